@@ -5,6 +5,10 @@ import "strings"
 // Ours is the program that this is, as an owner of keys.
 const Ours = "lkeplan"
 
+// MovedTo is the annotation by which a migration marks the nodes of a pool that moves: it names
+// the pool that they move to.
+const MovedTo = "lkeplan.dev/moved-to"
+
 // reserved are the domains whose labels and annotations on objects are for programs to write,
 // and who writes them. A subdomain belongs to the same program.
 var reserved = []struct{ domain, owner string }{

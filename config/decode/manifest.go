@@ -81,7 +81,7 @@ func writable(path string) bool {
 var annotated = []string{"metadata.labels", "metadata.annotations"}
 
 // onNodes are the maps of a NodePool whose keys come to its NodeClaims and Nodes. Which keys of
-// Karpenter and Kubernetes can stand there, Karpenter's CRD says.
+// Karpenter and Kubernetes can stand there, Karpenter's CRD says. A migration writes MovedTo.
 var onNodes = []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"}
 
 // checkReserved looks for labels and annotations that belong to Karpenter, Kubernetes or
@@ -91,10 +91,11 @@ func (d *decoder) checkReserved(object map[string]any) {
 	for _, part := range slices.Concat(annotated, onNodes) {
 		for _, key := range slices.Sorted(maps.Keys(manifest.Map(object, strings.Split(part, ".")...))) {
 			owner := schemas.ReservedFor(key)
-			if owner != "" && (owner == schemas.Ours || !slices.Contains(onNodes, part)) {
-				d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, key, owner),
-					at.Find(part+"."+key).Range))
+			if owner == "" || slices.Contains(onNodes, part) && (owner != schemas.Ours || key == schemas.MovedTo) {
+				continue
 			}
+			d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, key, owner),
+				at.Find(part+"."+key).Range))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -18,7 +19,7 @@ type migration struct {
 // movedTo is an annotation of the nodes of the old pool. It is in Karpenter's
 // hash, so it makes each of them drift: they are replaced within the budgets, by
 // nodes of the new pool, as the old one cannot grow.
-const movedTo = "lkeplan.dev/moved-to"
+const movedTo = schemas.MovedTo
 
 // maxWeight is the largest that the CRD of NodePool allows.
 const maxWeight = 100
