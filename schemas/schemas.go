@@ -88,7 +88,7 @@ var (
 	}
 	manifest = Arg{
 		Name: "manifest", Kind: Any, Meta: true,
-		Doc: "Fields of the Kubernetes object that no argument covers, merged over the compiled object and " +
-			"validated with it.",
+		Doc: "Fields of spec that no argument covers, and labels and annotations of the object, merged over the " +
+			"compiled object and validated with it.",
 	}
 )
