@@ -82,6 +82,8 @@ var tests = map[string][]tiered{
 			shows: "bootstrap tokens, cluster-info and certificates against a real API server and controller-manager"},
 		{name: "TestNoBurstGoesBeyondALimit",
 			shows: "limits hold while the real Karpenter asks faster than machines come and the controller is killed"},
+		{name: "TestNoCommitReplacesNodesPastTheGuards",
+			shows: "the real Karpenter replaces no node for commits that guards hold or the compiler refuses"},
 		{name: "TestNobodyTurnsTheGuardsOff",
 			shows: "edits of the stored record and of the NodePlan through a real API server do not lift guards"},
 		{name: "TestNodesThatNeverJoinHaveTheirRevisionTakenBack",
