@@ -74,9 +74,11 @@ var foreign = []string{
 	"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "argocd.argoproj.io/", "meta.helm.sh/", "helm.sh/",
 }
 
-// byController tells labels and annotations of the object itself that are kept
-// by programs for themselves.
+// byController reports whether a field of the object itself is for programs to write.
 func byController(path string) bool {
+	if path == "metadata.finalizers" || path == "metadata.ownerReferences" {
+		return true
+	}
 	for _, part := range []string{"metadata.labels[", "metadata.annotations["} {
 		if key, ok := strings.CutPrefix(path, part); ok {
 			return slices.ContainsFunc(foreign, func(prefix string) bool { return strings.HasPrefix(key, prefix) })

@@ -46,6 +46,9 @@ func TestDrifts(t *testing.T) {
 		{"somebody has set the same", `{"metadata": {"managedFields": [` +
 			owned("jane", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`) +
 			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
+		{"a finalizer of a controller", `{"metadata": {"finalizers": ["example.com/a"], "managedFields": [` +
+			owned("controller", `{"f:metadata": {"f:finalizers": {".": {}, "v:\"example.com/a\"": {}}}}`) +
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
 		{"a value that is contested", `{"metadata": {"managedFields": [` +
 			owned("kubectl-edit", `{"f:spec": {"f:weight": {}}}`) + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
 			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.weight", Applied: 10.0, Live: 50.0,

@@ -3,18 +3,7 @@ package e2e
 import (
 	"testing"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 )
-
-// plans counts the nodes of each plan type.
-func plans(now state) map[string]int {
-	count := map[string]int{}
-	for _, n := range now.nodes {
-		count[n.Labels[corev1.LabelInstanceTypeStable]]++
-	}
-	return count
-}
 
 // TestARestoreWithoutNodeClaimsKeepsTheNodes: they run on, an event says so and what to do,
 // and those that somebody lets go are drained.
