@@ -21,7 +21,7 @@ func TestNoCommitReplacesNodesPastTheGuards(t *testing.T) {
 	s.installCRDs()
 	c := s.startController()
 	commit := func(more string) string {
-		return fleet("\nguards {\n  protected         = [\"web\"]\n  max_deleted_pools = 0\n  max_deleted_nodes = 0\n"+
+		return fleet("\nguards {\n  protected         = [pool.web]\n  max_deleted_pools = 0\n  max_deleted_nodes = 0\n"+
 			"  max_rolled_nodes  = \"0\"\n}\n") + "\npool \"web\" {\n  node_class   = node_class.default\n" +
 			"  requirements = { class = \"standard\", cpu = 4 }\n  disruption {\n    consolidate_after = \"Never\"\n  }\n" + more + "}\n"
 	}
