@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// The tiers. A test is in one of them; tests that need more than an hour of their own are
-// behind a build tag, and in none.
+// The tiers. Each test is in one of them, but for those behind a build tag, which have targets
+// in the Makefile.
 const (
 	tierGate    = "gate"    // make test: each push
 	tierNightly = "nightly" // make nightly: once a night, and a slice of it on each push
@@ -263,7 +263,7 @@ func declared() (names map[string]bool, err error) {
 			return nil, err
 		}
 		if file.Comments != nil && strings.HasPrefix(file.Comments[0].List[0].Text, "//go:build") {
-			continue // a test with a target of its own
+			continue // it has a target in the Makefile
 		}
 		for _, decl := range file.Decls {
 			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") &&
