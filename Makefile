@@ -9,9 +9,9 @@ SANDBOXES ?= 4
 # RACE=-race has the unit tests look for data races, as make check does, in packages that
 # have goroutines, channels or locks in their code or tests. The others are slower with it,
 # and have no races to find. BOUND have tests that bound time and memory, of which it takes
-# a lot.
+# a lot, or start the command line thousands of times.
 RACE       ?=
-BOUND       = ./engine/compile ./engine/confine
+BOUND       = ./engine/compile ./engine/confine ./cmd/lkeplan
 CONCURRENT  = $(or $(filter-out $(BOUND),$(shell $(GO) run concurrent.go)),$(error no package has goroutines))
 OTHERS      = $(or $(shell $(GO) run concurrent.go -others),$(error each package has goroutines)) $(BOUND)
 
