@@ -38,7 +38,7 @@ type Target struct {
 
 // Judged returns an error if applying the targets would change something that no change of
 // the plan names: guards, windows and policies have not seen it, and nothing may be applied.
-// It is a mistake of lkeplan's, whatever the configuration says.
+// The error means a bug in lkeplan.
 func (c Comparison) Judged() error {
 	changes := map[manifest.Key]plan.Change{}
 	for _, change := range c.Plan.Changes {
