@@ -85,6 +85,7 @@ cost:
 
 drawn: # all cases of which the unit tests draw a part
 	$(GO) test ./engine/simulate -v -timeout $(TIMEOUT) -args -worlds 400
+	$(GO) test ./engine/compare -run '^TestRandomChanges' -v -timeout $(TIMEOUT) -args -pairs 100000
 	$(GO) test ./config -run '^FuzzLoad$$' -v -timeout $(TIMEOUT) -args -every 1
 	$(GO) test ./cmd/lkeplan -run '^TestTheBaseIsRight' -v -timeout $(TIMEOUT) -args -every 1
 	$(GO) test ./linode/fleet -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"time"
 
@@ -21,38 +22,65 @@ import (
 // without errors; one that is empty is a directory that is not there.
 func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
 	linode.Register()
-	return plan.Diff(statesOf(base, head, prices, now))
+	before, after, err := statesOf(base, head, prices, now)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	return plan.Diff(before, after)
 }
 
 // RevisionsAmong is Revisions on nodes that no cluster has: simulated ones.
 func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog, now time.Time) (plan.Plan,
 	error) {
 	linode.Register()
-	before, after := statesOf(base, head, prices, now)
+	before, after, err := statesOf(base, head, prices, now)
+	if err != nil {
+		return plan.Plan{}, err
+	}
 	before.Nodes, after.Nodes = nodes, nodes
 	return plan.Diff(before, after)
 }
 
 // statesOf are the states before and after a change of a configuration.
-func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time) (before, after plan.State) {
-	head.Objects = Spelled(head.Objects, base.Objects)
-	return stateOf(base, prices, now), stateOf(head, prices, now)
+func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time) (before, after plan.State, err error) {
+	head.Objects, err = Applied(base.Objects, head.Objects)
+	return stateOf(base, prices, now), stateOf(head, prices, now), err
 }
 
-// Spelled returns the objects of head as kube.Spelled says those of base: package plan
-// compares values to the letter.
-func Spelled(head, base []config.Object) []config.Object {
-	before := make(map[manifest.Key]map[string]any, len(base))
-	for _, o := range base {
-		before[o.Key()] = o.Defaulted
+// Applied returns the objects of head with what applying them makes of those of base. A field
+// that says the same in other words stays as it is, and so does an empty list that is no
+// longer written: package plan compares values to the letter.
+func Applied(base, head []config.Object) ([]config.Object, error) {
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		return nil, err
 	}
-	return spelledAs(head, before)
+	before := make(map[manifest.Key]config.Object, len(base))
+	for _, o := range base {
+		before[o.Key()] = o
+	}
+	head = slices.Clone(head)
+	for i, o := range head {
+		was, existed := before[o.Key()]
+		if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) {
+			continue
+		}
+		live, _, err := validator.Predict(nil, was.Manifest)
+		if err != nil {
+			return nil, err
+		}
+		if head[i].Defaulted, _, err = validator.Predict(live, kube.Spelled(o.Manifest, live)); err != nil {
+			return nil, err
+		}
+	}
+	return head, nil
 }
 
-func spelledAs(objects []config.Object, before map[manifest.Key]map[string]any) []config.Object {
+// spelledAs are objects in the spelling of the live ones.
+func spelledAs(objects []config.Object, live map[manifest.Key]map[string]any) []config.Object {
 	objects = slices.Clone(objects)
 	for i, o := range objects {
-		if there := before[o.Key()]; there != nil {
+		if there := live[o.Key()]; there != nil {
 			objects[i].Defaulted = kube.Spelled(o.Defaulted, there)
 		}
 	}

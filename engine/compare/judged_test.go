@@ -33,6 +33,7 @@ node_class "default" {
   image = "linode/debian12"
   %s
 }`
+	asks := strings.ReplaceAll(strings.ReplaceAll(pool, "  %s\n", ""), "cpu = 4", "cpu = 4\n    %s\n ")
 	linode := strings.ReplaceAll(class, "web", "linode") // the same in instance mode
 	for _, tt := range []struct {
 		in, before, after string
@@ -42,6 +43,8 @@ node_class "default" {
 		{pool, `labels = { n = "1000" }`, `labels = { n = "1k" }`, plan.Roll},
 		{pool, `labels = { n = "0.5" }`, `labels = { n = "500m" }`, plan.Roll},
 		{pool, `annotations = { "example.com/n" = "1.0" }`, `annotations = { "example.com/n" = "1" }`, plan.Roll},
+		{asks, `"example.com/t" = absent()`, `"example.com/t" = exists()`, plan.Roll},
+		{asks, `"example.com/t" = absent()`, ``, plan.InPlace},
 		{pool, `taints = ["a=1.0:NoSchedule"]`, `taints = ["a=1:NoSchedule"]`, plan.Roll},
 		{pool, `metadata { labels = { n = "1.0" } }`, `metadata { labels = { n = "1" } }`, plan.InPlace},
 		{pool, `metadata { annotations = { "example.com/n" = "1k" } }`, `metadata { annotations = { "example.com/n" = "1000" } }`,
@@ -80,7 +83,7 @@ node_class "default" {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kind := map[string]string{pool: "NodePool", class: "LinodeNodeClass", linode: "LinodeNodeClass"}[tt.in]
+			kind := map[string]string{pool: "NodePool", asks: "NodePool", class: "LinodeNodeClass", linode: "LinodeNodeClass"}[tt.in]
 			for what, p := range map[string]plan.Plan{"revisions": revisions, "the cluster": live.Plan} {
 				var got plan.Effect
 				for _, c := range p.Changes {

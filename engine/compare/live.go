@@ -145,7 +145,10 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	before, after := statesOf(base, head, prices, now)
+	before, after, err := statesOf(base, head, prices, now)
+	if err != nil {
+		return plan.Plan{}, err
+	}
 	before.Nodes, after.Nodes = nodes, nodes
 	before.Others, after.Others = undeclared(objects, nodes, before), undeclared(objects, nodes, before, after)
 	live := index(objects)

@@ -40,8 +40,11 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	if err != nil {
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "count the nodes of revision %s: %v", rev.Revision, err)
 	}
-	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects},
-		plan.State{Objects: compare.Spelled(rev.head.Objects, rev.base.Objects)})
+	head, err := compare.Applied(rev.base.Objects, rev.head.Objects)
+	if err != nil {
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last: %v", rev.Revision, err)
+	}
+	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects}, plan.State{Objects: head})
 	if err != nil {
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last: %v", rev.Revision, err)
 	}

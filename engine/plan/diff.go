@@ -100,9 +100,22 @@ func created(o config.Object) Change {
 	c.New = stored(o)
 	fields := flatten(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
-		c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: origin(o, path)})
+		if !empty(fields[path]) {
+			c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: origin(o, path)})
+		}
 	}
 	return c
+}
+
+// empty reports whether a field is a map or a list with nothing in it.
+func empty(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return false
 }
 
 // gone is what becomes of an object that the head does not have: it is deleted,

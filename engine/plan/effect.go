@@ -5,8 +5,10 @@ import (
 	"reflect"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/engine/plan/price"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -136,9 +138,15 @@ func misfits(before, after map[string]any) (map[string]bool, error) {
 		// out.
 		both := have.Intersection(want)
 		have.MinValues, both.MinValues = nil, nil
-		misfit[key] = !old.Has(key) || have.String() != both.String()
+		misfit[key] = !old.Has(key) || have.String() != both.String() || allowsNone(have) && !allowsNone(want)
 	}
 	return misfit, nil
+}
+
+// allowsNone reports whether a node fits that does not have the label at all (karpenter
+// v1.14.1, Requirements.Compatible).
+func allowsNone(r *scheduling.Requirement) bool {
+	return r.Operator() == corev1.NodeSelectorOpNotIn || r.Operator() == corev1.NodeSelectorOpDoesNotExist
 }
 
 func classEffects(before, after map[string]any) (func(string) (Effect, bool), error) {

@@ -40,15 +40,16 @@ func flattenInto(fields map[string]any, path string, value any) {
 	switch v := value.(type) {
 	case nil:
 	case map[string]any:
+		if len(v) == 0 {
+			fields[path] = v // an empty map has another hash than none
+		}
 		for key, inner := range v {
 			flattenInto(fields, join(path, key), inner)
 		}
 	case []any:
 		name := identify(path)
-		if name == nil {
-			if len(v) > 0 {
-				fields[path] = v
-			}
+		if name == nil || len(v) == 0 {
+			fields[path] = v
 			return
 		}
 		for _, element := range v {

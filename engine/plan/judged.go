@@ -10,7 +10,8 @@ import (
 
 // Unnamed returns the paths in which two states of an object differ and that the change does
 // not name: what applying it would do without anything that judges the plan having seen it.
-// A template by which nodes are replaced is named only by a change that replaces them. Labels
+// A template or a requirement by which nodes are replaced is named only by a change that
+// replaces them. Labels
 // and annotations that lkeplan itself writes are in no plan.
 func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	if c.Action == Create {
@@ -34,10 +35,25 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 		return nil, err
 	}
 	hash, err := TemplateHash(after)
-	if err == nil && hash != old && gravity[c.Effect] < gravity[Roll] {
+	if err != nil {
+		return nil, err
+	}
+	var misfit map[string]bool
+	if c.Kind == "NodePool" {
+		misfit, err = misfits(before, after)
+	}
+	if err != nil || gravity[c.Effect] >= gravity[Roll] {
+		return unnamed, err
+	}
+	if hash != old {
 		unnamed = append(unnamed, "the hash by which nodes are replaced")
 	}
-	return unnamed, err
+	for _, key := range slices.Sorted(maps.Keys(misfit)) {
+		if misfit[key] {
+			unnamed = append(unnamed, "the requirement "+key+", by which nodes are replaced")
+		}
+	}
+	return unnamed, nil
 }
 
 // differs reports whether a field is another one, of two objects as flatten lists them.

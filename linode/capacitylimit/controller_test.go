@@ -79,6 +79,14 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	if len(recorder.Events) != 2 { // on the limit and on the NodePool
 		t.Errorf("%d events, want 2", len(recorder.Events))
 	}
+	for _, again := range []*Controller{controller, NewController(c, enforcer(t, c), recorder, nobody)} {
+		if _, err := again.Reconcile(t.Context(), ctrl.Request{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(recorder.Events) != 4 { // the next process does not know whether its predecessor's were sent
+		t.Errorf("%d events after a restart, want 4", len(recorder.Events))
+	}
 	if nodes, money := series(t, "lkeplan_capacity_limit_used")["full nodes"], series(t,
 		"lkeplan_capacity_limit_max")["roomy monthly_cost"]; nodes != 2 || money != 500 {
 		t.Errorf("the metrics show %v nodes used and a cap of %v dollars", nodes, money)

@@ -80,10 +80,14 @@ func (c *Controller) ownLimits(
 // sayReached writes the condition of a NodePool: with why its limits have no room, or none
 // where that is "".
 func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, full string) error {
+	due := c.announces(stored.UID, full != "")
 	if full == "" && !reached(stored) {
 		return nil
 	}
 	pool := stored.DeepCopy()
+	if due {
+		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ReasonReached, "Provision", "%s", full)
+	}
 	conditions := pool.StatusConditions(status.WithObservedOnly())
 	if full == "" {
 		_ = conditions.Clear(ConditionLimitReached) // it fails for parts of Ready only
@@ -97,9 +101,6 @@ func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, fu
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	if err := c.client.Status().Patch(ctx, pool, patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status of NodePool %s: %w", pool.Name, err)
-	}
-	if full != "" && !reached(stored) {
-		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ReasonReached, "Provision", "%s", full)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func In(key string, values ...string) karpv1.NodeSelectorRequirementWithMinValue
 
 // NodePool is the NodePool web.
 func NodePool(requirements ...karpv1.NodeSelectorRequirementWithMinValues) *karpv1.NodePool {
-	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "uid-web"}}
 	pool.Spec.Template.Labels = map[string]string{"example.com/team": "web", "node.kubernetes.io/team": "web"}
 	pool.Spec.Template.Spec.Requirements = requirements
 	return pool
@@ -73,7 +73,7 @@ func Decided(n int) *karpv1.NodeClaim {
 
 // CapacityLimit is a limit on all NodePools.
 func CapacityLimit(name string, set func(*lkeplanv1alpha1.CapacityLimitSpec)) *lkeplanv1alpha1.CapacityLimit {
-	limit := &lkeplanv1alpha1.CapacityLimit{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	limit := &lkeplanv1alpha1.CapacityLimit{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID("uid-" + name)}}
 	set(&limit.Spec)
 	return limit
 }

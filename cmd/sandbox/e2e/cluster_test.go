@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,18 +17,19 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	toolswatch "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -302,85 +304,71 @@ func (s cluster) deleted(resources ...string) (names []string) {
 // watchPods counts the pods of the namespace default from now on.
 func (s cluster) watchPods() *fewest {
 	s.t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	set, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pods := set.CoreV1().Pods("default")
-	list, err := pods.List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	f := &fewest{ready: map[string]bool{}}
-	for i := range list.Items {
-		f.see(&list.Items[i], false)
-	}
+	s.follow(&corev1.PodList{}, func(o client.Object, deleted bool) { f.see(o.(*corev1.Pod), deleted) }, client.InNamespace("default"))
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.least = len(f.ready)
-	seen, err := pods.Watch(s.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	go func() {
-		for e := range seen.ResultChan() {
-			if pod, ok := e.Object.(*corev1.Pod); ok {
-				f.see(pod, e.Type == "DELETED")
-			}
-		}
-	}()
 	return f
 }
 
-// follow watches objects until the test ends.
-func (s cluster) follow(list client.ObjectList, see func(client.Object)) {
+// follow sees the objects that there are, and then each of their versions until the test
+// ends. The API server may close a watch whose reader is slow, as on a busy machine: it goes
+// on where it was.
+func (s cluster) follow(list client.ObjectList, see func(o client.Object, deleted bool), opts ...client.ListOption) {
 	s.t.Helper()
-	seen, err := s.client.Watch(s.t.Context(), list)
+	ctx := s.t.Context()
+	if err := s.client.List(ctx, list, opts...); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := meta.EachListItem(list, func(o runtime.Object) error {
+		see(o.(client.Object), false)
+		return nil
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	versions, err := toolswatch.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), watcher{s.client, list, opts})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	go func() {
-		for e := range seen.ResultChan() {
-			if o, ok := e.Object.(client.Object); ok && e.Type != watch.Deleted {
-				see(o)
+		for e := range versions.ResultChan() {
+			if o, ok := e.Object.(client.Object); ok && e.Type != watch.Bookmark {
+				see(o, e.Type == watch.Deleted)
+			} else if e.Type == watch.Error {
+				s.t.Errorf("the watch of %T ended: %v", list, e.Object)
 			}
 		}
 	}()
+}
+
+// watcher watches a kind of objects.
+type watcher struct {
+	client client.WithWatch
+	list   client.ObjectList
+	opts   []client.ListOption
+}
+
+func (w watcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return w.client.Watch(ctx, w.list, append(slices.Clone(w.opts), &client.ListOptions{Raw: &options})...)
 }
 
 // watchNodes records the taints of each Node when it is first seen.
 func (s cluster) watchNodes() func() map[string][]corev1.Taint {
 	s.t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	w, err := c.Watch(s.t.Context(), &corev1.NodeList{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	var mu sync.Mutex
 	seen := map[string][]corev1.Taint{}
-	go func() {
-		for ev := range w.ResultChan() {
-			if node, ok := ev.Object.(*corev1.Node); ok && ev.Type == watch.Added {
-				mu.Lock()
-				seen[node.Name] = node.Spec.Taints
-				mu.Unlock()
-			}
+	s.follow(&corev1.NodeList{}, func(o client.Object, _ bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, known := seen[o.GetName()]; !known {
+			seen[o.GetName()] = o.(*corev1.Node).Spec.Taints
 		}
-	}()
+	})
 	return func() map[string][]corev1.Taint {
 		mu.Lock()
 		defer mu.Unlock()
-		w.Stop()
-		return seen
+		return maps.Clone(seen)
 	}
 }
 
@@ -424,7 +412,7 @@ func (s cluster) apiServer() *rest.Config {
 func (s cluster) installCRDs() {
 	s.t.Helper()
 	s.kube("", "apply", "-f", "../../../schemas/crd/")
-	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
+	s.established()
 	if s.env["KARPENTER_MODE"] == schemas.ModeInstance {
 		s.kube(ofMachines(s.t), "apply", "-f", "-")
 	}

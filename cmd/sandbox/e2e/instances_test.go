@@ -69,9 +69,12 @@ func (s *sandbox) watchBindings() func() (bound int, early []string) {
 	}
 	var mu sync.Mutex
 	nodes, pods := map[string][]version{}, map[string]*corev1.Pod{}
-	s.follow(&corev1.NodeList{}, func(o client.Object) {
+	s.follow(&corev1.NodeList{}, func(o client.Object, deleted bool) {
 		mu.Lock()
 		defer mu.Unlock()
+		if deleted {
+			return
+		}
 		node := o.(*corev1.Node)
 		ready := node.Labels[karpv1.NodeRegisteredLabelKey] == "true"
 		for _, taint := range node.Spec.Taints {
@@ -79,7 +82,7 @@ func (s *sandbox) watchBindings() func() (bound int, early []string) {
 		}
 		nodes[node.Name] = append(nodes[node.Name], version{number(node), ready})
 	})
-	s.follow(&corev1.PodList{}, func(o client.Object) {
+	s.follow(&corev1.PodList{}, func(o client.Object, _ bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		pod := o.(*corev1.Pod)

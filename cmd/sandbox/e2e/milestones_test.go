@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"slices"
 	"strconv"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
@@ -29,32 +26,9 @@ type milestones struct {
 // watch starts to record what NodeClaims and Nodes do, until the test ends.
 func (s *sandbox) watch() *milestones {
 	s.t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	m := &milestones{reached: map[string]map[string]time.Time{}, nodes: map[string]string{}}
-	for _, list := range []client.ObjectList{&karpv1.NodeClaimList{}, &corev1.NodeList{}} {
-		events, err := c.Watch(context.Background(), list)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		s.t.Cleanup(events.Stop)
-		go func() {
-			for event := range events.ResultChan() {
-				switch o := event.Object.(type) {
-				case *karpv1.NodeClaim:
-					m.see(o)
-				case *corev1.Node:
-					m.mark("joined", o.Name)
-				}
-			}
-		}()
-	}
+	s.follow(&karpv1.NodeClaimList{}, func(o client.Object, _ bool) { m.see(o.(*karpv1.NodeClaim)) })
+	s.follow(&corev1.NodeList{}, func(o client.Object, _ bool) { m.mark("joined", o.GetName()) })
 	return m
 }
 

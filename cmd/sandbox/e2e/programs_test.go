@@ -164,6 +164,9 @@ func (s commands) helm(args ...string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	if args[0] == "install" { // Helm does not wait until the API server serves the CRDs
+		s.established()
+	}
 	return out
 }
 

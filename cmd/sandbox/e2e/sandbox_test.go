@@ -143,6 +143,12 @@ func (s *core) kube(input string, args ...string) string {
 	return string(out)
 }
 
+// established waits until the API server serves the kinds of all CRDs.
+func (s *core) established() {
+	s.t.Helper()
+	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
+}
+
 // ofMachines is the part of what is installed that gives machines their rights.
 func ofMachines(t testing.TB) string {
 	var rights []string
