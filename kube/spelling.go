@@ -162,7 +162,7 @@ func (s shape) same(a, b any) bool {
 		case !ok:
 			return false
 		case s.set():
-			return s.subset(x, y) && s.subset(y, x)
+			return s.permuted(x, y)
 		}
 		return slices.EqualFunc(x, y, s.element().same)
 	}
@@ -195,11 +195,18 @@ func (s shape) covers(a, b map[string]any) bool {
 	return true
 }
 
-func (s shape) subset(a, b []any) bool {
-	missing := func(x any) bool {
-		return !slices.ContainsFunc(b, func(y any) bool { return s.element().same(x, y) })
+// permuted reports whether two lists have the same elements in any order, and each as often:
+// of two equal taints Karpenter's hash has neither.
+func (s shape) permuted(a, b []any) bool {
+	rest := slices.Clone(b)
+	for _, x := range a {
+		i := slices.IndexFunc(rest, func(y any) bool { return s.element().same(x, y) })
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
 	}
-	return !slices.ContainsFunc(a, missing)
+	return len(rest) == 0
 }
 
 // empty reports whether a value is one that a typed client would leave out.
