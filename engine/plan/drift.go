@@ -67,6 +67,25 @@ func driftOf(o config.Object, applied, live map[string]any, all owners, manager 
 	return drifts
 }
 
+// SetByOthers lists the fields of a live object's spec that others than the manager have set,
+// and the manager does not: no configuration declares them, or somebody has taken them over.
+func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error) {
+	all, err := ownersOf(live)
+	if err != nil {
+		return nil, fmt.Errorf("read who owns the fields of %s: %w", manifest.KeyOf(live), err)
+	}
+	fields := flatten(live)
+	for _, path := range slices.Sorted(maps.Keys(fields)) {
+		who := all.of(path)
+		if strings.HasPrefix(path, "spec.") && len(who) > 0 && !slices.Contains(who, manager) {
+			drifts = append(drifts, Drift{
+				Kind: manifest.Kind(live), Name: manifest.Name(live), Path: path, Live: fields[path], Owners: who, Kept: true,
+			})
+		}
+	}
+	return drifts, nil
+}
+
 // foreign are the prefixes of labels and annotations that controllers and
 // deployment tools keep for themselves.
 var foreign = []string{

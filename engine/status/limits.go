@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Limit is a CapacityLimit.
@@ -169,10 +170,11 @@ type Class struct {
 }
 
 // classes are those that something is to be said of, by name.
-func (w *world) classes() []Class {
+func (w *world) classes(r rolls) []Class {
 	classes := []Class{}
 	for _, class := range w.Lists.Classes {
-		c := Class{Name: class.Name, Says: classRemarks(class)}
+		c := Class{Name: class.Name, Says: append(classRemarks(class),
+			r.drift[manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}]...)}
 		for _, p := range w.Lists.Pools {
 			if classOf(p) == class.Name {
 				c.Pools++

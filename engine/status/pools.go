@@ -18,9 +18,11 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Pool is a NodePool. Where not all of its nodes are known, their number, states and cost are
@@ -66,11 +68,12 @@ type rolls struct {
 	pools    map[string]plan.Rolling
 	outdated map[string]bool // by the name of the claim
 	held     map[string]bool
+	drift    map[manifest.Key][]Remark
 }
 
 // rolls judges the nodes as Karpenter does, and finds what holds them.
 func (w *world) rolls() (rolls, error) {
-	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}}
+	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
 	nodes := compare.NodesOf(deref(w.Claims), deref(w.Lists.Nodes))
 	state := plan.State{Nodes: nodes, Now: w.Now}
 	var err error
@@ -79,6 +82,11 @@ func (w *world) rolls() (rolls, error) {
 	}
 	if r.outdated, err = plan.Outdated(state); err != nil {
 		return r, err
+	}
+	for _, o := range state.Objects {
+		if r.drift[o.Key()], err = drift(o.Defaulted); err != nil {
+			return r, err
+		}
 	}
 	if len(r.outdated) > 0 { // else nothing can be held
 		budgets := make([]policyv1.PodDisruptionBudget, len(w.Budgets))
@@ -100,6 +108,19 @@ func (w *world) rolls() (rolls, error) {
 		r.pools[p.Pool] = p
 	}
 	return r, err
+}
+
+// drift is which fields of an object that lkeplan applies others have set.
+func drift(obj map[string]any) (says []Remark, err error) {
+	if manifest.Label(obj, kube.InventoryLabel) == "" {
+		return nil, nil
+	}
+	fields, err := plan.SetByOthers(obj, kube.FieldManager)
+	for _, f := range fields {
+		says = append(says, Remark{What: Drift, Text: fmt.Sprintf("%s was set by %s and is in no configuration: declare it, or "+
+			"remove it with kubectl edit", f.Path, strings.Join(f.Owners, ", "))})
+	}
+	return says, err
 }
 
 // ToReplace are the claims whose nodes are to be replaced, by their names.
@@ -185,7 +206,8 @@ func (w *world) pools(screen top.Screen, r rolls) []Pool {
 		}
 		if object := objects[row.Name]; object != nil {
 			p.Class, p.Limits = classOf(object), w.ownLimits(object)
-			p.Says = w.remarks(object, r.pools[row.Name], p.Limits)
+			p.Says = append(w.remarks(object, r.pools[row.Name], p.Limits),
+				r.drift[manifest.Key{Kind: "NodePool", Name: row.Name}]...)
 		}
 		pools = append(pools, p)
 	}

@@ -139,6 +139,7 @@ const (
 	Rolling   What = "rolling"   // nodes are to be replaced, or have not joined
 	Held      What = "held"      // something keeps nodes from being replaced
 	Condemned What = "condemned" // the pool gives up its nodes
+	Drift     What = "drift"     // others have set a field that lkeplan does not set
 	Version   What = "version"   // of Kubernetes: nodes and control plane differ
 	Unknown   What = "unknown"   // what it follows from cannot be listed
 )
@@ -164,7 +165,7 @@ func Of(l Lists, g Given) (Status, error) {
 		return s, err
 	}
 	s.Pools = w.pools(screen, rolls)
-	s.Classes = listed(l, kindClasses, w.classes)
+	s.Classes = listed(l, kindClasses, func() []Class { return w.classes(rolls) })
 	s.Limits = listed(l, kindLimits, w.limits)
 	s.NodePlans = listed(l, kindPlans, w.nodePlans)
 	s.Waiting = listed(l, kindPods, func() []Workload { return w.waiting(s) })

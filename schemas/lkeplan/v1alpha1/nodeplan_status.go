@@ -107,7 +107,9 @@ type NodePlanStatus struct {
 
 	// Drift are fields that others have set and that stay: the source does not set
 	// them, or driftIgnore allows them. All other fields are set back, and an event
-	// reports it.
+	// reports it. A field that the source does not set belongs to the one who sets it,
+	// as in server-side apply: an autoscaler may need it. Declare the field to have it
+	// set back, or remove it.
 	// +optional
 	Drift []DriftStatus `json:"drift,omitempty"`
 
