@@ -130,9 +130,12 @@ func (c *compiler) declareMoves() {
 }
 
 func tooMany(block *hcl.Block) hcl.Diagnostics {
+	instead := "Remove those that were applied."
+	if block.Type == schemas.Moved.Type {
+		instead = "Give some of the blocks that have moved their old name, as in name = \"web\", and remove their moved blocks."
+	}
 	return hcl.Diagnostics{diag.Limit("Too many blocks",
-		fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", MaxMoves,
-			block.Type), block.DefRange)}
+		fmt.Sprintf("There can be %d %s blocks. %s", MaxMoves, block.Type, instead), block.DefRange)}
 }
 
 // checkMoves reports moves that contradict each other, or what is declared.

@@ -5,7 +5,8 @@ package schemas
 var Moved = Block{
 	Type: "moved",
 	Doc: "Keeps an object's name in the cluster when its block gets another label, or becomes part of a module or " +
-		"of a for_each.",
+		"of a for_each. The block has to stay: without it the object gets its new name, and a pool's nodes are replaced. To do " +
+		"without it, give the block the old name: name = \"web\".",
 	Args: []Arg{
 		{Name: "from", Kind: Address, Required: true,
 			Doc: "The address the object had before. It must not be declared any more."},
