@@ -100,6 +100,29 @@ func unknownPlanLabel(label string) string {
 	return fmt.Sprintf("Plans have no label %q, and Karpenter takes no other in this domain.%s", label, hint)
 }
 
+// contradictions finds labels of a pool's own nodes that its requirements do not allow. Karpenter
+// makes such nodes, and then finds that they have drifted from the requirement (karpenter v1.14.1,
+// areRequirementsDrifted).
+func contradictions(c *checker, p *pool) {
+	template := p.Spec.Template
+	asks := c.requirements(template.Spec.Requirements)
+	for key, value := range template.Labels {
+		if !asks.Has(key) || asks.Get(key).Has(value) {
+			continue
+		}
+		written := slices.DeleteFunc(slices.Clone(template.Spec.Requirements),
+			func(r karpv1.NodeSelectorRequirementWithMinValues) bool { return r.Key != key })
+		var texts []string
+		for _, r := range written {
+			texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s %s", r.Operator, strings.Join(r.Values, ", "))))
+		}
+		c.report(p.object.Addr, "spec.template.metadata.labels."+key,
+			"The nodes of the pool have the label %s = %q, which its requirement %s does not allow: Karpenter would replace "+
+				"each node as soon as it is there, again and again. Change one of the two, or leave the label out.", key, value,
+			strings.Join(texts, "; "))
+	}
+}
+
 func negativeLimits(c *checker, p *pool) {
 	for name, limit := range p.Spec.Limits {
 		if limit.Sign() < 0 {

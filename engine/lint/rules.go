@@ -23,6 +23,7 @@ func refusals() []Rule {
 		{Name: "tier-not-in-region", Catalog: true, find: tier},
 		{Name: "class-refused", Fatal: true, find: classes},
 		{Name: "label-refused", Fatal: true, pool: poolLabels},
+		{Name: "label-contradicts-requirement", Fatal: true, pool: contradictions},
 		{Name: "too-many-nodes", Fatal: true, find: counts},
 		{Name: "pool-refused", Fatal: true, pool: theRest},
 	})
