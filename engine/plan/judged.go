@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/prune"
 )
@@ -56,7 +57,20 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	return unnamed, nil
 }
 
-// differs reports whether a field is another one, of two objects as flatten lists them.
+// differs reports whether a field is another one, of two objects as flatten lists them. A map
+// or a list that was empty and no longer is differs by what is in it.
 func differs(before, after map[string]any, path string) bool {
-	return !reflect.DeepEqual(before[path], after[path]) && (!ours(path) || path == inventory && before[path] != nil)
+	was, is := before[path], after[path]
+	return !reflect.DeepEqual(was, is) && (!ours(path) || path == inventory && was != nil) &&
+		!(is == nil && empty(was) && below(after, path)) && !(was == nil && empty(is) && below(before, path))
+}
+
+// below reports whether an object has fields below a path.
+func below(fields map[string]any, path string) bool {
+	for at := range fields {
+		if strings.HasPrefix(at, path+".") || strings.HasPrefix(at, path+"[") {
+			return true
+		}
+	}
+	return false
 }
