@@ -1,11 +1,37 @@
 package gitops
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/lkeplan/lkeplan/engine/approval"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
+
+// intend records in the status what is about to be done, before the first object is changed:
+// the approval of the plan is used up, and state notes what else has changed. If the status
+// is not written, nothing is changed, and the approval stays for the next try.
+func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
+	np, before := rev.np, rev.np.Status.DeepCopy()
+	rev.spent = approval.Spend(np, p.digest)
+	if state(); rev.spent == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
+		return nil
+	}
+	if rev.spent != nil {
+		remember(np, outcome{reason: meta.ProgressingReason, approval: rev.spent}, w.Now())
+	}
+	if err := rev.record(ctx); err != nil {
+		before.DeepCopyInto(&np.Status)
+		rev.spent = nil
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: record it in the status first: %v",
+			rev.Revision, err)
+	}
+	return nil
+}
 
 // awaitsApproval is the outcome of a plan that guards refuse.
 func awaitsApproval(rev *revision, p judged, why string) outcome {

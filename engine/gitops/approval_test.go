@@ -1,7 +1,10 @@
 package gitops
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +75,123 @@ func TestAnApprovalIsUsedUpByAnApply(t *testing.T) {
 	}
 	if len(w.deleted) != 1 {
 		t.Errorf("deleted: %v", w.deleted)
+	}
+}
+
+// guardedPools commits a directory whose guards let no node be replaced; all its pools have a label.
+func (p *proving) guardedPools(guards, label string, names ...string) {
+	text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nguards {\n" + guards + "}\nnode_class \"c\" {}\n"
+	for _, name := range names {
+		text += fmt.Sprintf("pool %q {\n  node_class = node_class.c\n  requirements = { cpu = 4 }\n  labels = { l = %q }\n"+
+			"  weight = 5\n}\n", name, label)
+	}
+	p.commit(map[string]string{"a": text})
+}
+
+// approve approves the plan that waits.
+func (p *proving) approve() {
+	var guards []string
+	for _, g := range p.np.Status.Guards {
+		guards = append(guards, g.Permission)
+	}
+	p.np.Status.Approval = &lkeplanv1alpha1.Approval{
+		PlanDigest: p.np.Status.Plan.Digest, Guards: guards, MaxNodes: 100, By: "jane",
+		Expires: metav1.NewTime(p.now.Add(24 * time.Hour)),
+	}
+}
+
+// TestAnApprovalSurvivesNoCrash: wherever the controller ends, the objects are changed under the
+// approval by one reconciliation, and set back by hand they wait for another approval. With a
+// rollout it lets the first wave and the rest pass, each once.
+func TestAnApprovalSurvivesNoCrash(t *testing.T) {
+	for _, rollout := range []*lkeplanv1alpha1.RolloutSpec{nil, {Canary: []string{"web"}}} {
+		for n, ended := 1, true; ended; n++ {
+			p := newWaiting(t)
+			p.np.Spec.Rollout = rollout
+			old := maps.Clone(p.objects)
+			p.approve()
+			ended = p.ending(p.np, n)
+			if changed := p.has("web") != "one" || p.has("db") != "one"; changed && p.np.Status.Approval != nil {
+				t.Errorf("ended before write %d: web is %q, db %q, and the approval is not used up", n, p.has("web"), p.has("db"))
+			}
+			if p.np.Status.Approval == nil && (len(p.np.Status.History) == 0 || p.np.Status.History[0].Approval == nil) {
+				t.Errorf("ended before write %d: the history does not have the approval: %+v", n, p.np.Status.History)
+			}
+			if ended && n == 1 { // nothing was done yet
+				continue
+			}
+			if rollout != nil {
+				p.after(10 * time.Second)
+				p.replace("web")
+				p.after(time.Minute)
+				p.after(2 * time.Minute) // the rest is applied
+			}
+			p.after(time.Minute)
+			if rollout != nil && p.has("db") != "two" {
+				t.Errorf("ended before write %d: db is %q", n, p.has("db"))
+			}
+			maps.Copy(p.objects, old)
+			if o := p.after(time.Hour); o.reason != lkeplanv1alpha1.ReasonGuarded || p.has("web") != "one" {
+				t.Errorf("ended before write %d, set back by hand: %s, web is %q", n, o.reason, p.has("web"))
+			}
+		}
+	}
+}
+
+// newWaiting is a world with two pools of three nodes each, and a revision that waits for
+// approval, as it replaces them.
+func newWaiting(t *testing.T) *proving {
+	t.Helper()
+	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
+	p.worker.Now = func() time.Time { return p.now }
+	p.np = p.plan("fleet", "a", "fleet")
+	p.guardedPools("  max_rolled_nodes = \"0\"\n", "one", "db", "web")
+	if o := p.reconcile(p.np); o.reason != lkeplanv1alpha1.ReasonSucceeded {
+		t.Fatal(o.message)
+	}
+	for range 3 {
+		p.node("web")
+		p.node("db")
+	}
+	p.guardedPools("  max_rolled_nodes = \"0\"\n", "two", "db", "web")
+	if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonGuarded {
+		t.Fatal(o.message)
+	}
+	return p
+}
+
+// TestNothingIsAppliedUnrecorded: without a status that says so, neither the approval nor an
+// object changes.
+func TestNothingIsAppliedUnrecorded(t *testing.T) {
+	p := newWaiting(t)
+	p.approve()
+	refusing := func(context.Context) error { return errors.New("the NodePlan has changed meanwhile") }
+	o := p.worker.Work(t.Context(), p.np, refusing)
+	if !o.failed || !strings.Contains(o.message, "has changed meanwhile") || p.has("web") != "one" || p.np.Status.Approval == nil {
+		t.Errorf("%s: %s; web is %q, the approval %+v", o.reason, o.message, p.has("web"), p.np.Status.Approval)
+	}
+}
+
+// TestOneOfTwoLeadersUsesAnApproval: the other one has read it before it was used up.
+func TestOneOfTwoLeadersUsesAnApproval(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	np := nodePlan("a", "fleet")
+	np.UID, np.Status.Approval = "uid", &lkeplanv1alpha1.Approval{By: "jane"}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(np).WithStatusSubresource(np).Build()
+	r := &Reconciler{Client: c, Worker: &Worker{Reader: c}}
+	was := &lkeplanv1alpha1.NodePlan{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(np), was); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false} {
+		now := was.DeepCopy()
+		now.Status.Approval = nil
+		if err := r.record(t.Context(), was, now); (err == nil) != want {
+			t.Errorf("leader %d: %v", i, err)
+		}
 	}
 }
 

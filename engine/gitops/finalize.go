@@ -27,12 +27,14 @@ import (
 // finalize deletes or orphans the objects of a deleted NodePlan, and removes its
 // finalizer. Where the guards refuse the deletion, the NodePlan stays until somebody
 // approves it, or has the objects orphaned.
-func (r *Reconciler) finalize(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (ctrl.Result, error) {
+func (r *Reconciler) finalize(
+	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
+) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(np, Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	before := np.DeepCopy()
-	err := r.Worker.end(ctx, np)
+	err := r.Worker.end(ctx, np, record)
 	switch o, waiting := errors.AsType[outcome](err); {
 	case waiting:
 		settle(np, o)
@@ -58,7 +60,7 @@ func refused(err error) bool {
 // where it says so, and whatever else carries its label stays, without the label. A
 // NodePlan that is suspended or only plans deletes nothing. The error is an outcome where
 // the NodePlan waits for somebody.
-func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
+func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) error {
 	to, err := w.Connect(np)
 	if err != nil {
 		return err
@@ -66,7 +68,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 	remove := np.Spec.DeletionPolicy == lkeplanv1alpha1.DeletionDelete && !np.Spec.Suspend &&
 		np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly
 	if remove {
-		if err := w.remove(ctx, np, to); err != nil {
+		if err := w.remove(ctx, np, to, record); err != nil {
 			return err
 		}
 	} else if s := np.Status.Rollout; np.Spec.Rollout != nil && s != nil &&
@@ -82,7 +84,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 
 // remove deletes what a NodePlan has applied, if the guards and policies that were last
 // applied let it.
-func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster) error {
+func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, record Recorder) error {
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
 		return fmt.Errorf("make a directory for what was last applied: %w", err)
@@ -90,7 +92,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	defer os.RemoveAll(dir)
 	rev := &revision{
 		Artifact: origin.Artifact{Revision: np.Status.LastAttemptedRevision},
-		np:       np, target: target{NodePlan: np}, cluster: to, ending: true,
+		np:       np, target: target{NodePlan: np}, cluster: to, record: record, ending: true,
 	}
 	vars, unread := w.Vars(ctx, np)
 	rev.target.vars = vars
@@ -120,6 +122,9 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	}
 	if until, waits := p.Plan.Waits(); waits {
 		return waiting(rev, p.Plan, until)
+	}
+	if err := w.intend(ctx, rev, p, func() {}); err != nil {
+		return err
 	}
 	_, err = apply.Run(ctx, to, compare.Comparison{Plan: p.Plan}, func(apply.Progress) {})
 	return err

@@ -152,7 +152,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 					Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 				},
 			}
-			_, err := r.finalize(t.Context(), np)
+			_, err := r.finalize(t.Context(), np, nil)
 			stays, waits := controllerutil.ContainsFinalizer(np, Finalizer), tt.waits != ""
 			if stays != tt.stays || (err != nil) != (tt.stays && !waits) {
 				t.Errorf("the NodePlan stays: %v, with %v, want %v", stays, err, tt.stays)

@@ -154,7 +154,7 @@ var unhealthy = []string{
 const maxHistory = 5
 
 // remember puts the attempted revision at the head of the history, or moves it
-// there. What it was approved with stays with it.
+// there. What it was approved with stays with it, also if the last try did not end.
 func remember(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 	entry := lkeplanv1alpha1.HistoryEntry{
 		Revision: np.Status.LastAttemptedRevision, Status: o.reason, Approval: o.approval,
@@ -164,7 +164,8 @@ func remember(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 		entry.Digest = np.Status.Plan.Digest
 	}
 	others := slices.DeleteFunc(np.Status.History, func(h lkeplanv1alpha1.HistoryEntry) bool {
-		again := h.Revision == entry.Revision && h.Status == entry.Status && h.Digest == entry.Digest
+		again := h.Revision == entry.Revision && h.Digest == entry.Digest &&
+			(h.Status == entry.Status || h.Status == meta.ProgressingReason)
 		if again && entry.Approval == nil {
 			entry.Approval = h.Approval
 		}

@@ -3,6 +3,7 @@ package gitops
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/controller"
 	"github.com/fluxcd/pkg/runtime/patch"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	kuberecorder "k8s.io/client-go/tools/record"
@@ -78,9 +80,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		r.RecordStalled(ctx, np)
 		r.RecordSuspend(ctx, np, np.Spec.Suspend)
 	}()
+	was := np.DeepCopy()
+	record := func(ctx context.Context) error {
+		if err := r.record(ctx, was, np); err != nil {
+			return err
+		}
+		was, patcher = np.DeepCopy(), patch.NewSerialPatcher(np, r.Client)
+		return nil
+	}
 	switch {
 	case !np.DeletionTimestamp.IsZero():
-		return r.finalize(ctx, np)
+		return r.finalize(ctx, np, record)
 	case !controllerutil.ContainsFinalizer(np, Finalizer):
 		controllerutil.AddFinalizer(np, Finalizer)
 		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
@@ -94,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	if err := r.patch(ctx, patcher, np); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	return r.reconcile(ctx, np)
+	return r.reconcile(ctx, np, record)
 }
 
 // mine reports whether a NodePlan is one that this process reconciles.
@@ -107,9 +117,30 @@ func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np
 		patch.WithForceOverwriteConditions{}, patch.WithFieldOwner("lkeplan-controller"))
 }
 
+// record writes the status of a NodePlan as it is now, where the API server has its spec,
+// approval and rollout as they were read. Of two leaders one succeeds.
+func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePlan) error {
+	live := &lkeplanv1alpha1.NodePlan{}
+	if err := r.Worker.Reader.Get(ctx, client.ObjectKeyFromObject(np), live); err != nil {
+		return err
+	}
+	same := live.UID == was.UID && live.Generation == was.Generation &&
+		equality.Semantic.DeepEqual(live.Status.Approval, was.Status.Approval) &&
+		equality.Semantic.DeepEqual(live.Status.Rollout, was.Status.Rollout)
+	if !same {
+		return errors.New("the NodePlan has changed meanwhile")
+	}
+	next := live.DeepCopy()
+	np.Status.DeepCopyInto(&next.Status)
+	return r.Status().Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}),
+		client.FieldOwner("lkeplan-controller"))
+}
+
 // reconcile does the work, writes down the outcome, and returns when to reconcile
 // again.
-func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(
+	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
+) (ctrl.Result, error) {
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
@@ -118,7 +149,7 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 	}
 	before := np.DeepCopy()
 	working, work := r.Traces.Begin(ctx)
-	o := r.Worker.Work(working, np)
+	o := r.Worker.Work(working, np, record)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops, and the status stays as it is
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/gitops/proof"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
@@ -34,7 +33,6 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	if np.Spec.Rollout == nil || unknown || rev.proven() {
 		return o, false, nil
 	}
-	np.Status.Rollout = nil
 	terms, now := rollout.TermsOf(*np.Spec.Rollout), w.Now().UTC()
 	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head, w.Prices, now)
 	if err != nil {
@@ -62,11 +60,12 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	if err != nil {
 		return o, false, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
 	}
+	if err := w.intend(ctx, rev, p, func() { s.Approval, np.Status.Rollout = rev.spent, s }); err != nil {
+		return o, false, err
+	}
 	if _, err := w.bring(ctx, rev, brakes, s); err != nil {
 		return o, false, err
 	}
-	rev.spent = approval.Spend(np, p.digest)
-	s.Approval, np.Status.Rollout = rev.spent, s
 	return w.prove(ctx, rev, s)
 }
 
@@ -225,7 +224,20 @@ func (p *judged) leave(keys map[manifest.Key]bool) {
 func (r *revision) proven() bool {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()
-	return err == nil && rollout.Same(s, r.Revision, digest, r.np.Generation) && s.Phase == lkeplanv1alpha1.PhaseProven
+	return err == nil && rollout.Same(s, r.Revision, digest, r.np.Generation) &&
+		(s.Phase == lkeplanv1alpha1.PhaseProven || s.Phase == lkeplanv1alpha1.PhaseApplied)
+}
+
+// applies notes that all of the revision is applied from now on, and with which approval.
+func (r *revision) applies() {
+	switch s := r.np.Status.Rollout; {
+	case s == nil, s.Phase == lkeplanv1alpha1.PhaseApplied: // of the last revision that had to prove itself
+	case r.np.Spec.Rollout != nil && r.proven():
+		r.spent = cmp.Or(r.spent, s.Approval)
+		s.Phase, s.Approval = lkeplanv1alpha1.PhaseApplied, nil
+	default:
+		r.np.Status.Rollout = nil
+	}
 }
 
 // digest names what a revision and what was applied before it come to: neither is another

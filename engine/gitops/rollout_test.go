@@ -180,7 +180,7 @@ func TestARevisionProvesItself(t *testing.T) {
 	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, and to stay so for 2m", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
-	if s := p.np.Status; s.Rollout.Phase != lkeplanv1alpha1.PhaseProven || s.LastAppliedRevision != "main@sha1:1" {
+	if s := p.np.Status; s.Rollout.Phase != lkeplanv1alpha1.PhaseApplied || s.LastAppliedRevision != "main@sha1:1" {
 		t.Errorf("%+v", s.Rollout)
 	}
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
@@ -356,11 +356,11 @@ func TestPoolsThatAreLetGoMakeNodesAgain(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
-	if err := p.worker.end(t.Context(), p.np); err == nil {
+	if err := p.worker.end(t.Context(), p.np, p.record(p.np)); err == nil {
 		t.Fatal("the brake on the wave is taken off, and the revision stays")
 	}
 	p.np.Spec.Rollout = nil // it is meant
-	if err := p.worker.end(t.Context(), p.np); err != nil {
+	if err := p.worker.end(t.Context(), p.np, p.record(p.np)); err != nil {
 		t.Fatal(err)
 	}
 	if budgets, _ := manifest.Lookup(p.pool("web"), "spec", "disruption", "budgets"); len(budgets.([]any)) != 1 || p.has("web") != "two" {

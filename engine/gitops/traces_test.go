@@ -44,7 +44,7 @@ func TestATraceSaysWhereARevisionSpendsItsTime(t *testing.T) {
 	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: observe.NewTraces(sink, w.worker.Cache)}
 	np := w.plan("fleet", "a", "fleet")
 	reconcile := func() {
-		if _, err := r.reconcile(t.Context(), np); err != nil {
+		if _, err := r.reconcile(t.Context(), np, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -106,7 +106,7 @@ func TestWithoutASinkNothingIsGathered(t *testing.T) {
 		t.Errorf("work is begun: %v", work)
 	}
 	w.commit(map[string]string{"a": pools("a", "web")})
-	if _, err := r.reconcile(t.Context(), w.plan("fleet", "a", "fleet")); err != nil {
+	if _, err := r.reconcile(t.Context(), w.plan("fleet", "a", "fleet"), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -68,6 +68,7 @@ type Records interface {
 type revision struct {
 	origin.Artifact
 	np      *lkeplanv1alpha1.NodePlan // its status is written
+	record  Recorder
 	made    string                    // the commit, or revision, that is noted on what rolls nodes
 	target  target                    // the NodePlan that it is planned for
 	files   string                    // the directory that it was fetched into
@@ -86,8 +87,13 @@ type revision struct {
 
 func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
 
+// Recorder writes the status of a NodePlan as it is now, before what it says is done. It
+// fails if the approval, the rollout or the spec in the API server are others than those
+// that the reconciliation has read.
+type Recorder func(ctx context.Context) error
+
 // Work reconciles a NodePlan with the cluster.
-func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome {
+func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) outcome {
 	finding, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	artifact, err := w.Sources.Find(finding, np)
@@ -98,7 +104,7 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
-	rev := &revision{Artifact: artifact, np: np, made: cmp.Or(artifact.Origin, artifact.Revision)}
+	rev := &revision{Artifact: artifact, np: np, record: record, made: cmp.Or(artifact.Origin, artifact.Revision)}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
 	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.spent
 	o.current = !artifact.Stale
@@ -189,10 +195,10 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if o, proves, err := w.begin(ctx, rev, p); proves || err != nil {
 		return o, err
 	}
-	changed, err := w.execute(ctx, rev, p)
-	if err == nil || changed > 0 {
-		rev.spent = approval.Spend(np, p.digest)
+	if err := w.intend(ctx, rev, p, rev.applies); err != nil {
+		return outcome{}, err
 	}
+	changed, err := w.execute(ctx, rev, p)
 	if err != nil {
 		return outcome{}, err
 	}

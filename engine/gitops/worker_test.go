@@ -79,7 +79,7 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
 			}
 			np := &lkeplanv1alpha1.NodePlan{Spec: tt.spec}
-			o := w.Work(t.Context(), np)
+			o := w.Work(t.Context(), np, nil)
 			ended := o.reason == tt.want && o.stalled == tt.stalled && o.failed == !tt.stalled
 			if !ended || !strings.Contains(o.message, tt.says) {
 				t.Errorf("%+v, want %s with %q, stalled: %v", o, tt.want, tt.says, tt.stalled)
@@ -193,7 +193,7 @@ func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
 			return nil, errors.New("no cluster")
 		},
 	}
-	o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{})
+	o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{}, nil)
 	if !o.failed || !strings.Contains(o.message, "compile what was last applied") {
 		t.Errorf("%+v", o)
 	}

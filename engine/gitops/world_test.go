@@ -53,7 +53,10 @@ type world struct {
 
 	fetched, compiled, written int // what was done, in numbers
 
-	mu sync.Mutex // of the objects: an apply makes several calls at a time
+	writes, ends int                             // to the API server; the one that ends the controller
+	recorded     *lkeplanv1alpha1.NodePlanStatus // the last status that was written during a reconciliation
+
+	mu sync.Mutex // of the objects and writes: an apply makes several calls at a time
 }
 
 type kept struct {
@@ -111,9 +114,43 @@ func pools(class string, names ...string) string {
 // reconcile has a NodePlan reconciled, and returns how that ended.
 func (w *world) reconcile(np *lkeplanv1alpha1.NodePlan) outcome {
 	w.t.Helper()
-	o := w.worker.Work(w.t.Context(), np)
+	o := w.worker.Work(w.t.Context(), np, w.record(np))
 	settle(np, o)
+	remember(np, o, w.worker.Now())
 	return o
+}
+
+// record writes the status of a NodePlan as it is into the API server.
+func (w *world) record(np *lkeplanv1alpha1.NodePlan) Recorder {
+	return func(context.Context) error {
+		if err := w.write(); err != nil {
+			return err
+		}
+		w.recorded = np.Status.DeepCopy()
+		return nil
+	}
+}
+
+var errEnded = errors.New("the controller has ended")
+
+// write counts a write to the API server; from the one on that ends the controller all fail.
+func (w *world) write() error {
+	if w.writes++; w.ends > 0 && w.writes >= w.ends {
+		return errEnded
+	}
+	return nil
+}
+
+// ending reconciles a NodePlan with a controller that ends before the n-th of its writes,
+// of which the status after the reconciliation is one. It reports whether it has ended.
+func (w *world) ending(np *lkeplanv1alpha1.NodePlan, n int) bool {
+	w.recorded, w.writes, w.ends = np.Status.DeepCopy(), 0, n
+	w.reconcile(np)
+	ended := w.write() != nil
+	if w.ends = 0; ended {
+		w.recorded.DeepCopyInto(&np.Status)
+	}
+	return ended
 }
 
 // Find implements Sources.
@@ -161,6 +198,9 @@ func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string
 
 // Store implements Records.
 func (w *world) Store(_ context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
+	if err := w.write(); err != nil {
+		return "", err
+	}
 	packed, err := files.Pack()
 	digest, digestErr := files.Digest(origin.Path(np.Spec.Path))
 	w.records[client.ObjectKeyFromObject(np)] = kept{packed, origin.Path(np.Spec.Path), digest}
@@ -200,6 +240,9 @@ func (w *world) ApplyForced(_ context.Context, desired, _ map[string]any) (kube.
 func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.write(); err != nil {
+		return "", err
+	}
 	w.written++
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -236,6 +279,9 @@ func (w *world) store(obj map[string]any) {
 func (w *world) Delete(_ context.Context, obj map[string]any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.write(); err != nil {
+		return err
+	}
 	key := manifest.KeyOf(obj)
 	live, ok := w.objects[key]
 	if ok && manifest.UID(live) != manifest.UID(obj) {
@@ -251,6 +297,9 @@ func (w *world) Delete(_ context.Context, obj map[string]any) error {
 func (w *world) Orphan(_ context.Context, obj map[string]any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.write(); err != nil {
+		return err
+	}
 	if live, ok := w.objects[manifest.KeyOf(obj)]; ok {
 		live = runtime.DeepCopyJSON(live)
 		delete(manifest.Map(live, "metadata", "labels"), kube.InventoryLabel)

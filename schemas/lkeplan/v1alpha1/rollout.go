@@ -11,7 +11,8 @@ const (
 // The phases of a rollout.
 const (
 	PhaseProving    = "Proving"
-	PhaseProven     = "Proven" // the rest of the revision is applied, as far as guards let it
+	PhaseProven     = "Proven"  // the rest of the revision may be applied, as far as guards let it
+	PhaseApplied    = "Applied" // the rest of it is applied, with the approval that it had
 	PhaseHeld       = "Held"
 	PhaseRolledBack = "RolledBack"
 )
@@ -78,7 +79,7 @@ type RolloutStatus struct {
 	// Generation of the NodePlan: with another spec it begins anew.
 	Generation int64 `json:"generation"`
 
-	// Phase is Proving, Proven, Held or RolledBack.
+	// Phase is Proving, Proven, Applied, Held or RolledBack.
 	Phase string `json:"phase"`
 
 	// Since when the revision proves itself.
@@ -96,7 +97,7 @@ type RolloutStatus struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// Approval that the revision began with; the rest of it needs no other one.
+	// Approval that the revision began with. The rest of it needs no other one, and uses it up.
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
 }
