@@ -70,8 +70,8 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 	return nil
 }
 
-// base compiles the files that were last applied, in an empty directory and with
-// the variables of the target, for their guards and policies. Where nothing was
+// base compiles the files that were last applied, in an empty directory and with the
+// variables that they were applied with, for their guards and policies. Where nothing was
 // applied yet, those of head, the new revision, hold.
 func (w *Worker) base(ctx context.Context, to target, dir string, head compiled) (compiled, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -85,8 +85,9 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 		head.first, head.lastAppliedError = last.Missing == "", last.Missing
 		return head, nil
 	}
-	req := compile.Request{Root: dir, Dir: last.Path, Vars: to.vars.Vars, IgnoreUndeclared: true}
-	if slices.Equal(req.Vars, head.request.Vars) {
+	values, changed := last.Values(to.NodePlan, to.vars.Vars)
+	req := compile.Request{Root: dir, Dir: last.Path, Vars: values, IgnoreUndeclared: true}
+	if slices.Equal(req.Vars, head.request.Vars) && len(changed) == 0 {
 		digest, err := head.digest()
 		if err != nil {
 			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the files that were compiled: %v", err)
@@ -103,10 +104,14 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 		// Otherwise a revision could lift the guards that it is judged by.
 		return head, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what was last applied: %v", err)
 	}
-	if answer.Failed {
-		// It compiled when it was applied, so its variables have changed.
-		head.lastAppliedError = "It has errors with the present variables; remove a value only when nothing that is " +
-			"applied uses it:\n" + strings.Join(answer.Errors(), "\n")
+	switch {
+	case answer.Failed: // it compiled when it was applied
+		head.lastAppliedError = "It has errors now; remove a value from a Secret only when nothing that is applied " +
+			"uses it:\n" + strings.Join(answer.Errors(), "\n")
+		return head, nil
+	case len(changed) > 0 && answer.PolicyCount > 0: // only their conditions can read a Secret
+		head.lastAppliedError = fmt.Sprintf("Its policies can read values from Secrets, of which these have changed: %s.",
+			strings.Join(changed, ", "))
 		return head, nil
 	}
 	return compiled{Answer: answer, request: req}, nil

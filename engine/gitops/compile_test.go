@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -22,6 +24,7 @@ import (
 type recorded struct {
 	none
 	path    string
+	vars    []lkeplanv1alpha1.RecordedVariable
 	files   map[string]string // nil: nothing was applied yet
 	missing string
 }
@@ -38,7 +41,7 @@ func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir strin
 		return record.Record{}, err
 	}
 	digest, err := files.Digest(r.path)
-	return record.Record{Path: r.path, Digest: digest, Missing: r.missing}, err
+	return record.Record{Path: r.path, Digest: digest, Missing: r.missing, Variables: r.vars}, err
 }
 
 func write(dir string, files map[string]string) error {
@@ -83,7 +86,7 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 	}
 	tests := map[string]struct {
 		record   recorded
-		cpus     string // the value of a variable, which is 4 for the new revision
+		cpus     string // the value of a variable that it was applied with, which is 4 for the new revision
 		compiles int
 		allows   int
 	}{
@@ -102,6 +105,7 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 				t.Fatal(err)
 			}
 			compiler := &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: config.Guards{MaxDeletedPools: old}}}}}
+			tt.record.vars = []lkeplanv1alpha1.RecordedVariable{{Name: "cpus", Value: tt.cpus}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
 			of := compiled{
 				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: config.Guards{MaxDeletedPools: head}}}},
@@ -111,7 +115,7 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(root, "README.txt"), nil, 0o600); err != nil { // which nothing reads
 				t.Fatal(err)
 			}
-			to := target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}
+			to := target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus("4")}}
 			base, err := w.base(t.Context(), to, t.TempDir(), of)
 			if err != nil || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
 				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v",
@@ -189,6 +193,96 @@ func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 				t.Errorf("refused: %v, want %v: %+v", p.Plan.Refused(), tt.refused, p.Plan.Verdicts)
 			}
 		})
+	}
+}
+
+// TestAVariableLiftsNoGuard: guards are judged with the values that they had when they were
+// applied, whatever the change of a variable or a commit with it does.
+func TestAVariableLiftsNoGuard(t *testing.T) {
+	const declared = "variable \"max\" {\n  type = string\n}\nvariable \"l\" {\n  type = string\n}\n"
+	for name, tt := range map[string]struct {
+		label, max string // the present values
+		commit     bool   // with another label that is not a variable's
+		want       string // the label that the pool has
+	}{
+		"the guard, with a commit":              {"one", "100%", true, "one"},
+		"the guard, with what the nodes are of": {"two", "100%", false, "one"},
+		"what the nodes are of":                 {"two", "0", false, "one"},
+		"the guard only":                        {"one", "100%", false, "one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
+			p.worker.Now = func() time.Time { return p.now }
+			label, maximum := "one", "0"
+			p.worker.Vars = func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
+				return Variables{Vars: []config.Var{{Name: "l", Value: label}, {Name: "max", Value: maximum}}}, nil
+			}
+			p.np = p.plan("fleet", "a", "fleet")
+			push := func(l string) {
+				p.guardedPools("  max_rolled_nodes = var.max\n", "LABEL", "web")
+				files := p.commits[len(p.commits)-1]
+				for file, text := range files {
+					files[file] = declared + strings.ReplaceAll(text, `"LABEL"`, l)
+				}
+			}
+			push("var.l")
+			if o := p.reconcile(p.np); o.reason != lkeplanv1alpha1.ReasonSucceeded {
+				t.Fatal(o.message)
+			}
+			p.node("web")
+			if label, maximum = tt.label, tt.max; tt.commit {
+				push(`"two"`)
+			}
+			for range 3 {
+				o := p.after(time.Minute)
+				if got := p.has("web"); got != tt.want {
+					t.Errorf("%s: the pool has %q, want %q", o.reason, got, tt.want)
+				}
+				changes := tt.commit || tt.label != "one"
+				if (o.reason == lkeplanv1alpha1.ReasonGuarded) != changes {
+					t.Errorf("%s: %s", o.reason, o.message)
+				}
+			}
+			if p.np.Status.Approval = nil; tt.commit || tt.label != "one" {
+				p.approve()
+				p.after(time.Minute)
+				if got := p.has("web"); got != "two" {
+					t.Errorf("after an approval the pool has %q", got)
+				}
+			}
+		})
+	}
+}
+
+// TestAnotherSecretIsNotTakenForTheOneOfBefore: a policy may have read it.
+func TestAnotherSecretIsNotTakenForTheOneOfBefore(t *testing.T) {
+	np := nodePlan("a", "fleet")
+	var last record.Record
+	secret := func(value string) []config.Var { return []config.Var{{Name: "token", Value: value, Secret: true}} }
+	last.Variables = record.Of(np, append(secret("one"), config.Var{Name: "max", Value: "0"}))
+	for name, tt := range map[string]struct {
+		now      []config.Var
+		policies int
+		refused  bool
+	}{
+		"the same":                      {secret("one"), 1, false},
+		"another one":                   {secret("two"), 1, true},
+		"another one, without policies": {secret("two"), 0, false},
+		"none":                          {nil, 1, true},
+		"no Secret any more":            {[]config.Var{{Name: "token", Value: "one"}}, 1, true},
+	} {
+		compiler := &asks{}
+		compiler.answer.PolicyCount = tt.policies
+		w := &Worker{Compiler: compiler, Records: recorded{path: ".", files: map[string]string{"a": ""}, vars: last.Variables}}
+		head := compiled{request: compile.Request{Root: t.TempDir(), Dir: "."}}
+		base, err := w.base(t.Context(), target{np, Variables{Vars: tt.now}}, t.TempDir(), head)
+		if err != nil || (base.lastAppliedError != "") != tt.refused {
+			t.Errorf("%s: %q, %v", name, base.lastAppliedError, err)
+		}
+		if i := slices.IndexFunc(base.request.Vars, func(v config.Var) bool { return v.Name == "max" }); !tt.refused &&
+			(i < 0 || base.request.Vars[i].Value != "0") {
+			t.Errorf("%s: it is compiled with %v", name, base.request.Vars)
+		}
 	}
 }
 

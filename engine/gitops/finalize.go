@@ -94,14 +94,11 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 		Artifact: origin.Artifact{Revision: np.Status.LastAttemptedRevision},
 		np:       np, target: target{NodePlan: np}, cluster: to, record: record, ending: true,
 	}
-	vars, unread := w.Vars(ctx, np)
+	vars, _ := w.Vars(ctx, np) // only values from Secrets are needed, and without one the change waits for approval
 	rev.target.vars = vars
 	nothing := compiled{request: compile.Request{Root: dir}}
 	if rev.base, err = w.base(ctx, rev.target, filepath.Join(dir, "base"), nothing); err != nil {
 		return err
-	}
-	if unread != nil {
-		rev.base.lastAppliedError = fmt.Sprintf("Its variables cannot be read: %v.", unread)
 	}
 	rev.head.Cluster, rev.head.Inventory = rev.base.Cluster, holding.Label(np)
 	p, err := w.compare(ctx, rev)

@@ -112,14 +112,16 @@ func (a valuesOf) Compile(_ context.Context, req compile.Request) (compile.Answe
 	return compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}, nil
 }
 
-// TestLastAppliedFilesHaveTheirOwnVariables: they are compiled with those of the
-// NodePlan that is planned for, also where the files are the same.
+// TestLastAppliedFilesHaveTheirOwnVariables: they are compiled with those that the
+// NodePlan that is planned for applied them with, also if the files are the same.
 func TestLastAppliedFilesHaveTheirOwnVariables(t *testing.T) {
 	compiler := valuesOf{map[string]string{}}
 	w := &Worker{
 		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
-		Records: recorded{files: map[string]string{}},
-		Cache:   nodePlansOf(nodePlan("a", "fleet")),
+		Records: recorded{
+			files: map[string]string{}, vars: []lkeplanv1alpha1.RecordedVariable{{Name: "name", Value: "fleet"}},
+		},
+		Cache: nodePlansOf(nodePlan("a", "fleet")),
 		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 			return Variables{Vars: []config.Var{{Name: "name", Value: np.Name}}}, nil
 		},

@@ -31,7 +31,7 @@ func TestTheSameIsNotDoneAgain(t *testing.T) {
 			w.worker.Vars = func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
 				return Variables{Vars: []config.Var{{Name: "a", Value: "2"}}}, nil
 			}
-		}, work{1, 1, 0}},
+		}, work{1, 2, 0}},
 		{"somebody has edited a pool", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
 			edited := runtime.DeepCopyJSON(w.objects[general])
 			manifest.Ensure(edited, "spec", "template", "spec", "nodeClassRef")["name"] = "other"

@@ -58,9 +58,9 @@ type Worker struct {
 type Records interface {
 	// Load writes the files that were last applied into an empty directory.
 	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error)
-	// Store keeps the files from which the NodePlan was applied, and returns their
-	// digest for its status.
-	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, files fetch.Pick) (digest string, err error)
+	// Store keeps the files from which the NodePlan was applied and the values of variables,
+	// and returns the digest of both for its status.
+	Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var) (string, error)
 }
 
 // revision is one revision of a source while it is reconciled. The fields are set
@@ -69,11 +69,11 @@ type revision struct {
 	origin.Artifact
 	np      *lkeplanv1alpha1.NodePlan // its status is written
 	record  Recorder
-	made    string                    // the commit, or revision, that is noted on what rolls nodes
-	target  target                    // the NodePlan that it is planned for
-	files   string                    // the directory that it was fetched into
-	read    fetch.Pick                // the files that the compiler has read
-	cluster Cluster                   // as the account of the NodePlan
+	made    string     // the commit, or revision, that is noted on what rolls nodes
+	target  target     // the NodePlan that it is planned for
+	files   string     // the directory that it was fetched into
+	read    fetch.Pick // the files that the compiler has read
+	cluster Cluster    // as the account of the NodePlan
 	head    compile.Result
 	base    compiled                  // what was last applied
 	spent   *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
@@ -202,7 +202,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if err != nil {
 		return outcome{}, err
 	}
-	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read); err != nil {
+	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read, rev.target.vars.Vars); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
 	before := np.Status.Pools

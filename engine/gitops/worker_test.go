@@ -154,7 +154,7 @@ type none struct{}
 func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (record.Record, error) {
 	return record.Record{}, nil
 }
-func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick) (string, error) {
+func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick, []config.Var) (string, error) {
 	return "", nil
 }
 

@@ -60,8 +60,8 @@ type world struct {
 }
 
 type kept struct {
-	packed       []byte
-	path, digest string
+	packed []byte
+	record record.Record
 }
 
 func newWorld(t *testing.T) *world {
@@ -172,14 +172,21 @@ func (w *world) Find(_ context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Ar
 func (w *world) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
 	w.compiled++
 	text, err := os.ReadFile(filepath.Join(req.Root, req.Dir, "main.lke.hcl"))
-	at := req.Version + req.Dir + "\n" + string(text)
+	at := fmt.Sprint(req.Version, req.Dir, req.Vars, string(text))
 	if known, ok := w.known[at]; ok && err == nil {
 		return known, nil
 	}
-	result, diags := compile.Dir(ctx, os.DirFS(req.Root), compile.Options{Options: config.Options{Dir: req.Dir, Version: req.Version}})
+	result, diags := compile.Dir(ctx, os.DirFS(req.Root), compile.Options{Options: config.Options{
+		Dir: req.Dir, Version: req.Version,
+		Vars: slices.DeleteFunc(slices.Clone(req.Vars), func(v config.Var) bool {
+			return !strings.Contains(string(text), fmt.Sprintf("variable %q", v.Name))
+		}),
+	}})
 	answer := compile.Answer{Result: result, Failed: diags.HasErrors(), Diagnostics: diag.New(diags, result.Files)}
 	for name := range result.Files {
-		answer.Read = append(answer.Read, name)
+		if !strings.HasPrefix(name, "-") { // a variable of the command line
+			answer.Read = append(answer.Read, name)
+		}
 	}
 	if err == nil {
 		w.known[at] = answer
@@ -193,17 +200,23 @@ func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string
 	if !ok {
 		return record.Record{}, nil
 	}
-	return record.Record{Path: last.path, Digest: last.digest}, fetch.Unpack(strings.NewReader(string(last.packed)), dir)
+	return last.record, fetch.Unpack(strings.NewReader(string(last.packed)), dir)
 }
 
 // Store implements Records.
-func (w *world) Store(_ context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
+func (w *world) Store(
+	_ context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var,
+) (string, error) {
 	if err := w.write(); err != nil {
 		return "", err
 	}
 	packed, err := files.Pack()
 	digest, digestErr := files.Digest(origin.Path(np.Spec.Path))
-	w.records[client.ObjectKeyFromObject(np)] = kept{packed, origin.Path(np.Spec.Path), digest}
+	r := record.Record{Path: origin.Path(np.Spec.Path), Digest: digest}
+	for _, v := range vars {
+		r.Variables = append(r.Variables, lkeplanv1alpha1.RecordedVariable{Name: v.Name, Value: v.Value})
+	}
+	w.records[client.ObjectKeyFromObject(np)] = kept{packed, r}
 	return digest, errors.Join(err, digestErr)
 }
 

@@ -5,6 +5,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -22,6 +24,8 @@ import (
 type Record struct {
 	Path   string // the directory that was compiled
 	Digest string // of the files and the path
+	// Variables are the values that the files were compiled with.
+	Variables []lkeplanv1alpha1.RecordedVariable
 	// Missing says, as a sentence, why the files are not known. Then a change waits
 	// for approval. "" where they are, and where nothing was applied yet.
 	Missing string
@@ -66,11 +70,15 @@ func (c Cluster) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir str
 	if err != nil {
 		return Record{}, fmt.Errorf("read what was last applied: %w", err)
 	}
-	same, err := c.isLastApplied(ctx, np, record.Digest)
+	record.Variables = kept.Variables
+	same, err := c.isLastApplied(ctx, np, sealed(record))
 	if err != nil || same {
 		return record, err
 	}
-	return Record{Missing: "Its record has other files than those that were applied."}, nil
+	if record.Digest == np.Status.LastAppliedDigest {
+		return Record{Missing: "Its record is of a release that did not keep the values of variables."}, nil
+	}
+	return Record{Missing: "Its record has other files or values than those that were applied."}, nil
 }
 
 func ownedBy(record *lkeplanv1alpha1.NodePlanRecord, np *lkeplanv1alpha1.NodePlan) bool {
@@ -91,25 +99,80 @@ func (c Cluster) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 	return current.UID == np.UID && current.Status.LastAppliedDigest == digest, nil
 }
 
-// Store keeps the files from which a NodePlan was applied, and returns their digest for
-// its status. Where the files are too large for an object, the record
+// sealed is the digest of all of a record.
+func sealed(r Record) string {
+	hash := sha256.New()
+	fmt.Fprintf(hash, "%s\n%d\n", r.Digest, len(r.Variables))
+	for _, v := range r.Variables {
+		fmt.Fprintf(hash, "%q %q %q\n", v.Name, v.Value, v.Digest)
+	}
+	return fmt.Sprintf("sha256:%x", hash.Sum(nil))
+}
+
+// Of returns values as the record of a NodePlan has them.
+func Of(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []lkeplanv1alpha1.RecordedVariable) {
+	for _, v := range vars {
+		r := lkeplanv1alpha1.RecordedVariable{Name: v.Name, Value: v.Value}
+		if v.Secret {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", np.UID, v.Name, v.Value))
+			r.Value, r.Digest = "", fmt.Sprintf("sha256:%x", sum)
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// Values are the values that the files of a record were compiled with. Those from Secrets are
+// not kept, and are as they are now; changed are the names of those that are not the same.
+func (r Record) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []config.Var, changed []string) {
+	current := map[string]config.Var{}
+	for _, v := range now {
+		current[v.Name] = v
+	}
+	for _, kept := range r.Variables {
+		v := config.Var{Name: kept.Name, Value: kept.Value}
+		if kept.Digest != "" {
+			found := false
+			if v, found = current[kept.Name]; !found || Of(np, []config.Var{v})[0] != kept {
+				changed = append(changed, kept.Name)
+			}
+			if !found {
+				continue
+			}
+			v.Secret = true
+		}
+		vars = append(vars, v)
+	}
+	return vars, changed
+}
+
+// Store keeps the files from which a NodePlan was applied and the values of variables, and
+// returns the digest of both for its status. If they are too large for an object, the record
 // has none.
-func (c Cluster) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
+func (c Cluster) Store(
+	ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var,
+) (string, error) {
 	path := origin.Path(np.Spec.Path)
 	digest, err := files.Digest(path)
 	if err != nil {
 		return "", err
 	}
+	variables := Of(np, vars)
+	digest = sealed(Record{Digest: digest, Variables: variables})
 	packed, err := files.Pack()
 	if err != nil {
 		return "", err
 	}
-	if len(packed) > maxRecord {
-		packed = nil
+	size := len(packed)
+	for _, v := range variables {
+		size += len(v.Name) + len(v.Value) + len(v.Digest)
+	}
+	if size > maxRecord {
+		packed, variables = nil, nil
 	}
 	record := &lkeplanv1alpha1.NodePlanRecord{ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: np.Name}}
 	_, err = controllerutil.CreateOrPatch(ctx, c.Client, record, func() error {
-		record.Path, record.Files, record.OwnerReferences = path, packed, nil
+		record.Path, record.Files, record.Variables, record.OwnerReferences = path, packed, variables, nil
 		return controllerutil.SetOwnerReference(np, record, c.Client.Scheme())
 	})
 	if apierrors.IsRequestEntityTooLargeError(err) {

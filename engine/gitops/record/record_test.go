@@ -2,6 +2,7 @@ package record
 
 import (
 	"crypto/rand"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -26,6 +28,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 	if _, err := rand.Read(noise); err != nil {
 		t.Fatal(err)
 	}
+	filesOnly := "" // the digest of the files
 	for name, tt := range map[string]struct {
 		spoil  func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord
 		noise  int // files that are read as well
@@ -42,8 +45,21 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 			kept.Files = nil
 			return kept
 		}},
-		"another path": {want: "other files", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"another path": {want: "other files or values", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			kept.Path = "elsewhere"
+			return kept
+		}},
+		"another value": {want: "other files or values", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			kept.Variables[0].Value = "100%"
+			return kept
+		}},
+		"of a release that kept no values": {want: "did not keep the values", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			np.Status.LastAppliedDigest = filesOnly
+			kept.Variables = nil
+			return kept
+		}},
+		"with values that are gone": {want: "other files or values", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			kept.Variables = nil
 			return kept
 		}},
 		"no archive": {want: "cannot be read", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
@@ -51,7 +67,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 			return kept
 		}},
 		"too large": {want: "too large", noise: 6},
-		"of a version without digests": {want: "other files", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"of a version without digests": {want: "other files or values", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			np.Status.LastAppliedDigest = ""
 			return kept
 		}},
@@ -79,16 +95,23 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 				}
 				read.Names = append(read.Names, more)
 			}
+			vars := []config.Var{{Name: "max", Value: "0"}, {Name: "token", Value: "hunter2", Secret: true}}
 			c := fake.NewClientBuilder().WithScheme(scheme).Build()
 			records := Cluster{c}
 			var err error
-			if np.Status.LastAppliedDigest, err = records.Store(t.Context(), np, read); err != nil {
+			if np.Status.LastAppliedDigest, err = records.Store(t.Context(), np, read, vars); err != nil {
+				t.Fatal(err)
+			}
+			if filesOnly, err = read.Digest("fleet"); err != nil {
 				t.Fatal(err)
 			}
 			if tt.spoil != nil {
 				var kept lkeplanv1alpha1.NodePlanRecord
 				if err := c.Get(t.Context(), client.ObjectKeyFromObject(np), &kept); err != nil {
 					t.Fatal(err)
+				}
+				if text := fmt.Sprint(kept); strings.Contains(text, "hunter2") {
+					t.Errorf("the record has the value from a Secret: %s", text)
 				}
 				if spoilt := tt.spoil(np, kept.DeepCopy()); spoilt == nil {
 					err = c.Delete(t.Context(), &kept)
@@ -120,7 +143,7 @@ func TestNothingWasAppliedToANewNodePlan(t *testing.T) {
 	}
 	records := Cluster{fake.NewClientBuilder().WithScheme(scheme).Build()}
 	record, err := records.Load(t.Context(), &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir())
-	if err != nil || record != (Record{}) {
+	if err != nil || record.Known() || record.Missing != "" {
 		t.Errorf("%+v, %v", record, err)
 	}
 }

@@ -3,7 +3,8 @@ package v1alpha1
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // NodePlanRecord holds what was last applied through the NodePlan of the same name
-// and namespace. The next revision is judged by the guards in it, so only the
+// and namespace. The next revision is judged by the guards in it, as they were with the
+// variables of that time, so only the
 // controller writes it, and none of Kubernetes' own roles can read it.
 //
 // +kubebuilder:object:root=true
@@ -19,6 +20,25 @@ type NodePlanRecord struct {
 	// left out where they do not fit.
 	// +optional
 	Files []byte `json:"files,omitempty"`
+
+	// Variables are the values that the files were compiled with. They are left out if the
+	// files are.
+	// +optional
+	Variables []RecordedVariable `json:"variables,omitempty"`
+}
+
+// RecordedVariable is the value of a variable.
+type RecordedVariable struct {
+	// Name of the variable.
+	Name string `json:"name"`
+
+	// Value of a variable that is not from a Secret.
+	// +optional
+	Value string `json:"value,omitempty"`
+
+	// Digest of a value from a Secret.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 }
 
 // NodePlanRecordList is a list of NodePlanRecord.
