@@ -160,6 +160,44 @@ func newWaiting(t *testing.T) *proving {
 	return p
 }
 
+// TestANodePlanThatIsMadeAgainIsNoFirstRevision: what it applied before is in the cluster, and
+// its guards are gone with it. What costs no node is applied.
+func TestANodePlanThatIsMadeAgainIsNoFirstRevision(t *testing.T) {
+	for name, tt := range map[string]struct {
+		as     string // the name of the NodePlan that is made
+		files  string // its directory
+		label  string
+		reason string
+	}{
+		"the same name":   {"a", "a", "two", lkeplanv1alpha1.ReasonGuarded},
+		"another name":    {"b", "a", "two", lkeplanv1alpha1.ReasonGuarded},
+		"nothing changes": {"b", "a", "one", lkeplanv1alpha1.ReasonSucceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newWaiting(t)
+			if err := p.worker.end(t.Context(), p.np, p.record(p.np)); err != nil {
+				t.Fatal(err)
+			}
+			clear(p.plans)
+			clear(p.records) // their owner is gone
+			p.np = p.plan("fleet", tt.as, "fleet")
+			p.np.UID, p.np.Spec.Path = "another uid", tt.files
+			p.guardedPools("", tt.label, "db", "web")
+			for range 2 {
+				if o := p.after(time.Minute); o.reason != tt.reason || p.has("web") != "one" {
+					t.Errorf("%s: %s; the pool has %q", o.reason, o.message, p.has("web"))
+				}
+			}
+			if tt.reason == lkeplanv1alpha1.ReasonGuarded {
+				p.approve()
+				if p.after(time.Minute); p.has("web") != "two" {
+					t.Errorf("after an approval the pool has %q", p.has("web"))
+				}
+			}
+		})
+	}
+}
+
 // TestNothingIsAppliedUnrecorded: without a status that says so, neither the approval nor an
 // object changes.
 func TestNothingIsAppliedUnrecorded(t *testing.T) {

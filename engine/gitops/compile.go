@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -148,7 +149,7 @@ func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 // stay are a change, too: it may have applied them.
 func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	why, strays := c.lastAppliedError, c.first && len(p.stays) > 0
-	if strays || c.first && p.touchesOurs() {
+	if strays || c.first && (p.touchesOurs() || p.touchesNodes()) {
 		why = "There is no record of it, and its objects are in the cluster."
 	}
 	if why == "" || p.Plan.Empty() && !strays {
@@ -158,6 +159,20 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 		Guard: "last_applied", Status: plan.Blocked,
 		Detail: "The guards that were last applied are not known, and those of this revision cannot stand for them. " + why,
 	}}
+}
+
+// touchesNodes reports whether a plan changes or deletes objects that lkeplan has applied
+// before, such that nodes may go: through a NodePlan that was deleted since, from the command
+// line, or through the NodePlan that they are taken over from. There may have been guards.
+func (p judged) touchesNodes() bool {
+	applied := map[manifest.Key]bool{}
+	for _, t := range p.Targets {
+		applied[manifest.KeyOf(t.Desired)] = t.Live != nil && kube.Applied(t.Live)
+	}
+	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
+		none := c.Impact != nil && c.Impact.Known && c.Impact.Of == 0
+		return applied[c.Key()] && c.Effect != plan.None && c.Effect != plan.InPlace && !none
+	})
 }
 
 // touchesOurs reports whether a plan changes or deletes objects that carry the NodePlan's
