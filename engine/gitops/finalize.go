@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +22,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/rollout"
+	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // finalize deletes or orphans the objects of a deleted NodePlan, and removes its
@@ -71,15 +74,27 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 		if err := w.remove(ctx, np, to, record); err != nil {
 			return err
 		}
-	} else if s := np.Status.Rollout; np.Spec.Rollout != nil && s != nil &&
-		(s.Phase == lkeplanv1alpha1.PhaseProving || s.Phase == lkeplanv1alpha1.PhaseHeld) {
-		const text = "it is deleted before revision %s has proven itself: without the brake on %s, all of their nodes " +
-			"would become what it asks for. Where that is meant, remove spec.rollout; otherwise set their templates " +
-			"back first."
-		return stalled(lkeplanv1alpha1.ReasonHeld, text, s.Revision, rollout.Names(s))
 	}
 	label := holding.Label(np)
-	return apply.Orphan(ctx, to, sight.New(to, w.Cache, compile.Result{Inventory: label}), label)
+	view := sight.New(to, w.Cache, compile.Result{Inventory: label})
+	if np.Spec.Rollout != nil { // what the status says may be lost, or about to be written
+		pools, err := view.List(ctx, *schemas.Pool.Object)
+		if err != nil {
+			return err
+		}
+		var braked []string
+		for _, pool := range pools {
+			if rollout.Braked(pool) {
+				braked = append(braked, manifest.Name(pool))
+			}
+		}
+		if len(braked) > 0 {
+			return stalled(lkeplanv1alpha1.ReasonHeld, "it is deleted before revision %s has proven itself: without the "+
+				"brake on %s, all of their nodes would become what it asks for. If that is meant, remove spec.rollout; otherwise "+
+				"set their templates back first.", np.Status.LastAttemptedRevision, strings.Join(braked, ", "))
+		}
+	}
+	return apply.Orphan(ctx, to, view, label)
 }
 
 // remove deletes what a NodePlan has applied, if the guards and policies that were last

@@ -19,6 +19,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/rollout"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -28,6 +30,7 @@ import (
 type pooled struct {
 	Cluster
 	names   []string
+	braked  bool   // they have the budget of a wave
 	deleted bool   // they are deleted already, and still there
 	label   string // the value of their inventory label
 	denied  string // a kind that must not be listed
@@ -52,6 +55,9 @@ func (c *pooled) ListLabelled(
 		if c.deleted {
 			metadata["deletionTimestamp"] = "2026-11-20T17:00:00Z"
 		}
+		if c.braked {
+			metadata["annotations"] = map[string]any{rollout.Annotation: "0"}
+		}
 		objects = append(objects, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
 	}
 	return objects, nil
@@ -64,6 +70,10 @@ func (c *pooled) gone(name string) bool {
 
 func (c *pooled) Delete(_ context.Context, obj map[string]any) error {
 	return c.end("delete", obj)
+}
+
+func (c *pooled) ApplyForced(_ context.Context, obj, _ map[string]any) (kube.Outcome, error) {
+	return kube.Changed, c.end("release", obj)
 }
 
 func (c *pooled) Orphan(_ context.Context, obj map[string]any) error {
@@ -91,9 +101,6 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 	all, proves := config.Guards{MaxDeletedPools: 2}, lkeplanv1alpha1.NodePlanSpec{Rollout: &lkeplanv1alpha1.RolloutSpec{}}
 	never := all // but on a day of this century
 	never.Windows = []config.Period{{Name: "late", Schedule: "0 0 29 2 *", Duration: time.Minute}}
-	phase := func(is string) *lkeplanv1alpha1.RolloutStatus {
-		return &lkeplanv1alpha1.RolloutStatus{Phase: is, Revision: "main@sha1:2", Pools: []lkeplanv1alpha1.RolloutPool{{Name: "a"}}}
-	}
 	tests := []struct {
 		name    string
 		spec    lkeplanv1alpha1.NodePlanSpec
@@ -102,7 +109,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		denied  string
 		err     error
 		ends    []string
-		rollout *lkeplanv1alpha1.RolloutStatus
+		braked  bool // the pools have the budget of a wave
 		waits   string
 		stays   bool
 	}{
@@ -113,14 +120,11 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 			waits: "2 pools would be deleted, and at most 1 may be in one change"},
 		{name: "a pool is protected", spec: remove, guards: config.Guards{MaxDeletedPools: 2, Protected: []string{"a"}}, stays: true,
 			waits: "pool.a is protected"},
-		{name: "a window is not open", spec: remove, guards: never, stays: true, waits: "revision  waits: "},
-		{name: "a revision proves itself", spec: proves, rollout: phase(lkeplanv1alpha1.PhaseProving), stays: true,
-			waits: "it is deleted before revision main@sha1:2 has proven itself"},
-		{name: "a revision is held", spec: proves, rollout: phase(lkeplanv1alpha1.PhaseHeld), stays: true,
-			waits: "it is deleted before revision main@sha1:2 has proven itself"},
-		{name: "a revision is taken back", spec: proves, rollout: phase(lkeplanv1alpha1.PhaseRolledBack),
-			ends: []string{"orphan a", "orphan b"}},
-		{name: "nobody asks for a proof any more", rollout: phase(lkeplanv1alpha1.PhaseHeld), ends: []string{"orphan a", "orphan b"}},
+		{name: "a window is not open", spec: remove, guards: never, stays: true, waits: "revision main@sha1:2 waits: "},
+		{name: "a revision proves itself", spec: proves, braked: true, stays: true,
+			waits: "it is deleted before revision main@sha1:2 has proven itself: without the brake on a, b"},
+		{name: "a revision is taken back", spec: proves, ends: []string{"orphan a", "orphan b"}},
+		{name: "no proof is asked for any more", braked: true, ends: []string{"release a", "orphan a", "release b", "orphan b"}},
 		{name: "one kind must not be listed", spec: remove, guards: all, denied: "CapacityBuffer",
 			ends: []string{"delete a", "delete b"}},
 		{name: "those of a suspended one stay", spec: suspended, ends: []string{"orphan a", "orphan b"}},
@@ -133,11 +137,11 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
-			np.Status.Rollout = tt.rollout
+			np.Status.LastAttemptedRevision = "main@sha1:2"
 			if tt.applied == nil {
 				tt.applied = []string{"a", "b"}
 			}
-			cluster := &pooled{names: []string{"a", "b"}, label: holding.Label(np), denied: tt.denied, err: tt.err}
+			cluster := &pooled{names: []string{"a", "b"}, braked: tt.braked, label: holding.Label(np), denied: tt.denied, err: tt.err}
 			for _, name := range tt.applied {
 				np.Status.Inventory = append(np.Status.Inventory,
 					lkeplanv1alpha1.InventoryEntry{ID: holding.ID("", name, "karpenter.sh", "NodePool"), UID: "uid of " + name})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/proof"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -26,7 +27,7 @@ import (
 // begin has a revision prove itself on a first wave of nodes, where the NodePlan asks for
 // that and the plan makes nodes. Of the first revision, and where what was last applied is
 // not known, there is nothing to go back to: it is applied as a whole, which somebody has
-// approved.
+// approved. What is to be done is in the status before it is done, with the nodes that are there.
 func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome, proves bool, err error) {
 	np := rev.np
 	unknown := rev.base.first || rev.base.lastAppliedError != "" || rev.base.request.Root == rev.files
@@ -34,9 +35,9 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 		return o, false, nil
 	}
 	terms, now := rollout.TermsOf(*np.Spec.Rollout), w.Now().UTC()
-	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head, w.Prices, now)
+	m, err := w.measure(ctx, rev, rev.head)
 	if err != nil {
-		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "count the nodes of revision %s: %v", rev.Revision, err)
+		return o, false, err
 	}
 	head, err := compare.Applied(rev.base.Objects, rev.head.Objects)
 	if err != nil {
@@ -46,7 +47,8 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	if err != nil {
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last: %v", rev.Revision, err)
 	}
-	first, whole := rollout.Change{Declared: declared, Live: p.Plan, Outdated: m.Counts()}.Wave(terms)
+	first, whole := rollout.Change{Declared: declared, Live: p.Plan,
+		Outdated: rollout.Counts(m.Counts(), np.Status.Rollout)}.Wave(terms)
 	if len(first) == 0 {
 		return o, false, nil
 	}
@@ -54,37 +56,60 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	if err != nil {
 		return o, false, err
 	}
-	s := rollout.Begin(first, whole, digest, now)
-	s.Revision, s.Generation = rev.Revision, np.Generation
+	was, err := w.measure(ctx, rev, rev.base.Result)
+	if err != nil {
+		return o, false, err
+	}
+	s := rollout.Begin(*np.Spec.Rollout, first, whole, digest, now)
+	s.Revision, s.Retried = rev.Revision, retry(np)
+	if err := w.proofs().Identify(ctx, s, rev.head.Objects, m, was); err != nil {
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
+	}
+	rollout.Carry(s, np.Status.Rollout, m.Outdated)
+	given := rev.carried()
+	intent := func() { s.Approval, np.Status.Rollout = cmp.Or(rev.spent, given), s }
+	if err := w.intend(ctx, rev, p, intent); err != nil {
+		return o, false, err
+	}
+	return w.proceed(ctx, rev, s)
+}
+
+// proceed puts the brakes on before anything else of a revision is applied, and then begins to
+// look at the first wave.
+func (w *Worker) proceed(
+	ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus,
+) (o outcome, over bool, err error) {
 	brakes, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Brakes()
 	if err != nil {
-		return o, false, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
-	}
-	if err := w.intend(ctx, rev, p, func() { s.Approval, np.Status.Rollout = rev.spent, s }); err != nil {
-		return o, false, err
+		return o, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
 	}
 	if _, err := w.bring(ctx, rev, brakes, s); err != nil {
-		return o, false, err
+		return o, true, err
 	}
+	s.Phase = lkeplanv1alpha1.PhaseProving
 	return w.prove(ctx, rev, s)
 }
 
 // goOn takes a revision a step further that has begun to prove itself. over tells that
-// nothing else is to be done about it: it is not proven.
+// nothing else is to be done about it: it is not proven. In the mode PlanOnly the rollout stays
+// as it is.
 func (w *Worker) goOn(ctx context.Context, rev *revision) (o outcome, over bool, err error) {
-	np, s := rev.np, rev.np.Status.Rollout
-	if np.Spec.Rollout == nil || rev.planOnly() {
-		np.Status.Rollout = nil
+	np := rev.np
+	if np.Status.Rollout = rollout.Read(np.Status.Rollout); np.Spec.Rollout == nil || rev.planOnly() {
 		return o, false, nil
 	}
-	if s == nil {
-		return o, false, nil
+	s := np.Status.Rollout
+	if rollout.UnderWay(s) && s.Revision == rev.Revision && rev.base.lastAppliedError != "" {
+		return o, true, stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held as it is: what was applied before is not "+
+			"known. %s\nCommit a correction, or revert it; either waits for approval.", rev.Revision, rev.base.lastAppliedError)
 	}
 	digest, err := rev.digest()
-	if err != nil || !rollout.Same(s, rev.Revision, digest, np.Generation) {
+	if err != nil || !rollout.Same(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.again(s) {
 		return o, false, err
 	}
 	switch s.Phase {
+	case lkeplanv1alpha1.PhasePlanned:
+		return w.proceed(ctx, rev, s)
 	case lkeplanv1alpha1.PhaseProving:
 		return w.prove(ctx, rev, s)
 	case lkeplanv1alpha1.PhaseHeld, lkeplanv1alpha1.PhaseRolledBack:
@@ -94,20 +119,49 @@ func (w *Worker) goOn(ctx context.Context, rev *revision) (o outcome, over bool,
 	return o, false, nil
 }
 
+// again reports whether somebody has asked for a rollout to begin again: by other terms, or by
+// the annotation that asks for it.
+func (r *revision) again(s *lkeplanv1alpha1.RolloutStatus) bool {
+	asked := retry(r.np)
+	return s.Terms != "" && !rollout.SameTerms(s, *r.np.Spec.Rollout) || asked != "" && asked != s.Retried
+}
+
+// retry is what the annotation reconcile.fluxcd.io/forceAt asks for, as Flux reads it; "" for
+// nothing.
+func retry(np *lkeplanv1alpha1.NodePlan) string {
+	asked, _ := meta.ReconcileAnnotationValue(np.Annotations)
+	if force := np.Annotations[meta.ForceRequestAnnotation]; force == asked {
+		return force
+	}
+	return ""
+}
+
+// measure says how far the nodes of the cluster are what a configuration asks for.
+func (w *Worker) measure(ctx context.Context, rev *revision, of compile.Result) (compare.Measured, error) {
+	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), of, w.Prices, w.Now().UTC())
+	if err != nil {
+		return m, failed(lkeplanv1alpha1.ReasonApplyFailed, "count the nodes of revision %s: %v", rev.Revision, err)
+	}
+	return m, nil
+}
+
+func (w *Worker) proofs() proof.Reader { return proof.Reader{Cache: w.Cache, Live: w.Reader} }
+
 // prove looks at the first wave, and applies as much of the revision as that allows.
 func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, bool, error) {
-	terms, now := rollout.TermsOf(*rev.np.Spec.Rollout), w.Now().UTC()
-	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head, w.Prices, now)
-	var pools []rollout.Pool
-	if err == nil {
-		pools, err = proof.Reader{Cache: w.Cache, Live: w.Reader}.Wave(ctx, s, m, now)
+	terms := rollout.TermsOf(*rev.np.Spec.Rollout)
+	m, err := w.measure(ctx, rev, rev.head)
+	if err != nil {
+		return outcome{}, true, err
 	}
+	pools, err := w.proofs().Wave(ctx, s, m)
 	if err != nil {
 		err = failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v", rev.Revision, err)
 		return outcome{}, true, err
 	}
-	d := rollout.Decide(terms, s.Since.Time, pools, now)
-	rollout.Tick(s, d, now)
+	rollout.Look(s, pools, w.Now())
+	d := rollout.Decide(terms, s.Whole, s.Ran.Duration, pools)
+	rollout.Tick(s, d)
 	s.Message = strings.Join(d.Words, "\n")
 	switch d.Step {
 	case rollout.Proven:
@@ -117,6 +171,11 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 		s.Phase = lkeplanv1alpha1.PhaseHeld
 		if terms.Rollback {
 			s.Phase = lkeplanv1alpha1.PhaseRolledBack
+		}
+		if err := rev.record(ctx); err != nil {
+			s.Phase = lkeplanv1alpha1.PhaseProving
+			err = failed(lkeplanv1alpha1.ReasonApplyFailed, "record that revision %s has failed: %v", rev.Revision, err)
+			return outcome{}, true, err
 		}
 		o, err := w.halt(ctx, rev, s)
 		return o, true, err
@@ -136,8 +195,9 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 // halt keeps a revision that has failed from being applied any further, or has what was
 // applied before it applied again.
 func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, error) {
-	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again suspend and resume the " +
-		"NodePlan; to have it applied all the same remove spec.rollout."
+	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again change spec.rollout, " +
+		"or set the annotations " + meta.ReconcileRequestAnnotation + " and " + meta.ForceRequestAnnotation + " to one new " +
+		"value; to have it applied all the same remove spec.rollout."
 	stage := rollout.StageOf(s, rev.head.Objects, rev.base.Objects)
 	objects, err := stage.Objects(nil)
 	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: no more of it is applied than the first wave, "+
@@ -148,9 +208,8 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 		calm := false // when it is taken back, Karpenter has not seen that yet
 		if conditions.GetReason(rev.np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonRolledBack {
 			var was compare.Measured
-			view := sight.New(rev.cluster, w.Cache, rev.head)
-			if was, err = compare.Against(ctx, view, rev.base.Result, w.Prices, w.Now().UTC()); err == nil {
-				calm, err = proof.Reader{Cache: w.Cache}.Calm(ctx, s, was)
+			if was, err = w.measure(ctx, rev, rev.base.Result); err == nil {
+				calm, err = w.proofs().Calm(ctx, s, was)
 			}
 		}
 		if err == nil {
@@ -224,7 +283,7 @@ func (p *judged) leave(keys map[manifest.Key]bool) {
 func (r *revision) proven() bool {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()
-	return err == nil && rollout.Same(s, r.Revision, digest, r.np.Generation) &&
+	return err == nil && rollout.Same(s, r.Revision, digest) &&
 		(s.Phase == lkeplanv1alpha1.PhaseProven || s.Phase == lkeplanv1alpha1.PhaseApplied)
 }
 
@@ -250,9 +309,20 @@ func (r *revision) digest() (string, error) {
 // rest of a revision that has proven itself was approved when it began.
 func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 	given := r.target.Status.Approval
-	if given == nil && !r.planOnly() && r.np.Status.Rollout != nil && r.np.Status.Rollout.Approval != nil && r.proven() {
-		given = r.np.Status.Rollout.Approval
-		digest = given.PlanDigest
+	if carried := r.carried(); given == nil && !r.planOnly() && carried != nil {
+		given, digest = carried, carried.PlanDigest
 	}
 	return given, digest
+}
+
+// carried is the approval that the revision began with and has not used up; nil for none. One that
+// was held or rolled back needs another one to be tried again.
+func (r *revision) carried() *lkeplanv1alpha1.Approval {
+	s := r.np.Status.Rollout
+	digest, err := r.digest()
+	if err != nil || r.np.Spec.Rollout == nil || !rollout.Same(s, r.Revision, digest) ||
+		s.Phase == lkeplanv1alpha1.PhaseHeld || s.Phase == lkeplanv1alpha1.PhaseRolledBack {
+		return nil
+	}
+	return s.Approval
 }

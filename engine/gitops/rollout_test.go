@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -27,13 +29,14 @@ import (
 // prove themselves on the pool web.
 type proving struct {
 	*world
-	np  *lkeplanv1alpha1.NodePlan
-	now time.Time
+	np   *lkeplanv1alpha1.NodePlan
+	now  time.Time     // in the cluster
+	skew time.Duration // of the controller's clock
 }
 
 func newProving(t *testing.T, spec lkeplanv1alpha1.RolloutSpec) *proving {
 	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
-	p.worker.Now = func() time.Time { return p.now }
+	p.worker.Now = func() time.Time { return p.now.Add(p.skew) }
 	p.np = p.plan("fleet", "a", "fleet")
 	p.np.Spec.Rollout = &spec
 	p.push("")
@@ -95,7 +98,9 @@ func (p *proving) node(pool string) {
 	}
 	p.claims = append(p.claims, claim)
 	p.nodes = append(p.nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
-		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: at}},
+		Conditions: []corev1.NodeCondition{
+			{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: at, LastHeartbeatTime: at},
+		},
 	}})
 }
 
@@ -115,10 +120,26 @@ func (p *proving) replace(pool string) {
 }
 
 // after lets time pass, and has the NodePlan reconciled as another leader would, from what
-// the API server has of it.
-func (p *proving) after(d time.Duration) outcome {
+// the API server has of it: at the end, and as often as it asks for while a revision proves itself.
+func (p *proving) after(d time.Duration) (o outcome) {
 	p.t.Helper()
-	p.now = p.now.Add(d)
+	for end := p.now.Add(d); p.now.Before(end); {
+		step := end.Sub(p.now)
+		if s := p.np.Status.Rollout; s != nil && s.Phase == lkeplanv1alpha1.PhaseProving {
+			step = min(step, 10*time.Second)
+		}
+		p.now = p.now.Add(step)
+		o = p.again()
+	}
+	return o
+}
+
+// again has the NodePlan reconciled.
+func (p *proving) again() outcome {
+	p.t.Helper()
+	for i := range p.nodes {
+		p.nodes[i].Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(p.now)
+	}
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p.np)
 	if err != nil {
 		p.t.Fatal(err)
@@ -228,8 +249,8 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:3", "", "")
 }
 
-// TestARevisionIsHeld: what is there stays as it is, and a change of the spec has the
-// revision tried again.
+// TestARevisionIsHeld: what is there stays as it is, and a change of spec.rollout or an annotation
+// has the revision tried again, but no edit of something else.
 func TestARevisionIsHeld(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.np.Spec.Rollout.OnFailure = lkeplanv1alpha1.RolloutHold
@@ -238,11 +259,130 @@ func TestARevisionIsHeld(t *testing.T) {
 	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonHeld, "revision main@sha1:1 is held", "two, 0", "")
 	p.replace("web") // too late
 	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "did not prove it within 5m", "two, 0", "")
-	p.np.Generation++
+	p.np.Generation++ // of its interval
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "did not prove it within 5m", "two, 0", "")
+	p.np.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "7", meta.ForceRequestAnnotation: "7"}
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "") // the node that was too late
+	p.claims, p.nodes = p.claims[:len(p.claims)-1], p.nodes[:len(p.nodes)-1]
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonHeld, "1 that was ready and is gone", "two, 0", "")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "", "two, 0", "")
+	p.np.Spec.Rollout.Timeout.Duration *= 2
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
 	p.np.Spec.Rollout = nil
 	p.np.Generation++
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
+}
+
+// TestNodesThatGoProveNothing: old nodes of the canary go empty, and no new one is made.
+func TestNodesThatGoProveNothing(t *testing.T) {
+	p := newProving(t, onWeb)
+	for range 20 {
+		p.node("web")
+	}
+	p.push("two")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+	for range 22 {
+		i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
+		p.claims = slices.Delete(p.claims, i, i+1)
+		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not made", "two, 1", "")
+	}
+	i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
+	p.claims = slices.Delete(p.claims, i, i+1) // the last one
+	p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "no pod needs a node of it", "two, 1", "")
+	p.is(p.after(80*time.Second), lkeplanv1alpha1.ReasonRolledBack, "name another pool in spec.rollout.canary")
+}
+
+// TestClocksThatDifferChangeNothing: that of the controller is ahead of the cluster's, or behind it.
+func TestClocksThatDifferChangeNothing(t *testing.T) {
+	for _, skew := range []time.Duration{-3 * time.Hour, -2 * time.Minute, 2 * time.Minute, 3 * time.Hour} {
+		p := newProving(t, onWeb)
+		p.skew = skew
+		p.push("two")
+		p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 not made", "two, 1", "")
+		p.events = []corev1.Event{{
+			InvolvedObject: corev1.ObjectReference{Kind: "NodeClaim", Name: "web-xk2p9"}, Reason: "InsufficientCapacity",
+			Message: "no capacity", EventTime: metav1.NewMicroTime(p.now),
+		}}
+		p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonProving, "no capacity", "two, 1", "")
+		p.replace("web")
+		p.is(p.after(110*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "")
+		p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
+
+		p = newProving(t, onWeb)
+		p.skew = skew
+		p.push("two")
+		p.after(time.Minute)
+		p.skew = -skew // another leader
+		p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonProving, "1 not made", "two, 1", "")
+		p.is(p.after(140*time.Second), lkeplanv1alpha1.ReasonRolledBack, "")
+	}
+}
+
+// TestAnEditOfSomethingElseChangesNothing of a rollout: neither its room nor its time begins again.
+func TestAnEditOfSomethingElseChangesNothing(t *testing.T) {
+	for name, edit := range map[string]func(np *lkeplanv1alpha1.NodePlan){
+		"the interval":   func(np *lkeplanv1alpha1.NodePlan) { np.Spec.Interval.Duration++ },
+		"plan only":      func(np *lkeplanv1alpha1.NodePlan) { np.Spec.Mode = lkeplanv1alpha1.ModePlanOnly },
+		"the terms":      func(np *lkeplanv1alpha1.NodePlan) { np.Spec.Rollout.OnFailure = lkeplanv1alpha1.RolloutHold },
+		"other canaries": func(np *lkeplanv1alpha1.NodePlan) { np.Spec.Rollout.Canary = []string{"web", "nosuch"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := onWeb
+			p := newProving(t, spec)
+			p.push("two")
+			p.after(time.Minute)
+			p.replace("web") // by one that is not ready
+			p.nodes[len(p.nodes)-1].Status.Conditions[0].Status = corev1.ConditionFalse
+			p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "not ready", "two, 0", "")
+			for range 6 {
+				before := p.np.Spec.DeepCopy()
+				edit(p.np)
+				p.np.Generation++
+				p.after(10 * time.Second)
+				if has := p.has("web"); has != "two, 0" {
+					t.Fatalf("the pool has %q", has)
+				}
+				p.np.Spec = *before
+				p.np.Generation++
+				p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "not ready", "two, 0", "")
+			}
+			if !strings.HasPrefix(name, "other") && name != "the terms" {
+				p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "")
+			}
+		})
+	}
+}
+
+// TestARolloutOfAnEarlierReleaseIsHeld: it has not noted which nodes are new, and its approval was
+// not used up.
+func TestARolloutOfAnEarlierReleaseIsHeld(t *testing.T) {
+	for _, record := range []bool{true, false} {
+		p := newProving(t, onWeb)
+		p.push("two")
+		p.after(time.Minute)
+		s := p.np.Status.Rollout
+		p.np.Status.Rollout = &lkeplanv1alpha1.RolloutStatus{ // as it was then
+			Revision: s.Revision, Digest: s.Digest, Phase: s.Phase, Since: s.Since, Whole: s.Whole,
+			Pools: []lkeplanv1alpha1.RolloutPool{{Name: "web", Before: 3}},
+		}
+		if !record {
+			last := p.records[client.ObjectKeyFromObject(p.np)]
+			last.record.Missing = "Its record is of a release that did not keep the values of variables."
+			p.records[client.ObjectKeyFromObject(p.np)] = last
+		}
+		p.replace("web")
+		p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, map[bool]string{true: "earlier release", false: "did not keep"}[record])
+		if has := p.has("web"); record && has != "two, 0" || !record && has != "two, 1" {
+			t.Errorf("the pool has %q", has)
+		}
+		if p.has("db") != "" {
+			t.Errorf("db has %q", p.has("db"))
+		}
+	}
+	proven := &lkeplanv1alpha1.RolloutStatus{Phase: lkeplanv1alpha1.PhaseProven, Approval: &lkeplanv1alpha1.Approval{}}
+	if s := rollout.Read(proven); s.Phase != lkeplanv1alpha1.PhaseApplied || s.Approval != nil {
+		t.Errorf("%+v", s)
+	}
 }
 
 // TestNoStockIsNoFailure, however long it lasts.
@@ -250,14 +390,20 @@ func TestNoStockIsNoFailure(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.after(time.Minute)
-	for range 20 {
+	for range 5 {
 		p.events = []corev1.Event{{
 			InvolvedObject: corev1.ObjectReference{Kind: "NodeClaim", Name: "web-xk2p9"}, Reason: "InsufficientCapacity",
 			Message: "no capacity for g6-standard-4 in us-ord", EventTime: metav1.NewMicroTime(p.now),
 		}}
 		p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "no capacity for g6-standard-4 in us-ord", "two, 1", "")
 	}
-	p.is(p.after(7*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "")
+	o := p.after(5 * time.Minute)
+	for range 60 {
+		if o.reason == lkeplanv1alpha1.ReasonProving {
+			o = p.after(10 * time.Second)
+		}
+	}
+	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "")
 }
 
 // TestTheFirstWaveOfAllPools: without canaries each pool has its first nodes replaced.
@@ -356,8 +502,13 @@ func TestPoolsThatAreLetGoMakeNodesAgain(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
-	if err := p.worker.end(t.Context(), p.np, p.record(p.np)); err == nil {
-		t.Fatal("the brake on the wave is taken off, and the revision stays")
+	for _, mode := range []string{lkeplanv1alpha1.ModePlanOnly, ""} {
+		if err := p.worker.end(t.Context(), p.np, p.record(p.np)); err == nil {
+			t.Fatal("the brake on the wave is taken off, and the revision stays")
+		}
+		p.np.Spec.Mode = mode
+		p.np.Generation++
+		p.after(time.Minute)
 	}
 	p.np.Spec.Rollout = nil // it is meant
 	if err := p.worker.end(t.Context(), p.np, p.record(p.np)); err != nil {

@@ -2,10 +2,13 @@
 // many of their nodes are replaced until the new ones are known to be good, and when the
 // revision is taken for failed.
 //
-// It is pure. What is known of a rollout between two decisions is a State, which is kept
-// in the status of a NodePlan; nodes are given as they are at a moment. What is not the
-// revision's fault stops its clock: that Linode has no capacity, or that budgets and
-// PodDisruptionBudgets hold the nodes that are to go.
+// It is pure. What is known between two decisions is a RolloutStatus, which is kept in the
+// status of a NodePlan: a phase, and which nodes are new, by their names. New are nodes with
+// the hash of the wave that were not there before it. Time is the sum of what passes between
+// two looks at them, by the clock of who looks: no time that is read in the cluster is compared
+// with it, and none counts while nobody looks. What is not the revision's fault stops its
+// clock: that Linode has no capacity, or that budgets and PodDisruptionBudgets hold the nodes
+// that are to go.
 package rollout
 
 import (
@@ -47,12 +50,12 @@ func TermsOf(spec lkeplanv1alpha1.RolloutSpec) Terms {
 // Pool is a pool of the first wave as it is at a moment.
 type Pool struct {
 	Name     string
-	Before   int       // nodes that were to be replaced when it began
-	Clock    time.Time // since when its time runs
-	New      []Node    // made since it began, of what the revision asks for
-	Outdated int       // nodes that are still to be replaced
-	Held     int       // of these, that something holds that the revision has not made
-	Hold     string    // what holds them, as a sentence; "" for nothing
+	Waited   time.Duration // how much of its time has passed
+	New      []Node        // that are there, of what the revision asks for
+	Lost     int           // new nodes that were ready, and are gone
+	Outdated int           // nodes that are still to be replaced
+	Held     int           // of these, that something holds that the revision has not made
+	Hold     string        // what holds them, as a sentence; "" for nothing
 	// NoStock is what was last said of machines that cannot be had now; "" for nothing.
 	NoStock string
 	// Refused is what was last said of machines that are refused because of what the
@@ -68,7 +71,10 @@ type Pool struct {
 type Node struct {
 	Name  string // of its NodeClaim
 	State NodeState
-	Since time.Time // of Ready
+	// Since is since when it is Ready, as the cluster says. It is compared with what the cluster
+	// said before only.
+	Since time.Time
+	For   time.Duration // how long it was seen Ready since then
 }
 
 // NodeState is how far a node is.
@@ -106,37 +112,43 @@ type Decision struct {
 // look is how often a wave is looked at, at the least.
 const look = 10 * time.Second
 
-// Decide decides about a wave that began at a moment.
-func Decide(t Terms, began time.Time, pools []Pool, now time.Time) Decision {
+// Decide decides about a wave that has run for a time; whole tells that its pools are all of
+// which the revision replaces or creates nodes.
+func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, Again: look}
-	soon := func(at time.Time) {
-		if left := at.Sub(now); left > 0 {
+	soon := func(left time.Duration) {
+		if left > 0 {
 			d.Again = min(d.Again, left+time.Second)
 		}
 	}
-	if now.Before(began.Add(t.Stable)) { // pods need their time to find that they fit nowhere
+	if ran < t.Stable { // pods need their time to find that they fit nowhere
 		d.Step = Wait
-		soon(began.Add(t.Stable))
+		soon(t.Stable - ran)
+	}
+	good := 0
+	all := make([]standing, len(pools))
+	for i, p := range pools {
+		all[i] = t.standing(p)
+		good += all[i].good
 	}
 	var failures []string
-	for _, p := range pools {
-		s := t.standing(p, now)
+	for i, p := range pools {
+		s := all[i]
+		s.empty = s.proven() && good == 0 && !whole
 		d.Room[p.Name] = s.room
-		if s.proven() {
+		if s.proven() && !s.empty {
 			continue
 		}
 		d.Step = Wait
 		d.Words = append(d.Words, t.waits(p, s))
-		if !s.stableAt.IsZero() {
-			soon(s.stableAt)
-		}
-		switch deadline := p.Clock.Add(t.Timeout); {
+		soon(s.stableIn)
+		switch {
 		case s.excused():
 			d.Excused[p.Name] = true
-		case s.late && !now.Before(deadline):
+		case s.runs() && p.Waited >= t.Timeout:
 			failures = append(failures, t.failed(p, s))
-		case s.late:
-			soon(deadline)
+		case s.runs():
+			soon(t.Timeout - p.Waited)
 		}
 	}
 	if len(failures) > 0 {
@@ -166,20 +178,24 @@ type standing struct {
 	coming int // that have a machine, and are not ready
 	unmade int // that are not asked for
 	room   int
-	late   bool // its time runs: something is missing that the revision may be to blame for
+	late   bool // something is missing that the revision may be to blame for
+	empty  bool // no pod needs a node of it, and no other pool of the wave has a good one
 
-	stableAt time.Time // when the next ready one has stayed so
+	stableIn time.Duration // until the next ready one has stayed so
 }
 
 func (s standing) proven() bool { return s.good >= s.need && !s.late }
 
-// excused reports whether all that is missing is nothing that the revision could mend.
-func (s standing) excused() bool { return !s.late && s.ready == 0 }
+// runs reports whether the time of the pool can come to its end.
+func (s standing) runs() bool { return s.late || s.empty }
 
-// standing counts the nodes of a pool. Those that are gone without a new one in their
-// place, as their pods went to other pools or nobody needs them, prove nothing and are not
-// waited for; but they have had their turn.
-func (t Terms) standing(p Pool, now time.Time) standing {
+// excused reports whether all that is missing is nothing that the revision could mend.
+func (s standing) excused() bool { return !s.runs() && s.ready == 0 }
+
+// standing counts the nodes of a pool. While nodes are to be replaced a new one has to be good:
+// those that are gone without a new one in their place, as their pods went elsewhere or nobody
+// needs them, neither prove anything nor have had a turn.
+func (t Terms) standing(p Pool) standing {
 	var s standing
 	for _, n := range p.New {
 		switch {
@@ -187,21 +203,17 @@ func (t Terms) standing(p Pool, now time.Time) standing {
 			s.asked++
 		case n.State != Ready:
 			s.coming++
-		case now.Before(n.Since.Add(t.Stable)):
+		case n.For < t.Stable:
 			s.ready++
-			if at := n.Since.Add(t.Stable); s.stableAt.IsZero() || at.Before(s.stableAt) {
-				s.stableAt = at
+			if left := t.Stable - n.For; s.stableIn == 0 || left < s.stableIn {
+				s.stableIn = left
 			}
 		default:
 			s.good++
 		}
 	}
-	gone := max(0, p.Before-p.Outdated)
-	s.room = max(0, t.Nodes-max(len(p.New), gone))
+	s.room = max(0, t.Nodes-len(p.New)-p.Lost)
 	s.need = min(t.Nodes, len(p.New)+p.Outdated)
-	if gone >= t.Nodes {
-		s.need = min(t.Nodes, len(p.New))
-	}
 	missing := max(0, s.need-s.good-s.ready)
 	s.unmade = max(0, missing-s.asked-s.coming)
 	free := s.unmade > 0 && p.NoStock == "" && p.Held < max(p.Outdated, 1)

@@ -20,11 +20,12 @@ import (
 // story is a rollout at some moments since it began.
 type story struct {
 	Spec    lkeplanv1alpha1.RolloutSpec
+	Rest    bool // there are other pools, which follow
 	Moments []struct {
 		At    metav1.Duration
 		Pools []struct {
 			Name                                       string
-			Before, Outdated, Held                     int
+			Outdated, Held, Lost                       int
 			Hold, NoStock, Refused, Blocked, Unhealthy string
 			Nodes                                      []string // a state, and for how long it is ready: ready 90s
 		}
@@ -35,41 +36,48 @@ var states = map[string]rollout.NodeState{
 	"asked": rollout.Asked, "joining": rollout.Joining, "unready": rollout.Unready, "ready": rollout.Ready,
 }
 
-// TestStories decides at each moment of each story, with the state that the decision
-// before has left.
+// TestStories decides at each moment of each story, and again and again before it, with the
+// state that the decision before has left.
 func TestStories(t *testing.T) {
-	began := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	golden.Archives(t, "testdata/decide", func(files fstest.MapFS) map[string]string {
 		var s story
 		if err := yaml.UnmarshalStrict(files["story.yaml"].Data, &s); err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		status := &lkeplanv1alpha1.RolloutStatus{Since: metav1.NewTime(began)}
+		status := &lkeplanv1alpha1.RolloutStatus{}
 		for _, m := range s.Moments {
-			now := began.Add(m.At.Duration)
 			var pools []rollout.Pool
 			for i, p := range m.Pools {
 				if len(status.Pools) == i {
-					status.Pools = append(status.Pools, lkeplanv1alpha1.RolloutPool{Name: p.Name, Clock: status.Since})
+					status.Pools = append(status.Pools, lkeplanv1alpha1.RolloutPool{Name: p.Name})
 				}
 				pool := rollout.Pool{
-					Name: p.Name, Before: p.Before, Clock: status.Pools[i].Clock.Time, Outdated: p.Outdated, Held: p.Held, Hold: p.Hold,
+					Name: p.Name, Outdated: p.Outdated, Held: p.Held, Hold: p.Hold, Lost: p.Lost,
 					NoStock: p.NoStock, Refused: p.Refused, Blocked: p.Blocked, Unhealthy: p.Unhealthy,
 				}
 				for n, text := range p.Nodes {
 					state, since, _ := strings.Cut(text, " ")
 					ago, err := time.ParseDuration(since)
 					if known, ok := states[state]; ok && (err == nil || since == "") {
-						pool.New = append(pool.New, rollout.Node{Name: fmt.Sprintf("%s-%d", p.Name, n), State: known, Since: now.Add(-ago)})
+						pool.New = append(pool.New, rollout.Node{Name: fmt.Sprintf("%s-%d", p.Name, n), State: known, For: ago})
 						continue
 					}
 					t.Fatalf("a node that is %q", text)
 				}
 				pools = append(pools, pool)
 			}
-			d := rollout.Decide(rollout.TermsOf(s.Spec), began, pools, now)
-			rollout.Tick(status, d, now)
+			var d rollout.Decision
+			for first := true; first || status.Ran.Duration < m.At.Duration; first = false { // somebody looks again and again
+				passed := min(5*time.Second, m.At.Duration-status.Ran.Duration)
+				status.Ran.Duration += passed
+				for i := range pools {
+					status.Pools[i].Waited.Duration += passed
+					pools[i].Waited = status.Pools[i].Waited.Duration
+				}
+				d = rollout.Decide(rollout.TermsOf(s.Spec), !s.Rest, status.Ran.Duration, pools)
+				rollout.Tick(status, d)
+			}
 			step := map[rollout.Step]string{rollout.Wait: "wait", rollout.Proven: "proven", rollout.Failed: "failed"}[d.Step]
 			fmt.Fprintf(&out, "%s: %s", m.At.Duration, step)
 			for _, name := range slices.Sorted(maps.Keys(d.Room)) {

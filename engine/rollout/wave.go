@@ -234,14 +234,18 @@ func Waits(pool map[string]any) bool {
 	return waits
 }
 
+// Braked reports whether a pool has the budget of a wave, which keeps nodes from being replaced.
+func Braked(pool map[string]any) bool {
+	return Waits(pool) && manifest.Text(pool, "metadata", "annotations", Annotation) != brandNew
+}
+
 // Released returns a NodePool without the mark and the budget of a wave.
 func Released(pool map[string]any) map[string]any {
 	if !Waits(pool) {
 		return pool
 	}
 	pool = runtime.DeepCopyJSON(pool)
-	annotations := manifest.Map(pool, "metadata", "annotations")
-	budgeted := annotations[Annotation] != brandNew
+	annotations, budgeted := manifest.Map(pool, "metadata", "annotations"), Braked(pool)
 	if delete(annotations, Annotation); len(annotations) == 0 {
 		delete(manifest.Map(pool, "metadata"), "annotations")
 	}

@@ -33,6 +33,7 @@ func (t Terms) state(p Pool, s standing, guess string) string {
 	add(s.coming, "with a machine that has not joined, or is not ready"+named(p.New))
 	add(s.asked, "without a machine yet")
 	add(s.unmade, "not made")
+	add(p.Lost, "that was ready and is gone")
 	if why := p.why(s, guess); why != "" {
 		parts = append(parts, why)
 	}
@@ -42,6 +43,9 @@ func (t Terms) state(p Pool, s standing, guess string) string {
 // why is what is known of what is missing.
 func (p Pool) why(s standing, guess string) string {
 	switch {
+	case s.empty:
+		return "no pod needs a node of it, so that nothing is proven before other pools follow: name another pool in " +
+			"spec.rollout.canary"
 	case p.Unhealthy != "":
 		return "its nodes do not register: " + p.Unhealthy
 	case s.asked > 0 && p.Refused != "":

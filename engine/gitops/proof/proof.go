@@ -11,16 +11,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -30,10 +33,54 @@ type Reader struct {
 	Live  client.Reader // of events, which no cache has
 }
 
-// Wave returns the pools of a rollout as they are now; m says which nodes are what the
-// revision asks for.
+// Identify notes in a state that begins what is there already: the hashes that new nodes of its
+// pools have, and what no new node is of what head asks for. m measures head, was what was
+// applied before.
+func (r Reader) Identify(
+	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, head []config.Object, m, was compare.Measured,
+) error {
+	var claims karpv1.NodeClaimList
+	var pools karpv1.NodePoolList
+	for _, list := range []client.ObjectList{&claims, &pools} {
+		if err := r.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return err
+		}
+	}
+	at := map[string]*lkeplanv1alpha1.RolloutPool{}
+	for i := range s.Pools {
+		at[s.Pools[i].Name] = &s.Pools[i]
+	}
+	for _, o := range head {
+		if p := at[o.Name()]; p != nil && o.Kind() == schemas.Pool.Object.Kind {
+			var err error
+			if p.Hash, err = plan.TemplateHash(o.Defaulted); err != nil {
+				return fmt.Errorf("read %s: %w", o.Addr, err)
+			}
+		}
+	}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		if p := at[claim.Labels[karpv1.NodePoolLabelKey]]; p != nil && !m.Outdated[claim.Name] {
+			p.Earlier = append(p.Earlier, claim.Name)
+		}
+		if drifted(claim) && !was.Outdated[claim.Name] {
+			s.Drifted = append(s.Drifted, claim.Name)
+		}
+	}
+	for i := range pools.Items {
+		if p := at[pools.Items[i].Name]; p != nil {
+			if c := unhealthy(&pools.Items[i]); c != nil {
+				p.Unhealthy = &c.LastTransitionTime
+			}
+		}
+	}
+	return nil
+}
+
+// Wave returns the pools of a rollout as they are now, in their order; m says which nodes are
+// what the revision asks for.
 func (r Reader) Wave(
-	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured, now time.Time,
+	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured,
 ) ([]rollout.Pool, error) {
 	var claims karpv1.NodeClaimList
 	var machines corev1.NodeList
@@ -43,10 +90,10 @@ func (r Reader) Wave(
 			return nil, fmt.Errorf("list the nodes of the first wave: %w", err)
 		}
 	}
-	wave, at := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}
+	wave, at, known := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}, map[string]lkeplanv1alpha1.RolloutPool{}
 	for i, p := range s.Pools {
-		wave[i] = rollout.Pool{Name: p.Name, Before: p.Before, Clock: p.Clock.Time}
-		at[p.Name] = &wave[i]
+		wave[i] = rollout.Pool{Name: p.Name}
+		at[p.Name], known[p.Name] = &wave[i], p
 	}
 	byName := make(map[string]*corev1.Node, len(machines.Items))
 	for i := range machines.Items {
@@ -55,18 +102,20 @@ func (r Reader) Wave(
 	for i := range claims.Items {
 		claim := &claims.Items[i]
 		p := at[claim.Labels[karpv1.NodePoolLabelKey]]
-		earlier := claim.CreationTimestamp.Time.Before(s.Since.Time)
-		if p != nil && !earlier && !m.Outdated[claim.Name] && claim.DeletionTimestamp.IsZero() {
+		if p != nil && !m.Outdated[claim.Name] && isNew(claim, known[p.Name]) {
 			p.New = append(p.New, nodeOf(claim, byName[claim.Status.NodeName]))
 		}
 	}
 	holds(at, m)
-	if err := r.said(ctx, at, s.Since.Time, now); err != nil {
+	if err := r.said(ctx, at, clusterTime(machines.Items)); err != nil {
 		return nil, err
 	}
 	for i := range pools.Items {
 		if p := at[pools.Items[i].Name]; p != nil {
-			p.Unhealthy = unhealthy(&pools.Items[i], s.Since.Time)
+			before := known[p.Name].Unhealthy
+			if c := unhealthy(&pools.Items[i]); c != nil && !c.LastTransitionTime.Equal(before) {
+				p.Unhealthy = c.Message
+			}
 			if ready := pools.Items[i].StatusConditions().Root(); ready.IsFalse() {
 				p.Blocked = "the NodePool is not ready: " + ready.Message
 			}
@@ -75,9 +124,32 @@ func (r Reader) Wave(
 	return wave, nil
 }
 
+// isNew reports whether a NodeClaim was made for the wave of a pool: it has the hash of its
+// template, and was not there before.
+func isNew(claim *karpv1.NodeClaim, p lkeplanv1alpha1.RolloutPool) bool {
+	return claim.DeletionTimestamp.IsZero() &&
+		claim.Annotations[karpv1.NodePoolHashAnnotationKey] == p.Hash &&
+		claim.Annotations[karpv1.NodePoolHashVersionAnnotationKey] == karpv1.NodePoolHashVersion &&
+		!slices.Contains(p.Earlier, claim.Name)
+}
+
+// clusterTime is the latest time that kubelets have written: the clock of this process may be
+// another one.
+func clusterTime(machines []corev1.Node) (now time.Time) {
+	for i := range machines {
+		for _, c := range machines[i].Status.Conditions {
+			if c.LastHeartbeatTime.After(now) {
+				now = c.LastHeartbeatTime.Time
+			}
+		}
+	}
+	return now
+}
+
 // Calm reports whether Karpenter has seen that a revision was taken back: it takes no node for
-// drifted since the revision began that is what was applied before. It learns that in its own
-// time, and until then it would replace such a node. m measures what was applied before.
+// drifted that is what was applied before, but those that it did before the revision. It learns
+// that in its own time, and until then it would replace such a node. m measures what was applied
+// before.
 func (r Reader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
 	var claims karpv1.NodeClaimList
 	if err := r.Cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
@@ -87,10 +159,13 @@ func (r Reader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m co
 		return slices.ContainsFunc(m.Rolling, func(r plan.Rolling) bool { return r.Pool == pool })
 	}
 	return !slices.ContainsFunc(claims.Items, func(c karpv1.NodeClaim) bool {
-		drifted := c.StatusConditions().Get(karpv1.ConditionTypeDrifted)
-		return drifted.IsTrue() && !drifted.LastTransitionTime.Time.Before(s.Since.Time) && !m.Outdated[c.Name] &&
+		return drifted(&c) && !slices.Contains(s.Drifted, c.Name) && !m.Outdated[c.Name] &&
 			c.DeletionTimestamp.IsZero() && own(c.Labels[karpv1.NodePoolLabelKey])
 	}), nil
+}
+
+func drifted(claim *karpv1.NodeClaim) bool {
+	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
 // nodeOf is how far a NodeClaim is; node is nil where it has not joined.
@@ -121,13 +196,13 @@ func latest(a, b metav1.Time) time.Time {
 	return b.Time
 }
 
-// unhealthy says that Karpenter has given up on nodes of a pool since a time.
-func unhealthy(pool *karpv1.NodePool, since time.Time) string {
-	c := pool.StatusConditions().Get(karpv1.ConditionTypeNodeRegistrationHealthy)
-	if c == nil || c.Status != metav1.ConditionFalse || c.LastTransitionTime.Time.Before(since) {
-		return ""
+// unhealthy is the condition by which Karpenter has given up on nodes of a pool; nil if it has
+// not.
+func unhealthy(pool *karpv1.NodePool) *status.Condition {
+	if c := pool.StatusConditions().Get(karpv1.ConditionTypeNodeRegistrationHealthy); c.IsFalse() {
+		return c
 	}
-	return c.Message
+	return nil
 }
 
 // holds says of each pool what keeps its outdated nodes that the revision has not made:

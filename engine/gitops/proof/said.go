@@ -31,8 +31,9 @@ const (
 	notDisrupted = "DisruptionBlocked"
 )
 
-// said reads the events about NodeClaims of the pools of a wave, since it began.
-func (r Reader) said(ctx context.Context, at map[string]*rollout.Pool, since, now time.Time) error {
+// said reads the events about NodeClaims of the pools of a wave. now is the time of the
+// cluster; if it is not known, what was said counts.
+func (r Reader) said(ctx context.Context, at map[string]*rollout.Pool, now time.Time) error {
 	// Those about objects without a namespace are in this one.
 	var list corev1.EventList
 	err := r.Live.List(ctx, &list, client.InNamespace(metav1.NamespaceDefault),
@@ -43,7 +44,7 @@ func (r Reader) said(ctx context.Context, at map[string]*rollout.Pool, since, no
 	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return moment(a).Compare(moment(b)) })
 	for _, e := range list.Items {
 		p := at[poolOf(e.InvolvedObject.Name)]
-		if p == nil || moment(e).Before(since) {
+		if p == nil {
 			continue
 		}
 		text := strings.TrimSpace(e.Message)
@@ -52,8 +53,10 @@ func (r Reader) said(ctx context.Context, at map[string]*rollout.Pool, since, no
 			if now.Sub(moment(e)) < remembered {
 				p.NoStock = text
 			}
-		case refused:
-			p.Refused = text
+		case refused: // of a NodeClaim of the revision, not of one before it
+			if slices.ContainsFunc(p.New, func(n rollout.Node) bool { return n.Name == e.InvolvedObject.Name }) {
+				p.Refused = text
+			}
 		case notDisrupted:
 			p.Blocked = text
 		}

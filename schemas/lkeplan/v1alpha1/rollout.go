@@ -10,6 +10,7 @@ const (
 
 // The phases of a rollout.
 const (
+	PhasePlanned    = "Planned" // nothing of it is applied yet, or some of the brakes are
 	PhaseProving    = "Proving"
 	PhaseProven     = "Proven"  // the rest of the revision may be applied, as far as guards let it
 	PhaseApplied    = "Applied" // the rest of it is applied, with the approval that it had
@@ -61,7 +62,7 @@ type RolloutSpec struct {
 
 	// OnFailure says what becomes of a revision that does not prove itself: Hold applies
 	// no more of it, Rollback applies again what was applied before. Either way the
-	// revision is left alone until the next one, or until the spec changes.
+	// revision is left alone until the next one, or until spec.rollout changes.
 	// +optional
 	// +kubebuilder:validation:Enum=Hold;Rollback
 	// +kubebuilder:default=Hold
@@ -73,17 +74,37 @@ type RolloutStatus struct {
 	// Revision of the source.
 	Revision string `json:"revision"`
 
-	// Digest of the objects that it declares: with other variables it begins anew.
+	// Digest of the objects that it declares and of those that were applied before: with other
+	// variables it begins anew.
 	Digest string `json:"digest"`
 
-	// Generation of the NodePlan: with another spec it begins anew.
-	Generation int64 `json:"generation"`
+	// Terms is a digest of spec.rollout: with another one it begins anew, on the same nodes. It is
+	// not there if a release began that did not note the nodes.
+	// +optional
+	Terms string `json:"terms,omitempty"`
 
-	// Phase is Proving, Proven, Applied, Held or RolledBack.
+	// Phase is Planned, Proving, Proven, Applied, Held or RolledBack.
 	Phase string `json:"phase"`
 
 	// Since when the revision proves itself.
 	Since metav1.Time `json:"since"`
+
+	// Looked is when the nodes were last looked at.
+	// +optional
+	Looked *metav1.Time `json:"looked,omitempty"`
+
+	// Ran is how long they were looked at: the sum of the times between two looks, of each a
+	// minute at most.
+	// +optional
+	Ran metav1.Duration `json:"ran,omitempty"`
+
+	// Retried is the last value of the annotation reconcile.fluxcd.io/forceAt that was acted on.
+	// +optional
+	Retried string `json:"retried,omitempty"`
+
+	// Drifted are NodeClaims that Karpenter took for drifted before, for another reason.
+	// +optional
+	Drifted []string `json:"drifted,omitempty"`
 
 	// Pools are the NodePools of the first wave.
 	// +optional
@@ -108,12 +129,53 @@ type RolloutPool struct {
 	Name string `json:"name"`
 
 	// Before is how many of its nodes were to be replaced.
-	Before int `json:"before"`
+	// +optional
+	Before int `json:"before,omitempty"`
 
 	// Created tells that the revision has brought it: a rollback removes it.
 	// +optional
 	Created bool `json:"created,omitempty"`
 
-	// Clock is since when its time runs.
-	Clock metav1.Time `json:"clock"`
+	// Hash of its template, karpenter.sh/nodepool-hash, which new nodes have.
+	// +optional
+	Hash string `json:"hash,omitempty"`
+
+	// Earlier are NodeClaims that were there before and are what the revision asks for: they
+	// prove nothing.
+	// +optional
+	Earlier []string `json:"earlier,omitempty"`
+
+	// New are the NodeClaims that were made since, with that hash.
+	// +optional
+	New []RolloutNode `json:"new,omitempty"`
+
+	// Waited is how much of its timeout has passed.
+	// +optional
+	Waited metav1.Duration `json:"waited,omitempty"`
+
+	// Unhealthy is since when Karpenter had given up on nodes of the pool before.
+	// +optional
+	Unhealthy *metav1.Time `json:"unhealthy,omitempty"`
+}
+
+// RolloutNode is a node of the first wave.
+type RolloutNode struct {
+	// Name of its NodeClaim.
+	Name string `json:"name"`
+
+	// ReadySince is since when it is ready, as the cluster says; left out if it is not.
+	// +optional
+	ReadySince *metav1.Time `json:"readySince,omitempty"`
+
+	// Ready is how long it was seen ready since then.
+	// +optional
+	Ready metav1.Duration `json:"ready,omitempty"`
+
+	// WasReady tells that it has been ready: a node may have gone for it.
+	// +optional
+	WasReady bool `json:"wasReady,omitempty"`
+
+	// Gone tells that it is not there any more.
+	// +optional
+	Gone bool `json:"gone,omitempty"`
 }
