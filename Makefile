@@ -16,8 +16,8 @@ CONCURRENT  = $(or $(filter-out $(BOUND),$(shell $(GO) run concurrent.go)),$(err
 OTHERS      = $(or $(shell $(GO) run concurrent.go -others),$(error each package has goroutines)) $(BOUND)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost drawn mutations releases \
-  demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
+.PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model rollouts day \
+  cost drawn mutations releases demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
   lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
@@ -72,10 +72,13 @@ sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's 
 long: # together: all but the models wait more than they work
 	$(MAKE) -j4 notification settling joining models
 
-models: model day cost drawn mutations
+models: model rollouts day cost drawn mutations
 
 model: ## have the model of capacity take a million steps, about five minutes
 	$(GO) test ./linode/capacity -timeout 90m -run '^TestEveryClaim' -v -args -steps 1000000
+
+rollouts:
+	$(GO) test ./engine/gitops -run '^TestAModelOfWhatHappensMeanwhile$$' -timeout $(TIMEOUT) -args -attacks 200
 
 day:
 	$(GO) test ./linode/fleet -run '^TestADay$$' -v -timeout $(TIMEOUT) -args -hours 24

@@ -107,10 +107,10 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	defer os.RemoveAll(dir)
 	rev := &revision{
 		Artifact: origin.Artifact{Revision: np.Status.LastAttemptedRevision},
-		np:       np, target: target{NodePlan: np}, cluster: to, record: record, ending: true,
+		np:       np, target: target{NodePlan: np}, cluster: to, ending: true,
 	}
 	vars, _ := w.Vars(ctx, np) // only values from Secrets are needed, and without one the change waits for approval
-	rev.target.vars = vars
+	rev.target.vars, rev.record = vars, Variables{Secrets: vars.Secrets}.masked(np, record)
 	nothing := compiled{request: compile.Request{Root: dir}}
 	if rev.base, err = w.base(ctx, rev.target, filepath.Join(dir, "base"), nothing); err != nil {
 		return err

@@ -1,6 +1,8 @@
 package gitops
 
 import (
+	"context"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/gitops/redact"
@@ -47,6 +49,14 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 		s.Plan.Summary = diag.Shorten(s.Plan.Summary, maxSummary)
 	}
 	return o
+}
+
+// masked returns what records a status without secrets.
+func (v Variables) masked(np *lkeplanv1alpha1.NodePlan, record Recorder) Recorder {
+	return func(ctx context.Context) error {
+		v.mask(np, outcome{})
+		return record(ctx)
+	}
 }
 
 // maxSummary bounds a plan in a sentence, in bytes.

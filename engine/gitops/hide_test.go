@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -43,6 +44,28 @@ func TestNoSecretIsInAnOutcome(t *testing.T) {
 	}
 	if text := o.message + o.event + o.corrected + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
 		t.Error(text)
+	}
+}
+
+// TestNoSecretIsRecorded: the status is written in the middle of a reconciliation, too.
+func TestNoSecretIsRecorded(t *testing.T) {
+	p := newWaiting(t)
+	p.approve()
+	p.worker.Vars = func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
+		return Variables{Secrets: []string{"max_rolled"}}, nil // in the messages of guards
+	}
+	recorded := false
+	p.worker.Work(t.Context(), p.np, func(context.Context) error {
+		recorded = true
+		for _, g := range p.np.Status.Guards {
+			if text := g.Message + g.Permission; strings.Contains(text, "max_rolled") {
+				t.Error(text)
+			}
+		}
+		return nil
+	})
+	if !recorded {
+		t.Error("no status is recorded")
 	}
 }
 

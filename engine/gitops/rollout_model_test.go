@@ -22,7 +22,7 @@ import (
 )
 
 // attacks is how many worlds the model has; more of them find more.
-var attacks = flag.Int("attacks", 12, "worlds of TestAModelOfWhatHappensMeanwhile")
+var attacks = flag.Int("attacks", 5, "worlds of TestAModelOfWhatHappensMeanwhile")
 
 // attacked is a world in which a revision proves itself, and everything happens meanwhile that
 // may. Karpenter replaces as many nodes as the budgets let it, and begins with the next one

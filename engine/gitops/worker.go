@@ -138,6 +138,7 @@ func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome,
 		return outcome{}, err
 	}
 	known := Variables{Secrets: slices.Concat(vars.Secrets, rev.target.vars.Secrets)}
+	rev.record = known.masked(rev.np, rev.record)
 	return known.mask(rev.np, outcomeOf(w.planAndApply(ctx, rev, vars))), nil
 }
 

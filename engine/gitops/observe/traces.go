@@ -114,7 +114,7 @@ func (t *Traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
 		Name: trace.Prove, From: is.Since.Time, To: time.Now(),
 		Attributes: []trace.Attribute{nodePlan(np), attribute(trace.Phase, is.Phase)},
 	}
-	if is.Phase != lkeplanv1alpha1.PhaseProven {
+	if is.Phase != lkeplanv1alpha1.PhaseProven && is.Phase != lkeplanv1alpha1.PhaseApplied {
 		span.Error = trace.Shorten(is.Message)
 	}
 	t.sink.Take(trace.OfRevision(string(np.UID), is.Revision), span)

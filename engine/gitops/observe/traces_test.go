@@ -85,6 +85,7 @@ func TestARevisionThatProvesItselfIsPartOfTheTrace(t *testing.T) {
 	const proving, revision = lkeplanv1alpha1.PhaseProving, "main@sha1:1"
 	for phase, want := range map[string]string{
 		lkeplanv1alpha1.PhaseProven:     "nodeplan.prove nodeplan=fleet/a phase=Proven",
+		lkeplanv1alpha1.PhaseApplied:    "nodeplan.prove nodeplan=fleet/a phase=Applied",
 		lkeplanv1alpha1.PhaseHeld:       "nodeplan.prove nodeplan=fleet/a phase=Held ! web: no node in time",
 		lkeplanv1alpha1.PhaseRolledBack: "nodeplan.prove nodeplan=fleet/a phase=RolledBack ! web: no node in time",
 		proving:                         "",
