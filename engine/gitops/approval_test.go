@@ -111,8 +111,9 @@ func TestAnApprovalSurvivesNoCrash(t *testing.T) {
 			old := maps.Clone(p.objects)
 			p.approve()
 			ended = p.ending(p.np, n)
-			if changed := p.has("web") != "one" || p.has("db") != "one"; changed && p.np.Status.Approval != nil {
-				t.Errorf("ended before write %d: web is %q, db %q, and the approval is not used up", n, p.has("web"), p.has("db"))
+			web, db := p.has("web"), p.has("db")
+			if (web != "one" || db != "one") && p.np.Status.Approval != nil {
+				t.Errorf("ended before write %d: web is %q, db %q, and the approval is not used up", n, web, db)
 			}
 			if p.np.Status.Approval == nil && (len(p.np.Status.History) == 0 || p.np.Status.History[0].Approval == nil) {
 				t.Errorf("ended before write %d: the history does not have the approval: %+v", n, p.np.Status.History)
@@ -165,13 +166,12 @@ func newWaiting(t *testing.T) *proving {
 func TestANodePlanThatIsMadeAgainIsNoFirstRevision(t *testing.T) {
 	for name, tt := range map[string]struct {
 		as     string // the name of the NodePlan that is made
-		files  string // its directory
 		label  string
 		reason string
 	}{
-		"the same name":   {"a", "a", "two", lkeplanv1alpha1.ReasonGuarded},
-		"another name":    {"b", "a", "two", lkeplanv1alpha1.ReasonGuarded},
-		"nothing changes": {"b", "a", "one", lkeplanv1alpha1.ReasonSucceeded},
+		"the same name":   {"a", "two", lkeplanv1alpha1.ReasonGuarded},
+		"another name":    {"b", "two", lkeplanv1alpha1.ReasonGuarded},
+		"nothing changes": {"b", "one", lkeplanv1alpha1.ReasonSucceeded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newWaiting(t)
@@ -181,7 +181,7 @@ func TestANodePlanThatIsMadeAgainIsNoFirstRevision(t *testing.T) {
 			clear(p.plans)
 			clear(p.records) // their owner is gone
 			p.np = p.plan("fleet", tt.as, "fleet")
-			p.np.UID, p.np.Spec.Path = "another uid", tt.files
+			p.np.UID, p.np.Spec.Path = "another uid", "a"
 			p.guardedPools("", tt.label, "db", "web")
 			for range 2 {
 				if o := p.after(time.Minute); o.reason != tt.reason || p.has("web") != "one" {

@@ -161,8 +161,9 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	}}
 }
 
-// touchesNodes reports whether a plan changes objects that lkeplan has applied before, such that nodes may go: through a NodePlan that was deleted since, from the command
-// line, or through the NodePlan that they are taken over from. There may have been guards.
+// touchesNodes reports whether a plan changes objects that lkeplan has applied before, such
+// that nodes may go: through a NodePlan that was deleted since, from the command line, or
+// through the NodePlan that they are taken over from. There may have been guards.
 func (p judged) touchesNodes() bool {
 	applied := map[manifest.Key]bool{}
 	for _, t := range p.Targets {
