@@ -83,6 +83,10 @@ type RolloutStatus struct {
 	// +optional
 	Terms string `json:"terms,omitempty"`
 
+	// Generation is written by the release before terms: it reads it with this CRD, too.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+
 	// Phase is Planned, Proving, Proven, Applied, Held or RolledBack.
 	Phase string `json:"phase"`
 
@@ -135,6 +139,10 @@ type RolloutPool struct {
 	// Created tells that the revision has brought it: a rollback removes it.
 	// +optional
 	Created bool `json:"created,omitempty"`
+
+	// Clock is written by the release before waited: it reads it with this CRD, too.
+	// +optional
+	Clock *metav1.Time `json:"clock,omitempty"`
 
 	// Hash of its template, karpenter.sh/nodepool-hash, which new nodes have.
 	// +optional
