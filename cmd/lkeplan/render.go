@@ -117,7 +117,7 @@ func (r *rendering) several(ctx context.Context, args []string) error {
 		return errors.New("several directories are rendered with -o dir --out DIR, each to one of its own: the objects " +
 			"of two clusters in one stream would be applied to one")
 	}
-	members, err := r.some.Members(&r.src, args, nil)
+	members, err := r.some.Members(ctx, &r.src, args, nil)
 	if err != nil {
 		return err
 	}

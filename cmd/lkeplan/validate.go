@@ -63,7 +63,7 @@ all with a cluster block below. Pods are for one directory.`,
 			}
 			if some.Several(args) {
 				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]fleet.Member, error) {
-					return some.Members(&src, args, nil)
+					return some.Members(cmd.Context(), &src, args, nil)
 				})
 			}
 			fsys, opts, err := src.Directory(args)

@@ -90,6 +90,9 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 		if full == "." {
 			below = name
 		}
+		if entry.Type()&fs.ModeIrregular != 0 && fits.below(below) {
+			return r.wouldRead(name) // a submodule, in which there may be files that fit
+		}
 		if entry.IsDir() || !schemas.Readable(name) || !fits.match(below) {
 			return nil
 		}

@@ -66,6 +66,31 @@ func alternatives(text string) ([]string, error) {
 	return done, nil
 }
 
+// below reports whether the pattern may fit something in a directory.
+func (p pattern) below(dir string) bool {
+	for _, pattern := range p {
+		if mayLead(pattern, strings.Split(dir, "/")) {
+			return true
+		}
+	}
+	return false
+}
+
+func mayLead(pattern, steps []string) bool {
+	for i, step := range steps {
+		if i < len(pattern) && pattern[i] == "**" {
+			return true
+		}
+		if i+1 >= len(pattern) {
+			return false
+		}
+		if fits, _ := path.Match(pattern[i], step); !fits {
+			return false
+		}
+	}
+	return true
+}
+
 func (p pattern) match(name string) bool {
 	steps := strings.Split(name, "/")
 	for _, alternative := range p {

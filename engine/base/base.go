@@ -32,6 +32,9 @@ type Git struct {
 	// another directory for it, and not this one, the directory has been renamed.
 	Cluster string
 	Getenv  func(string) string // of the process: CI systems say there where a change goes
+	// Edited reports whether the working tree differs from the commit that is checked out in
+	// what the directory is made of; nil for one that nobody edits.
+	Edited func(head source.Revision) (bool, error)
 	// At is the commit, where it has been opened for several directories, and Below the
 	// directory in it.
 	At    *source.Revision
@@ -136,9 +139,16 @@ func (g Git) revision(ctx context.Context) (rev source.Revision, err error) {
 	case err != nil:
 		return rev, err
 	case g.Ref == "":
-		return s.Base()
+		return s.Base(g.edited)
 	}
 	return s.At(g.Ref)
+}
+
+func (g Git) edited(head source.Revision) (bool, error) {
+	if g.Edited == nil {
+		return false, nil
+	}
+	return g.Edited(head)
 }
 
 // Plan reads a plan that was saved to a file.

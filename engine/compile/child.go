@@ -134,7 +134,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if req.IgnoreUndeclared {
 		req.Vars = declared(root.FS(), req)
 	}
-	files := &observed{FS: root.FS(), read: map[string]bool{}}
+	files := observe(root.FS())
 	compiled, diags := Dir(ctx, files, Options{
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})

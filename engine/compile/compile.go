@@ -61,6 +61,15 @@ func (c Result) Manifests() []map[string]any {
 // a cluster. Where the diagnostics have errors, the result has the files for
 // showing them and is not to be applied.
 func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
+	files := observe(fsys)
+	result, diags := dir(ctx, files, opts)
+	if unreadable := files.unreadable(); unreadable != nil {
+		return result, unreadable
+	}
+	return result, diags
+}
+
+func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
 	module, diags := config.Load(fsys, opts.Options)
 	result := Result{Files: module.Files}
 	if diags.HasErrors() {

@@ -1,21 +1,93 @@
 package compile
 
-import "io/fs"
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
 
-// observed is a file system that notes which files are opened, or looked for and
-// found. It is for one goroutine.
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/files"
+)
+
+// Reads is what a compilation has looked at. The result is the same where all of it is.
+type Reads struct {
+	Files       []string // that were asked for, sorted; some of them are not there
+	Directories []string // that were listed, sorted
+}
+
+// Look compiles a directory for what it looks at, whether it compiles or not.
+func Look(ctx context.Context, fsys fs.FS, opts Options) Reads {
+	files := observe(fsys)
+	Dir(ctx, files, opts)
+	return Reads{slices.Sorted(maps.Keys(files.asked)), slices.Sorted(maps.Keys(files.listed))}
+}
+
+// observed is a file system that notes which files are opened, or looked for and found, and
+// what could not be read as Git means it. It is for one goroutine.
 type observed struct {
 	fs.FS
-	read map[string]bool
+	read   map[string]bool
+	asked  map[string]bool // for, whether they are there or not
+	listed map[string]bool
+	failed error // the first files.Unreadable; nil for none
+}
+
+func observe(fsys fs.FS) *observed {
+	return &observed{FS: fsys, read: map[string]bool{}, asked: map[string]bool{}, listed: map[string]bool{}}
+}
+
+// unreadable is the error of what was not read as Git means it. It takes the place of all
+// others: an expression may have caught it, as try does, and what follows from it is noise.
+func (o *observed) unreadable() hcl.Diagnostics {
+	if o.failed == nil {
+		return nil
+	}
+	return hcl.Diagnostics{diag.Error("File not as Git has it", o.failed.Error()+".")}
+}
+
+// fails notes an error.
+func (o *observed) fails(err error) error {
+	if unreadable, ok := errors.AsType[files.Unreadable](err); ok && o.failed == nil {
+		o.failed = unreadable
+	}
+	return err
 }
 
 // Open implements fs.FS.
 func (o *observed) Open(name string) (fs.File, error) {
+	o.asked[name] = true
 	file, err := o.FS.Open(name)
-	if err == nil {
-		o.read[name] = true
+	if err != nil {
+		return nil, o.fails(err)
 	}
-	return file, err
+	if err := o.pointer(name); err != nil {
+		file.Close()
+		return nil, err
+	}
+	o.read[name] = true
+	return file, nil
+}
+
+// pointer is an error where a file is a pointer of Git LFS.
+func (o *observed) pointer(name string) error {
+	file, err := o.FS.Open(name)
+	if err != nil {
+		return o.fails(err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	begins, err := io.ReadAll(io.LimitReader(file, 1024))
+	if err == nil && files.IsPointer(begins) {
+		return o.fails(&fs.PathError{Op: "open", Path: name, Err: files.Pointer(name)})
+	}
+	return nil
 }
 
 // Stat implements fs.StatFS.
@@ -31,14 +103,19 @@ func (o *observed) Lstat(name string) (fs.FileInfo, error) {
 }
 
 func (o *observed) found(name string, info fs.FileInfo, err error) (fs.FileInfo, error) {
+	o.asked[name] = true
 	if err == nil && info.Mode().IsRegular() {
 		o.read[name] = true
 	}
-	return info, err
+	return info, o.fails(err)
 }
 
 // ReadLink implements fs.ReadLinkFS.
 func (o *observed) ReadLink(name string) (string, error) { return fs.ReadLink(o.FS, name) }
 
 // ReadDir implements fs.ReadDirFS.
-func (o *observed) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(o.FS, name) }
+func (o *observed) ReadDir(name string) ([]fs.DirEntry, error) {
+	o.listed[name] = true
+	entries, err := fs.ReadDir(o.FS, name)
+	return entries, o.fails(err)
+}

@@ -1,5 +1,5 @@
 // Package files writes files to disk: in the place of others, new, or at the end
-// of what there is.
+// of what there is. It has the error of a file that is not what Git means.
 //
 // A file that is replaced is whole at every moment: whoever reads it gets the old
 // bytes or the new ones. The package knows nothing of what is in a file.

@@ -1,8 +1,7 @@
 // Package fleet knows the repository of many clusters: which of its directories are
 // those of clusters, and which of them a change can reach.
 //
-// It reads files and compiles nothing; what a change does to a cluster it does not
-// know.
+// It reads files; what a change does to a cluster it does not know.
 package fleet
 
 import (

@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,9 +12,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/engine/workspace"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // A Selection says which directories are meant.
@@ -45,14 +48,23 @@ func (m Member) Options() compile.Options {
 	return opts
 }
 
+// A Base opens the commit that the change of a repository begins with. Whether the
+// directories that are meant have been edited since a commit, edited knows.
+type Base func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error)
+
 // Members finds the directories that a selection means, for this version of lkeplan: in
 // the working tree and, where base opens it, in the commit that the change begins with.
 // They are sorted.
-func Members(from workspace.Options, version string, s Selection,
-	base func(dir string) (*source.Revision, error)) (found []Member, err error) {
+func Members(ctx context.Context, from workspace.Options, version string, s Selection,
+	base Base) (found []Member, err error) {
 	args := s.Arguments
 	if len(args) == 0 {
 		args = []string{"."}
+	}
+	belows := map[string][]string{} // the arguments by their repository
+	for _, arg := range args {
+		root, below := from.Place(arg)
+		belows[root] = append(belows[root], below)
 	}
 	repositories := map[string]*Repository{}
 	for _, arg := range args {
@@ -64,7 +76,8 @@ func Members(from workspace.Options, version string, s Selection,
 				return nil, err
 			}
 			if base != nil {
-				if repo.Base, err = base(root); err != nil {
+				edited := func(head source.Revision) (bool, error) { return s.edited(ctx, head, repo, belows[root]) }
+				if repo.Base, err = base(root, edited); err != nil {
 					return nil, err
 				}
 			}
@@ -89,7 +102,7 @@ func (s Selection) below(arg, below string, repo *Repository) (found []Member, e
 	if !s.Recursive {
 		m := Member{Dir: filepath.ToSlash(filepath.Clean(arg)), Repository: repo, Below: below}
 		m.Gone = repo.Base != nil && !Has(repo.FS, below) && Has(repo.Base.FS, below)
-		return []Member{m}, m.leftOut()
+		return []Member{m}, nil
 	}
 	directories, err := Find(repo.FS, below)
 	if err != nil {
@@ -107,32 +120,77 @@ func (s Selection) below(arg, below string, repo *Repository) (found []Member, e
 		if err != nil {
 			return nil, err
 		}
-		m := Member{
+		found = append(found, Member{
 			Dir: filepath.ToSlash(filepath.Join(arg, rel)), Repository: repo, Below: path.Clean(dir),
 			Gone: !Has(repo.FS, dir),
-		}
-		if err := m.leftOut(); err != nil {
-			return nil, err
-		}
-		found = append(found, m)
+		})
 	}
 	return found, nil
 }
 
-// leftOut is an error where the directory seems to be gone, and is only not checked out.
-func (m Member) leftOut() error {
-	if !m.Gone || m.Base == nil {
-		return nil
+// edited reports whether any of the directories below some has been edited since a commit.
+func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repository, belows []string) (bool, error) {
+	for _, below := range belows {
+		directories := []string{below}
+		if s.Recursive {
+			now, err := Find(repo.FS, below)
+			if err != nil {
+				return false, err
+			}
+			then, err := Find(head.FS, below)
+			if err != nil || !slices.Equal(now, then) {
+				return true, err
+			}
+			directories = now
+		}
+		for _, dir := range directories {
+			opts := repo.Opts
+			opts.Dir = dir
+			if edited, err := Edited(ctx, head, repo.FS, opts); edited || err != nil {
+				return edited, err
+			}
+		}
 	}
-	leftOut, err := m.Base.LeftOut(m.Below)
+	return false, nil
+}
+
+// Edited reports whether a directory has been edited since a commit: whether a file that it
+// compiles from differs in the working tree, one that it looks for has come or gone, or a
+// file with values of variables differs. Other files do not matter.
+func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.Options) (bool, error) {
+	if Has(head.FS, opts.Dir) != Has(work, opts.Dir) {
+		return true, nil
+	}
+	if differ, err := valuesDiffer(head, opts.VarFiles); differ || err != nil {
+		return differ, err
+	}
+	if reached, err := Reaches(head.FS, work, opts.Dir, opts.Options); err != nil || !reached {
+		return reached, err
+	}
+	looked := compile.Look(ctx, work, opts)
+	for _, dir := range looked.Directories {
+		if !slices.Equal(names(head.FS, dir), names(work, dir)) {
+			return true, nil
+		}
+	}
+	return slices.ContainsFunc(looked.Files, func(name string) bool {
+		same, err := equal(head.FS, work, name)
+		return err == nil && !same
+	}), nil
+}
+
+// names are those of a directory that a configuration can see; none where it is not there.
+func names(fsys fs.FS, dir string) (seen []string) {
+	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
-		return fmt.Errorf("find out whether %s is gone: %w", m.Dir, err)
-	}
-	if !leftOut {
 		return nil
 	}
-	return fmt.Errorf("%s is not in this sparse checkout, so there is no telling what becomes of it: name the "+
-		"directories that are meant, or type:\n  git sparse-checkout add %s", m.Dir, m.Below)
+	for _, e := range entries {
+		if e.IsDir() || schemas.Readable(e.Name()) {
+			seen = append(seen, e.Name())
+		}
+	}
+	return seen
 }
 
 // Reached reports whether a change can reach the directory.
@@ -140,26 +198,26 @@ func (m Member) Reached() (bool, error) {
 	if m.Gone || m.Base == nil || !Has(m.Base.FS, m.Below) {
 		return true, nil
 	}
-	if changed, err := m.valuesDiffer(); changed || err != nil {
+	if changed, err := valuesDiffer(*m.Base, m.Opts.VarFiles); changed || err != nil {
 		return changed, err
 	}
 	return Reaches(m.Base.FS, m.FS, m.Below, m.Opts.Options)
 }
 
-// valuesDiffer reports whether the base has other values of variables in the files that
+// valuesDiffer reports whether a commit has other values of variables in the files that
 // were named.
-func (m Member) valuesDiffer() (bool, error) {
-	for _, f := range m.Opts.VarFiles {
+func valuesDiffer(base source.Revision, named []config.File) (bool, error) {
+	for _, f := range named {
 		if f.Path == "" {
 			continue
 		}
-		before, err := m.Base.Read(f.Path)
+		before, err := base.Read(f.Path)
 		switch {
 		case errors.Is(err, source.ErrUntracked):
 		case errors.Is(err, fs.ErrNotExist), err == nil && !bytes.Equal(before, f.Data):
 			return true, nil
 		case err != nil:
-			return true, fmt.Errorf("read %s of the base: %w", f.Path, err)
+			return true, fmt.Errorf("read %s of a commit: %w", f.Path, err)
 		}
 	}
 	return false, nil

@@ -25,11 +25,16 @@ type trunk struct {
 }
 
 // Base returns the configuration as it was before the change that is checked out: where
-// the branch left the trunk. On the trunk itself it is the commit before. Where the trunk
-// is not known for sure, or not here, the error says what to type.
-func (s *Source) Base() (Revision, error) {
+// the branch left the trunk. On the trunk itself it is the commit that is checked out if the
+// working tree has been edited since, and else the commit before. Whether it has been
+// edited, edited knows. Where the trunk is not known for sure, or not here, the error says
+// what to type.
+func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error) {
 	head, err := s.commit("HEAD")
 	if err != nil {
+		if s.empty() {
+			return s.before("there is no commit yet: all is new"), nil
+		}
 		return Revision{}, s.unborn(err)
 	}
 	to, err := s.trunk(head)
@@ -52,7 +57,7 @@ func (s *Source) Base() (Revision, error) {
 		return Revision{}, fmt.Errorf("the change and %s have been merged into each other, and have %d commits in common; "+
 			"choose one: --base git:%.12s, or --base git:%.12s", to.name, len(bases), bases[0], bases[1])
 	case bases[0] == head.id:
-		return s.onTrunk(head, to)
+		return s.onTrunk(head, to, edited)
 	}
 	if bases[0] != to.commit.id {
 		cut, err := s.history.cut(head.id, to.commit.id, bases[0])
@@ -78,8 +83,8 @@ func (s *Source) Base() (Revision, error) {
 // changed reports whether two commits have the directory with other files. One that
 // cannot be read may have.
 func (s *Source) changed(a, b commit) bool {
-	_, was, errA := treeFS{s.history, a.tree, &atomic.Bool{}}.find(s.dir)
-	_, is, errB := treeFS{s.history, b.tree, &atomic.Bool{}}.find(s.dir)
+	_, was, errA := treeFS{commitTree{s.history, &atomic.Bool{}}, a.tree}.find(s.dir)
+	_, is, errB := treeFS{commitTree{s.history, &atomic.Bool{}}, b.tree}.find(s.dir)
 	if errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist) {
 		return false
 	}
@@ -87,7 +92,7 @@ func (s *Source) changed(a, b commit) bool {
 }
 
 // onTrunk returns the base of a commit that is in the trunk.
-func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
+func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, error)) (Revision, error) {
 	if to.change {
 		return Revision{}, fmt.Errorf("the checked out commit is in %s already, %s, so this is not the change that goes "+
 			"there; check that out, or name what to compare with by --base", to.name, to.why)
@@ -104,7 +109,7 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 		}
 		return s.revision(head, why)
 	}
-	if pushed, known := s.before(); known && !s.submodule {
+	if pushed, known := s.pushed(); known && !s.submodule {
 		before, err := s.commit(pushed.name)
 		if err != nil {
 			return Revision{}, s.incomplete(fmt.Errorf("%.12s, the commit before this push by %s, is not in this clone",
@@ -113,19 +118,33 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 		}
 		return s.revision(before, fmt.Sprintf("the commit before this push to %s, named by %s", to.name, pushed.by))
 	}
-	why := fmt.Sprintf("the commit before, because this one is in %s, %s", to.name, to.why)
+	now, err := s.revision(head, "the checked out commit, because files of this directory are not committed")
+	if err != nil {
+		return Revision{}, err
+	}
+	if changed, err := edited(now); err != nil || changed {
+		return now, err
+	}
 	if len(head.parents) == 0 {
-		return Revision{
-			Why: fmt.Sprintf("commit %.12s is the first", head.id), FS: nothing{}, Dir: s.dir,
-			lacking: func() error { return nil },
-			head:    s.head, sparse: s.history.sparse,
-		}, nil
+		return s.before("the first commit: all is new"), nil
 	}
 	before, err := s.commit(head.parents[0])
 	if err != nil {
 		return Revision{}, s.incomplete(errors.New("the commit before this one is not in this clone"))
 	}
-	return s.revision(before, why)
+	return s.revision(before, fmt.Sprintf("the commit before, because this one is in %s, %s", to.name, to.why))
+}
+
+// before is the state before the first commit.
+func (s *Source) before(why string) Revision {
+	return Revision{Why: why, FS: nothing{}, Dir: s.dir, lacking: func() error { return nil }, head: s.head}
+}
+
+// empty reports whether the repository has no commit at all, and is no clone of another.
+func (s *Source) empty() bool {
+	branches, err := s.history.branches()
+	remotes, remotesErr := s.history.remotes()
+	return err == nil && remotesErr == nil && len(branches)+len(remotes) == 0
 }
 
 // begun reports whether a branch has just begun: it has no commit of its own, is not the

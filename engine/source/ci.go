@@ -129,9 +129,9 @@ func (s *Source) event() (e githubEvent) {
 	return e
 }
 
-// before returns the commit that the push of HEAD found in the trunk, where the CI system
+// pushed returns the commit that the push of HEAD found in the trunk, where the CI system
 // knows it. A push may have several commits, of which no one judges another.
-func (s *Source) before() (point, bool) {
+func (s *Source) pushed() (point, bool) {
 	if points := s.said(s.ci().before); len(points) > 0 {
 		return points[0], true
 	}

@@ -13,8 +13,9 @@ import (
 
 // library is a repository without the program git. It runs nothing.
 type library struct {
-	repo *git.Repository
-	cuts bool // it is shallow
+	repo  *git.Repository
+	cuts  bool  // it is shallow
+	owner error // why the program git does not read it; nil where there is no such program
 }
 
 // noGit is what to do about what the library cannot read.
@@ -40,21 +41,13 @@ func (s *Source) openLibrary(abs string) error {
 		return fmt.Errorf("read where the clone ends: %w", err)
 	}
 	s.top = tree.Filesystem.Root()
-	s.history = library{repo, len(ends) > 0}
+	s.history = library{repo: repo, cuts: len(ends) > 0}
 	cfg, err := repo.Config()
 	s.submodule = err == nil && cfg.Core.Worktree != ""
 	return nil
 }
 
 func (l library) shallow() bool { return l.cuts }
-
-func (l library) sparse() (bool, error) {
-	c, err := l.repo.Config()
-	if err != nil {
-		return false, err
-	}
-	return strings.EqualFold(c.Raw.Section("core").Option("sparseCheckout"), "true"), nil
-}
 
 func (l library) object(name string) (object, error) {
 	hash := plumbing.NewHash(name)

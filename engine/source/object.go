@@ -60,8 +60,10 @@ type entry struct {
 // The modes of entries that are more than files.
 const (
 	modeTree      = "40000"
+	modeFile      = "100644"
 	modeLink      = "120000"
 	modeSubmodule = "160000"
+	modeOther     = "" // what Git does not keep, such as a pipe
 )
 
 // entries reads a tree. Git keeps them sorted, directories as if they ended in a slash.

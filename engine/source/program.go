@@ -25,8 +25,11 @@ type program struct {
 	env  []string
 	ends bool // it is shallow
 
+	objects string // the directory
+
 	mu    sync.Mutex
 	batch *batch // nil before the first question, and after one that ended it
+	attrs *batch // as batch, for attributes
 	known map[string]object
 	size  int64 // of what is known
 }
@@ -52,15 +55,19 @@ func (s *Source) openProgram(ctx context.Context, path, abs string) error {
 			p.env = append(p.env, name+"="+value)
 		}
 	}
-	out, err := p.run("rev-parse", "--show-toplevel", "--absolute-git-dir", "--is-shallow-repository")
+	out, err := p.run("rev-parse", "--show-toplevel", "--absolute-git-dir", "--is-shallow-repository",
+		"--git-path", "objects")
 	if err != nil {
 		return fmt.Errorf("read the Git repository of %s: %w", abs, err)
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != 3 {
+	if len(lines) != 4 {
 		return fmt.Errorf("read the Git repository of %s: git is too old, or answers %q", abs, out)
 	}
-	s.top, p.ends = lines[0], lines[2] == "true"
+	s.top, p.ends, p.objects = lines[0], lines[2] == "true", lines[3]
+	if !filepath.IsAbs(p.objects) {
+		p.objects = filepath.Join(p.dir, p.objects)
+	}
 	s.history, s.submodule = p, strings.Contains(filepath.ToSlash(lines[1]), "/.git/modules/")
 	if around != "" && asked != "" && !samePlace(asked, lines[1]) {
 		return advise(fmt.Errorf("GIT_DIR names another repository, %s, than the one that %s is in, %s", asked, abs,
@@ -116,13 +123,16 @@ func (p *program) run(args ...string) (string, error) {
 	return string(out), nil
 }
 
+// errOwner says why git reads nothing of a repository.
+var errOwner = errors.New("it belongs to another user, so Git does not read it; if you trust it")
+
 // complaint words what git says of an error.
 func complaint(err error, said string) error {
 	said = strings.TrimSpace(said)
 	if strings.Contains(said, "dubious ownership") {
 		for line := range strings.Lines(said) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "git config ") {
-				return advise(errors.New("it belongs to another user, so Git does not read it; if you trust it"), line)
+				return advise(errOwner, line)
 			}
 		}
 	}
@@ -140,14 +150,6 @@ func none(err error) bool {
 }
 
 func (p *program) shallow() bool { return p.ends }
-
-func (p *program) sparse() (bool, error) {
-	out, err := p.run("config", "--type=bool", "--get", "core.sparseCheckout")
-	if none(err) {
-		return false, nil
-	}
-	return strings.TrimSpace(out) == "true", err
-}
 
 func (p *program) mergeBases(a, b string) ([]string, error) {
 	out, err := p.run("merge-base", "--all", a, b)
@@ -210,7 +212,7 @@ func (p *program) object(name string) (o object, err error) {
 		return o, nil
 	}
 	if p.batch == nil {
-		if p.batch, err = p.start(); err != nil {
+		if p.batch, err = p.start("cat-file", "--batch"); err != nil {
 			return o, err
 		}
 	}
@@ -226,8 +228,8 @@ func (p *program) object(name string) (o object, err error) {
 	return o, err
 }
 
-// batch is a "git cat-file --batch", which answers one question after the other. It
-// ends with the context of the program, or with this process.
+// batch is a git that answers one question after the other. It ends with the context of the
+// program, or with this process.
 type batch struct {
 	in    io.Writer
 	out   *bufio.Reader
@@ -238,8 +240,8 @@ type batch struct {
 // errGone says that git has ended and answers no more.
 var errGone = errors.New("git has ended")
 
-func (p *program) start() (*batch, error) {
-	cmd, said := p.command(p.ctx, "cat-file", "--batch")
+func (p *program) start(args ...string) (*batch, error) {
+	cmd, said := p.command(p.ctx, args...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

@@ -44,25 +44,6 @@ type Revision struct {
 
 	lacking func() error
 	head    func() (fs.FS, error) // of the commit that is checked out
-	sparse  func() (bool, error)  // whether only a part of that is checked out
-}
-
-// LeftOut reports whether the commit that is checked out has a directory, and a sparse
-// checkout has left it out.
-func (r Revision) LeftOut(dir string) (bool, error) {
-	sparse, err := r.sparse()
-	if err != nil || !sparse {
-		return false, err
-	}
-	head, err := r.head()
-	if err != nil {
-		return false, err
-	}
-	_, err = fs.Stat(head, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
 }
 
 // Lacking is the error of what has been read and is not in a partial clone, with what to
@@ -108,7 +89,6 @@ type history interface {
 	branches() ([]string, error)
 	remotes() ([]string, error)
 	shallow() bool
-	sparse() (bool, error)
 }
 
 // Open returns the source at a path. The environment says what a CI system knows of
@@ -127,16 +107,19 @@ func Open(ctx context.Context, path string, getenv func(string) string) (*Source
 		return nil, fmt.Errorf("%s is not a directory", path)
 	}
 	s := &Source{getenv: getenv}
-	if program, err := exec.LookPath("git"); err == nil {
-		err = s.openProgram(ctx, program, abs)
-		if err != nil {
-			return nil, err
-		}
-	} else if err := s.openLibrary(abs); err != nil {
+	if err := s.open(ctx, abs); err != nil {
 		return nil, err
 	}
 	s.dir, err = dirIn(s.top, abs)
 	return s, err
+}
+
+// open finds the repository around a directory, by the program git where it is installed.
+func (s *Source) open(ctx context.Context, abs string) error {
+	if program, err := exec.LookPath("git"); err == nil {
+		return s.openProgram(ctx, program, abs)
+	}
+	return s.openLibrary(abs)
 }
 
 // dirIn returns the path of a directory in a working tree as it was given: links in
@@ -251,7 +234,8 @@ func (s *Source) notFound(ref string) error {
 
 // revision is the file system of a commit, and the directory in it.
 func (s *Source) revision(c commit, why string) (Revision, error) {
-	tree := treeFS{s.history, c.tree, &atomic.Bool{}}
+	of := commitTree{s.history, &atomic.Bool{}}
+	tree := treeFS{of, c.tree}
 	dir, err := tree.real(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = s.dir, nil
@@ -260,12 +244,12 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 		return Revision{}, s.unreadable(c, err)
 	}
 	lacking := func() error {
-		if tree.lacks.Load() {
+		if of.lacks.Load() {
 			return s.unreadable(c, errMissing)
 		}
 		return nil
 	}
-	return Revision{c.id, why, tree, dir, lacking, s.head, s.history.sparse}, nil
+	return Revision{c.id, why, tree, dir, lacking, s.head}, nil
 }
 
 // head is the file system of the commit that is checked out.
@@ -274,7 +258,7 @@ func (s *Source) head() (fs.FS, error) {
 	if err != nil {
 		return nil, s.unborn(err)
 	}
-	return treeFS{s.history, c.tree, &atomic.Bool{}}, nil
+	return treeFS{commitTree{s.history, &atomic.Bool{}}, c.tree}, nil
 }
 
 // unreadable says how to get what a partial clone has left out.

@@ -154,7 +154,7 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, err := s.Base()
+		base, err := s.Base(func(Revision) (bool, error) { return false, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,24 +11,53 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/lkeplan/lkeplan/engine/files"
 )
 
-// treeFS is a tree of a repository as a file system. Only what Git stores is there: no
-// times, no owners. Links are followed as in a working tree, and not out of the
-// repository; submodules are neither files nor directories.
+// treeFS is a tree as a file system: of a commit, or of what git add would make of the
+// working tree. Only what Git stores is there: no times, no owners. Links are followed as in
+// a working tree, and not out of the repository; submodules are neither files nor directories.
 type treeFS struct {
+	tree tree
+	id   string // of the root
+}
+
+// tree has what a treeFS shows. An id is what its entries have.
+type tree interface {
+	// list returns the entries of a directory.
+	list(id string) ([]entry, error)
+	// file returns a file, or a link with the path that it leads to.
+	file(id string) (object, error)
+}
+
+// commitTree is the tree of a commit.
+type commitTree struct {
 	history history
-	id      string       // of the root
 	lacks   *atomic.Bool // something was asked for that is not in this clone
 }
 
-// object reads an object of the tree.
-func (t treeFS) object(id string) (object, error) {
+func (t commitTree) file(id string) (object, error) {
 	o, err := t.history.object(id)
 	if errors.Is(err, errMissing) {
 		t.lacks.Store(true)
 	}
 	return o, err
+}
+
+func (t commitTree) list(id string) ([]entry, error) {
+	o, err := t.file(id)
+	if err != nil {
+		return nil, err
+	}
+	return o.entries()
+}
+
+// inSubmodule is the error of reading from a submodule, or from any other repository that is
+// in this one.
+func inSubmodule(name string) error {
+	return files.Unreadable{Name: name, Why: "is a submodule, or another repository in this one, and lkeplan reads one " +
+		"repository", Do: "copy the files that the configuration needs into this one"}
 }
 
 // nothing is the file system before the first commit.
@@ -60,17 +89,19 @@ func (t treeFS) open(name string) (fs.File, error) {
 		return nil, err
 	}
 	info := treeInfo{name: path.Base(name), mode: modeOf(e.mode)}
-	if e.mode == modeSubmodule {
-		return nil, errors.New("it is in a submodule, whose files are in another repository")
+	switch e.mode {
+	case modeSubmodule:
+		return nil, inSubmodule(at)
+	case modeOther:
+		return nil, errors.New("it is not a file")
+	case modeTree:
+		entries, err := t.tree.list(e.id)
+		entries = slices.SortedFunc(slices.Values(entries), func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+		return &treeDir{info: info, entries: entries, of: t, at: at}, err
 	}
-	o, err := t.object(e.id)
+	o, err := t.tree.file(e.id)
 	if err != nil {
 		return nil, err
-	}
-	if info.mode.IsDir() {
-		entries, err := o.entries()
-		slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
-		return &treeDir{info: info, entries: entries, of: t, at: at}, err
 	}
 	if o.data == nil && o.size > 0 {
 		return nil, errors.New("it is too large")
@@ -109,6 +140,9 @@ func (t treeFS) find(name string) (at string, found entry, err error) {
 			}
 			continue
 		}
+		if found.mode == modeSubmodule {
+			return "", entry{}, inSubmodule(at)
+		}
 		next, err := t.child(found, step)
 		if err != nil {
 			return "", entry{}, err
@@ -117,7 +151,7 @@ func (t treeFS) find(name string) (at string, found entry, err error) {
 			at, found = path.Join(at, step), next
 			continue
 		}
-		to, err := t.object(next.id)
+		to, err := t.tree.file(next.id)
 		if err != nil {
 			return "", entry{}, err
 		}
@@ -141,9 +175,12 @@ func (t treeFS) entry(op, name string) (entry, error) {
 	if name == "." {
 		return entry{name: ".", mode: modeTree, id: t.id}, nil
 	}
-	_, dir, err := t.find(path.Dir(name))
+	at, dir, err := t.find(path.Dir(name))
 	if err != nil {
 		return fail(err)
+	}
+	if dir.mode == modeSubmodule {
+		return fail(inSubmodule(at))
 	}
 	e, err := t.child(dir, path.Base(name))
 	if err != nil {
@@ -158,6 +195,9 @@ func (t treeFS) Lstat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.mode == modeSubmodule {
+		return nil, &fs.PathError{Op: "lstat", Path: name, Err: inSubmodule(name)}
+	}
 	return treeEntry{e, t}.Info()
 }
 
@@ -170,7 +210,7 @@ func (t treeFS) ReadLink(name string) (string, error) {
 	if e.mode != modeLink {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
 	}
-	o, err := t.object(e.id)
+	o, err := t.tree.file(e.id)
 	return string(o.data), err
 }
 
@@ -179,11 +219,7 @@ func (t treeFS) child(dir entry, name string) (entry, error) {
 	if dir.mode != modeTree {
 		return entry{}, fs.ErrNotExist
 	}
-	o, err := t.object(dir.id)
-	if err != nil {
-		return entry{}, err
-	}
-	entries, err := o.entries()
+	entries, err := t.tree.list(dir.id)
 	if err != nil {
 		return entry{}, err
 	}
@@ -199,7 +235,7 @@ func modeOf(mode string) fs.FileMode {
 		return fs.ModeDir | 0o755
 	case modeLink:
 		return fs.ModeSymlink | 0o644
-	case modeSubmodule:
+	case modeSubmodule, modeOther:
 		return fs.ModeIrregular
 	}
 	return 0o644
@@ -271,7 +307,7 @@ func (e treeEntry) Info() (fs.FileInfo, error) {
 	if !info.mode.IsRegular() {
 		return info, nil
 	}
-	o, err := e.of.object(e.id)
+	o, err := e.of.tree.file(e.id)
 	info.size = o.size
 	return info, err
 }

@@ -2,10 +2,12 @@
 // in the repository around it, with the values for its variables and the catalogue
 // to check against.
 //
-// It compiles nothing, and knows neither history nor a cluster.
+// It compiles nothing, and knows neither commits nor a cluster.
 package workspace
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/argocd"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -42,17 +45,29 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	if opts.Vars, err = o.parseVars(); err != nil {
 		return nil, opts, err
 	}
-	if opts.VarFiles, err = o.readVarFiles(root); err != nil {
-		return nil, opts, err
-	}
 	if opts.Catalog, err = o.ReadCatalog(); err != nil {
 		return nil, opts, err
 	}
+	fsys, err := source.Working(context.Background(), root)
+	if errors.Is(err, source.ErrNoRepository) {
+		fsys, err = plain(root)
+	}
+	if err != nil {
+		return nil, opts, err
+	}
+	if opts.VarFiles, err = o.readVarFiles(fsys, root); err != nil {
+		return nil, opts, err
+	}
+	return fsys, opts, o.ask(fsys, &opts)
+}
+
+// plain is a directory that is in no repository.
+func plain(root string) (fs.FS, error) {
 	opened, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, opts, fmt.Errorf("open %s: %w", root, files.Cause(err))
+		return nil, fmt.Errorf("open %s: %w", root, files.Cause(err))
 	}
-	return opened.FS(), opts, o.ask(opened.FS(), &opts)
+	return opened.FS(), nil
 }
 
 // isDirectory says what is wrong with a path that is none.
@@ -150,7 +165,8 @@ func (o Options) parseVars() (vars []config.Var, err error) {
 	return vars, nil
 }
 
-func (o Options) readVarFiles(root string) (values []config.File, err error) {
+// readVarFiles reads the files that were named: those of the repository as Git means them.
+func (o Options) readVarFiles(fsys fs.FS, root string) (values []config.File, err error) {
 	for _, name := range o.VarFiles {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -159,11 +175,19 @@ func (o Options) readVarFiles(root string) (values []config.File, err error) {
 		if info.Size() > syntax.MaxFileSize {
 			return nil, fmt.Errorf("--var-file %s: larger than %d bytes", name, syntax.MaxFileSize)
 		}
-		data, err := os.ReadFile(name)
+		file := config.File{Name: name, Path: within(root, name)}
+		if file.Path == "" {
+			file.Data, err = os.ReadFile(name)
+		} else {
+			file.Data, err = fs.ReadFile(fsys, file.Path)
+		}
+		if err == nil && files.IsPointer(file.Data) {
+			err = files.Pointer(name)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--var-file %s: %w", name, files.Cause(err))
 		}
-		values = append(values, config.File{Name: name, Path: within(root, name), Data: data})
+		values = append(values, file)
 	}
 	return values, nil
 }

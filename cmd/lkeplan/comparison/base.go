@@ -11,7 +11,9 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/source"
 )
 
 // compileBase compiles the configuration that head is compared with, and the one whose
@@ -84,7 +86,8 @@ func (d *Comparison) configuration(
 		c.Rules = compiled
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
-	from := base.Git{Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Getenv: d.Env.Getenv}
+	from := base.Git{Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Getenv: d.Env.Getenv,
+		Edited: func(head source.Revision) (bool, error) { return fleet.Edited(ctx, head, c.work, opts) }}
 	if d.member != nil {
 		from.At, from.Below = d.member.Base, d.member.Below
 	}

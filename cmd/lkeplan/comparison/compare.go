@@ -136,6 +136,7 @@ type Compared struct {
 	picture    template.HTML     // of the nodes that pods get
 	renamed    string            // the directory that the base has for the cluster instead
 	asked      *opened           // the cluster, where it is asked ahead
+	work       fs.FS             // that head was compiled from
 }
 
 // Report is the plan with what else is known of it.
@@ -248,6 +249,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 	} else if fsys, opts, err = d.src.Directory(d.Args); err != nil {
 		return opts, err
 	}
+	c.work = fsys
 	head, diags := compile.Dir(ctx, fsys, opts)
 	if d.Keeper != nil {
 		head.Inventory = d.Keeper.Owner

@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/fleet"
-	commits "github.com/lkeplan/lkeplan/engine/source"
 )
 
 // A Selection says which directories a command is for.
@@ -30,9 +30,10 @@ func (s Selection) Several(args []string) bool { return s.Recursive || s.Affecte
 
 // Members finds the directories that arguments name: in the working tree and, where
 // base opens it, in the commit that the change begins with.
-func (s Selection) Members(from *flags.Source, args []string,
-	base func(dir string) (*commits.Revision, error)) ([]fleet.Member, error) {
-	return fleet.Members(from.Options, flags.Release(), fleet.Selection{Arguments: args, Recursive: s.Recursive}, base)
+func (s Selection) Members(ctx context.Context, from *flags.Source, args []string,
+	base fleet.Base) ([]fleet.Member, error) {
+	selected := fleet.Selection{Arguments: args, Recursive: s.Recursive}
+	return fleet.Members(ctx, from.Options, flags.Release(), selected, base)
 }
 
 // Missing reports whether a directory is not there.

@@ -40,14 +40,14 @@ func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (a
 	if err := d.suits(s); err != nil {
 		return nil, nil, err
 	}
-	var begin func(string) (*commits.Revision, error)
+	var begin fleet.Base
 	if _, name, _ := strings.Cut(d.Base, ":"); d.InGit() {
-		begin = func(dir string) (*commits.Revision, error) {
-			rev, err := base.Git{Dir: dir, Ref: name, Getenv: d.Env.Getenv}.Open(ctx)
+		begin = func(dir string, edited func(commits.Revision) (bool, error)) (*commits.Revision, error) {
+			rev, err := base.Git{Dir: dir, Ref: name, Getenv: d.Env.Getenv, Edited: edited}.Open(ctx)
 			return &rev, err
 		}
 	}
-	members, err := s.Members(&d.src, d.Args, begin)
+	members, err := s.Members(ctx, &d.src, d.Args, begin)
 	if err != nil {
 		return nil, nil, err
 	}

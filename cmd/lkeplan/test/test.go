@@ -6,6 +6,7 @@ package test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -17,6 +18,8 @@ import (
 	tests "github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fleet"
+	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/engine/trial"
 )
 
@@ -72,7 +75,7 @@ func New(env *flags.Env) *cobra.Command {
 				return err
 			}
 			dir := slices.Concat(args, []string{"."})[0]
-			tested := trial.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir)}
+			tested := trial.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir, fsys)}
 			return write(env, output.Value, trial.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
 		},
 	}
@@ -105,10 +108,11 @@ func tryAll(ctx context.Context, d trial.Directory, runs []tests.Run) (outcomes 
 }
 
 // commitOf compiles the directory as a commit of its repository has it.
-func commitOf(env *flags.Env, dir string) func(context.Context, string, string, compile.Options) (compile.Result,
-	hcl.Diagnostics, error) {
+func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, string, string, compile.Options) (
+	compile.Result, hcl.Diagnostics, error) {
 	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {
-		from := base.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv}
+		from := base.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv,
+			Edited: func(head source.Revision) (bool, error) { return fleet.Edited(ctx, head, work, opts) }}
 		commit, err := from.Compile(ctx, opts)
 		if err == nil && commit.Missing {
 			err = fmt.Errorf("%s does not have the directory", commit.Revision())

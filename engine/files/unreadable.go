@@ -1,0 +1,31 @@
+package files
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Unreadable is the error of a file that a commit has and that cannot be read as Git means
+// it. Without it a change would be seen that nobody has made, or none that somebody has.
+type Unreadable struct {
+	Name string // of the file, in the repository
+	Why  string // as it follows the name: "is in the submodule vendor"
+	Do   string // what to do about it
+}
+
+// Error implements error.
+func (u Unreadable) Error() string { return fmt.Sprintf("%s %s; %s", u.Name, u.Why, u.Do) }
+
+// Pointer is the error of a file that Git LFS keeps elsewhere.
+func Pointer(name string) error {
+	return Unreadable{Name: name, Why: "is kept in Git LFS, and Git has only a pointer to it",
+		Do: fmt.Sprintf("keep it in Git itself: git lfs untrack %q, and add it again", name)}
+}
+
+// IsPointer reports whether a file is a pointer of Git LFS, by its specification, or by that
+// of the time when it had another name.
+func IsPointer(data []byte) bool {
+	begins := func(with string) bool { return strings.HasPrefix(string(data[:min(len(data), 64)]), with) }
+	return len(data) < 1024 &&
+		(begins("version https://git-lfs.github.com/spec/") || begins("version https://hawser.github.com/spec/"))
+}
