@@ -149,7 +149,7 @@ func compareCheckout(t *testing.T, args []string, dir string) (printed, string) 
 	}
 	var report struct {
 		changes
-		Directories []changes
+		Directories []struct{ Plan changes }
 	}
 	if stdout.Len() > 0 {
 		if err := json.Unmarshal(stdout.Bytes(), &report); err != nil {
@@ -159,7 +159,7 @@ func compareCheckout(t *testing.T, args []string, dir string) (printed, string) 
 	var found []string
 	all := report.Changes
 	for _, d := range report.Directories {
-		all = append(all, d.Changes...)
+		all = append(all, d.Plan.Changes...)
 	}
 	for _, c := range all {
 		if action := strings.Join(c.Change.Actions, "+"); action != "no-op" {

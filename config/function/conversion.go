@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
 )
 
 // toFunc converts to a type, of which the elements may be left open.
@@ -52,14 +53,14 @@ const maxDepth = 100
 
 var errTooDeep = errors.New("the text nests too deeply")
 
-// checkJSON refuses what nests too deeply. What else is wrong with the text, its
-// decoder says.
+// checkJSON refuses what nests too deeply, and keys that are given twice. What else is
+// wrong with the text, its decoder says.
 func checkJSON(text string) error {
 	tokens := json.NewDecoder(strings.NewReader(text))
 	for depth := 0; ; {
 		token, err := tokens.Token()
 		if err != nil {
-			return nil
+			return jsonkeys.Check([]byte(text))
 		}
 		switch token {
 		case json.Delim('['), json.Delim('{'):
@@ -73,9 +74,9 @@ func checkJSON(text string) error {
 	}
 }
 
-// checkYAML refuses text that takes little room and much time: forty lines of
-// anchors and aliases can stand for more data than there is memory. A parser
-// finds them, as the same signs mean nothing in quotes and in comments.
+// checkYAML refuses keys that are given twice, and text that takes little room and much
+// time: forty lines of anchors and aliases can stand for more data than there is memory. A
+// parser finds them, as the same signs mean nothing in quotes and in comments.
 func checkYAML(text string) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
@@ -99,6 +100,28 @@ func checkNode(n *yaml.Node, depth int) error {
 		if err := checkNode(child, depth+1); err != nil {
 			return err
 		}
+	}
+	if n.Kind == yaml.MappingNode {
+		return repeatedKey(n)
+	}
+	return nil
+}
+
+// repeatedKey finds a key that a mapping gives twice: two that are the same attribute of
+// the object, as 1 and "1" are.
+func repeatedKey(mapping *yaml.Node) error {
+	first := map[string]int{}
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		key := mapping.Content[i]
+		var value any
+		if key.Kind != yaml.ScalarNode || key.Decode(&value) != nil {
+			continue // no key of an object, which its decoder says
+		}
+		name := fmt.Sprint(value)
+		if line, twice := first[name]; twice {
+			return fmt.Errorf("line %d: the key %q is given twice in one mapping, first on line %d", key.Line, name, line)
+		}
+		first[name] = key.Line
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -153,11 +154,14 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	return s, nil
 }
 
-// readAll reads a file that may have maxSnapshot bytes.
+// readAll reads a file of JSON that may have maxSnapshot bytes.
 func readAll(r io.Reader) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxSnapshot+1))
 	if err == nil && len(raw) > maxSnapshot {
 		err = fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
+	}
+	if err == nil {
+		err = jsonkeys.Check(raw)
 	}
 	return raw, err
 }

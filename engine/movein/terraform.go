@@ -1,11 +1,14 @@
 package movein
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
 )
 
 // FromTerraform reads the clusters in what "terraform show -json" prints of a state or a
@@ -17,7 +20,7 @@ func FromTerraform(data []byte) ([]Cluster, error) {
 		Values        *terraformState `json:"values"`
 		PlannedValues *terraformState `json:"planned_values"`
 	}
-	if err := json.Unmarshal(data, &shown); err != nil {
+	if err := cmp.Or(jsonkeys.Check(data), json.Unmarshal(data, &shown)); err != nil {
 		return nil, fmt.Errorf("it is not what terraform show -json prints: %w", err)
 	}
 	state := shown.Values

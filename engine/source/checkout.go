@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/format/index"
 )
 
 // index implements checkout. It reads the index, and looks at no file: that would run
@@ -137,7 +136,7 @@ func (l library) index() (all []tracked, err error) {
 			mode = modeSubmodule
 		}
 		all = append(all, tracked{path: e.Name, mode: mode, id: e.Hash.String(), skip: e.SkipWorktree,
-			unmerged: e.Stage != index.Merged})
+			unmerged: e.Stage != 0})
 	}
 	return all, nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -139,7 +140,8 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 		{"core.fsmonitor", evil}, {"core.hooksPath", dir}, {"core.pager", evil}, {"core.sshCommand", evil},
 		{"core.gitProxy", evil}, {"core.askPass", evil}, {"core.editor", evil}, {"core.alternateRefsCommand", evil},
 		{"credential.helper", evil}, {"diff.external", evil}, {"gpg.program", evil}, {"interactive.diffFilter", evil},
-		{"filter.x.smudge", evil}, {"filter.x.process", evil}, {"diff.x.textconv", evil}, {"merge.x.driver", evil},
+		{"filter.x.smudge", evil}, {"filter.x.process", evil}, {"filter.x.clean", evil}, {"filter.x.required", "true"},
+		{"alias.ls-files", "!" + evil}, {"alias.check-attr", "!" + evil}, {"alias.hash-object", "!" + evil}, {"diff.x.textconv", evil}, {"merge.x.driver", evil},
 		{"alias.cat-file", "!" + evil}, {"alias.rev-parse", "!" + evil}, {"alias.merge-base", "!" + evil},
 		{"protocol.allow", "always"}, {"protocol.ext.allow", "always"}, {"protocol.file.allow", "always"},
 		{"remote.origin.uploadpack", evil}, {"pager.cat-file", evil}, {"pager.merge-base", evil},
@@ -162,8 +164,79 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 			t.Errorf("%s: what was not fetched was read: %v, %v", url, err, base.Lacking())
 		}
 	}
+	for _, attributes := range []string{"* filter=x\n", "* text=auto eol=crlf ident\n"} {
+		write(t, clone, map[string]string{".gitattributes": attributes, "main.lke.hcl": "three\r\n$Id: x$\r\n"})
+		work, err := Working(t.Context(), clone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := fs.ReadFile(work, "main.lke.hcl")
+		if filtered := strings.Contains(attributes, "filter"); (err != nil) != filtered ||
+			!filtered && string(data) != "three\n$Id$\n" {
+			t.Errorf("with %q the working tree has %q, %v", attributes, data, err)
+		}
+	}
 	if ran, err := os.ReadFile(pwned); err == nil {
 		t.Errorf("the repository has run %s", ran)
+	}
+}
+
+// TestAWorkingTreeIsAFileSystem, without what Git keeps for itself.
+func TestAWorkingTreeIsAFileSystem(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, map[string]string{"a.lke.hcl": "a\r\n", "sub/b.lke.hcl": "b", "sub/deep/c.lke.hcl": "c"})
+	if err := os.Symlink("sub/b.lke.hcl", filepath.Join(repo, "link.lke.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	gitRun(t, repo, "init", "-q")
+	gitRun(t, repo, "config", "core.autocrlf", "true")
+	gitRun(t, repo, "add", "sub")
+	for _, path := range []string{os.Getenv("PATH"), t.TempDir()} { // the second one has no git
+		git := path == os.Getenv("PATH")
+		t.Setenv("PATH", path)
+		if !git {
+			write(t, repo, map[string]string{"a.lke.hcl": "a"})
+		}
+		work, err := Working(t.Context(), repo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := fstest.TestFS(work, "a.lke.hcl", "link.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
+			t.Error(err)
+		}
+		if _, err := fs.Stat(work, ".git"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the working tree has .git: %v", err)
+		}
+	}
+}
+
+// TestWithoutGitAConversionIsAnError: the library cannot make it.
+func TestWithoutGitAConversionIsAnError(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, map[string]string{"a": "a\n", "b": "b\n", "c": "c\n"})
+	gitRun(t, repo, "init", "-q")
+	gitRun(t, repo, "add", "-A")
+	gitRun(t, repo, "update-index", "--skip-worktree", "c")
+	if err := os.Remove(filepath.Join(repo, "c")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, repo, map[string]string{"a": "other\n", "b": "b\r\n"})
+	t.Setenv("PATH", t.TempDir())
+	work, err := Working(t.Context(), repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(work, "a"); string(got) != "other\n" {
+		t.Errorf("a is %q, %v", got, err)
+	}
+	for name, want := range map[string]string{"b": "install git", "c": "skip-worktree"} {
+		if got, err := fs.ReadFile(work, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is %q, %v; want %s", name, got, err, want)
+		}
+	}
+	write(t, repo, map[string]string{".gitattributes": "a filter=x\n"})
+	if got, err := fs.ReadFile(work, "a"); err == nil || !strings.Contains(err.Error(), "install git") {
+		t.Errorf("with a filter, a is %q, %v", got, err)
 	}
 }
 

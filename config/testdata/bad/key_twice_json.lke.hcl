@@ -1,0 +1,4 @@
+pool "web" {
+  node_class = node_class.default
+  limits     = jsondecode("{\"cpu\": 10,\n\"cpu\": 1000}") # want: Error in function call: Call to function "jsondecode" failed: line 2: the key "cpu" is given twice in one object, first on line 1.
+}

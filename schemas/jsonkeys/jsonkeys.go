@@ -1,0 +1,46 @@
+// Package jsonkeys finds keys that JSON text gives twice in one object. Decoders keep the
+// last one and say nothing, so that what two people have added to a file is lost by half.
+//
+// It knows nothing of what the text is about.
+package jsonkeys
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Check returns an error with the lines of the first key that is given twice. What else is
+// wrong with the text, its decoder says.
+func Check(text []byte) error {
+	tokens := json.NewDecoder(bytes.NewReader(text))
+	var open []map[string]int64 // the keys of each object that is open, with where they end; nil for a list
+	isKey := false
+	for {
+		token, err := tokens.Token()
+		if err != nil {
+			return nil
+		}
+		if key, isText := token.(string); isText && isKey {
+			keys, at := open[len(open)-1], tokens.InputOffset()
+			if before, twice := keys[key]; twice {
+				return fmt.Errorf("line %d: the key %q is given twice in one object, first on line %d", line(text, at), key,
+					line(text, before))
+			}
+			keys[key], isKey = at, false
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, map[string]int64{})
+		case json.Delim('['):
+			open = append(open, nil)
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+		isKey = len(open) > 0 && open[len(open)-1] != nil
+	}
+}
+
+// line is the line that a position is on, from 1 on.
+func line(text []byte, at int64) int { return bytes.Count(text[:at], []byte("\n")) + 1 }
