@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -47,7 +48,11 @@ func (o *observed) unreadable() hcl.Diagnostics {
 	if o.failed == nil {
 		return nil
 	}
-	return hcl.Diagnostics{diag.Error("File not as Git has it", o.failed.Error()+".")}
+	detail := o.failed.Error()
+	if !strings.Contains(detail, "\n") { // which a command follows
+		detail += "."
+	}
+	return hcl.Diagnostics{diag.Error("File not as Git has it", detail)}
 }
 
 // fails notes an error.

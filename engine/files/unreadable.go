@@ -11,15 +11,21 @@ type Unreadable struct {
 	Name string // of the file, in the repository
 	Why  string // as it follows the name: "is in the submodule vendor"
 	Do   string // what to do about it
+	Type string // a command of a shell that does; "" for none
 }
 
 // Error implements error.
-func (u Unreadable) Error() string { return fmt.Sprintf("%s %s; %s", u.Name, u.Why, u.Do) }
+func (u Unreadable) Error() string {
+	if u.Type == "" {
+		return fmt.Sprintf("%s %s; %s", u.Name, u.Why, u.Do)
+	}
+	return fmt.Sprintf("%s %s; %s:\n  %s", u.Name, u.Why, u.Do, u.Type)
+}
 
 // Pointer is the error of a file that Git LFS keeps elsewhere.
 func Pointer(name string) error {
 	return Unreadable{Name: name, Why: "is kept in Git LFS, and Git has only a pointer to it",
-		Do: fmt.Sprintf("keep it in Git itself: git lfs untrack %q, and add it again", name)}
+		Do: "keep it in Git itself: add it again after", Type: "git lfs untrack " + name}
 }
 
 // IsPointer reports whether a file is a pointer of Git LFS, by its specification, or by that

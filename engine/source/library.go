@@ -29,6 +29,9 @@ func (s *Source) openLibrary(abs string) error {
 	if errors.Is(err, git.ErrRepositoryNotExists) && dotGit(abs) == "" && s.getenv("GIT_DIR") == "" {
 		return ErrNoRepository
 	}
+	if errors.Is(err, git.ErrRepositoryNotExists) {
+		return fmt.Errorf("read the Git repository of %s: %w%s", abs, errNone, noGit)
+	}
 	if err != nil {
 		return fmt.Errorf("read the Git repository of %s: %w%s", abs, err, noGit)
 	}

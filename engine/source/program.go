@@ -126,6 +126,9 @@ func (p *program) run(args ...string) (string, error) {
 // errOwner says why git reads nothing of a repository.
 var errOwner = errors.New("it belongs to another user, so Git does not read it; if you trust it")
 
+// errNone says that there is a .git, and that Git finds no repository there.
+var errNone = errors.New("not a git repository")
+
 // complaint words what git says of an error.
 func complaint(err error, said string) error {
 	said = strings.TrimSpace(said)
@@ -140,6 +143,9 @@ func complaint(err error, said string) error {
 		return fmt.Errorf("git: %w", err)
 	}
 	first, _, _ := strings.Cut(said, "\n")
+	if strings.Contains(first, errNone.Error()) {
+		return fmt.Errorf("git says: %s: %w", strings.TrimPrefix(first, "fatal: "), errNone)
+	}
 	return fmt.Errorf("git says: %s: %w", strings.TrimPrefix(first, "fatal: "), err)
 }
 

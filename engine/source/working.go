@@ -48,7 +48,8 @@ type checkout interface {
 // that it is read in the same form as commits are: without line ends, keywords and encodings
 // that a checkout has changed. Files that are in no commit, ignored ones too, are in it;
 // what Git does not show as changed, although it is, or that it has left out, is the error
-// files.Unreadable. The error is ErrNoRepository for a plain directory.
+// files.Unreadable. The error is ErrNoRepository for a plain directory, and where .git only
+// marks one.
 func Working(ctx context.Context, dir string) (fs.FS, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -59,6 +60,9 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 		s.getenv = func(string) string { return "" } // where a hook runs does not matter
 	}
 	err = s.open(ctx, abs)
+	if errors.Is(err, errNone) {
+		return nil, ErrNoRepository
+	}
 	if errors.Is(err, errOwner) { // the library runs nothing, so it can read what is anyone's
 		owner := err
 		if err = s.openLibrary(abs); err == nil {
@@ -247,8 +251,8 @@ func (w *working) file(at string) (object, error) {
 	w.mu.Unlock()
 	t, known := w.files[at]
 	if known && t.unmerged {
-		return object{}, files.Unreadable{Name: at, Why: "has a merge conflict", Do: "resolve it, and type: git add " +
-			quoted(at)}
+		return object{}, files.Unreadable{Name: at, Why: "has a merge conflict", Do: "resolve it, and type",
+			Type: "git add " + quoted(at)}
 	}
 	o := object{kind: "blob"}
 	data, size, err := w.read(onDisk)
@@ -325,7 +329,7 @@ func (w *working) stored(at string, t tracked, data []byte) ([]byte, error) {
 func (w *working) leftOut(t tracked) error {
 	if w.hidden(t) == "assume-unchanged" {
 		return files.Unreadable{Name: t.path, Why: "is not as Git has it, and is marked assume-unchanged, so that Git does " +
-			"not show it", Do: "type: git update-index --no-assume-unchanged " + quoted(t.path)}
+			"not show it", Do: "type", Type: "git update-index --no-assume-unchanged " + quoted(t.path)}
 	}
 	if sparse, err := w.option("core.sparseCheckout", false); err == nil && sparse {
 		dir := path.Dir(t.path)
@@ -333,10 +337,10 @@ func (w *working) leftOut(t tracked) error {
 			dir = t.path
 		}
 		return files.Unreadable{Name: t.path, Why: "is left out by this sparse checkout", Do: "name directories that are " +
-			"checked out, or type: git sparse-checkout add " + quoted(dir)}
+			"checked out, or type", Type: "git sparse-checkout add " + quoted(dir)}
 	}
 	return files.Unreadable{Name: t.path, Why: "is not as Git has it, and is marked skip-worktree, so that Git does not " +
-		"show it", Do: "type: git update-index --no-skip-worktree " + quoted(t.path)}
+		"show it", Do: "type", Type: "git update-index --no-skip-worktree " + quoted(t.path)}
 }
 
 // sum is the name that Git gives a file, by the kind of hash that another name is.
