@@ -39,6 +39,31 @@ func (c *compiler) declareCluster() *eval.Node {
 	return node
 }
 
+// directory is the name that the lkeplan blocks give the directory; "" for none.
+func (c *compiler) directory() (name string) {
+	for _, block := range c.dir.Blocks.OfType(schemas.Lkeplan.Type) {
+		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Lkeplan))
+		attr := content.Attributes["directory"]
+		if attr == nil {
+			continue
+		}
+		given, diags := decode.Literal(attr)
+		wrong := schemas.WrongDirectory(given)
+		switch {
+		case diags.HasErrors():
+			c.report(diags...)
+		case wrong != "":
+			c.report(diag.AtExpression("Invalid name of a directory", wrong, attr.Expr))
+		case name != "":
+			c.report(diag.AtExpression("Directory given twice", fmt.Sprintf("It is called %q already. Keep one of them.", name),
+				attr.Expr))
+		default:
+			name = given
+		}
+	}
+	return name
+}
+
 func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	said := decode.Block(schemas.Cluster, block, c.scope)
 	c.unknown = append(c.unknown, said.Unknown...)

@@ -34,7 +34,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	all.checkMoves()
 	cluster := clusterOf(all.run.Value(all.clusterNode))
 	all.inherit(cluster)
-	result := Compiled{Cluster: cluster, Objects: all.compiledObjects()}
+	result := Compiled{Cluster: cluster, Directory: c.directory(), Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	result.Guards = c.guards()
 	if len(c.module.asserts) > 0 {

@@ -63,11 +63,13 @@ func (c Cluster) Instances() bool { return c.Tier == schemas.ModeInstance }
 
 // Compiled is what a directory compiles to.
 type Compiled struct {
-	Cluster  Cluster   `json:"cluster"`
-	Objects  []Object  `json:"resources"` // sorted by address
-	Imports  []Import  `json:"imports"`   // objects that may be taken over
-	Removed  []Removal `json:"removed"`   // objects that are no longer declared
-	Policies []Policy  `json:"-"`         // rules for the next change; they judge where they were compiled
-	Guards   Guards    `json:"guards"`    // bounds for the next change
-	Trial    *Trial    `json:"-"`         // what a test asserts; nil where none is tried
+	Cluster Cluster `json:"cluster"`
+	// Directory is what the directory calls itself; "" where it does not.
+	Directory string    `json:"directory,omitempty"`
+	Objects   []Object  `json:"resources"` // sorted by address
+	Imports   []Import  `json:"imports"`   // objects that may be taken over
+	Removed   []Removal `json:"removed"`   // objects that are no longer declared
+	Policies  []Policy  `json:"-"`         // rules for the next change; they judge where they were compiled
+	Guards    Guards    `json:"guards"`    // bounds for the next change
+	Trial     *Trial    `json:"-"`         // what a test asserts; nil where none is tried
 }

@@ -40,6 +40,10 @@ const FieldManager = "lkeplan"
 // is the owner.
 const InventoryLabel = "lkeplan.dev/part-of"
 
+// OriginAnnotation says from which directory of its cluster lkeplan apply has applied an
+// object. Objects that a release before this one has applied do not have it.
+const OriginAnnotation = "lkeplan.dev/directory"
+
 // NodePlanOwner is what the label's value begins with where a NodePlan owns the
 // object: nodeplan.NAMESPACE.NAME.
 const NodePlanOwner = "nodeplan"
@@ -276,11 +280,11 @@ func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	return nil
 }
 
-// Orphan takes the inventory label from an object, which stays and is no longer
+// Orphan takes the inventory label and the origin from an object, which stays and is no longer
 // managed. That it is gone already is no error.
 func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
-	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, InventoryLabel)
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null},"annotations":{%q:null}}}`, InventoryLabel, OriginAnnotation)
 	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch),
 		client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("orphan %s: %w", manifest.KeyOf(obj), explain(err, c.host))

@@ -133,7 +133,7 @@ func TestWritesTakeNothingFromOthers(t *testing.T) {
 		"a deletion of another object": {do: remove, answers: []string{"changed"}, want: []string{`DELETE web {"uid":"1"}`},
 			err: "delete NodePool web: it is another object than the one that was read"},
 		"an object that is orphaned": {do: orphan,
-			want: []string{`PATCH web fieldManager=lkeplan {"labels":{"lkeplan.dev/part-of":null}}`}},
+			want: []string{`PATCH web fieldManager=lkeplan {"annotations":{"lkeplan.dev/directory":null},"labels":{"lkeplan.dev/part-of":null}}`}},
 		"an eviction": {do: evict, answers: []string{"a success"},
 			want: []string{`POST eviction {"name":"web","namespace":""} {"preconditions":{"uid":"1"}}`}},
 		"a field that is taken back": {do: takeBack, answers: []string{"the pool", "weight", "the pool", "the pool"},

@@ -1,5 +1,11 @@
 package schemas
 
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
 // Lkeplan holds what the directory asks of the tool that reads it.
 var Lkeplan = Block{
 	Type: "lkeplan",
@@ -7,7 +13,26 @@ var Lkeplan = Block{
 	Args: []Arg{
 		{Name: "required_version", Kind: String,
 			Doc: `The versions of lkeplan that may read this directory: "~> 0.3", ">= 0.2, < 1.0".`},
+		{Name: "directory", Kind: String, Default: "its path in the repository",
+			Doc: "What this directory is called among those of its cluster. Objects that lkeplan apply makes carry it, and no " +
+				"other directory changes or prunes them. Give a directory that has been moved the path that it had; it is " +
+				"written out, without references. A NodePlan has an identity of its own."},
 	},
+}
+
+// WrongDirectory says what is wrong with the name of a directory; "" for nothing.
+func WrongDirectory(name string) string {
+	const most = 200
+	fits := name != "" && len(name) <= most && !strings.ContainsFunc(name, notInPath)
+	if fits && fs.ValidPath(name) {
+		return ""
+	}
+	return fmt.Sprintf("A directory is called by letters, digits, dots, dashes, underscores and slashes, as a path is, and by "+
+		"%d characters at most.", most)
+}
+
+func notInPath(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
 }
 
 // Cluster names the cluster a directory is for; there is one in each root

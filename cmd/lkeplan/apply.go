@@ -44,11 +44,12 @@ all: if one of its fields or objects has changed since, the exit code is 4. It
 asks nothing.
 
 Objects that are not in the directory stay as they are, unless --prune is given
-and they were applied from it. A pool that has nodes is then condemned: it makes
-no new ones, gives up those that it has within its budgets, and the next run
-with --prune deletes it when it has none left, as --wait rolled does. Until then
-it is kept by declaring it again. With prune = "now" in the guards block, pools
-go at once. Another run continues one that was interrupted.`
+and they were applied from it. What other directories of the cluster have
+applied is theirs. A pool that has nodes is then condemned: it makes no new
+ones, gives up those that it has within its budgets, and the next run with
+--prune deletes it when it has none left, as --wait rolled does. Until then it
+is kept by declaring it again. With prune = "now" in the guards block, pools go
+at once. Another run continues one that was interrupted.`
 
 const applyExamples = `  lkeplan apply clusters/dev
   lkeplan apply --yes --wait none clusters/dev
@@ -174,9 +175,11 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return err
 	}
 	head := saved.Result
+	before := head
+	before.Directory = saved.BaseDirectory
 	now, err := compare.Live(ctx, head, comparison.Tied(cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)),
 		compare.LiveOptions{
-			Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
+			Base: before, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
 		})
 	if err != nil {
 		return comparison.Another(err)

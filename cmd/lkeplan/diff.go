@@ -14,8 +14,9 @@ deleted.
 The base is one of:
 
   git:REF        a commit, branch or tag of the Git repository; by default the
-                 commit where the branch left the trunk, as for a pull request,
-                 and on the trunk itself the commit before
+                 commit where the branch left the trunk, as for a pull request;
+                 on the trunk itself the checked out commit if the directory has
+                 been edited since, and else the commit before
   dir:PATH       another directory
   plan:FILE      what a plan saved by "lkeplan plan" would have made
   live           the cluster, which is only read: what an apply would make of

@@ -184,7 +184,7 @@ func conversionFunctions() []row {
 		{"csvdecode(text)", stdlib.CSVDecodeFunc, csvCost, `csvdecode("name,cpu\na,4")`,
 			"A list of objects, one for each line of CSV. The first line has the names."},
 		{"jsondecode(text)", decoding(stdlib.JSONDecodeFunc, checkJSON), textCost(12), `jsondecode("{\"a\": [1, null]}")`,
-			"The value that JSON stands for."},
+			"The value that JSON stands for. A key that is given twice in an object is an error."},
 		{"jsonencode(value)", stdlib.JSONEncodeFunc, textCost(5), `jsonencode({ a = 1 })`, "A value as JSON."},
 		{"tobool(value)", toFunc(cty.Bool), nil, `tobool("true")`, "A bool from text. Null stays null."},
 		{"tolist(value)", toFunc(cty.List(cty.DynamicPseudoType)), nil, `tolist(toset(["b", "a"]))`,
@@ -196,7 +196,7 @@ func conversionFunctions() []row {
 			"A set, as for_each takes it: sorted and without repetitions."},
 		{"tostring(value)", toFunc(cty.String), nil, `tostring(4)`, "Text from a number or a bool. Null stays null."},
 		{"yamldecode(text)", decoding(ctyyaml.YAMLDecodeFunc, checkYAML), textCost(15), `yamldecode("a: [1, b]")`,
-			"The value that YAML stands for. Anchors and aliases are not read."},
+			"The value that YAML stands for. Anchors and aliases are not read; a key that is given twice is an error."},
 	}
 }
 

@@ -52,7 +52,8 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 		return err
 	}
 	for i, r := range resources { // those that were taken over before carry the label
-		if manifest.Label(lives[i], kube.InventoryLabel) == head.Owner() {
+		if manifest.Label(lives[i], kube.InventoryLabel) == head.Owner() &&
+			manifest.Text(lives[i], "metadata", "annotations", kube.OriginAnnotation) == head.Origin() {
 			resources[i].Manifest = head.Labelled(r.Manifest)
 		}
 	}

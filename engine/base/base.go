@@ -31,7 +31,12 @@ type Git struct {
 	// Cluster is the name of the cluster that the directory is for: where the commit has
 	// another directory for it, and not this one, the directory has been renamed.
 	Cluster string
-	Getenv  func(string) string // of the process: CI systems say there where a change goes
+	// Directory is what the directory is called among those of its cluster, and Stays reports
+	// whether the working tree still has another one, which has then not been renamed; nil for
+	// none.
+	Directory string
+	Stays     func(dir string) bool
+	Getenv    func(string) string // of the process: CI systems say there where a change goes
 	// Edited reports whether the working tree differs from the commit that is checked out in
 	// what the directory is made of; nil for one that nobody edits.
 	Edited func(head source.Revision) (bool, error)

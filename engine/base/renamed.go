@@ -32,8 +32,9 @@ func isConfiguration(name string) bool {
 	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
 }
 
-// renamed returns the directory that a commit has for the cluster, "" where it has none.
-// Without it a pull request could leave its guards behind with the old name.
+// renamed returns the directory that a commit has for the cluster, "" where it has none: one
+// that is gone, or whose objects the directory calls its own. Without it a pull request could
+// leave its guards behind with the old name.
 func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Options) (string, error) {
 	if g.Cluster == "" || rev.ID == "" {
 		return "", nil
@@ -45,7 +46,8 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 	var found []string
 	for _, dir := range candidates {
 		opts.Dir = dir
-		if compiled, _ := compile.Dir(ctx, rev.FS, opts); compiled.Cluster.Name == g.Cluster {
+		compiled, _ := compile.Dir(ctx, rev.FS, opts)
+		if compiled.Cluster.Name == g.Cluster && (!g.stays(dir) || compiled.Directory == g.Directory) {
 			found = append(found, dir)
 		}
 	}
@@ -58,6 +60,9 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 	return "", fmt.Errorf("commit %.12s does not have this directory, and %s are all for its cluster %s; name the one to "+
 		"compare with by --base dir:PATH", rev.ID, strings.Join(found, ", "), g.Cluster)
 }
+
+// stays reports whether the working tree still has a directory.
+func (g Git) stays(dir string) bool { return g.Stays != nil && g.Stays(dir) }
 
 // mentioning lists the directories with a file of configuration that has a cluster block
 // and a text in it.

@@ -86,7 +86,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	if opts.Predict, err = predictor(opts.Predict); err != nil {
 		return Comparison{}, err
 	}
-	targets, err := targetsOf(ctx, head, live, opts.Predict)
+	targets, err := targetsOf(ctx, head, opts.Base, live, opts.Predict)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -96,7 +96,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	after := before
 	after.Removed = head.Removed
 	addTargets(&before, &after, head, targets)
-	over := leftOver(head, objects)
+	over, unclaimed := leftOver(head, objects)
+	notes = slices.Concat(notes, unclaimed, directoryNotes(head, opts.Base, targets))
 	if opts.Spare != nil {
 		over = slices.DeleteFunc(over, opts.Spare)
 	} else {
@@ -104,7 +105,13 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		over, copies = withoutCopies(over)
 		notes = append(notes, copies...)
 	}
-	if !opts.Prune {
+	switch before := opts.Base.Directory; {
+	case head.Origin() != "" && before != "" && before != head.Directory && len(over) > 0:
+		// Otherwise a change could have objects deleted that it has just called its own.
+		notes = append(notes, fmt.Sprintf("The change calls this directory %s, and it was %s: what was applied from %s and is not "+
+			"in it stays. Once that is the base, --prune deletes it.", head.Directory, before, head.Directory))
+		over = nil
+	case !opts.Prune:
 		for _, o := range over {
 			notes = append(notes,
 				fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
@@ -241,13 +248,14 @@ func withoutCopies(over []config.Object) (ours []config.Object, notes []string) 
 	return ours, notes
 }
 
-// leftOver are the live objects that carry the configuration's inventory label
-// and are no longer in it. Those that are deleted already were in an earlier
-// plan.
-func leftOver(head compile.Result, live []map[string]any) (objects []config.Object) {
+// leftOver are the live objects that were applied from this directory and are no longer in
+// it. Those that are deleted already were in an earlier plan. Of an object that an older
+// lkeplan has applied it is not known which directory of the cluster that was: a removed
+// block claims it, and otherwise it is in the notes.
+func leftOver(head compile.Result, live []map[string]any) (objects []config.Object, unclaimed []string) {
 	owner := head.Owner()
 	if owner == "" {
-		return nil
+		return nil, nil
 	}
 	declared := map[manifest.Key]bool{}
 	for _, o := range head.Objects {
@@ -266,9 +274,16 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 		if !known {
 			addr = config.Addr{Type: schemas.TypeOf(key.Kind), Name: key.Name}
 		}
-		objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+		switch origin := originOf(obj); {
+		case head.Origin() == "", origin == head.Origin(), origin == "" && known:
+			objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+		case origin == "":
+			unclaimed = append(unclaimed, fmt.Sprintf("%s was applied for this cluster by an older lkeplan, which did not note "+
+				"from which directory, and is not in this one: it stays. If no directory declares it, a removed block with "+
+				"delete = true has --prune delete it: removed { from = %s }.", key, addr))
+		}
 	}
-	return objects
+	return objects, unclaimed
 }
 
 // Rolling says how far the nodes of each pool of head are what the pool and its

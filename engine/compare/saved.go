@@ -25,8 +25,10 @@ type Saved struct {
 	// Result is the configuration that the plan was made from, but for its guards:
 	// they are those of what was last applied. No plan is judged by its own.
 	compile.Result
-	Before int  `json:"before"` // objects that were last applied
-	Prune  bool `json:"prune"`
+	Before int `json:"before"` // objects that were last applied
+	// BaseDirectory is what the base calls the directory; "" where it does not have it.
+	BaseDirectory string `json:"base_directory,omitempty"`
+	Prune         bool   `json:"prune"`
 	// OtherCluster is the name of the cluster where that is not the directory's, and it is
 	// meant all the same.
 	OtherCluster string    `json:"other_cluster,omitempty"`
@@ -44,7 +46,7 @@ func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune b
 		FormatVersion: savedVersion, Version: version, Made: now.UTC().Truncate(time.Second),
 		Result: head, Before: len(lastApplied.Objects), Prune: prune, Allowed: allowed, Plan: p,
 	}
-	s.Guards = lastApplied.Guards
+	s.Guards, s.BaseDirectory = lastApplied.Guards, lastApplied.Directory
 	return s
 }
 

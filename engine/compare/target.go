@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/util/workqueue"
@@ -89,24 +91,25 @@ func predictor(given Predictor) (Predictor, error) {
 }
 
 // targetsOf predicts what head makes of the live objects, on all processors.
-func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]map[string]any,
+func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest.Key]map[string]any,
 	predict Predictor) ([]Target, error) {
 	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(targets), func(i int) {
 		o := head.Objects[i]
-		targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
+		targets[i], errs[i] = targetOf(ctx, head, base, o, live[o.Key()], predict)
 	})
 	return targets, cmp.Or(append(errs, ctx.Err())...)
 }
 
-func targetOf(ctx context.Context, head compile.Result, o config.Object, live map[string]any,
+func targetOf(ctx context.Context, head, base compile.Result, o config.Object, live map[string]any,
 	predict Predictor) (Target, error) {
 	t := Target{Desired: carried(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
 	predicted, conflicts, err := predict(ctx, live, t.Desired)
 	if err != nil {
 		return t, err
 	}
-	t.predicted, t.conflicts = predicted, append(conflictsOf(conflicts), keptByNodePlan(live, head.Owner())...)
+	t.predicted, t.conflicts = predicted, slices.Concat(conflictsOf(conflicts), keptByNodePlan(live, head.Owner()),
+		keptByDirectory(live, head, handedOver(head, base)))
 	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
 	return t, nil
 }
@@ -124,6 +127,60 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 		after.Objects = append(after.Objects, o)
 		after.Conflicts[o.Key()] = t.conflicts
 	}
+}
+
+// keptByDirectory is the conflict about an object that another directory of the cluster has
+// applied, and that no import block takes over.
+func keptByDirectory(live map[string]any, head compile.Result, imports []config.Import) []plan.Conflict {
+	other := originOf(live)
+	taken := slices.ContainsFunc(imports, func(i config.Import) bool {
+		return i.Kind == manifest.Kind(live) && i.Name == manifest.Name(live)
+	})
+	if head.Origin() == "" || other == "" || other == head.Origin() || taken {
+		return nil
+	}
+	return []plan.Conflict{{
+		Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: "the directory " + other,
+	}}
+}
+
+// originOf is the directory that an object was applied from; "" where none is known, or a
+// NodePlan applies it.
+func originOf(live map[string]any) string {
+	owner := manifest.Label(live, kube.InventoryLabel)
+	if owner == "" || strings.HasPrefix(owner, kube.NodePlanOwner+".") {
+		return ""
+	}
+	return manifest.Text(live, "metadata", "annotations", kube.OriginAnnotation)
+}
+
+// handedOver are the import blocks by which head takes objects over from other directories:
+// none if the base does not have the directory, whose guards would be those of the change.
+func handedOver(head, base compile.Result) []config.Import {
+	if base.Directory != head.Directory {
+		return nil
+	}
+	return head.Imports
+}
+
+// directoryNotes say what to do about objects of other directories.
+func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
+	others := map[string]int{}
+	for _, t := range targets {
+		if len(keptByDirectory(t.Live, head, handedOver(head, base))) > 0 {
+			others[originOf(t.Live)]++
+		}
+	}
+	if len(others) > 0 && len(head.Imports) > 0 && base.Directory != head.Directory {
+		notes = append(notes, "The base does not have this directory, so its import blocks take nothing over from others yet.")
+	}
+	for _, other := range slices.Sorted(maps.Keys(others)) {
+		notes = append(notes, fmt.Sprintf("%d of the objects were applied from the directory %s, and this is the directory %s. "+
+			"If it has been moved, write directory = %q into its lkeplan block. If objects are to be moved between the two, "+
+			"give each an import block here, and there a removed block in the place of its block.", others[other], other,
+			head.Origin(), other))
+	}
+	return notes
 }
 
 // keptByNodePlan is the conflict about an object that a NodePlan keeps, for

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -31,6 +32,10 @@ import (
 // Options are the inputs of Dir besides the files.
 type Options struct {
 	config.Options
+
+	// InRepository tells that Dir is the path in a repository, by which the directory is
+	// known if it gives itself no name.
+	InRepository bool
 
 	// Catalog has the plans that pools can use, and what does not fit it is an error;
 	// nil stands for the one that is compiled in, by which that is only a warning
@@ -78,6 +83,9 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	result.Ignores = diag.Ignores(module.Files) // before blocks are compiled, which drops what is in them
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
+	if result.Directory == "" && opts.InRepository {
+		result.Directory = path.Clean(opts.Dir)
+	}
 	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))
 
 	validator, err := kube.BuiltinValidator()

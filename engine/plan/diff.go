@@ -169,10 +169,14 @@ func (c *Change) condemn(o config.Object, nodes []Node) {
 	}
 }
 
-// inventory is the path of the label that says which directory an object was applied
-// from. An object that another directory has applied changes hands; that a first apply
-// puts the label on is no news.
+// inventory is the path of the label that says which cluster's directory, or which NodePlan,
+// an object was applied from. One that another has applied changes hands; that a first
+// apply puts the label on is no news.
 const inventory = "metadata.labels[lkeplan.dev/part-of]"
+
+// directory is the path of the annotation that says which of the directories of a cluster
+// an object was applied from, and is told as the label is.
+const directory = "metadata.annotations[lkeplan.dev/directory]"
 
 // updated compares the objects as the API server would store them: a default
 // that is written out is no change.

@@ -61,7 +61,8 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 // or a list that was empty and no longer is differs by what is in it.
 func differs(before, after map[string]any, path string) bool {
 	was, is := before[path], after[path]
-	return !reflect.DeepEqual(was, is) && (!ours(path) || path == inventory && was != nil) &&
+	changesHands := (path == inventory || path == directory) && was != nil && is != nil
+	return !reflect.DeepEqual(was, is) && (!ours(path) || changesHands) &&
 		!(is == nil && empty(was) && below(after, path)) && !(was == nil && empty(is) && below(before, path))
 }
 

@@ -41,6 +41,7 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	}
 	root, below := o.place(filepath.Clean(dir))
 	opts := compile.Options{Options: config.Options{Dir: below, Version: version}}
+	_, _, opts.InRepository = repository(filepath.Clean(dir))
 	var err error
 	if opts.Vars, err = o.parseVars(); err != nil {
 		return nil, opts, err

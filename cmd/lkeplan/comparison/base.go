@@ -86,8 +86,11 @@ func (d *Comparison) configuration(
 		c.Rules = compiled
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
-	from := base.Git{Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Getenv: d.Env.Getenv,
-		Edited: func(head source.Revision) (bool, error) { return fleet.Edited(ctx, head, c.work, opts) }}
+	from := base.Git{
+		Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Directory: c.Head.Directory, Getenv: d.Env.Getenv,
+		Edited: func(head source.Revision) (bool, error) { return fleet.Edited(ctx, head, c.work, opts) },
+		Stays:  func(dir string) bool { return fleet.Has(c.work, dir) },
+	}
 	if d.member != nil {
 		from.At, from.Below = d.member.Base, d.member.Below
 	}

@@ -243,6 +243,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 	var fsys fs.FS
 	if d.member != nil {
 		fsys, opts = d.member.FS, d.member.Options()
+		c.work = fsys
 		if d.member.Gone {
 			return opts, nil
 		}

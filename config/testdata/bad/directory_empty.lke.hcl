@@ -1,0 +1,3 @@
+lkeplan {
+  directory = "" # want: Invalid name of a directory: A directory is called by letters, digits, dots, dashes, underscores and slashes, as a path is, and by 200 characters at most.
+}
