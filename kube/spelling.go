@@ -185,10 +185,11 @@ func (s shape) same(a, b any) bool {
 	return err == nil && x.Cmp(y) == 0
 }
 
-// covers reports whether b has each field that a has.
+// covers reports whether b has each field that a has. A budget with an empty list of reasons is
+// one for no reason, and without a list it is one for all.
 func (s shape) covers(a, b map[string]any) bool {
 	for key, value := range a {
-		if !empty(value) && !s.field(key).same(value, b[key]) {
+		if (!empty(value) || key == "reasons") && !s.field(key).same(value, b[key]) {
 			return false
 		}
 	}

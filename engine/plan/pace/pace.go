@@ -204,7 +204,7 @@ func ParseSchedule(text string) (s cron.Schedule, err error) {
 }
 
 func concernsDrift(b karpv1.Budget) bool {
-	return len(b.Reasons) == 0 || slices.Contains(b.Reasons, karpv1.DisruptionReasonDrifted)
+	return b.Reasons == nil || slices.Contains(b.Reasons, karpv1.DisruptionReasonDrifted)
 }
 
 // ClockAt is a clock that always shows one moment, for Karpenter's functions that
