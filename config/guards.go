@@ -28,6 +28,10 @@ type Guards struct {
 	// simulated; nil where it is not written, and none may.
 	MaxUnschedulablePods *int
 
+	// RefuseUnknown tells that a guard or a policy refuses a change if what it is about is not
+	// known, as numbers of nodes are without a cluster.
+	RefuseUnknown bool
+
 	PruneNow bool           // whether pools that are no longer declared go at once, with their nodes
 	Freezes  []Period       // in which no node is replaced or deleted for a change; sorted by name
 	Windows  []Period       // in which nodes are, and at no other time; none: always; sorted by name
@@ -76,6 +80,7 @@ func (c *compiler) guards() Guards {
 	g.Origins = said.Origins
 	g.AllowEmpty, _ = fields["allow_empty"].(bool)
 	g.PruneNow = fields["prune"] == schemas.PruneNow
+	g.RefuseUnknown = fields["unknown"] == schemas.RefuseUnknown
 	protected, _ := fields["protected"].([]any)
 	for _, name := range protected {
 		g.Protected = append(g.Protected, fmt.Sprint(name))

@@ -17,7 +17,7 @@ var Buffer = Block{
 		{Name: "replicas", Path: "spec.replicas", Kind: Number, Doc: "For how many such pods room is kept."},
 		{Name: "percentage", Path: "spec.percentage", Kind: Number,
 			Doc: "For what share of the replicas of scalable room is kept, in percent. With replicas too, the " +
-				"smaller number counts."},
+				"larger number counts."},
 		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: podResources, Default: "no limit",
 			Doc: `What the buffer holds in sum at most, such as { cpu = 8, memory = "32Gi" }.`},
 		{Name: "provisioning_strategy", Path: "spec.provisioningStrategy", Kind: String,

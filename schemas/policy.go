@@ -30,7 +30,7 @@ func PlanAttributes() []PlanAttribute {
 		{"nodes", "total", "Nodes that there are.", WithACluster},
 		{"nodes", "created", "Nodes that are created for the change; 0, as pods ask for nodes.", WithACluster},
 		{"nodes", "deleted", "Nodes that go at once with deleted pools.", WithACluster},
-		{"nodes", "rolled", "Nodes that are replaced, or that condemned pools give up.", WithACluster},
+		{"nodes", "rolled", "Nodes that are replaced, that condemned pools give up, or that Karpenter may remove for the change.", WithACluster},
 		{"cost", "current", "What the nodes cost in a month, in US dollars.", WithACluster},
 		{"cost", "floor", "What all pools cost in a month at least, after the change.", Always},
 		{"cost", "ceiling", "What all pools cost in a month at most, after the change; null where nothing bounds it.", Always},

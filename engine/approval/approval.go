@@ -33,7 +33,7 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 	case !now.Before(a.Expires.Time):
 		return fmt.Sprintf("%s ended at %s.", given, a.Expires.UTC().Format(time.RFC3339))
 	case nodes > a.MaxNodes:
-		return fmt.Sprintf("%s is for %s at most, and the plan deletes, drains or replaces %d.", given,
+		return fmt.Sprintf("%s is for %s at most, and the plan deletes, drains, replaces or may remove %d.", given,
 			diag.Counted(a.MaxNodes, "node"), nodes)
 	}
 	var left []string
@@ -53,8 +53,9 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 	return ""
 }
 
-// Nodes is how many nodes a plan deletes, drains and replaces, which an approval bounds.
-func Nodes(s plan.Summary) int { return s.NodesDeleted + s.NodesDrained + s.NodesRolled }
+// Nodes is how many nodes a plan deletes, drains, replaces and may remove, which an approval
+// bounds.
+func Nodes(s plan.Summary) int { return s.NodesDeleted.Nodes + s.Moved().Nodes }
 
 // For returns the approval that lets pass what a NodePlan waits with: its plan, what
 // refuses it now, and as many nodes as it touches now. Who gives it, and until when, is
@@ -66,7 +67,8 @@ func For(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	}
 	a := lkeplanv1alpha1.Approval{
 		PlanDigest: np.Status.Plan.Digest,
-		MaxNodes:   np.Status.Plan.NodesDeleted + np.Status.Plan.NodesDrained + np.Status.Plan.NodesRolled,
+		MaxNodes: np.Status.Plan.NodesDeleted + np.Status.Plan.NodesDrained + np.Status.Plan.NodesRolled +
+			np.Status.Plan.NodesRemovable,
 	}
 	if np.Status.Plan.Revision != np.Status.LastAttemptedRevision {
 		return a, fmt.Errorf("NodePlan %s has no plan for its last revision, %s: see its condition Ready", name,

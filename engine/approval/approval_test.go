@@ -47,7 +47,7 @@ func TestWhatAnApprovalLetsPass(t *testing.T) {
 		"another plan": {given(another, 7, pools, batch), []string{pools, batch},
 			"The approval by jane is for another plan, " + another + "."},
 		"fewer nodes": {given(digest, 6, pools, batch), []string{pools, batch},
-			"The approval by jane is for 6 nodes at most, and the plan deletes, drains or replaces 7."},
+			"The approval by jane is for 6 nodes at most, and the plan deletes, drains, replaces or may remove 7."},
 		"no nodes": {given(digest, 0, pools, batch), []string{pools, batch}, "is for 0 nodes at most"},
 		"one that has ended": {until(given(digest, 7, pools, batch), now.Add(-time.Second)), []string{pools, batch},
 			"The approval by jane ended at 2026-11-20T11:59:59Z."},

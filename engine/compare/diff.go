@@ -90,6 +90,15 @@ func spelledAs(objects []config.Object, live map[manifest.Key]map[string]any) []
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
 	return plan.State{
 		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now,
+		Price: pricing(c.Cluster, prices),
+	}
+}
+
+// pricing is what nodes of plan types cost in the cluster's region, sold out ones as well.
+func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (catalog.Money, bool) {
+	return func(planType string) (catalog.Money, bool) {
+		sold, known := prices.Price(planType, cluster.Region)
+		return sold.PerMonth(), known
 	}
 }
 

@@ -52,7 +52,7 @@ func TestGuards(t *testing.T) {
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
-	const uncounted = "max_deleted_nodes: unknown: Nodes would be deleted, and how many is not known without a " +
+	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, and how many is not known without a " +
 		"cluster: add --cluster live, or --cluster snapshot:FILE."
 	tests := []struct {
 		name       string
@@ -117,6 +117,23 @@ func TestGuards(t *testing.T) {
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
 				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "nodes that are not counted, of which none may be replaced", base: three + "guards {\n  max_rolled_nodes = \"0%\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
+				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "nodes that are not counted, and have to be",
+			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
+				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "nodes that may be removed, and are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
+			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
+			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, and how many is not known without a " +
+				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "a freeze of overlays", base: three + weekend,
+			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
+			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
+				"Ask the duty officer."}},
 		{name: "more nodes than may be deleted", base: three + "guards {\n  prune             = \"now\"\n  max_deleted_nodes = 1\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 1 may be in one change."}},
@@ -151,6 +168,14 @@ func TestGuards(t *testing.T) {
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster: " +
 				"add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "a policy about what is not known, and has to be",
+			base: three + "guards {\n  unknown = \"refuse\"\n}\n" +
+				"policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"policy.few: blocked: It is about nodes or their cost, which are not known without a cluster: " +
+				"add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "a policy about nodes of a change that touches none", head: three,
+			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n"},
 		{name: "fewer replicas delete nodes", base: class + static(2), head: class + static(0), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 0 may be in one change."}},
 		{name: "a freeze of replicas", base: class + static(2) + weekend, head: class + static(1),

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -92,9 +93,11 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	before := plan.State{
 		PruneNow: opts.PruneNow, Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now,
+		Price: pricing(head.Cluster, opts.Prices),
 	}
 	after := before
 	after.Removed = head.Removed
+	before.Unheld = rollout.Released
 	addTargets(&before, &after, head, targets)
 	over, unclaimed := leftOver(head, objects)
 	notes = slices.Concat(notes, unclaimed, directoryNotes(head, opts.Base, targets))
@@ -199,7 +202,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 }
 
 // moves reports whether nodes are replaced, in their pool or elsewhere.
-func moves(s plan.Summary) bool { return s.NodesRolled+s.NodesDrained > 0 }
+func moves(s plan.Summary) bool { return s.NodesRolled.Nodes+s.NodesDrained.Nodes > 0 }
 
 // read lists the objects of the kinds that head has, or of all kinds, and the
 // nodes; pools also where head has only classes. Of a kind that head does not have, it

@@ -103,9 +103,9 @@ func TestARemovedPoolIsCondemnedAndTakenBack(t *testing.T) {
 					news++
 				}
 			}
-			if rolling != step.rolling || s.NodesDrained+s.NodesRolled != step.moved || news != step.condemned {
+			if rolling != step.rolling || s.Moved().Nodes != step.moved || news != step.condemned {
 				t.Errorf("under way: %q, want %q; %d nodes move, want %d; %d pools are condemned, want %d",
-					rolling, step.rolling, s.NodesDrained+s.NodesRolled, step.moved, news, step.condemned)
+					rolling, step.rolling, s.Moved().Nodes, step.moved, news, step.condemned)
 			}
 			if step.now {
 				return // only asked

@@ -59,6 +59,10 @@ func guardRules(c compile.Result) map[string]string {
 		plan.MaxRolledNodes:       cmp.Or(g.MaxRolledNodes.Text, "any number"),
 		plan.MaxUnschedulablePods: "0",
 		"prune":                   "gracefully",
+		"unknown":                 schemas.AllowUnknown,
+	}
+	if g.RefuseUnknown {
+		rules["unknown"] = schemas.RefuseUnknown
 	}
 	if most := g.MaxUnschedulablePods; most != nil {
 		rules[plan.MaxUnschedulablePods] = fmt.Sprint(*most)

@@ -87,7 +87,7 @@ policy "few" {
 
 func TestCompileInAChild(t *testing.T) {
 	var current catalog.Money
-	p := plan.Plan{Current: &current, Nodes: 9,
+	p := plan.Plan{Current: &current, Counted: true, Nodes: 9,
 		Changes: []plan.Change{{Kind: "NodePool", Impact: &plan.Impact{Known: true, Rolled: 5}}}}
 	asked, err := compile.PlanJSON(p)
 	if err != nil {

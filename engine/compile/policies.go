@@ -23,19 +23,18 @@ import (
 // of planvalue.Type.
 func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
 	for _, policy := range lastApplied.Policies {
-		verdicts = append(verdicts, verdictOf(policy, value))
+		verdicts = append(verdicts, verdictOf(policy, value, lastApplied.Guards))
 	}
 	return verdicts
 }
 
 // verdictOf evaluates one policy.
-func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
+func verdictOf(policy config.Policy, value cty.Value, guards config.Guards) plan.Verdict {
 	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
 	decided, diags := policy.Evaluate(value)
 	if !decided {
-		v.Status, v.Detail = plan.Unknown,
-			"It is about nodes or their cost, which are not known without a cluster: "+
-				"add --cluster live, or --cluster snapshot:FILE."
+		v.Status, v.Detail = plan.Uncounted(guards, "It is about nodes or their cost, which are not known without a "+
+			"cluster: add --cluster live, or --cluster snapshot:FILE.")
 	}
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -50,14 +49,15 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 // only a cluster can tell is unknown where none was asked.
 func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
-	nodes := map[string]cty.Value{"total": asked, "created": asked, "deleted": asked, "rolled": asked}
-	current := asked
+	total, current := asked, asked
+	if p.Counted {
+		total = number(p.Nodes)
+	}
 	if p.Current != nil {
 		current = dollars(*p.Current)
-		nodes = map[string]cty.Value{
-			"total": number(p.Nodes), "created": cty.NumberIntVal(0),
-			"deleted": number(s.NodesDeleted), "rolled": number(s.NodesRolled + s.NodesDrained),
-		}
+	}
+	nodes := map[string]cty.Value{
+		"total": total, "created": number(0), "deleted": counted(s.NodesDeleted), "rolled": counted(s.Moved()),
 	}
 	ceiling := cty.NullVal(cty.Number)
 	if !p.After.Ceiling.Unlimited {
@@ -87,6 +87,13 @@ func simulated(w *plan.Workloads) cty.Value {
 	})
 }
 
+func counted(c plan.Count) cty.Value {
+	if !c.Known {
+		return cty.UnknownVal(cty.Number)
+	}
+	return number(c.Nodes)
+}
+
 func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
 
 // dollars are rounded to the cent, and are the same number as when they are written out.
@@ -94,10 +101,19 @@ func dollars(m catalog.Money) cty.Value {
 	return cty.MustParseNumberVal(strconv.FormatFloat(m.Float64(), 'f', 2, 64))
 }
 
-// PlanJSON writes a plan as Request.Plan wants it. Everything in it must be
-// known: it was made against a cluster.
+// PlanJSON writes a plan as Request.Plan wants it. The plan was made against a cluster. What is
+// not known all the same is null, so that a policy about it refuses the plan.
 func PlanJSON(p plan.Plan) (json.RawMessage, error) {
-	raw, err := ctyjson.Marshal(PolicyValue(p), planvalue.Type())
+	value, err := cty.Transform(PolicyValue(p), func(_ cty.Path, v cty.Value) (cty.Value, error) {
+		if !v.IsKnown() {
+			return cty.NullVal(v.Type()), nil
+		}
+		return v, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
+	}
+	raw, err := ctyjson.Marshal(value, planvalue.Type())
 	if err != nil {
 		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
 	}

@@ -129,7 +129,9 @@ func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 	}
 	var rolled []string
 	for _, change := range p.Changes {
-		if slices.ContainsFunc(change.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll && !set(change, f) }) {
+		if slices.ContainsFunc(change.Fields, func(f plan.Field) bool {
+			return (f.Effect == plan.Roll || f.Effect == plan.MayRemove) && !set(change, f)
+		}) {
 			rolled = append(rolled, change.Addr)
 		}
 	}
@@ -138,8 +140,8 @@ func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 	}
 	return []plan.Verdict{{
 		Guard: "new_release", Status: plan.Blocked,
-		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, and lkeplan %s would replace nodes: it "+
-			"makes something else of %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
+		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, and lkeplan %s would replace or "+
+			"remove nodes: it makes something else of %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
 	}}
 }
 

@@ -505,9 +505,9 @@ func TestWhatOthersSetWhileARevisionIsTakenBack(t *testing.T) {
 	set("by-hand", "spec", "template", "metadata", "labels", "l")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "NodePool db stays as others have set it", "", "by-hand")
 	set("", "spec", "template", "metadata", "labels", "l")
-	set(int64(9), "spec", "weight")
+	set(int64(4), "spec", "weight")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
-	if weight, _ := manifest.Lookup(p.pool("db"), "spec", "weight"); weight == int64(9) {
+	if weight, _ := manifest.Lookup(p.pool("db"), "spec", "weight"); weight == int64(4) {
 		t.Error("a weight that no node goes for is not set back")
 	}
 }

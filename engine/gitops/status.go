@@ -24,7 +24,8 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 		np.Status.Plan = &lkeplanv1alpha1.PlanSummary{
 			Digest: digest, Revision: revision, Summary: sentence(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
-			NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted, NodesDrained: s.NodesDrained,
+			NodesRolled: s.NodesRolled.Nodes, NodesDeleted: s.NodesDeleted.Nodes, NodesDrained: s.NodesDrained.Nodes,
+			NodesRemovable: s.NodesRemovable.Nodes,
 		}
 		if !p.After.Ceiling.Unlimited {
 			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
@@ -95,15 +96,15 @@ func sentence(p plan.Plan) string {
 	if text == "" {
 		text = "no object to change"
 	}
-	if s.NodesDeleted > 0 {
-		text += fmt.Sprintf("; %s deleted with %s", diag.Counted(s.NodesDeleted, "node"), strings.Join(s.Deleted, ", "))
+	nodes := func(n plan.Count, what string, pools []string) {
+		if n.Nodes > 0 {
+			text += fmt.Sprintf("; %s %s %s", diag.Counted(n.Nodes, "node"), what, strings.Join(pools, ", "))
+		}
 	}
-	if s.NodesDrained > 0 {
-		text += fmt.Sprintf("; %s given up by %s", diag.Counted(s.NodesDrained, "node"), strings.Join(s.Condemned, ", "))
-	}
-	if s.NodesRolled > 0 {
-		text += fmt.Sprintf("; %s replaced in %s", diag.Counted(s.NodesRolled, "node"), strings.Join(s.Rolled, ", "))
-	}
+	nodes(s.NodesDeleted, "deleted with", s.Deleted)
+	nodes(s.NodesDrained, "given up by", s.Condemned)
+	nodes(s.NodesRolled, "replaced in", s.Rolled)
+	nodes(s.NodesRemovable, "may be removed in", s.Removable)
 	return text
 }
 

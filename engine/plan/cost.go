@@ -1,6 +1,10 @@
 package plan
 
 import (
+	"maps"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan/price"
@@ -18,14 +22,18 @@ func (p *Plan) cost(base, head State) error {
 	if err != nil {
 		return err
 	}
-	current := head.spent()
-	p.Nodes = len(head.Nodes)
-	if head.Nodes != nil {
+	current, unknown := head.spent()
+	p.Nodes, p.Counted = len(head.Nodes), head.Nodes != nil
+	if p.Counted && len(unknown) == 0 {
 		var all catalog.Money
 		for _, m := range current {
 			all += m
 		}
 		p.Current = &all
+	}
+	if types := slices.Sorted(maps.Values(unknown)); len(types) > 0 {
+		p.Notes = append(p.Notes, "The price of "+strings.Join(slices.Compact(types), ", ")+
+			" is not known, so what the nodes cost now is not; a newer catalogue may have it.")
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -39,23 +47,32 @@ func (p *Plan) cost(base, head State) error {
 		if c.Action == Forget { // its nodes stay and cost what they did
 			c.After = c.Before
 		}
-		if now := current[c.Name]; c.Kind == "NodePool" && head.Nodes != nil {
+		if _, unpriced := unknown[c.Name]; c.Kind == "NodePool" && p.Counted && !unpriced {
+			now := current[c.Name]
 			c.Current = &now
 		}
 	}
 	return nil
 }
 
-// spent is what the nodes of each pool cost in a month, by the pool's name.
-// Nodes of plans that are not offered any more are not in it.
-func (s State) spent() map[string]catalog.Money {
+// spent is what the nodes of each pool cost in a month, by the pool's name, and which pools have
+// nodes of a plan type whose price is not known. One that has no plan type yet costs nothing.
+func (s State) spent() (spent map[string]catalog.Money, unknown map[string]string) {
 	prices := make(map[string]catalog.Money, len(s.Offers))
 	for _, o := range s.Offers {
 		prices[o.Name] = o.Monthly
 	}
-	spent := map[string]catalog.Money{}
+	spent, unknown = map[string]catalog.Money{}, map[string]string{}
 	for _, n := range s.Nodes {
-		spent[n.Pool] += prices[n.Labels[corev1.LabelInstanceTypeStable]]
+		planType := n.Labels[corev1.LabelInstanceTypeStable]
+		monthly, known := prices[planType]
+		if !known && s.Price != nil {
+			monthly, known = s.Price(planType)
+		}
+		if !known && planType != "" {
+			unknown[n.Pool] = planType
+		}
+		spent[n.Pool] += monthly
 	}
-	return spent
+	return spent, unknown
 }

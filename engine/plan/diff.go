@@ -24,7 +24,7 @@ func Diff(base, head State) (Plan, error) {
 			p.Changes = append(p.Changes, created(o))
 			continue
 		}
-		c, err := updated(old, o)
+		c, err := updated(old, o, base.Unheld)
 		if err != nil {
 			return Plan{}, fmt.Errorf("compare %s: %w", o.Addr, err)
 		}
@@ -40,6 +40,9 @@ func Diff(base, head State) (Plan, error) {
 	}
 	p.fanOut(before, after)
 	p.outside(head)
+	if err := p.loosenOthers(base, head); err != nil {
+		return p, err
+	}
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
 	}
@@ -180,7 +183,7 @@ const directory = "metadata.annotations[lkeplan.dev/directory]"
 
 // updated compares the objects as the API server would store them: a default
 // that is written out is no change.
-func updated(old, o config.Object) (Change, error) {
+func updated(old, o config.Object, unheld func(map[string]any) map[string]any) (Change, error) {
 	c := changeOf(o, Keep)
 	c.Old, c.New = stored(old), stored(o)
 	c.UID = manifest.UID(old.Defaulted)
@@ -190,7 +193,11 @@ func updated(old, o config.Object) (Change, error) {
 	if _, condemned := prune.Read(old.Defaulted); condemned { // its nodes are what they were before
 		c.Prune = prune.Reprieve
 	}
-	effects, err := effectsOf(prune.Unmarked(old.Defaulted), o.Defaulted)
+	acted := prune.Unmarked(old.Defaulted)
+	if unheld != nil && c.Kind == "NodePool" {
+		acted = unheld(acted)
+	}
+	effects, err := effectsOf(acted, o.Defaulted)
 	if err != nil {
 		return c, err
 	}
@@ -205,12 +212,13 @@ func updated(old, o config.Object) (Change, error) {
 		if !differs(before, after, path) {
 			continue
 		}
-		effect, partial := effects(path)
+		of := effects(path)
 		c.Fields = append(c.Fields, Field{
-			Path: path, Before: before[path], After: after[path], Effect: effect, Partial: partial,
+			Path: path, Before: before[path], After: after[path], Effect: of.effect, Partial: of.partial,
 			Source: origin(o, path), Owners: owned.of(path),
 		})
-		c.worsen(effect, partial)
+		c.worsen(of.effect, of.partial)
+		c.Loosens = c.Loosens || of.loosens
 		c.Action = Update
 	}
 	return c, nil

@@ -28,7 +28,7 @@ func (p Plan) Digest() (string, error) {
 	}
 	changes := make([]change, 0, len(p.Changes))
 	for _, c := range p.Changes {
-		if c.Action == Keep && gravity[c.Effect] < gravity[Roll] { // its block has moved
+		if c.Action == Keep && gravity[c.Effect] < gravity[MayRemove] { // its block has moved
 			continue
 		}
 		short := change{c.Kind, c.Namespace, c.Name, c.UID, c.Action, c.Prune, c.Effect, nil}

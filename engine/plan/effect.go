@@ -15,16 +15,23 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
+// An outcome is what the change of a field does to nodes that are there.
+type outcome struct {
+	effect  Effect
+	partial bool // of Roll: only to nodes that do not match any more
+	loosens bool // nodes that match may be removed
+}
+
 // effectsOf returns what the change of a field means, for two versions of one
 // object with their defaults.
-func effectsOf(before, after map[string]any) (func(path string) (effect Effect, partial bool), error) {
+func effectsOf(before, after map[string]any) (func(path string) outcome, error) {
 	switch after["kind"] {
 	case "NodePool":
 		return poolEffects(before, after)
 	case "LinodeNodeClass":
 		return classEffects(before, after)
 	}
-	return func(string) (Effect, bool) { return InPlace, false }, nil
+	return func(string) outcome { return outcome{effect: InPlace} }, nil
 }
 
 // TemplateHash is the digest by which Karpenter and the provider find that nodes
@@ -69,7 +76,7 @@ var parts = []string{
 	"spec.template.spec.expireAfter", "spec.template.spec.terminationGracePeriod",
 }
 
-func poolEffects(before, after map[string]any) (func(string) (Effect, bool), error) {
+func poolEffects(before, after map[string]any) (func(string) outcome, error) {
 	rolls := map[string]bool{}
 	for _, part := range parts {
 		r, err := rollsBy(before, after, part)
@@ -82,25 +89,35 @@ func poolEffects(before, after map[string]any) (func(string) (Effect, bool), err
 	if err != nil {
 		return nil, err
 	}
-	return func(path string) (Effect, bool) {
+	old, err := nodePoolOf(before)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := nodePoolOf(after)
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) outcome {
 		if path == "spec.replicas" && shrinks(before, after) > 0 {
-			return DeleteNodes, false
-		}
-		if key, ok := strings.CutPrefix(path, "spec.template.spec.requirements["); ok {
-			if misfit[strings.TrimSuffix(key, "]")] {
-				return Roll, true
-			}
-			return InPlace, false
+			return outcome{effect: DeleteNodes}
 		}
 		for _, part := range parts {
 			if strings.HasPrefix(path, part) {
 				if rolls[part] {
-					return Roll, false
+					return outcome{effect: Roll}
 				}
-				return None, false
+				return outcome{effect: None}
 			}
 		}
-		return InPlace, false
+		loose := loosens(old, changed, path)
+		key, ok := requirementOf(path)
+		switch {
+		case ok && misfit[key]:
+			return outcome{Roll, true, loose}
+		case loose:
+			return outcome{effect: MayRemove, loosens: true}
+		}
+		return outcome{effect: InPlace}
 	}, nil
 }
 
@@ -149,7 +166,7 @@ func allowsNone(r *scheduling.Requirement) bool {
 	return r.Operator() == corev1.NodeSelectorOpNotIn || r.Operator() == corev1.NodeSelectorOpDoesNotExist
 }
 
-func classEffects(before, after map[string]any) (func(string) (Effect, bool), error) {
+func classEffects(before, after map[string]any) (func(string) outcome, error) {
 	rolls := map[string]bool{}
 	spec := map[string]any{}
 	for _, obj := range []map[string]any{before, after} {
@@ -162,18 +179,19 @@ func classEffects(before, after map[string]any) (func(string) (Effect, bool), er
 		}
 		rolls[key] = r
 	}
-	return func(path string) (Effect, bool) {
+	return func(path string) outcome {
 		field, _ := strings.CutPrefix(path, "spec.")
 		field, _, _ = strings.Cut(field, ".")
 		switch {
 		case field == versionField:
-			return versionEffect(after)
+			effect, partial := versionEffect(after)
+			return outcome{effect: effect, partial: partial}
 		case rolls[field]:
-			return Roll, false
+			return outcome{effect: Roll}
 		case field == "tags":
-			return InPlace, false
+			return outcome{effect: InPlace}
 		default:
-			return None, false
+			return outcome{effect: None}
 		}
 	}, nil
 }

@@ -47,10 +47,9 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	s := p.Summary()
 	verdicts := append(p.protected(b.Guards), b.empty(), p.deletedPools(b.Guards))
 	verdicts = append(verdicts,
-		p.share(MaxDeletedNodes, p.deletedNodes(b.Guards), len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
+		p.share(MaxDeletedNodes, p.deletedNodes(b.Guards), s.NodesDeleted, b.Guards)...)
 	verdicts = append(verdicts,
-		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled)+len(s.Condemned) > 0, s.NodesRolled+s.NodesDrained,
-			b.Guards)...)
+		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, s.Moved(), b.Guards)...)
 	verdicts = append(verdicts, p.unschedulable(b.Guards)...)
 	for _, f := range b.Guards.Freezes {
 		v, err := p.frozen(f)
@@ -124,31 +123,62 @@ func (p Plan) deletedNodes(g config.Guards) config.Share {
 	return g.MaxDeletedNodes
 }
 
-// share bounds a number of nodes. Where they are not counted it can only say
-// that it does not know.
-func (p Plan) share(guard string, most config.Share, concerned bool, nodes int, g config.Guards) []Verdict {
+// share bounds a number of nodes. If they are not counted, one that allows none refuses what may
+// touch any, and of others the guards say what is done.
+func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guards) []Verdict {
 	if most.Text == "" {
 		return nil
 	}
 	v := Verdict{Guard: guard, Status: Passed, Limit: most.Text, Source: g.Origins.Find(guard).Range}
-	verb := map[string]string{MaxDeletedNodes: "deleted", MaxRolledNodes: "replaced"}[guard]
+	happens := "would be deleted"
+	if guard == MaxRolledNodes {
+		happens = p.moves()
+	}
+	v.Actual = fmt.Sprintf("%d of %d", nodes.Nodes, p.Nodes)
 	switch {
-	case p.Current == nil && concerned:
-		v.Status = Unknown
-		v.Detail = fmt.Sprintf("Nodes would be %s, and how many is not known without a cluster: add "+
-			"--cluster live, or --cluster snapshot:FILE.", verb)
-	case most.Exceeds(nodes, p.Nodes):
-		v.Status, v.Actual = Blocked, fmt.Sprintf("%d of %d", nodes, p.Nodes)
-		v.Detail = fmt.Sprintf("%d of %d nodes would be %s, and at most %s may be in one change.", nodes, p.Nodes, verb,
+	case !nodes.Known:
+		v.Actual = ""
+		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, and how many is not known without a cluster: "+
+			"add --cluster live, or --cluster snapshot:FILE.", happens))
+		if most.Number == 0 {
+			v.Status = Blocked
+		}
+	case most.Exceeds(nodes.Nodes, p.Nodes):
+		v.Status = Blocked
+		v.Detail = fmt.Sprintf("%d of %d nodes %s, and at most %s may be in one change.", nodes.Nodes, p.Nodes, happens,
 			most.Text)
-	default:
-		v.Actual = fmt.Sprintf("%d of %d", nodes, p.Nodes)
 	}
 	return []Verdict{v}
 }
 
-// touches reports whether a plan replaces or deletes nodes, or has pools give them up.
-func (s Summary) touches() bool { return len(s.Rolled)+len(s.Deleted)+len(s.Condemned) > 0 }
+// Uncounted is what a guard or a policy says of a plan if what it is about is not known, and why.
+func Uncounted(g config.Guards, why string) (Status, string) {
+	if g.RefuseUnknown {
+		return Blocked, why
+	}
+	return Unknown, why
+}
+
+// moves says what the nodes of Moved do.
+func (p Plan) moves() string {
+	s := p.Summary()
+	switch replaced := len(s.Rolled)+len(s.Condemned) > 0; {
+	case replaced && len(s.Removable) > 0:
+		return "would be replaced or may be removed"
+	case len(s.Removable) > 0:
+		return "may be removed"
+	}
+	return "would be replaced"
+}
+
+// Moved are the nodes that a plan replaces, has pools give up, or may remove, which the guard
+// max_rolled_nodes counts.
+func (s Summary) Moved() Count { return s.NodesRolled.Plus(s.NodesDrained).Plus(s.NodesRemovable) }
+
+// touches reports whether a plan replaces, removes or deletes nodes, or may.
+func (s Summary) touches() bool {
+	return len(s.Rolled)+len(s.Deleted)+len(s.Condemned)+len(s.Removable) > 0
+}
 
 // frozen refuses what touches nodes while a freeze lasts.
 func (p Plan) frozen(f config.Period) (Verdict, error) {
@@ -285,7 +315,7 @@ func (p Plan) gravest(guard string) string {
 		if guard == MaxUnschedulablePods && c.Kind == "NodePool" {
 			return c.Addr
 		}
-		if c.Effect == DeleteNodes || c.Prune == prune.Condemn || (c.Effect == Roll && !deletes) {
+		if c.Effect == DeleteNodes || c.Prune == prune.Condemn || ((c.Effect == Roll || c.Loosens) && !deletes) {
 			return c.Addr
 		}
 	}

@@ -49,6 +49,9 @@ type Impact struct {
 	Of      int  // nodes of the pool
 	Rolled  int  // that are replaced for the change, and not already before it
 	Deleted int  // that go at once: with the pool, or because it has fewer replicas
+	// Removable are the other nodes that Karpenter may remove or replace for the change, within
+	// the budgets.
+	Removable int
 	// Elsewhere tells that it is nodes of other pools that replace those that are
 	// rolled: the pool is condemned.
 	Elsewhere bool
@@ -112,7 +115,8 @@ func (p *Plan) SetImpact(base, head State) error {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		key := c.Key()
-		if c.Kind != "NodePool" || c.Action == Create && before[key].pool == nil || c.Action == Forget && c.Effect != Roll {
+		stays := c.Action == Forget && c.Effect != Roll && !c.Loosens
+		if c.Kind != "NodePool" || c.Action == Create && before[key].pool == nil || stays {
 			continue // without nodes, or with nodes that stay
 		}
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
@@ -132,14 +136,34 @@ func (p *Plan) SetImpact(base, head State) error {
 		if c.Action == Create && c.Impact.Rolled > 0 {
 			c.worsen(Roll, true) // the cluster has it already, otherwise
 		}
+		if c.Action == Create && was.pool != nil && asks.pool != nil && loosensAny(was.pool, asks.pool) {
+			c.Loosens = true
+			c.worsen(MayRemove, false)
+		}
 		if c.Effect != Roll {
 			c.Impact.Pace = nil
 		}
 		if replicas, static := lookup(c.New, "spec.replicas").(int64); static && c.Effect == DeleteNodes {
 			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas))
 		}
+		if c.Loosens {
+			c.Impact.Removable = max(0, removable(asks, was, pools[c.Name])-c.Impact.Deleted)
+		}
 	}
 	return nil
+}
+
+// removable counts the nodes of a pool that match after a change that loosens, and that may be
+// removed for it. A pool that consolidates nothing replaces only those that have drifted before.
+func removable(after, before judge, nodes []Node) (n int) {
+	for _, node := range nodes {
+		drifted := before.drifted(node)
+		if rolled := after.drifted(node) && !drifted; !rolled &&
+			(drifted || after.pool == nil || consolidationOf(after.pool) > consolidatesNone) {
+			n++
+		}
+	}
+	return n
 }
 
 // roll works out what replacing the nodes of a pool takes.

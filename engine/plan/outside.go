@@ -8,13 +8,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// outside adds a change for each pool that neither state declares and whose class rolls:
-// the nodes of such a pool are replaced as those of any other.
+// outside adds a change for each pool that neither state declares, which rolls the pool if its
+// class rolls: the nodes of such a pool are replaced as those of any other. One without an
+// effect is left out later.
 func (p *Plan) outside(head State) {
 	rolled := p.rolledClasses()
-	if len(rolled) == 0 {
-		return
-	}
 	nodes := byPool(head.Nodes)
 	for _, o := range head.Others {
 		if _, condemned := prune.Read(o.Defaulted); condemned {
@@ -28,9 +26,7 @@ func (p *Plan) outside(head State) {
 				c.worsen(Roll, by.Partial)
 			}
 		}
-		if len(c.Because) > 0 {
-			p.Changes = append(p.Changes, c)
-		}
+		p.Changes = append(p.Changes, c)
 	}
 }
 

@@ -40,9 +40,15 @@ type State struct {
 	Conflicts map[manifest.Key][]Conflict
 	Removed   []config.Removal // what becomes of objects that are no longer declared
 	Offers    []price.Offer
+	// Price is what a node of a plan type costs in a month, also of one that is not offered any
+	// more; nil: that of the offers.
+	Price func(planType string) (monthly catalog.Money, known bool)
 	// Others are the pools of the cluster that no state declares; those of which only nodes
 	// are known have no spec.
 	Others []config.Object
+	// Unheld returns a pool of this state without what holds its nodes back while a revision
+	// proves itself, which is no setting of the pool; nil: nothing does.
+	Unheld func(pool map[string]any) map[string]any
 	Nodes  []Node    // nil where no cluster was asked
 	Now    time.Time // when budgets and expiry are judged; zero: they are not
 }
@@ -56,10 +62,11 @@ type Plan struct {
 	Drift      []Drift   // what others did to live objects; sorted by address and path
 	Verdicts   []Verdict // what guards and policies say; sorted by guard and address
 	// Before and After bound what all pools together cost in a month. Current is
-	// what the live nodes cost; nil where no cluster was asked.
+	// what the live nodes cost; nil where no cluster was asked, or the price of one is not known.
 	Before, After price.Cost
 	Current       *catalog.Money
-	Nodes         int // in the cluster; 0 where none was asked
+	Counted       bool // whether a cluster was asked
+	Nodes         int  // in the cluster; 0 where none was asked
 	// Rolling are the pools whose nodes are not what the live objects ask for yet,
 	// by name; none where no cluster was asked.
 	Rolling []Rolling
@@ -119,6 +126,9 @@ type Change struct {
 	Fields   []Field // sorted by path
 	Effect   Effect  // the gravest of the fields'
 	Partial  bool    // of a Roll: only nodes that do not match any more
+	// Loosens tells that Karpenter may remove or replace nodes that Effect leaves as well: of
+	// the pool, or of pools that are not known.
+	Loosens bool
 	// Prune is how a pool goes, or that it stays after all; AtOnce for what does neither.
 	Prune prune.Stage
 	// Outside tells that no state declares the pool: it stays as it is, and its nodes are
@@ -126,10 +136,12 @@ type Change struct {
 	Outside bool
 	// Released is a pool that is forgotten as it is to be left; nil where it stays as it is.
 	Released map[string]any
-	// Because names what rolls the pool without a change of its own: its class.
+	// Because names what rolls the pool, or may remove its nodes, without a change of its own:
+	// its class, an overlay, a buffer, the weight of another pool.
 	Because []string
 	// Before and After bound what a pool costs in a month; nil where there is no
-	// pool. Current is what its nodes cost; nil where no cluster was asked.
+	// pool. Current is what its nodes cost; nil where no cluster was asked, or the price of one is
+	// not known.
 	Before, After *price.Cost
 	Current       *catalog.Money
 	// Impact is what becomes of a pool's nodes; nil for other kinds.
@@ -211,13 +223,16 @@ type Effect string
 
 // The effects, from harmless to grave.
 const (
-	None        Effect = "none"         // nothing that anybody acts on
-	InPlace     Effect = "in_place"     // takes effect at once; every node stays
+	None    Effect = "none"     // nothing that anybody acts on
+	InPlace Effect = "in_place" // takes effect at once; every node stays
+	// MayRemove lets Karpenter remove or replace nodes that match, within the budgets: sooner
+	// than before, more at a time, or for other reasons.
+	MayRemove   Effect = "may_remove_nodes"
 	Roll        Effect = "roll"         // nodes are replaced, in their pool or elsewhere, within the budgets
 	DeleteNodes Effect = "delete_nodes" // nodes go at once, past all budgets
 )
 
-var gravity = map[Effect]int{None: 0, InPlace: 1, Roll: 2, DeleteNodes: 3}
+var gravity = map[Effect]int{None: 0, InPlace: 1, MayRemove: 2, Roll: 3, DeleteNodes: 4}
 
 // Field is one changed field.
 type Field struct {
@@ -233,13 +248,41 @@ type Field struct {
 // Summary counts what a plan does.
 type Summary struct {
 	Create, Update, Delete, Move, Forget int
-	NodesRolled, NodesDeleted            int // where a cluster was asked
-	NodesDrained                         int // that condemned pools give up; where a cluster was asked
-	Conflicts                            int // fields for which an apply is refused
+	NodesRolled, NodesDeleted            Count
+	NodesDrained                         Count // that condemned pools give up
+	NodesRemovable                       Count // others that Karpenter may remove or replace
+	Conflicts                            int   // fields for which an apply is refused
 	// Rolled, Deleted and Condemned are the pools whose nodes roll, go at once, or go
-	// before the pool does, by address.
-	Rolled, Deleted, Condemned []string
+	// before the pool does, by address. Of those of Removable nodes may be removed; an
+	// overlay or a buffer is among them if it is not known of which pools.
+	Rolled, Deleted, Condemned, Removable []string
 }
+
+// A Count is a number of nodes. It is not known if there are pools to count nodes of and no
+// cluster was asked.
+type Count struct {
+	Nodes int
+	Known bool
+}
+
+// String is the number; "" if it is not known.
+func (c Count) String() string {
+	if !c.Known {
+		return ""
+	}
+	return fmt.Sprint(c.Nodes)
+}
+
+// Number is the number; nil if it is not known.
+func (c Count) Number() *int {
+	if !c.Known {
+		return nil
+	}
+	return &c.Nodes
+}
+
+// Plus is the sum, which is known if both are.
+func (c Count) Plus(other Count) Count { return Count{c.Nodes + other.Nodes, c.Known && other.Known} }
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
@@ -262,7 +305,8 @@ func (p Plan) Waits() (until time.Time, waits bool) {
 
 // Summary counts the changes.
 func (p Plan) Summary() Summary {
-	var s Summary
+	none := Count{Known: true}
+	s := Summary{NodesRolled: none, NodesDeleted: none, NodesDrained: none, NodesRemovable: none}
 	for _, c := range p.Changes {
 		switch c.Action {
 		case Create:
@@ -278,20 +322,29 @@ func (p Plan) Summary() Summary {
 			s.Move++
 		}
 		s.Conflicts += len(c.Conflicts)
-		if c.Impact != nil && c.Prune == prune.Condemn {
-			s.NodesDrained += c.Impact.Rolled
-		} else if c.Impact != nil {
-			s.NodesRolled += c.Impact.Rolled
-			s.NodesDeleted += c.Impact.Deleted
+		var im Impact // nothing is known
+		if c.Impact != nil {
+			im = *c.Impact
 		}
+		of := func(nodes int) Count { return Count{nodes, im.Known} }
 		switch {
 		case c.Kind != "NodePool":
 		case c.Prune == prune.Condemn:
 			s.Condemned = append(s.Condemned, c.Addr)
+			s.NodesDrained = s.NodesDrained.Plus(of(im.Rolled))
 		case c.Effect == Roll:
 			s.Rolled = append(s.Rolled, c.Addr)
+			s.NodesRolled = s.NodesRolled.Plus(of(im.Rolled))
 		case c.Effect == DeleteNodes:
 			s.Deleted = append(s.Deleted, c.Addr)
+			s.NodesDeleted = s.NodesDeleted.Plus(of(im.Deleted))
+			s.NodesRolled.Nodes += im.Rolled
+		default:
+			s.NodesRolled.Nodes += im.Rolled
+		}
+		if c.Loosens {
+			s.Removable = append(s.Removable, c.Addr)
+			s.NodesRemovable = s.NodesRemovable.Plus(of(im.Removable))
 		}
 	}
 	return s

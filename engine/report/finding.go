@@ -24,9 +24,11 @@ type finding struct {
 const (
 	deletesNodes = "deletes-nodes"
 	rollsNodes   = "rolls-nodes"
-	conflicting  = "conflict"
-	drifting     = "drift"
-	notChecked   = "not-checked"
+	// mayRemoveNodes is not about pools that roll or are deleted as well.
+	mayRemoveNodes = "may-remove-nodes"
+	conflicting    = "conflict"
+	drifting       = "drift"
+	notChecked     = "not-checked"
 )
 
 // findings are what a reviewer should check, gravest first: what refuses the plan,
@@ -68,8 +70,10 @@ func rank(f finding) int {
 		return 1
 	case f.Rule == rollsNodes:
 		return 2
+	case f.Rule == mayRemoveNodes:
+		return 3
 	}
-	return 3
+	return 4
 }
 
 func found(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) finding {
@@ -83,7 +87,7 @@ func found(severity, rule, summary, text string, place hcl.Range, addr string, k
 }
 
 func ofVerdict(v plan.Verdict) finding {
-	severity, summary := "warning", "A guard is not sure"
+	severity, summary := "warning", "Not checked by a guard"
 	switch v.Status {
 	case plan.Blocked:
 		severity, summary = "error", "Refused by a guard"
@@ -112,13 +116,17 @@ func ofChange(c plan.Change) (list []finding) {
 	switch c.Effect {
 	case plan.DeleteNodes:
 		list = append(list, found("warning", deletesNodes, "Nodes are deleted", text+".", c.Source, c.Addr))
-	case plan.Roll:
+	case plan.Roll, plan.MayRemove:
 		place := c.Source
-		rolls := func(f plan.Field) bool { return f.Effect == plan.Roll && f.Source.Filename != "" }
-		if i := slices.IndexFunc(c.Fields, rolls); i >= 0 {
+		does := func(f plan.Field) bool { return f.Effect == c.Effect && f.Source.Filename != "" }
+		if i := slices.IndexFunc(c.Fields, does); i >= 0 {
 			place = c.Fields[i].Source
 		}
-		list = append(list, found("warning", rollsNodes, "Nodes are replaced", text+".", place, c.Addr))
+		rule, summary := rollsNodes, "Nodes are replaced"
+		if c.Effect == plan.MayRemove {
+			rule, summary = mayRemoveNodes, "Nodes may be removed"
+		}
+		list = append(list, found("warning", rule, summary, text+".", place, c.Addr))
 	}
 	return list
 }
@@ -138,13 +146,14 @@ func SARIF(w io.Writer, r Report, o Options) error {
 }
 
 // JUnit writes a plan as the report of a test: a case for each object and each
-// guard, and one for the configuration. Only what refuses a plan is a failure.
+// guard, and one for the configuration. Only what refuses a plan is a failure, and a guard that
+// was not checked is skipped.
 func JUnit(w io.Writer, r Report, _ Options) error {
 	list := findings(r)
 	about := func(is func(finding) bool) []diag.Diagnostic {
 		return diagnostics(slices.DeleteFunc(slices.Clone(list), func(f finding) bool { return !is(f) }))
 	}
-	objects := []string{deletesNodes, rollsNodes, conflicting}
+	objects := []string{deletesNodes, rollsNodes, mayRemoveNodes, conflicting}
 	ofObject := func(f finding) bool { return slices.Contains(objects, f.Rule) }
 	var cases []diag.Case
 	for _, c := range r.Changes {
@@ -160,9 +169,11 @@ func JUnit(w io.Writer, r Report, _ Options) error {
 			continue
 		}
 		guards[name] = true
-		cases = append(cases, diag.Case{
-			Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name }),
-		})
+		c := diag.Case{Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name })}
+		if slices.Contains(r.uncounted(), v.Guard) {
+			c.Skipped = "not checked"
+		}
+		cases = append(cases, c)
 	}
 	if r.Workloads != nil {
 		cases = append(cases, diag.Case{

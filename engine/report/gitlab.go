@@ -27,7 +27,7 @@ func GitLabCodeQuality(w io.Writer, r Report, _ Options) error {
 			return "blocker"
 		case d.Rule == deletesNodes:
 			return "critical"
-		case d.Rule == rollsNodes:
+		case d.Rule == rollsNodes, d.Rule == mayRemoveNodes:
 			return "major"
 		}
 		return "minor"

@@ -145,20 +145,24 @@ func tiles(s plan.Summary) []tile {
 	}
 	rolled := number(len(s.Rolled), "pool rolls", "pools roll", "warn")
 	deleted := number(len(s.Deleted), "pool loses all nodes", "pools lose all nodes", "bad")
-	if s.NodesRolled > 0 {
-		rolled = number(s.NodesRolled, "node replaced", "nodes replaced", "warn")
+	if s.NodesRolled.Known && s.NodesRolled.Nodes > 0 {
+		rolled = number(s.NodesRolled.Nodes, "node replaced", "nodes replaced", "warn")
 		rolled.Note = "in " + diag.Counted(len(s.Rolled), "pool")
 	}
-	if s.NodesDeleted > 0 {
-		deleted = number(s.NodesDeleted, "node deleted", "nodes deleted", "bad")
+	if s.NodesDeleted.Known && s.NodesDeleted.Nodes > 0 {
+		deleted = number(s.NodesDeleted.Nodes, "node deleted", "nodes deleted", "bad")
 		deleted.Note = "with " + diag.Counted(len(s.Deleted), "pool")
 	}
-	return append(list, rolled, deleted)
+	list = append(list, rolled, deleted)
+	if len(s.Removable) > 0 {
+		list = append(list, number(len(s.Removable), "pool may lose nodes", "pools may lose nodes", "warn"))
+	}
+	return list
 }
 
 // groups puts the objects whose nodes go first.
 func groups(changes []plan.Change) (list []group) {
-	going, others := group{Title: "Nodes go"}, group{Title: "Nodes stay"}
+	going, others := group{Title: "Nodes go, or may go"}, group{Title: "Nodes stay"}
 	n := 0
 	for _, c := range changes {
 		if grave(c.Effect) {
@@ -178,7 +182,7 @@ func groups(changes []plan.Change) (list []group) {
 	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Objects) == 0 })
 }
 
-var tones = map[plan.Effect]string{plan.Roll: "warn", plan.DeleteNodes: "bad"}
+var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", plan.DeleteNodes: "bad"}
 
 func objectOf(c plan.Change) objectView {
 	o := objectView{
@@ -195,6 +199,8 @@ func objectOf(c plan.Change) objectView {
 		o.Effect = "deleted"
 	case c.Effect == plan.Roll:
 		o.Effect = "rolls nodes"
+	case c.Effect == plan.MayRemove:
+		o.Effect = "may remove nodes"
 	case c.Action == plan.Create:
 		o.Effect, o.Tone = "new", "good"
 	case c.Action == plan.Keep:

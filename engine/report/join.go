@@ -20,6 +20,7 @@ func Join(reports []Report, unreached []string) Report {
 	for _, r := range reports {
 		sum.add(r)
 	}
+	sum.Current = currently(reports)
 	for i, r := range reports {
 		switch {
 		case i == 0:
@@ -132,14 +133,18 @@ func (r *Report) addDiagnostics(part Report) {
 func (r *Report) addCosts(p plan.Plan) {
 	r.Before, r.After = r.Before.Plus(p.Before), r.After.Plus(p.After)
 	r.Nodes += p.Nodes
-	if p.Current != nil {
-		sum := *p.Current
-		if r.Current != nil {
-			sum += *r.Current
+}
+
+// currently is what the nodes of all parts cost; nil if it is not known of one.
+func currently(parts []Report) *catalog.Money {
+	var sum catalog.Money
+	for _, p := range parts {
+		if p.Current == nil {
+			return nil
 		}
-		r.Current = new(catalog.Money)
-		*r.Current = sum
+		sum += *p.Current
 	}
+	return &sum
 }
 
 // failed are the directories without a plan.

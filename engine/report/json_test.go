@@ -112,6 +112,7 @@ func TestJSONIsOneOfTerraform(t *testing.T) {
 	}
 	want := map[string][]string{
 		"node_class.default": {"update"}, "pool.batch": {"delete"}, "pool.general": {"update"}, "pool.gpu": {"create"}, "pool.jobs": {"no-op"}, "pool.spare": {"forget"},
+		"overlay.dear": {"update"}, "pool.web": {"no-op"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

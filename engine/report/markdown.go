@@ -96,7 +96,7 @@ func (c *comment) write(target string) string {
 // verdict is what a reviewer must know before anything else.
 func verdict(r Report) string {
 	text := headline(r)
-	if s := r.Summary(); len(s.Deleted)+len(s.Rolled)+len(s.Condemned) > 0 {
+	if s := r.Summary(); len(s.Deleted)+len(s.Rolled)+len(s.Condemned)+len(s.Removable) > 0 {
 		text = "⚠️ " + text
 	}
 	if r.Refused() {
@@ -244,6 +244,7 @@ func (c *comment) names() {
 		}},
 		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == prune.Condemn }},
 		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != prune.Condemn }},
+		{"**May remove nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.MayRemove }},
 		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
 	} {
 		var addrs []string
@@ -285,8 +286,12 @@ func nodes(c plan.Change) string {
 		return "**some deleted**, at once and past the budgets"
 	case c.Effect == plan.DeleteNodes:
 		return "**all deleted**, at once and past the budgets"
-	case c.Effect != plan.Roll:
+	case c.Effect != plan.Roll && c.Effect != plan.MayRemove:
 		return "stay"
+	case c.Effect == plan.MayRemove && known:
+		text = "**" + code.consequence(c.Impact) + "**"
+	case c.Effect == plan.MayRemove:
+		text = "**may be removed**"
 	case known && c.Impact.Pace != nil && c.Impact.Rolled > 0:
 		text = fmt.Sprintf("**%d of %d %s**", c.Impact.Rolled, c.Impact.Of, replaced(c.Impact))
 		if !c.Impact.Pace.Never {

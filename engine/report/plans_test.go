@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -106,10 +107,21 @@ func rich() Report {
 			{Path: "spec.image", Before: "linode/debian12", Effect: plan.None},
 		},
 	}
+	overlay := plan.Change{
+		Addr: "overlay.dear", Block: "overlay", APIVersion: "karpenter.sh/v1alpha1", Kind: "NodeOverlay", Name: "dear",
+		Source: lineIn("overlays.lke.hcl", 1), Action: plan.Update, Effect: plan.MayRemove, Old: map[string]any{"spec": map[string]any{}}, New: map[string]any{"spec": map[string]any{"price": "9"}},
+		Fields: []plan.Field{{Path: "spec.price", After: "9", Effect: plan.MayRemove, Source: lineIn("overlays.lke.hcl", 3)}},
+	}
+	loosened := plan.Change{
+		Addr: "pool.web", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "web",
+		Source: lineIn("pools/web.lke.hcl", 1), Action: plan.Keep, Effect: plan.MayRemove, Loosens: true, Because: []string{"overlay.dear"},
+		Old: nodePool("web", map[string]any{}), New: nodePool("web", map[string]any{}),
+		Before: bounds(0, 480), After: bounds(0, 480), Current: money(0), Impact: &plan.Impact{Known: true, Of: 7, Removable: 7},
+	}
 	return Report{
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: "1f2c3d4a5b6c"}, Head: plan.Revision{Kind: "dir", Ref: "clusters/prod"}, Now: friday,
-			Changes: []plan.Change{class, batch, general, gpu, jobs, kept},
+			Changes: []plan.Change{class, overlay, batch, general, gpu, jobs, kept, loosened},
 			Migrations: []plan.Migration{{
 				From: "pool.batch", To: "pool.gpu", Reason: "an object cannot be renamed",
 				Steps: []plan.Step{{Title: "Write the new pool beside the old one.", HCL: "pool \"gpu\" {\n  weight = 5\n}\n"}, {Title: "Wait until its nodes are there."}, {Title: "Delete the old pool."}},
@@ -165,7 +177,23 @@ func offline() Report {
 		},
 		Before: bounds(0, 9600), After: bounds(0, 14400),
 		Impact: &plan.Impact{Pace: &plan.Pace{Next: friday.Add(7 * time.Hour), Windows: office(1)}},
+	}, {
+		Addr: "pool.batch", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "batch",
+		Source: lineIn("clusters/prod/main.lke.hcl", 30), Action: plan.Delete, Effect: plan.DeleteNodes,
+		Old: nodePool("batch", map[string]any{}), Before: bounds(0, 960), Impact: &plan.Impact{},
+	}, {
+		Addr: "pool.old", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "old",
+		Source: lineIn("clusters/prod/main.lke.hcl", 40), Action: plan.Delete, Effect: plan.Roll, Prune: prune.Condemn,
+		Old: nodePool("old", map[string]any{}), Before: bounds(0, 960), Impact: &plan.Impact{},
+	}, {
+		Addr: "pool.web", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "web",
+		Source: lineIn("clusters/prod/main.lke.hcl", 20), Action: plan.Update, Effect: plan.MayRemove, Loosens: true,
+		Old: nodePool("web", map[string]any{}), New: nodePool("web", map[string]any{}),
+		Fields: []plan.Field{{Path: "spec.disruption.consolidateAfter", Before: "2h", After: "0s", Effect: plan.MayRemove, Source: lineIn("clusters/prod/main.lke.hcl", 22)}},
+		Before: bounds(0, 960), After: bounds(0, 960), Impact: &plan.Impact{},
 	}}
+	r.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Unknown, Limit: "50%", Source: lineIn("guards.lke.hcl", 2),
+		Detail: "Nodes would be replaced or may be removed, and how many is not known without a cluster: add --cluster live, or --cluster snapshot:FILE."}}
 	return r
 }
 

@@ -134,6 +134,16 @@ func (r Report) refusing() (names []string) {
 	return names
 }
 
+// uncounted are the guards and policies that were not checked.
+func (r Report) uncounted() (names []string) {
+	for _, v := range r.Verdicts {
+		if v.Status == plan.Unknown && !slices.Contains(names, v.Guard) {
+			names = append(names, v.Guard)
+		}
+	}
+	return names
+}
+
 // guarded counts the guards and policies that have nothing to say, and those that
 // cannot tell; "" where there are none.
 func (r Report) guarded() string {
@@ -146,7 +156,7 @@ func (r Report) guarded() string {
 		parts = append(parts, fmt.Sprint(passed, " passed"))
 	}
 	if unknown := n[plan.Unknown]; unknown > 0 {
-		parts = append(parts, fmt.Sprint(unknown, " not known"))
+		parts = append(parts, fmt.Sprint(unknown, " not checked"))
 	}
 	if waiting := n[plan.Waiting]; waiting > 0 {
 		parts = append(parts, fmt.Sprint(waiting, " waiting"))

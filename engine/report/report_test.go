@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report/style"
 )
 
@@ -99,5 +100,42 @@ func TestLinesComeInOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, slices.Compact(types)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestUnknownNumbersOfNodesAreNotZero: no format says the same of nodes that were not counted as
+// of none, nor of a guard that was not checked as of one that passes.
+func TestUnknownNumbersOfNodesAreNotZero(t *testing.T) {
+	counted, checked := offline(), offline()
+	counted.Changes = slices.Clone(counted.Changes)
+	for i, c := range counted.Changes {
+		im := *c.Impact
+		im.Known = true
+		counted.Changes[i].Impact = &im
+	}
+	checked.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Passed, Limit: "50%", Source: lineIn("guards.lke.hcl", 2)}}
+	for _, format := range Formats() {
+		if format == "gitlab-terraform" { // it counts objects
+			continue
+		}
+		text := written(t, format, offline(), Options{})
+		if text == written(t, format, counted, Options{}) {
+			t.Errorf("%s says the same of nodes that are not counted and of none", format)
+		}
+		if text == written(t, format, checked, Options{}) {
+			t.Errorf("%s says the same of a guard that is not checked and of one that passes", format)
+		}
+	}
+	outputs := written(t, "github-output", offline(), Options{})
+	for _, name := range []string{"nodes_rolled", "nodes_deleted", "nodes_drained", "nodes_removable"} {
+		if !strings.Contains(outputs, name+"=\n") {
+			t.Errorf("%s is not empty in\n%s", name, outputs)
+		}
+		if text := written(t, "json", offline(), Options{}); !strings.Contains(text, `"`+name+`": null`) {
+			t.Errorf("%s is not null in\n%s", name, text)
+		}
+	}
+	if text := written(t, "junit", offline(), Options{}); !strings.Contains(text, "<skipped") {
+		t.Errorf("no case is skipped in\n%s", text)
 	}
 }

@@ -192,6 +192,9 @@ func (p *text) summary(r Report, o Options) {
 	default:
 		p.Sentence(0, page.In(p.Bold, "Plan: "+counts(s)+"."))
 		p.Sentence(0, page.Plainly("Nodes: "+plainly.nodes(s, o.All)+"."))
+		if !s.NodesDeleted.Plus(s.Moved()).Known {
+			p.Sentence(0, page.Plainly("Number of nodes: unknown without a cluster."))
+		}
 		p.Sentence(0, page.Plainly(bill(r)))
 	}
 	if s.Conflicts > 0 {
@@ -215,11 +218,11 @@ const mostRolled = 12
 // nodes says which pools lose nodes: all that are deleted, and some or all that
 // roll.
 func (v voice) nodes(s plan.Summary, all bool) string {
-	amount := func(n int) string {
-		if n == 0 {
-			return ""
+	amount := func(n plan.Count) string {
+		if !n.Known {
+			return "" // it is said after that
 		}
-		return fmt.Sprint(n, " ")
+		return fmt.Sprint(n.Nodes, " ")
 	}
 	var parts []string
 	if len(s.Deleted) > 0 {
@@ -228,12 +231,19 @@ func (v voice) nodes(s plan.Summary, all bool) string {
 	if len(s.Condemned) > 0 {
 		parts = append(parts, amount(s.NodesDrained)+"given up by "+v.list(s.Condemned))
 	}
-	if n := len(s.Rolled); n > mostRolled && !all {
-		parts = append(parts, fmt.Sprintf("%sreplaced in %d pools, %s and %d more", amount(s.NodesRolled), n,
-			v.list(s.Rolled[:mostRolled]), n-mostRolled))
-	} else if n > 0 {
-		parts = append(parts, amount(s.NodesRolled)+"replaced in "+v.list(s.Rolled))
+	several := func(what string, pools []string) {
+		if n := len(pools); n > mostRolled && !all {
+			parts = append(parts, fmt.Sprintf("%s in %d pools, %s and %d more", what, n, v.list(pools[:mostRolled]), n-mostRolled))
+		} else if n > 0 {
+			parts = append(parts, what+" in "+v.list(pools))
+		}
 	}
+	several(amount(s.NodesRolled)+"replaced", s.Rolled)
+	most := "up to " + amount(s.NodesRemovable)
+	if !s.NodesRemovable.Known {
+		most = ""
+	}
+	several(most+"may be removed", s.Removable)
 	if len(parts) == 0 {
 		return "none is replaced or deleted"
 	}
@@ -253,7 +263,7 @@ func newText(o Options) *text {
 	return &text{
 		Page:    p,
 		actions: map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
-		effects: map[plan.Effect]string{plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
+		effects: map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
 		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn,
 			plan.Changed: p.Warn, plan.Waiting: p.Warn},
 	}

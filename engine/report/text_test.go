@@ -91,7 +91,7 @@ func FuzzFormats(f *testing.F) {
 				t.Errorf("github: %q", line)
 			}
 		}
-		if n := strings.Count(written(t, "github-output", r, Options{}), "\n"); n != 18 {
+		if n := strings.Count(written(t, "github-output", r, Options{}), "\n"); n != 21 {
 			t.Errorf("github-output has %d lines", n)
 		}
 	})

@@ -58,17 +58,17 @@ func (v voice) revision(r plan.Revision) string {
 // clock writes a moment to come.
 func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 
-// grave reports whether nodes go.
-func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes }
+// grave reports whether nodes go, or may.
+func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove }
 
 // headline says what becomes of the nodes of all pools.
 func headline(r Report) string {
 	s := r.Summary()
-	nodes := func(n int) string {
-		if n == 0 {
+	nodes := func(n plan.Count) string {
+		if !n.Known || n.Nodes == 0 {
 			return "nodes"
 		}
-		return diag.Counted(n, "node")
+		return diag.Counted(n.Nodes, "node")
 	}
 	var parts []string
 	if n := len(s.Deleted); n > 0 {
@@ -79,6 +79,9 @@ func headline(r Report) string {
 	}
 	if n := len(s.Condemned); n > 0 {
 		parts = append(parts, fmt.Sprintf("has %s give up %s", diag.Counted(n, "pool"), nodes(s.NodesDrained)))
+	}
+	if n := len(s.Removable); n > 0 {
+		parts = append(parts, fmt.Sprintf("may remove %s of %s", nodes(s.NodesRemovable), diag.Counted(n, "pool")))
 	}
 	if len(parts) == 0 && !r.Empty() {
 		parts = append(parts, "no node is replaced or deleted")
@@ -129,7 +132,10 @@ func (v voice) headline(c plan.Change) string {
 		case c.Effect == plan.DeleteNodes:
 			return "deleted, and all its nodes with it, at once and past its budgets"
 		}
-		return "deleted; it goes when no node uses it any more"
+		if c.Kind == "LinodeNodeClass" {
+			return "deleted; it goes when no node uses it any more"
+		}
+		parts = append(parts, "deleted")
 	case plan.Forget:
 		parts = append(parts, "no longer managed; the object stays as it is")
 	case plan.Update:
@@ -150,6 +156,10 @@ func (v voice) headline(c plan.Change) string {
 		parts = append(parts, "replaces every node of the pool, which is not of this directory")
 	case c.Effect == plan.Roll:
 		parts = append(parts, "replaces every node of the pool")
+	case c.Effect == plan.MayRemove && c.Kind == "NodePool":
+		parts = append(parts, "its nodes stay as they are, and Karpenter may remove or replace them within the budgets")
+	case c.Effect == plan.MayRemove:
+		parts = append(parts, "Karpenter may remove or replace nodes for it")
 	case c.Action == plan.Update:
 		parts = append(parts, "no node is replaced")
 	case c.Action == plan.Forget:
@@ -172,6 +182,8 @@ func effect(f plan.Field) string {
 		return "in place"
 	case f.Effect == plan.DeleteNodes:
 		return "deletes nodes"
+	case f.Effect == plan.MayRemove:
+		return "may remove nodes"
 	}
 	return "no effect"
 }
@@ -187,14 +199,16 @@ func (v voice) consequence(im *plan.Impact) string {
 	case im.Of == 0:
 		return "the pool has no nodes"
 	case im.Deleted > 0:
-		return fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of)
+		return fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of) + besides(im)
+	case im.Rolled == 0 && im.Removable > 0:
+		return fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
 	case im.Rolled == 0:
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im))
+		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + besides(im)
 	case im.Pace.Never:
 		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im),
-			v.when(im.Pace))
+			v.when(im.Pace)) + besides(im)
 	}
 	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, replaced(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))
@@ -204,7 +218,15 @@ func (v voice) consequence(im *plan.Impact) string {
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}
-	return text
+	return text + besides(im)
+}
+
+// besides says how many more nodes may be removed; "" if there are none.
+func besides(im *plan.Impact) string {
+	if im.Removable == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; up to %d more may be removed", im.Removable)
 }
 
 // replaced says what is done to nodes that roll.
@@ -368,7 +390,9 @@ func (v voice) consequenceOf(e alike.Entry) string {
 	text := fmt.Sprintf("of all %d together, ", 1+len(e.More))
 	switch {
 	case im.Deleted > 0:
-		return text + fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of)
+		return text + fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of) + besides(im)
+	case im.Rolled == 0 && im.Removable > 0:
+		return text + fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
 	case im.Rolled == 0:
 		return text + fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	}
@@ -376,7 +400,7 @@ func (v voice) consequenceOf(e alike.Entry) string {
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}
-	return text
+	return text + besides(im)
 }
 
 // mostNamed objects with the same change are named in their entry.

@@ -282,7 +282,8 @@ func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	}
 	unjudged := map[manifest.Key]bool{}
 	for _, c := range set.Changes {
-		if same[c.Key()] && !Waits(c.Old) && (c.Effect == plan.Roll || c.Effect == plan.DeleteNodes) {
+		if same[c.Key()] && !Waits(c.Old) &&
+			(c.Effect == plan.Roll || c.Effect == plan.DeleteNodes || c.Effect == plan.MayRemove) {
 			unjudged[c.Key()] = true
 		}
 	}

@@ -98,23 +98,15 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 }
 
 // planValue is a change as assertions see it: as policies do, and where it touches which
-// objects. What counts nodes is known without a snapshot where the change touches none.
+// objects.
 func planValue(p plan.Plan, uncounted bool) cty.Value {
 	value := compile.PolicyValue(p).AsValueMap()
 	s := p.Summary()
-	nodes := value["nodes"].AsValueMap()
-	if p.Current == nil {
-		nodes["created"] = number(0)
-		if len(s.Rolled)+len(s.Condemned) == 0 {
-			nodes["rolled"] = number(0)
-		}
-		if len(s.Deleted) == 0 {
-			nodes["deleted"] = number(0)
-		}
-	} else if uncounted {
+	if uncounted && p.Counted {
+		nodes := value["nodes"].AsValueMap()
 		nodes["rolled"] = cty.UnknownVal(cty.Number)
+		value["nodes"] = cty.ObjectVal(nodes)
 	}
-	value["nodes"] = cty.ObjectVal(nodes)
 	actions := map[string]cty.Value{}
 	for _, c := range p.Changes {
 		actions[c.Addr] = cty.StringVal(string(c.Action))
@@ -122,6 +114,7 @@ func planValue(p plan.Plan, uncounted bool) cty.Value {
 	value["actions"] = cty.ObjectVal(actions)
 	value["pools"] = cty.ObjectVal(map[string]cty.Value{
 		"rolled": texts(s.Rolled), "deleted": texts(s.Deleted), "condemned": texts(s.Condemned),
+		"removable": texts(s.Removable),
 	})
 	value["refused_by"] = refusedBy(p.Verdicts)
 	if uncounted { // guards count them, too

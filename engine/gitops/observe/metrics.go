@@ -47,7 +47,7 @@ func New(to prometheus.Registerer) *Metrics {
 		}, append(of, "action")),
 		nodes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lkeplan_nodeplan_plan_nodes",
-			Help: "Nodes of the plan in the status, by what becomes of them: roll or delete.",
+			Help: "Nodes of the plan in the status, by what becomes of them: roll, delete or may_remove.",
 		}, append(of, "action")),
 		guard: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "lkeplan_nodeplan_guards",
@@ -101,6 +101,7 @@ func (m *Metrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 		}
 		m.nodes.WithLabelValues(np.Namespace, np.Name, "roll").Set(float64(p.NodesRolled))
 		m.nodes.WithLabelValues(np.Namespace, np.Name, "delete").Set(float64(p.NodesDeleted))
+		m.nodes.WithLabelValues(np.Namespace, np.Name, "may_remove").Set(float64(p.NodesRemovable))
 	}
 	for _, g := range np.Status.Guards {
 		m.guard.WithLabelValues(np.Namespace, np.Name, g.Guard, g.Status).Inc()

@@ -54,7 +54,7 @@ func sameness(c plan.Change) string {
 	say := func(values ...any) { fmt.Fprintf(&b, "%q ", fmt.Sprint(values...)) }
 	say(c.Kind)
 	say(c.Action)
-	say(c.Effect, c.Partial, c.Prune)
+	say(c.Effect, c.Partial, c.Prune, c.Loosens)
 	for _, addr := range c.Because {
 		say(addr)
 	}
@@ -91,7 +91,7 @@ func (e Entry) Impacts() *plan.Impact {
 	sum := plan.Impact{Known: e.Impact.Known, Pace: e.Impact.Pace, Elsewhere: e.Impact.Elsewhere}
 	for _, c := range e.All() {
 		sum.Of, sum.Rolled, sum.Deleted = sum.Of+c.Impact.Of, sum.Rolled+c.Impact.Rolled, sum.Deleted+c.Impact.Deleted
-		sum.Expiring += c.Impact.Expiring
+		sum.Expiring, sum.Removable = sum.Expiring+c.Impact.Expiring, sum.Removable+c.Impact.Removable
 		for _, h := range c.Impact.Holds {
 			same := func(other plan.Held) bool { return other.Hold == h.Hold }
 			if i := slices.IndexFunc(sum.Holds, same); i >= 0 {

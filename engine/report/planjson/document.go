@@ -147,12 +147,13 @@ type resourceChange struct {
 	Object   object      `json:"object"`
 	Source   *diag.Range `json:"source,omitempty" doc:"Where the block is; in the base, if it is deleted."`
 	Change   alteration  `json:"change"`
-	Reason   string      `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_in_place or delete_because_no_resource_config."`
+	Reason   string      `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_may_remove_nodes, update_in_place or delete_because_no_resource_config."`
 	Effect   plan.Effect `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
 	Partial  bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
+	Loosens  bool        `json:"loosens,omitempty" doc:"Whether Karpenter may remove nodes that the effect leaves."`
 	Prune    prune.Stage `json:"prune,omitempty" doc:"Of a pool. condemn: it is not declared any more, gives up its nodes within its budgets, and is deleted after them. drained: it has given up all of them, and is deleted. reprieve: it was condemned, is declared again, and keeps the nodes that it has left."`
 	Outside  bool        `json:"outside,omitempty" doc:"Of a pool that the directory does not declare: its nodes are replaced because of their class. The address is its kind and name: NodePool hand."`
-	Because  []string    `json:"because,omitempty" doc:"The addresses of classes whose change rolls this pool."`
+	Because  []string    `json:"because,omitempty" doc:"What else rolls this pool, or may have nodes of it removed: the addresses of its class, of overlays, buffers and pools with another weight."`
 	Fields   []field     `json:"fields" doc:"What changes, by path."`
 	Impact   *impact     `json:"impact,omitempty" doc:"Of a pool: what becomes of its nodes."`
 	Cost     *cost       `json:"cost,omitempty" doc:"Of a pool."`
@@ -191,7 +192,7 @@ type field struct {
 	Path    string      `json:"path" doc:"Such as spec.limits.cpu; elements of lists are named by what they are about: spec.template.spec.requirements[kubernetes.io/arch]."`
 	Before  any         `json:"before" doc:"Null where there was none."`
 	After   any         `json:"after" doc:"Null where there is none any more."`
-	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the budgets. in_place: it takes effect at once and every node stays. delete_nodes: nodes go at once, past all budgets. none: nobody acts on it."`
+	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the budgets. may_remove_nodes: Karpenter may remove or replace nodes that match, within the budgets: sooner than before, more at a time, or for other reasons. in_place: it takes effect at once and every node stays. delete_nodes: nodes go at once, past all budgets. none: nobody acts on it."`
 	Partial bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
 	Source  *diag.Range `json:"source,omitempty"`
 	Owners  []string    `json:"owners,omitempty" doc:"The field managers of the live field."`
@@ -208,7 +209,7 @@ func resourceChangeOf(c plan.Change) resourceChange {
 		Address: c.Addr, Previous: c.Previous, Mode: "managed", Type: c.Block, Name: c.Name,
 		Object: object{c.APIVersion, c.Kind, c.Name, c.UID}, Source: sourceOf(c.Source),
 		Change: alteration{Actions: []plan.Action{c.Action}, Before: c.Old, After: c.New},
-		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Prune: c.Prune,
+		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Loosens: c.Loosens, Prune: c.Prune,
 		Outside: c.Outside, Because: c.Because,
 		Fields: []field{}, Impact: impactOf(c.Impact),
 	}
@@ -230,6 +231,8 @@ func reason(c plan.Change) string {
 		return "delete_because_no_resource_config"
 	case c.Effect == plan.Roll:
 		return "update_rolls_nodes"
+	case c.Effect == plan.MayRemove:
+		return "update_may_remove_nodes"
 	case c.Action == plan.Update:
 		return "update_in_place"
 	}
@@ -239,7 +242,7 @@ func reason(c plan.Change) string {
 type guard struct {
 	ID      string      `json:"id" doc:"Such as max_deleted_pools, or policy.NAME."`
 	Address string      `json:"address,omitempty" doc:"Of what it is about; of the whole plan where there is none."`
-	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed is blocked, and somebody allows it. unknown counts nodes, and no cluster was asked. waiting lets it pass from a time on."`
+	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed is blocked, and somebody allows it. unknown was not checked: it counts nodes, and no cluster was asked. waiting lets it pass from a time on."`
 	Limit   string      `json:"limit,omitempty" doc:"What is allowed."`
 	Actual  string      `json:"actual,omitempty" doc:"What the plan does."`
 	Detail  string      `json:"detail,omitempty"`
@@ -258,12 +261,14 @@ type summary struct {
 	Destroy      int      `json:"destroy"`
 	Move         int      `json:"move"`
 	Forget       int      `json:"forget" doc:"Objects that stay as they are, and are no longer managed."`
-	NodesRolled  int      `json:"nodes_rolled" doc:"0 where no cluster was asked."`
-	NodesDeleted int      `json:"nodes_deleted" doc:"0 where no cluster was asked."`
-	NodesDrained int      `json:"nodes_drained" doc:"That condemned pools give up; 0 where no cluster was asked."`
+	NodesRolled  *int     `json:"nodes_rolled" doc:"Null if there are such pools and no cluster was asked."`
+	NodesDeleted *int     `json:"nodes_deleted" doc:"Null if there are such pools and no cluster was asked."`
+	NodesDrained *int     `json:"nodes_drained" doc:"That condemned pools give up; null if there are such pools and no cluster was asked."`
+	NodesMay     *int     `json:"nodes_removable" doc:"Other nodes that Karpenter may remove or replace for the change; null if there are such pools and no cluster was asked."`
 	Rolled       []string `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
 	Deleted      []string `json:"pools_deleted" doc:"The addresses of pools whose nodes go at once."`
 	Condemned    []string `json:"pools_condemned" doc:"The addresses of pools that give up their nodes and are deleted after them."`
+	Removable    []string `json:"pools_removable" doc:"The addresses of pools of which Karpenter may remove nodes for the change; of an overlay or a buffer, if it is not known of which pools."`
 	Conflicts    int      `json:"conflicts" doc:"Fields that others have set to other values, for which an apply is refused."`
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
@@ -272,10 +277,11 @@ func summaryOf(p plan.Plan) summary {
 	s := p.Summary()
 	return summary{
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
-		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted, NodesDrained: s.NodesDrained,
+		NodesRolled: s.NodesRolled.Number(), NodesDeleted: s.NodesDeleted.Number(),
+		NodesDrained: s.NodesDrained.Number(), NodesMay: s.NodesRemovable.Number(),
 		// JSON readers want no null for a list.
 		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...),
-		Condemned: append([]string{}, s.Condemned...),
+		Condemned: append([]string{}, s.Condemned...), Removable: append([]string{}, s.Removable...),
 		Conflicts: s.Conflicts, Refused: p.Refused(),
 	}
 }

@@ -22,10 +22,11 @@ type impact struct {
 }
 
 type nodeCount struct {
-	Of       int `json:"of" doc:"Nodes of the pool."`
-	Rolled   int `json:"rolled" doc:"Nodes that are replaced for the change."`
-	Deleted  int `json:"deleted" doc:"Nodes that go at once, with the pool."`
-	Expiring int `json:"expiring" doc:"Nodes that come to the end of their time within a week, past the budgets."`
+	Of        int `json:"of" doc:"Nodes of the pool."`
+	Rolled    int `json:"rolled" doc:"Nodes that are replaced for the change."`
+	Deleted   int `json:"deleted" doc:"Nodes that go at once, with the pool."`
+	Removable int `json:"removable" doc:"Other nodes that Karpenter may remove or replace for the change."`
+	Expiring  int `json:"expiring" doc:"Nodes that come to the end of their time within a week, past the budgets."`
 }
 
 type budgetReport struct {
@@ -112,7 +113,7 @@ func impactOf(im *plan.Impact) *impact {
 	r := &impact{Certainty: "static", Upgrade: im.Upgrade}
 	if im.Known {
 		r.Certainty = "exact"
-		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Expiring}
+		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Removable, im.Expiring}
 	}
 	r.Budget, r.Holds = budgetOf(im.Pace), holdsOf(im.Holds)
 	return r

@@ -100,7 +100,7 @@ func (s schema) structure(t reflect.Type) map[string]any {
 // values are what the words of a plan may be.
 var values = map[any][]any{
 	plan.Action(""):     {plan.Create, plan.Update, plan.Delete, plan.Keep, plan.Forget},
-	plan.Effect(""):     {plan.None, plan.InPlace, plan.Roll, plan.DeleteNodes},
+	plan.Effect(""):     {plan.None, plan.InPlace, plan.MayRemove, plan.Roll, plan.DeleteNodes},
 	prune.Stage(""):     {prune.Condemn, prune.Drained, prune.Reprieve},
 	plan.Status(""):     {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown, plan.Changed, plan.Waiting},
 	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.NoOtherPlace},

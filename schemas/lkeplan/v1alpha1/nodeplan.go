@@ -320,8 +320,8 @@ type PlanGuards struct {
 	// +kubebuilder:validation:Pattern="^[0-9]{1,6}%?$"
 	MaxDeletedNodes string `json:"maxDeletedNodes,omitempty"`
 
-	// MaxRolledNodes is the most nodes that are replaced: a number, or a share of
-	// all nodes such as 50%.
+	// MaxRolledNodes is the most nodes that are replaced, or that Karpenter may remove for the
+	// plan: a number, or a share of all nodes such as 50%.
 	// +optional
 	// +kubebuilder:validation:Pattern="^[0-9]{1,6}%?$"
 	MaxRolledNodes string `json:"maxRolledNodes,omitempty"`

@@ -175,6 +175,11 @@ type PlanSummary struct {
 	// +optional
 	NodesDrained int `json:"nodesDrained,omitempty"`
 
+	// NodesRemovable is how many other nodes Karpenter may remove or replace for the plan,
+	// because it loosens their disruption.
+	// +optional
+	NodesRemovable int `json:"nodesRemovable,omitempty"`
+
 	// CostCeiling is the most that all pools can cost in a month, in US dollars;
 	// empty where nothing bounds it.
 	// +optional

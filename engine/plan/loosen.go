@@ -1,0 +1,436 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan/pace"
+	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each
+// includes those before it (karpenter v1.14.1, ShouldDisrupt of emptiness and consolidation;
+// Balanced only leaves out moves of WhenEmptyOrUnderutilized).
+type consolidation int
+
+const (
+	consolidatesNone consolidation = iota
+	consolidatesEmpty
+	consolidatesBalanced
+	consolidatesUnderutilized
+)
+
+// policyOf is what a policy allows, apart from the time that it waits.
+func policyOf(pool *karpv1.NodePool) consolidation {
+	switch pool.Spec.Disruption.ConsolidationPolicy {
+	case karpv1.ConsolidationPolicyWhenEmpty:
+		return consolidatesEmpty
+	case karpv1.ConsolidationPolicyBalanced:
+		return consolidatesBalanced
+	}
+	return consolidatesUnderutilized
+}
+
+func consolidationOf(pool *karpv1.NodePool) consolidation {
+	if pool.Spec.Replicas != nil || pool.Spec.Disruption.ConsolidateAfter.Duration == nil {
+		return consolidatesNone
+	}
+	return policyOf(pool)
+}
+
+func nodePoolOf(obj map[string]any) (*karpv1.NodePool, error) {
+	pool := &karpv1.NodePool{}
+	return pool, runtime.DefaultUnstructuredConverter.FromUnstructured(obj, pool)
+}
+
+// loosens reports whether the change of a field of a pool may have Karpenter remove or replace
+// nodes that match the pool before and after it. What is not known to be as strict as before
+// may.
+func loosens(before, after *karpv1.NodePool, path string) bool {
+	is := consolidationOf(after)
+	switch path {
+	case "spec.disruption.consolidationPolicy":
+		return is > consolidatesNone && policyOf(after) > policyOf(before)
+	case "spec.disruption.consolidateAfter":
+		was := before.Spec.Disruption.ConsolidateAfter.Duration
+		return is > consolidatesNone && (was == nil || *after.Spec.Disruption.ConsolidateAfter.Duration < *was)
+	case "spec.disruption.budgets":
+		return !asStrict(after.Spec.Disruption.Budgets, before.Spec.Disruption.Budgets)
+	}
+	if key, ok := requirementOf(path); ok {
+		return is >= consolidatesBalanced && widens(before, after, key)
+	}
+	return strings.HasPrefix(path, "spec.disruption")
+}
+
+// loosensAny is loosens for all fields of a pool.
+func loosensAny(before, after *karpv1.NodePool) bool {
+	for _, field := range []string{"consolidationPolicy", "consolidateAfter", "budgets"} {
+		if loosens(before, after, "spec.disruption."+field) {
+			return true
+		}
+	}
+	requirements := slices.Concat(before.Spec.Template.Spec.Requirements, after.Spec.Template.Spec.Requirements)
+	return slices.ContainsFunc(requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+		return loosens(before, after, "spec.template.spec.requirements["+r.Key+"]")
+	})
+}
+
+// requirementOf is the key of a requirement of a pool at a path.
+func requirementOf(path string) (key string, ok bool) {
+	key, ok = strings.CutPrefix(path, "spec.template.spec.requirements[")
+	return strings.TrimSuffix(key, "]"), ok
+}
+
+// widens reports whether a pool allows nodes by a key that it did not allow before. Karpenter
+// replaces under-utilized nodes by cheaper ones of those that the pool allows.
+func widens(before, after *karpv1.NodePool, key string) bool {
+	have := scheduling.NewNodeSelectorRequirementsWithMinValues(before.Spec.Template.Spec.Requirements...).Get(key)
+	want := scheduling.NewNodeSelectorRequirementsWithMinValues(after.Spec.Template.Spec.Requirements...).Get(key)
+	if have.MinValues != nil && (want.MinValues == nil || *want.MinValues < *have.MinValues) {
+		return true // fewer kinds of machines have to be left for a replacement
+	}
+	both := have.Intersection(want)
+	want.MinValues, both.MinValues = nil, nil
+	return want.String() != both.String()
+}
+
+// A budget is a Karpenter budget as it acts.
+type budget struct {
+	reasons  []karpv1.DisruptionReason // nil: all
+	percent  bool
+	nodes    int
+	always   bool
+	schedule cron.Schedule
+	duration time.Duration
+}
+
+// budgetOf reads a budget. One that Karpenter cannot read allows no disruption of any reason as
+// long as it is active (karpenter v1.14.1, MustGetAllowedDisruptions).
+func budgetOf(b karpv1.Budget) budget {
+	read := budget{reasons: b.Reasons, always: b.Schedule == nil && b.Duration == nil}
+	if !read.always {
+		schedule, duration := "", time.Duration(0)
+		if b.Schedule != nil {
+			schedule = *b.Schedule
+		}
+		if b.Duration != nil {
+			duration = b.Duration.Duration
+		}
+		var err error
+		if read.schedule, err = pace.ParseSchedule(schedule); err != nil {
+			return budget{always: true}
+		}
+		read.duration = duration
+	}
+	nodes := karpv1.GetIntStrFromValue(b.Nodes)
+	read.percent = nodes.Type == intstr.String
+	scale := 100 // the percentage itself
+	var err error
+	if read.nodes, err = intstr.GetScaledValueFromIntOrPercent(&nodes, scale, true); err != nil {
+		read.nodes, read.reasons = 0, nil
+	}
+	return read
+}
+
+func (b budget) applies(reason karpv1.DisruptionReason) bool {
+	return b.reasons == nil || slices.Contains(b.reasons, reason)
+}
+
+// within reports whether a budget never allows more nodes than another one, of any number of
+// nodes, and is active at least as long as that. Not all pairs can be compared.
+func (b budget) within(other budget) bool {
+	switch {
+	case b.nodes <= 0, other.percent && other.nodes >= 100:
+	case b.percent == other.percent && b.nodes <= other.nodes:
+	case !b.percent && b.nodes == 1 && other.percent && other.nodes > 0: // percentages are rounded up
+	default:
+		return false
+	}
+	return b.always || !other.always && b.duration >= other.duration && reflect.DeepEqual(b.schedule, other.schedule)
+}
+
+// asStrict reports whether budgets allow no more disruptions than others, at any time, for any
+// reason and of any number of nodes: for each of the others one of them is within it.
+func asStrict(budgets, others []karpv1.Budget) bool {
+	for _, o := range others {
+		other := budgetOf(o)
+		for _, reason := range []karpv1.DisruptionReason{
+			karpv1.DisruptionReasonUnderutilized, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted,
+		} {
+			if other.applies(reason) && !slices.ContainsFunc(budgets, func(b karpv1.Budget) bool {
+				read := budgetOf(b)
+				return read.applies(reason) && read.within(other)
+			}) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// A loosener is a change of one object that may have Karpenter remove or replace nodes of pools
+// that do not change.
+type loosener struct {
+	change int           // in the plan
+	least  consolidation // that a pool has to allow
+}
+
+// loosenOthers carries to the pools that exist before and after a change what other objects do
+// to their nodes:
+//   - An overlay and another order of the pools by weight change which machines are the cheaper ones, for the
+//     nodes of all pools: a replacement may be of any pool (karpenter v1.14.1, SimulateScheduling).
+//   - Without a buffer's room, nodes are empty, or fit on fewer machines.
+//
+// A new pool and a higher limit only add capacity and are not held back, although Karpenter may
+// then find a better place for the pods of a node that is under-utilized.
+func (p *Plan) loosenOthers(base, head State) error {
+	all, err := p.looseners(base, head)
+	if err != nil {
+		return err
+	}
+	pools := map[int]consolidation{}
+	for i, c := range p.Changes {
+		if c.Kind != schemas.Pool.Object.Kind || c.Action == Create || c.Action == Delete {
+			continue
+		}
+		if pools[i], err = p.allows(c, base, head); err != nil {
+			return err
+		}
+	}
+	because := map[int][]string{}
+	for _, l := range all {
+		source := &p.Changes[l.change]
+		var loosened []int
+		for i := range p.Changes {
+			if allowed, isPool := pools[i]; isPool && allowed >= l.least {
+				loosened = append(loosened, i)
+			}
+		}
+		ofPool := source.Kind == schemas.Pool.Object.Kind
+		if len(loosened) == 0 && (ofPool || head.Nodes != nil) {
+			continue
+		}
+		for _, i := range loosened {
+			if p.Changes[i].Loosens = true; i != l.change && gravity[p.Changes[i].Effect] < gravity[MayRemove] {
+				because[i] = append(because[i], source.Addr)
+			}
+		}
+		for i, f := range source.Fields {
+			if f.Effect == InPlace && (f.Path == weight || !ofPool && strings.HasPrefix(f.Path, "spec.")) {
+				source.Fields[i].Effect = MayRemove
+			}
+		}
+		if !ofPool {
+			source.worsen(MayRemove, false)
+			source.Loosens = len(loosened) == 0 // it is not known which pools there are
+		}
+	}
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Loosens {
+			c.Because = append(c.Because, because[i]...)
+			c.worsen(MayRemove, false)
+		}
+	}
+	return nil
+}
+
+// allows is what the pool of a change allows after it.
+func (p *Plan) allows(c Change, base, head State) (consolidation, error) {
+	for _, o := range slices.Concat(head.Objects, base.Objects, head.Others) {
+		if o.Key() != c.Key() {
+			continue
+		}
+		if manifest.Map(o.Defaulted, "spec") == nil { // only its nodes are known
+			return consolidatesUnderutilized, nil
+		}
+		pool, err := nodePoolOf(o.Defaulted)
+		if err != nil {
+			return 0, err
+		}
+		return consolidationOf(pool), nil
+	}
+	return consolidatesUnderutilized, nil
+}
+
+const weight = "spec.weight"
+
+// looseners are the changes of a plan that may loosen other pools.
+func (p *Plan) looseners(base, head State) (all []loosener, err error) {
+	before, after := byID(base.Objects), byID(head.Objects)
+	stay := func(o config.Object) bool {
+		_, existed := before[o.Key()]
+		_, stays := after[o.Key()]
+		return existed && stays
+	}
+	reordered := !slices.Equal(byWeight(base.Objects, head.Others, stay), byWeight(head.Objects, head.Others, stay))
+	for i, c := range p.Changes {
+		if c.Action == Forget {
+			continue
+		}
+		changed := func(prefix string) bool {
+			return c.Action == Delete || c.Action == Create ||
+				slices.ContainsFunc(c.Fields, func(f Field) bool { return strings.HasPrefix(f.Path, prefix) })
+		}
+		old, now := before[c.Key()], after[c.Key()]
+		switch c.Kind {
+		case schemas.Pool.Object.Kind:
+			if c.Action == Update && changed(weight) && reordered {
+				all = append(all, loosener{i, consolidatesBalanced})
+			}
+		case schemas.Buffer.Object.Kind:
+			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.Defaulted, now.Defaulted) {
+				all = append(all, loosener{i, consolidatesEmpty})
+			}
+		case schemas.Overlay.Object.Kind:
+			if !changed("spec.") {
+				continue
+			}
+			selects := false
+			for _, overlay := range []config.Object{old, now} {
+				if overlay.Defaulted == nil || selects {
+					continue
+				}
+				if selects, err = selectsAny(overlay, before, head); err != nil {
+					return nil, err
+				}
+			}
+			if selects {
+				all = append(all, loosener{i, consolidatesBalanced})
+			}
+		}
+	}
+	return all, nil
+}
+
+// byWeight are the names of some of the objects that are pools, and of other pools, in the order
+// in which Karpenter tries them (karpenter v1.14.1, OrderByWeight).
+func byWeight(objects, others []config.Object, some func(config.Object) bool) (names []string) {
+	weights := map[string]int64{}
+	for _, o := range slices.Concat(slices.Clone(objects), others) {
+		if o.Kind() == schemas.Pool.Object.Kind && (some(o) || slices.ContainsFunc(others, func(other config.Object) bool {
+			return other.Key() == o.Key()
+		})) {
+			weights[o.Name()], _ = lookup(o.Defaulted, weight).(int64)
+			names = append(names, o.Name())
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), cmp.Compare(b, a))
+	})
+	return names
+}
+
+// shrinksBuffer reports whether a buffer may keep less room than before. It keeps room for as many pods
+// as the larger one of replicas and percentage says, or else as limits allow, and for no more
+// than those (karpenter v1.14.1, computeReplicas of the capacity buffer).
+func shrinksBuffer(before, after map[string]any) bool {
+	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
+	less := func(was, is map[string]any, key string) bool {
+		if was[key] == nil {
+			return false
+		}
+		old, known := amountOf(was[key])
+		now, there := amountOf(is[key])
+		return !known || !there || now.Cmp(old) < 0
+	}
+	for _, key := range slices.Concat(slices.Collect(maps.Keys(was)), slices.Collect(maps.Keys(is))) {
+		switch key {
+		case "replicas", "percentage", "limits":
+		default:
+			if !reflect.DeepEqual(was[key], is[key]) {
+				return true
+			}
+		}
+	}
+	had, has := manifest.Map(was, "limits"), manifest.Map(is, "limits")
+	for key := range has {
+		if had[key] == nil || less(had, has, key) {
+			return true
+		}
+	}
+	sized := func(spec map[string]any) bool { return spec["replicas"] != nil || spec["percentage"] != nil }
+	switch {
+	case !sized(was):
+		return sized(is) && len(had) > 0
+	case !sized(is):
+		return len(has) == 0
+	}
+	return less(was, is, "replicas") || less(was, is, "percentage")
+}
+
+func amountOf(v any) (resource.Quantity, bool) {
+	switch v := v.(type) {
+	case int64:
+		return *resource.NewQuantity(v, resource.DecimalSI), true
+	case string:
+		amount, err := resource.ParseQuantity(v)
+		return amount, err == nil
+	}
+	return resource.Quantity{}, false
+}
+
+// selectsAny reports whether an overlay may be about machines of a pool that is there before the
+// change. Without a cluster, it may be about pools that are not declared.
+func selectsAny(overlay config.Object, before map[manifest.Key]config.Object, head State) (bool, error) {
+	var typed v1alpha1.NodeOverlay
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(overlay.Defaulted, &typed); err != nil {
+		return false, err
+	}
+	wanted := scheduling.NewRequirements()
+	for _, r := range typed.Spec.Requirements {
+		s := r.AsNodeSelectorRequirement()
+		wanted.Add(scheduling.NewRequirement(s.Key, s.Operator, s.Values...))
+	}
+	named := map[string]bool{}
+	for _, o := range slices.Concat(head.Objects, head.Others) {
+		if o.Kind() != schemas.Pool.Object.Kind {
+			continue
+		}
+		named[o.Name()] = true
+		if _, existed := before[o.Key()]; !existed && !slices.ContainsFunc(head.Others, func(other config.Object) bool {
+			return other.Key() == o.Key()
+		}) {
+			continue
+		}
+		selects, err := selectsPool(wanted, o)
+		if selects || err != nil {
+			return selects, err
+		}
+	}
+	pools := wanted.Get(karpv1.NodePoolLabelKey)
+	unknown := func(name string) bool { return !named[name] }
+	confined := pools.Operator() == "In" && !slices.ContainsFunc(pools.Values(), unknown)
+	return head.Nodes == nil && !confined, nil
+}
+
+// selectsPool reports whether requirements of an overlay may select machines of a pool, as far
+// as the pool tells.
+func selectsPool(wanted scheduling.Requirements, pool config.Object) (bool, error) {
+	has, err := price.Requirements(pool.Defaulted)
+	if err != nil {
+		return false, err
+	}
+	has.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, "In", pool.Name()))
+	for key, value := range manifest.Map(pool.Defaulted, "spec", "template", "metadata", "labels") {
+		if text, ok := value.(string); ok {
+			has.Add(scheduling.NewRequirement(key, "In", text))
+		}
+	}
+	return has.Intersects(wanted) == nil, nil
+}
