@@ -216,7 +216,10 @@ func TestLoosening(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			base, head := compiled(t, fleet(tt.before, tt.more)), compiled(t, fleet(tt.after, tt.and))
-			before, after := statesOf(base, head, prices, time.Now())
+			before, after, err := statesOf(base, head, prices, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if !tt.without {
 				before.Nodes = stamped(t, nodes, base)
 				after.Nodes = before.Nodes
@@ -386,7 +389,10 @@ func TestEndOfARolloutLoosensNothing(t *testing.T) {
 				}
 			}
 			head := compiledWhole(t, cluster5+fleet(tt.after, ""))
-			before, after := statesOf(held, head, prices, time.Now())
+			before, after, err := statesOf(held, head, prices, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
 			before.Unheld = rollout.Released
 			p, err := plan.Diff(before, after)
 			if err != nil {
@@ -418,7 +424,10 @@ func TestUnknownPriceIsNotZero(t *testing.T) {
 		{"g6-standard-4", plan.Passed}, {"g9-unheard-of-4", plan.Unknown}, {"", plan.Passed},
 	} {
 		t.Run(tt.planType, func(t *testing.T) {
-			before, after := statesOf(c, head, prices, time.Now())
+			before, after, err := statesOf(c, head, prices, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
 			before.Nodes = []plan.Node{{Name: "a", Pool: "web", Labels: map[string]string{"node.kubernetes.io/instance-type": tt.planType}}}
 			after.Nodes = before.Nodes
 			after.Offers = nil // all are sold out

@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
+	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -268,7 +268,7 @@ func karpenterDrifts(ctx context.Context, pool *karpv1.NodePool, class *linodev1
 	claim *karpv1.NodeClaim) (bool, error) {
 	claim = claim.DeepCopy()
 	claim.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched)
-	controller := disruption.NewController(clock.RealClock{}, onePool{pool: pool}, byHash{class: class})
+	controller := nodeclaimdisruption.NewController(clock.RealClock{}, onePool{pool: pool}, byHash{class: class})
 	if _, err := controller.Reconcile(ctx, claim); err != nil {
 		return false, err
 	}
