@@ -64,7 +64,7 @@ func (c Cluster) Instances() bool { return c.Tier == schemas.ModeInstance }
 // Compiled is what a directory compiles to.
 type Compiled struct {
 	Cluster Cluster `json:"cluster"`
-	// Directory is what the directory calls itself; "" where it does not.
+	// Directory is the name that the directory gives itself; "" for none.
 	Directory string    `json:"directory,omitempty"`
 	Objects   []Object  `json:"resources"` // sorted by address
 	Imports   []Import  `json:"imports"`   // objects that may be taken over

@@ -16,7 +16,7 @@ var Lkeplan = Block{
 		{Name: "directory", Kind: String, Default: "its path in the repository",
 			Doc: "What this directory is called among those of its cluster. Objects that lkeplan apply makes carry it, and no " +
 				"other directory changes or prunes them. Give a directory that has been moved the path that it had; it is " +
-				"written out, without references. A NodePlan has an identity of its own."},
+				"written out, without references. A NodePlan does not read it."},
 	},
 }
 

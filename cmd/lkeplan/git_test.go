@@ -49,7 +49,7 @@ var ofProcess = []string{"from_elsewhere", "git_dir_alone", "git_dir_other", "ho
 // repository: what was applied from a directory of that name is not pruned by it.
 var ofTwoNames = []string{"renamed", "symlink_moved"}
 
-// spares reports whether a note says so.
+// spares reports whether a note says that those objects stay.
 func (p printed) spares() bool {
 	return p.code == 0 && slices.ContainsFunc(p.report.Notes, func(note string) bool {
 		return strings.HasPrefix(note, "The change calls this directory ")

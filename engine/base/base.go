@@ -38,7 +38,7 @@ type Git struct {
 	Stays     func(dir string) bool
 	Getenv    func(string) string // of the process: CI systems say there where a change goes
 	// Edited reports whether the working tree differs from the commit that is checked out in
-	// what the directory is made of; nil for one that nobody edits.
+	// what the directory is made of; nil for one without edits.
 	Edited func(head source.Revision) (bool, error)
 	// At is the commit, where it has been opened for several directories, and Below the
 	// directory in it.

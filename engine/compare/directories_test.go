@@ -31,7 +31,7 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		label, origin string // of the pool that is there; no label: none is there
-		head          string // besides the class
+		head          string // in addition to the class
 		before        string // what the base calls the directory; "": as head, "-": it does not have it
 		nodePlan      string // that compares
 		want          string // deleted, forgotten, conflict, handed over, or nothing
@@ -56,7 +56,7 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "of an older lkeplan, removed", label: "dev", head: release("  delete = true\n"), want: "deleted"},
 		{name: "of an older lkeplan, let go of", label: "dev", head: release(""), want: "forgotten"},
 		{name: "its own, let go of", label: "dev", origin: "b", head: release(""), want: "forgotten"},
-		{name: "of nobody", label: "-", origin: "", want: "nothing"},
+		{name: "of no one", label: "-", origin: "", want: "nothing"},
 		{name: "of another cluster's directory of that name", label: "prod", origin: "b", want: "nothing"},
 		{name: "of a NodePlan, with what an older apply has left", label: "nodeplan.x.y", origin: "a", head: web, want: "conflict"},
 		{name: "of a NodePlan", label: "nodeplan.x.y", origin: "", want: "nothing"},

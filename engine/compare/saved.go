@@ -26,7 +26,7 @@ type Saved struct {
 	// they are those of what was last applied. No plan is judged by its own.
 	compile.Result
 	Before int `json:"before"` // objects that were last applied
-	// BaseDirectory is what the base calls the directory; "" where it does not have it.
+	// BaseDirectory is the name of the directory in the base; "" if the base does not have it.
 	BaseDirectory string `json:"base_directory,omitempty"`
 	Prune         bool   `json:"prune"`
 	// OtherCluster is the name of the cluster where that is not the directory's, and it is

@@ -33,7 +33,7 @@ import (
 type Options struct {
 	config.Options
 
-	// InRepository tells that Dir is the path in a repository, by which the directory is
+	// InRepository means that Dir is the path in a repository, by which the directory is
 	// known if it gives itself no name.
 	InRepository bool
 

@@ -15,7 +15,7 @@ import (
 func (c Result) Owner() string { return cmp.Or(c.Inventory, c.Cluster.Name) }
 
 // Origin is the value of the annotation kube.OriginAnnotation of what is applied from the
-// directory, by which it is told from others of its cluster; "" where a NodePlan applies it.
+// directory, which distinguishes it from others of its cluster; "" if a NodePlan applies it.
 // It does not depend on where the repository is.
 func (c Result) Origin() string {
 	if c.Inventory != "" {

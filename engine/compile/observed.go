@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
-// Reads is what a compilation has looked at. The result is the same where all of it is.
+// Reads is what a compilation has looked at. If all of it is the same, so is the result.
 type Reads struct {
 	Files       []string // that were asked for, sorted; some of them are not there
 	Directories []string // that were listed, sorted
@@ -78,7 +78,7 @@ func (o *observed) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// pointer is an error where a file is a pointer of Git LFS.
+// pointer is an error if a file is a pointer of Git LFS.
 func (o *observed) pointer(name string) error {
 	file, err := o.FS.Open(name)
 	if err != nil {

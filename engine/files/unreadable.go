@@ -6,7 +6,7 @@ import (
 )
 
 // Unreadable is the error of a file that a commit has and that cannot be read as Git means
-// it. Without it a change would be seen that nobody has made, or none that somebody has.
+// it. Without it a plan would show a change that no person has made, or hide one.
 type Unreadable struct {
 	Name string // of the file, in the repository
 	Why  string // as it follows the name: "is in the submodule vendor"

@@ -179,7 +179,7 @@ func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.
 	}), nil
 }
 
-// names are those of a directory that a configuration can see; none where it is not there.
+// names are those of a directory that a configuration can see; none if it is not there.
 func names(fsys fs.FS, dir string) (seen []string) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {

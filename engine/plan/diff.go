@@ -178,7 +178,7 @@ func (c *Change) condemn(o config.Object, nodes []Node) {
 const inventory = "metadata.labels[lkeplan.dev/part-of]"
 
 // directory is the path of the annotation that says which of the directories of a cluster
-// an object was applied from, and is told as the label is.
+// an object was applied from, and is shown as the label is.
 const directory = "metadata.annotations[lkeplan.dev/directory]"
 
 // updated compares the objects as the API server would store them: a default

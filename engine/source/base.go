@@ -27,7 +27,7 @@ type trunk struct {
 // Base returns the configuration as it was before the change that is checked out: where
 // the branch left the trunk. On the trunk itself it is the commit that is checked out if the
 // working tree has been edited since, and else the commit before. Whether it has been
-// edited, edited knows. Where the trunk is not known for sure, or not here, the error says
+// edited, edited knows. If the trunk is not known for sure, or not here, the error says
 // what to type.
 func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error) {
 	head, err := s.commit("HEAD")

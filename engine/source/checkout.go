@@ -153,8 +153,8 @@ func (l library) option(name string, otherwise bool) (bool, error) {
 	return strings.EqualFold(c.Raw.Section(section).Option(key), "true"), nil
 }
 
-// attributes knows that there are none where no .gitattributes is about them. Git reads
-// others, which this does not: those of the user are for no repository in particular.
+// attributes returns none if no .gitattributes has a filter or an encoding, and otherwise an
+// error. It does not read the attributes of the user, which Git does.
 func (l library) attributes(name string) (filter, encoding string, err error) {
 	tree, err := l.repo.Worktree()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 type library struct {
 	repo  *git.Repository
 	cuts  bool  // it is shallow
-	owner error // why the program git does not read it; nil where there is no such program
+	owner error // why the program git does not read it; nil if there is no such program
 }
 
 // noGit is what to do about what the library cannot read.

@@ -29,7 +29,7 @@ type tracked struct {
 	unmerged       bool
 }
 
-// checkout is what is known of a working tree besides its files. Paths are from the
+// checkout is what is known of a working tree in addition to its files. Paths are from the
 // directory that was opened.
 type checkout interface {
 	// index lists the files at and below the directory.
@@ -48,8 +48,8 @@ type checkout interface {
 // that it is read in the same form as commits are: without line ends, keywords and encodings
 // that a checkout has changed. Files that are in no commit, ignored ones too, are in it;
 // what Git does not show as changed, although it is, or that it has left out, is the error
-// files.Unreadable. The error is ErrNoRepository for a plain directory, and where .git only
-// marks one.
+// files.Unreadable. The error is ErrNoRepository for a plain directory, also if it has a
+// .git that is no repository.
 func Working(ctx context.Context, dir string) (fs.FS, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 	}
 	s := &Source{getenv: os.Getenv}
 	if dotGit(abs) != "" {
-		s.getenv = func(string) string { return "" } // where a hook runs does not matter
+		s.getenv = func(string) string { return "" } // those of a hook may be about another repository
 	}
 	err = s.open(ctx, abs)
 	if errors.Is(err, errNone) {
@@ -221,7 +221,7 @@ func (w *working) missing(at string) string {
 	return ""
 }
 
-// hidden says why Git would not show that a file differs; "" where it would.
+// hidden says why Git would not show that a file differs; "" if it would.
 func (w *working) hidden(t tracked) string {
 	switch {
 	case t.unmerged:
@@ -266,7 +266,7 @@ func (w *working) file(at string) (object, error) {
 		return o, err
 	}
 	if o.size, o.data = size, data; data == nil && size > 0 {
-		return o, nil // too large, whatever it is
+		return o, nil // too large for a configuration
 	}
 	if known && sum(t.id, data) == t.id {
 		return o, nil
