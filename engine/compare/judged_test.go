@@ -44,7 +44,7 @@ node_class "default" {
 		{pool, `labels = { n = "0.5" }`, `labels = { n = "500m" }`, plan.Roll},
 		{pool, `annotations = { "example.com/n" = "1.0" }`, `annotations = { "example.com/n" = "1" }`, plan.Roll},
 		{asks, `"example.com/t" = absent()`, `"example.com/t" = exists()`, plan.Roll},
-		{asks, `"example.com/t" = absent()`, ``, plan.InPlace},
+		{asks, `"example.com/t" = absent()`, ``, plan.MayRemove},
 		{pool, `taints = ["a=1.0:NoSchedule"]`, `taints = ["a=1:NoSchedule"]`, plan.Roll},
 		{pool, `metadata { labels = { n = "1.0" } }`, `metadata { labels = { n = "1" } }`, plan.InPlace},
 		{pool, `metadata { annotations = { "example.com/n" = "1k" } }`, `metadata { annotations = { "example.com/n" = "1000" } }`,
