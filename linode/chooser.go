@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -57,6 +58,7 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 		return nil, err
 	}
 	stampWith(&chosen.ObjectMeta, class.Hash())
+	replacements.Stamp(chosen, pool, class)
 	chosen.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
 	chosen.Status.Capacity = it.Capacity.DeepCopy()
 	chosen.Status.Allocatable = it.Allocatable().DeepCopy()

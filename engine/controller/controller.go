@@ -52,6 +52,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/machines/certificate"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -76,6 +77,10 @@ type Config struct {
 	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
 	// admission policy for Nodes reads; "" for none.
 	NodeAdmission string
+
+	// MaxReplacements is how many young nodes of a NodePool are replaced for drift, without a
+	// change of its template, until it is stopped; 0 for any number.
+	MaxReplacements int
 
 	Only Part // what to do of all that
 
@@ -318,6 +323,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		linode.NewPods(mgr.GetClient(), types, how.full, events),
 		instancetype.NewObserver(mgr.GetClient(), types, how.ours),
 		capacitylimit.NewController(mgr.GetClient(), limits, events, placed),
+		replacements.NewController(mgr.GetClient(), mgr.GetAPIReader(), cfg.MaxReplacements, events),
 	)...)
 }
 
