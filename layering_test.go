@@ -64,6 +64,8 @@ var rules = []rule{
 		why: "what a plan type offers follows from prices and nodes, whatever was ordered"},
 	{from: "linode/capacitylimit", forbidden: []string{"linode/lkeapi", "linode/fleet", "linode/earlybind"},
 		why: "limits count NodeClaims; what LKE has made of them does not matter"},
+	{from: "linode/replacements", forbidden: []string{"linode/lkeapi", "linode/fleet", "linode/capacity"},
+		why: "what is replaced without a change follows from NodePools and NodeClaims; what LKE made of them does not matter"},
 	{from: "linode/fleet", forbidden: []string{"linode/capacitylimit", "linode/limits", "linode/earlybind"},
 		why: "the fleet makes what was chosen; it does not choose"},
 	{from: "linode/lkeapi", forbidden: []string{"k8s.io", "sigs.k8s.io"},

@@ -117,6 +117,9 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		"Karpenter: plan nodes after this long at most (default 2s) ($BATCH_MAX_DURATION)")
 	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0,
 		"how long a Linode type is not tried again after Linode had no capacity for it (default 3m)")
+	f.IntVar(&s.MaxReplacements, "max-replacements", 5,
+		"how many nodes of a NodePool are replaced for drift soon after they were made, without a change of its template, "+
+			"until it is stopped; 0 for any number")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
 	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
 	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",
@@ -165,6 +168,9 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	if endpoint, err := url.Parse(cfg.ClusterEndpoint); cfg.ClusterEndpoint != "" &&
 		(err != nil || endpoint.Scheme != "https" || endpoint.Host == "" || strings.Trim(endpoint.Path, "/") != "") {
 		return cfg, fmt.Errorf("--cluster-endpoint is %q; it must be such as https://10.0.0.2:6443", cfg.ClusterEndpoint)
+	}
+	if cfg.MaxReplacements < 0 || cfg.MaxReplacements > 100 { // an annotation has their UIDs
+		return cfg, fmt.Errorf("--max-replacements is %d; it must be from 0 to 100", cfg.MaxReplacements)
 	}
 	if s.jitter > 50 {
 		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)

@@ -65,6 +65,7 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--kubeconfig", kubeconfig, "--only", "nodes"}, nil, `--only is "nodes"`},
 		{[]string{"--kubeconfig", kubeconfig, "--only", "capacity"}, nil, "set LINODE_TOKEN"},
 		{[]string{"--kubeconfig", kubeconfig, "--only", "gitops"}, map[string]string{"LKE_CLUSTER_ID": "3"}, "set CLUSTER_NAME"},
+		{[]string{"--max-replacements", "-1"}, nil, "--max-replacements is -1; it must be from 0 to 100"},
 		{[]string{"--interval-jitter-percentage", "80"}, nil, "at most 50"},
 		{[]string{"--watch-label-selector", "a=b"}, nil, "needs --only gitops"},
 		{[]string{"--only", "gitops", "--watch-label-selector", "a in b"}, nil, "--watch-label-selector: "},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
+	"github.com/lkeplan/lkeplan/linode/replacements"
 )
 
 // Hold notes on nodes what keeps Karpenter from replacing them, by Karpenter's
@@ -40,7 +41,12 @@ func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) 
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
 			n.Leaving = n.Leaving || !ready(machine)
-			if machine.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true" {
+			_, looped := machine.Annotations[replacements.AnnotationHeld]
+			switch kept := machine.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"; {
+			case kept && looped:
+				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes " +
+					"of this pool, as it did not end (condition " + replacements.ConditionStopped + ")"})
+			case kept:
 				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "node " + n.Node})
 			}
 		}

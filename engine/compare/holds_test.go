@@ -11,6 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/replacements"
 )
 
 // TestHolds: what keeps Karpenter from replacing the one node there is.
@@ -67,6 +68,12 @@ func TestHolds(t *testing.T) {
 			pods: []corev1.Pod{pod("api-1", "lke1-1", keep)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}},
 		{name: "a node that is not to be disrupted", hasty: true, machine: machine(corev1.ConditionTrue, keep),
 			want: []plan.Hold{{Reason: plan.HeldByDoNotDisrupt, Object: "node lke1-1"}}},
+		{name: "a node of a pool that replaced them without end", machine: machine(corev1.ConditionTrue,
+			map[string]string{karpv1.DoNotDisruptAnnotationKey: "true", replacements.AnnotationHeld: "replacements"}),
+			want: []plan.Hold{{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes of this pool, as it did " +
+				"not end (condition ReplacementsStopped)"}}},
+		{name: "a node that was taken from the controller's hands", machine: machine(corev1.ConditionTrue,
+			map[string]string{replacements.AnnotationHeld: "replacements"})},
 		{name: "a node that is not ready uses a budget", machine: machine(corev1.ConditionFalse, nil), leaving: true},
 	}
 	for _, tt := range tests {

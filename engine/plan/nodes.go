@@ -70,7 +70,7 @@ type Impact struct {
 // Hold is one thing that keeps a node from being replaced.
 type Hold struct {
 	Reason HoldReason `json:"reason"`
-	Object string     `json:"object"` // namespace and name of what holds it; a sentence for NoRoom
+	Object string     `json:"object"` // namespace and name of what holds it; a sentence for NoRoom and HeldAsLoop
 }
 
 // HoldReason is a class of holds.
@@ -81,6 +81,7 @@ const (
 	HeldByPDB          HoldReason = "pdb"            // a PodDisruptionBudget allows no eviction
 	HeldByDoNotDisrupt HoldReason = "do-not-disrupt" // the annotation of a pod, or of the node
 	NoRoom             HoldReason = "limits"         // the pool's limits leave no room for a replacement
+	HeldAsLoop         HoldReason = "replacements"   // of a pool whose replacements did not end; a sentence
 	NoOtherPlace       HoldReason = "no-other-place" // of a condemned pool: a pod fits no other pool and no other node
 )
 

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -253,6 +254,9 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 	}
 	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
 		says = append(says, remark(Stock, c.Message, c.LastTransitionTime))
+	}
+	if c := set.Get(replacements.ConditionStopped); c.IsTrue() {
+		says = append(says, remark(Loop, c.Message, c.LastTransitionTime))
 	}
 	var full []string
 	for _, a := range limits {

@@ -137,6 +137,7 @@ const (
 	Full      What = "limit"     // a limit has no room
 	Refused   What = "refused"   // no machine is made
 	Rolling   What = "rolling"   // nodes are to be replaced, or have not joined
+	Loop      What = "loop"      // nodes were replaced again and again, and are kept now
 	Held      What = "held"      // something keeps nodes from being replaced
 	Condemned What = "condemned" // the pool gives up its nodes
 	Drift     What = "drift"     // others have set a field that lkeplan does not set

@@ -200,7 +200,7 @@ func TestWhatARecordDecides(t *testing.T) {
 		"the same claim again": {func(w *world) {
 			w.Pool.Annotations[AnnotationRecord] = strings.Replace(w.record(4), "old-0", string(w.Claims[1].UID), 1)
 		}, "", 4},
-		"the class is hidden": {func(w *world) { had(5)(w); w.Class = nil }, ReasonRepeated, 5},
+		"the class is hidden":                  {func(w *world) { had(5)(w); w.Class = nil }, ReasonRepeated, 5},
 		"the class is hidden before the fifth": {func(w *world) { had(4)(w); w.Class = nil }, "", 4},
 		"the template has changed": {func(w *world) {
 			had(5)(w)

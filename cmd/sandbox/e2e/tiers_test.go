@@ -131,6 +131,7 @@ var tests = map[string][]tiered{
 		{name: "TestACommitMovesAPoolThroughFlux", takes: 40 * time.Second},
 		{name: "TestADirectoryOfAnotherClusterIsRefused", takes: 20 * time.Second},
 		{name: "TestAForeignPoolFreezesNothing", takes: 60 * time.Second},
+		{name: "TestALoopOfReplacementsIsStopped", takes: 200 * time.Second},
 		{name: "TestAMigrationKeepsNodesUntilOthersAreThere", takes: 60 * time.Second},
 		{name: "TestAMinuteWithoutTheAPIServer", takes: 150 * time.Second},
 		{name: "TestANewReleaseRollsNothing", takes: 150 * time.Second},

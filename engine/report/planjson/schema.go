@@ -103,5 +103,5 @@ var values = map[any][]any{
 	plan.Effect(""):     {plan.None, plan.InPlace, plan.MayRemove, plan.Roll, plan.DeleteNodes},
 	prune.Stage(""):     {prune.Condemn, prune.Drained, prune.Reprieve},
 	plan.Status(""):     {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown, plan.Changed, plan.Waiting},
-	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.NoOtherPlace},
+	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.HeldAsLoop, plan.NoOtherPlace},
 }
