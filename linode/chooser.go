@@ -58,7 +58,7 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 		return nil, err
 	}
 	stampWith(&chosen.ObjectMeta, class.Hash())
-	replacements.Stamp(chosen, pool, class)
+	replacements.Stamp(chosen.Annotations, nc, pool, class)
 	chosen.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
 	chosen.Status.Capacity = it.Capacity.DeepCopy()
 	chosen.Status.Allocatable = it.Allocatable().DeepCopy()

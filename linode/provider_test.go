@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -62,6 +63,29 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 				t.Errorf("capacity type = %s", got)
 			}
 		})
+	}
+}
+
+// TestCreateNotesTheTemplate: what a claim is made from, but not what it gets its machine by
+// later.
+func TestCreateNotesTheTemplate(t *testing.T) {
+	pool, class, nc := nodePool(), readyClass(), nodeClaim("1")
+	nc.Annotations = map[string]string{karpv1.NodePoolHashAnnotationKey: pool.Hash()}
+	p := provider(t, class, pool)
+	created, err := p.Create(t.Context(), nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := created.Annotations[replacements.AnnotationTemplate], replacements.Template(pool, class); got != want {
+		t.Errorf("the template is %q, want %q", got, want)
+	}
+	nc.Annotations[replacements.AnnotationTemplate] = "earlier"
+	again, err := p.chooser.Replan(t.Context(), nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, there := again.Annotations[replacements.AnnotationTemplate]; there {
+		t.Errorf("with another plan type the template is %q", got)
 	}
 }
 

@@ -237,7 +237,7 @@ func TestALoopIsStopped(t *testing.T) {
 			node := w.node(&theirs) // which another has annotated
 			node.Annotations = map[string]string{karpv1.DoNotDisruptAnnotationKey: "true"}
 			w.must(w.client.Update(t.Context(), node))
-			for range 20 {
+			for range 2 * atMost {
 				w.round()
 			}
 			if w.gone != atMost {
@@ -309,7 +309,7 @@ func TestARolloutIsNotStopped(t *testing.T) {
 			pool := bronze()
 			pool.Spec.Template.Spec.Requirements[0].Values = []string{"bronze"}
 			w := newWorld(t, 1, pool)
-			for range 27 {
+			for range 9 {
 				w.make()
 			}
 			w.clock.Step(age)
@@ -321,8 +321,8 @@ func TestARolloutIsNotStopped(t *testing.T) {
 			for w.replace() {
 				continue
 			}
-			if w.gone != 30 || said(w.pool()) != nil || w.marks(AnnotationHeld) > 0 {
-				t.Errorf("%d of 30 were replaced, it says %+v, and %d are held", w.gone, said(w.pool()), w.marks(AnnotationHeld))
+			if w.gone != 12 || said(w.pool()) != nil || w.marks(AnnotationHeld) > 0 {
+				t.Errorf("%d of 12 were replaced, it says %+v, and %d are held", w.gone, said(w.pool()), w.marks(AnnotationHeld))
 			}
 		})
 	}

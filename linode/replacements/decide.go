@@ -17,7 +17,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -68,15 +67,15 @@ func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) stri
 	return hex.EncodeToString(sum[:8])
 }
 
-// Stamp notes on a claim which template it was made from. A claim that was made from another
-// than the present one gets no stamp, and a stamp stays: the claim may get its machine
-// only after the template has changed.
-func Stamp(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) {
+// Stamp adds to the annotations that a claim is to get which template it was made from. A
+// claim that was made from another than the present one gets no stamp, and a stamp stays: the
+// claim may get its machine only after the template has changed.
+func Stamp(add map[string]string, nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) {
 	_, stamped := nc.Annotations[AnnotationTemplate]
 	if pool == nil || stamped || nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash() {
 		return
 	}
-	metav1.SetMetaDataAnnotation(&nc.ObjectMeta, AnnotationTemplate, Template(pool, class))
+	add[AnnotationTemplate] = Template(pool, class)
 }
 
 // Record is what is known of the replacements of a NodePool, as its annotation has it.

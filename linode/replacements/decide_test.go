@@ -45,7 +45,7 @@ func claimOf(n int, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 	}
 	nc.Annotations[karpv1.NodePoolHashAnnotationKey] = pool.Hash()
 	nc.Status.NodeName = "node-of-" + nc.Name
-	Stamp(nc, pool, class)
+	Stamp(nc.Annotations, nc, pool, class)
 	return nc
 }
 
@@ -151,15 +151,15 @@ func TestAClaimThatWaitsForItsMachineKeepsItsTemplate(t *testing.T) {
 	nc := claimOf(1, pool, class)
 	first := nc.Annotations[AnnotationTemplate]
 	pool.Spec.Template.Spec.Requirements = nil
-	if Stamp(nc, pool, class); nc.Annotations[AnnotationTemplate] != first || first == "" {
+	if Stamp(nc.Annotations, nc, pool, class); nc.Annotations[AnnotationTemplate] != first || first == "" {
 		t.Errorf("it was made from %q, and then says %q", first, nc.Annotations[AnnotationTemplate])
 	}
 	delete(nc.Annotations, AnnotationTemplate)
 	pool.Spec.Template.Labels["a"] = "b"
-	if Stamp(nc, pool, class); nc.Annotations[AnnotationTemplate] != "" {
+	if Stamp(nc.Annotations, nc, pool, class); nc.Annotations[AnnotationTemplate] != "" {
 		t.Error("a claim of the old template says that it is from the new one")
 	}
-	Stamp(nc, nil, class)
+	Stamp(nc.Annotations, nc, nil, class)
 }
 
 // recordOf is a record of replacements of a NodePool.

@@ -167,7 +167,8 @@ spec:
 {{- with .Values.settings -}}
 {{- with .batchIdleDuration }}{{ $args = append $args (printf "--batch-idle-duration=%s" .) }}{{ end -}}
 {{- with .batchMaxDuration }}{{ $args = append $args (printf "--batch-max-duration=%s" .) }}{{ end -}}
-{{- if ne (int .maxReplacements) 5 }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
+{{/* An upgrade with the values of an older release has none. */ -}}
+{{- if and (hasKey . "maxReplacements") (ne (int .maxReplacements) 5) }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
 {{- range $gate := list "CapacityBuffer" "NodeOverlay" "NodeRepair" "StaticCapacity" -}}
 {{- if index $.Values.settings.featureGates (untitle $gate) }}{{ $args = append $args (printf "--feature-gates=%s" $gate) }}{{ end -}}
 {{- end -}}
