@@ -302,6 +302,34 @@ func TestRemovingTheRecordReleases(t *testing.T) {
 	}
 }
 
+// TestACacheThatIsBehindReleasesNothing: it shows the NodePool as it was before it was stopped,
+// and all else as it is.
+func TestACacheThatIsBehindReleasesNothing(t *testing.T) {
+	w := newWorld(t, 1, bronze())
+	w.before = w.pool()
+	behind := interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if pool, ok := o.(*karpv1.NodePool); ok {
+				w.before.DeepCopyInto(pool)
+				return nil
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	for range 2 * atMost {
+		w.drift()
+		w.reconcile()
+		w.replace()
+	}
+	held := w.marks(AnnotationHeld)
+	c := NewController(behind, w.client, atMost, w.events)
+	_, err := c.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: "web"}})
+	w.must(err)
+	if got := w.marks(AnnotationHeld); held == 0 || got != held || !said(w.pool()).IsTrue() {
+		t.Errorf("%d of %d are held, and the NodePool says %+v", got, held, said(w.pool()))
+	}
+}
+
 // TestARolloutIsNotStopped: nodes that are old or young, of a template that has changed.
 func TestARolloutIsNotStopped(t *testing.T) {
 	for name, age := range map[string]time.Duration{"old": 50 * time.Hour, "young": time.Minute} {
