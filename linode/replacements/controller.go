@@ -62,7 +62,7 @@ func NewController(c client.Client, live client.Reader, most int, recorder event
 var stoppedMetric = sync.OnceValue(func() *prometheus.GaugeVec {
 	return promauto.With(crmetrics.Registry).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lkeplan_nodepool_replacements_stopped",
-		Help: "1 where nodes of a NodePool that have drifted are kept, as replacing them did not end.",
+		Help: "1 if nodes of a NodePool that have drifted are kept, since replacing them did not end.",
 	}, []string{"nodepool"})
 })
 
@@ -77,7 +77,8 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 		For(&karpv1.NodePool{}, builder.WithPredicates(poolChanges)).
 		Watches(&karpv1.NodeClaim{}, ofLabel, builder.WithPredicates(predicate.Funcs{UpdateFunc: claimChanges})).
 		Watches(&corev1.Node{}, ofLabel, builder.WithPredicates(predicate.Funcs{UpdateFunc: nodeChanges})).
-		Watches(&linodev1alpha1.LinodeNodeClass{}, ofClass, builder.WithPredicates(predicate.Funcs{UpdateFunc: classChanges})).
+		Watches(&linodev1alpha1.LinodeNodeClass{}, ofClass,
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: classChanges})).
 		Complete(c)
 }
 

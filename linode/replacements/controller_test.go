@@ -80,7 +80,8 @@ func newWorld(t *testing.T, seed uint64, pool *karpv1.NodePool) *world {
 		WithObjects(pool, class()).Build()
 	w.client = stored
 	w.cached = interceptor.NewClient(stored, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if pool, ok := o.(*karpv1.NodePool); ok && w.faults && w.before != nil && w.random.IntN(4) == 0 {
 				w.before.DeepCopyInto(pool)
 				return nil
@@ -308,7 +309,8 @@ func TestACacheThatIsBehindReleasesNothing(t *testing.T) {
 	w := newWorld(t, 1, bronze())
 	w.before = w.pool()
 	behind := interceptor.NewClient(w.client.(client.WithWatch), interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
 			if pool, ok := o.(*karpv1.NodePool); ok {
 				w.before.DeepCopyInto(pool)
 				return nil
@@ -381,7 +383,7 @@ func TestKarpenterKeepsWhatIsHeld(t *testing.T) {
 	pool, types := bronze(), map[string]map[string]*cloudprovider.InstanceType{"web": {}}
 	cluster := fake.NewClientBuilder().WithScheme(scheme.Scheme).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(client.Object) []string { return nil }).Build()
-	for name, grace := range map[string]*metav1.Duration{"": nil, "with a terminationGracePeriod": {Duration: time.Minute}} {
+	for name, grace := range map[string]*metav1.Duration{"": nil, "with terminationGracePeriod": {Duration: time.Minute}} {
 		nc := replaced(claimOf(1, pool, class()))
 		nc.Spec.TerminationGracePeriod = grace
 		node := nodeOf(nc)
@@ -420,7 +422,9 @@ func TestWhatIsLookedAt(t *testing.T) {
 		want bool
 	}{
 		"nothing": {plain, false},
-		"ready":   {claim(func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeInitialized) }), false},
+		"ready": {claim(func(nc *karpv1.NodeClaim) {
+			nc.StatusConditions().SetTrue(karpv1.ConditionTypeInitialized)
+		}), false},
 		"drifted": {claim(func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeDrifted) }), true},
 		"is replaced": {claim(func(nc *karpv1.NodeClaim) {
 			nc.StatusConditions().SetTrue(karpv1.ConditionTypeDisruptionReason)

@@ -190,7 +190,8 @@ func (s State) count(nc *karpv1.NodeClaim, template string, record *Record, d *D
 	d.Looked = append(d.Looked, nc)
 	// A claim that is replaced for a change stays one if the change is taken back meanwhile:
 	// its stamp is removed, and it never counts.
-	if made != template || slices.Contains(record.Replaced, nc.UID) || len(record.Replaced) >= s.Most || record.Unreadable {
+	if made != template || slices.Contains(record.Replaced, nc.UID) || len(record.Replaced) >= s.Most ||
+		record.Unreadable {
 		return false
 	}
 	record.NodePool, record.Template = s.Pool.UID, template
@@ -219,18 +220,18 @@ func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
 }
 
 // howToGoOn ends each message about a NodePool that is stopped.
-const howToGoOn = "nodes that have drifted are kept until the template of the NodePool or its LinodeNodeClass changes, or " +
-	"its annotation " + AnnotationRecord + " is removed"
+const howToGoOn = "nodes that have drifted are kept until the template of the NodePool or its LinodeNodeClass " +
+	"changes, or its annotation " + AnnotationRecord + " is removed"
 
 // stops says why a NodePool with this record is stopped; "" if it is not.
 func (r Record) stops(most int) (reason, message string) {
 	switch {
 	case r.Unreadable:
-		return ReasonUnreadable, "how many nodes were replaced without a change of the template is not known: the annotation " +
-			AnnotationRecord + " could not be read; " + howToGoOn
+		return ReasonUnreadable, "how many nodes were replaced without a change of the template is not known: the " +
+			"annotation " + AnnotationRecord + " could not be read; " + howToGoOn
 	case most > 0 && len(r.Replaced) >= most:
-		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after they were made, without a change of "+
-			"the template (%s); %s", len(r.Replaced), r.Why, howToGoOn)
+		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after they were made, without a "+
+			"change of the template (%s); %s", len(r.Replaced), r.Why, howToGoOn)
 	}
 	return "", ""
 }

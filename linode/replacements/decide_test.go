@@ -117,12 +117,16 @@ func TestOnlyReplacementsWithoutAChangeCount(t *testing.T) {
 		"its replacement failed": {func(is *is) {
 			is.claim.StatusConditions().SetFalse(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
 		}, false},
-		"the labels have changed":       {func(is *is) { is.pool.Spec.Template.Labels["a"] = "b" }, false},
-		"a requirement has changed":     {func(is *is) { is.pool.Spec.Template.Spec.Requirements[0].Values[0] = "silver" }, false},
-		"the class has changed":         {func(is *is) { is.class.Spec.FirewallID = new(7) }, false},
-		"another class is used":         {func(is *is) { is.class.Name = "other" }, false},
-		"the version has changed":       {func(is *is) { version(is.class, "1.34") }, false},
-		"a budget has changed":          {func(is *is) { is.pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}} }, true},
+		"the labels have changed": {func(is *is) { is.pool.Spec.Template.Labels["a"] = "b" }, false},
+		"a requirement has changed": {func(is *is) {
+			is.pool.Spec.Template.Spec.Requirements[0].Values[0] = "silver"
+		}, false},
+		"the class has changed":   {func(is *is) { is.class.Spec.FirewallID = new(7) }, false},
+		"another class is used":   {func(is *is) { is.class.Name = "other" }, false},
+		"the version has changed": {func(is *is) { version(is.class, "1.34") }, false},
+		"a budget has changed": {func(is *is) {
+			is.pool.Spec.Disruption.Budgets = []karpv1.Budget{{Nodes: "1"}}
+		}, true},
 		"the values have another order": {func(is *is) { slices.Reverse(is.pool.Spec.Template.Spec.Requirements) }, true},
 		"an older release made it":      {func(is *is) { delete(is.claim.Annotations, AnnotationTemplate) }, false},
 	} {
@@ -215,7 +219,7 @@ func TestWhatARecordDecides(t *testing.T) {
 		"another's JSON":               {unreadable(`{"name":"x"}`), ReasonUnreadable, 0},
 		"null":                         {unreadable("null"), ReasonUnreadable, 0},
 		"empty":                        {unreadable(""), ReasonUnreadable, 0},
-		"no claims":                    {unreadable(`{"nodePool":"uid-web","template":"x","replaced":[]}`), ReasonUnreadable, 0},
+		"no claims":                    {unreadable(`{"nodePool":"u","template":"x","replaced":[]}`), ReasonUnreadable, 0},
 		"cut":                          {func(w *world) { unreadable(w.record(5)[:60])(w) }, ReasonUnreadable, 0},
 		"unreadable, and class hidden": {func(w *world) { unreadable("{")(w); w.Class = nil }, ReasonUnreadable, -2},
 	} {
@@ -246,14 +250,15 @@ func TestWhatARecordDecides(t *testing.T) {
 			case tt.counts >= 0 && len(record.Replaced) != tt.counts:
 				t.Errorf("the record is %s, want %d", d.Record, tt.counts)
 			}
-			// What was decided is decided again, by whoever reads it next.
+			// The next one to read it decides the same.
 			w.Pool.Annotations[AnnotationRecord] = d.Record
 			if d.Record == "" {
 				delete(w.Pool.Annotations, AnnotationRecord)
 			}
 			if tt.counts != -1 {
 				again := Decide(w.State)
-				if diff := cmp.Diff([]string{d.Record, d.Reason, d.Stopped}, []string{again.Record, again.Reason, again.Stopped}); diff != "" {
+				was, is := []string{d.Record, d.Reason, d.Stopped}, []string{again.Record, again.Reason, again.Stopped}
+				if diff := cmp.Diff(was, is); diff != "" {
 					t.Errorf("the next one decides otherwise:\n%s", diff)
 				}
 			}
@@ -286,7 +291,8 @@ func TestAChangeThatIsTakenBackCountsNothing(t *testing.T) {
 		s.Claims = append(s.Claims, *replaced(claimOf(n, pool, class)))
 	}
 	was := pool.Spec.Template.Spec.Requirements
-	pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{linodetest.In("example.com/tier", "tin")}
+	tin := linodetest.In("example.com/tier", "tin")
+	pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tin}
 	d := Decide(s)
 	if d.Stopped != "" || len(d.Looked) != 20 {
 		t.Fatalf("a rollout: %q, %d looked at", d.Stopped, len(d.Looked))
@@ -304,7 +310,9 @@ func TestAChangeThatIsTakenBackCountsNothing(t *testing.T) {
 func TestWhoIsHeld(t *testing.T) {
 	const keep = karpv1.DoNotDisruptAnnotationKey
 	ours := map[string]string{keep: "true", AnnotationHeld: heldValue}
-	theirs := map[string]string{keep: "true"}
+	theirs, refused := map[string]string{keep: "true"}, map[string]string{keep: "false"}
+	unkept := map[string]string{AnnotationHeld: heldValue}
+	holdNode, releaseBoth := []string{"hold node"}, []string{"release claim", "release node"}
 	for name, tt := range map[string]struct {
 		free          bool // the NodePool is not stopped
 		fresh, hidden bool // the claim has not drifted; the list does not show it
@@ -312,20 +320,20 @@ func TestWhoIsHeld(t *testing.T) {
 		claim, node   map[string]string
 		want          []string
 	}{
-		"drifted":                            {want: []string{"hold claim", "hold node"}},
-		"drifted, and held already":          {claim: ours, node: ours},
-		"drifted, and another holds it":      {claim: theirs, node: theirs},
-		"drifted, the Node was let go":       {claim: ours, node: map[string]string{AnnotationHeld: heldValue}, want: []string{"hold node"}},
-		"drifted, and another says false":    {claim: ours, node: map[string]string{keep: "false"}, want: []string{"hold node"}},
-		"not drifted":                        {fresh: true},
-		"not drifted any more":               {fresh: true, claim: ours, node: ours, want: []string{"release claim", "release node"}},
-		"not drifted, another holds it":      {fresh: true, claim: theirs, node: theirs},
-		"its claim is hidden":                {hidden: true, node: ours},
-		"it is being deleted":                {leaves: true},
-		"not stopped":                        {free: true, claim: ours, node: ours, want: []string{"release claim", "release node"}},
-		"not stopped, another holds it":      {free: true, claim: theirs, node: theirs},
-		"not stopped, another holds a claim": {free: true, claim: theirs, node: ours, want: []string{"release node"}},
-		"not stopped, its claim is hidden":   {free: true, hidden: true, node: ours, want: []string{"release node"}},
+		"drifted":                                {want: []string{"hold claim", "hold node"}},
+		"drifted, and held already":              {claim: ours, node: ours},
+		"drifted, and another holds it":          {claim: theirs, node: theirs},
+		"drifted, the Node was released by hand": {claim: ours, node: unkept, want: holdNode},
+		"drifted, and another says false":        {claim: ours, node: refused, want: holdNode},
+		"not drifted":                            {fresh: true},
+		"not drifted any more":                   {fresh: true, claim: ours, node: ours, want: releaseBoth},
+		"not drifted, another holds it":          {fresh: true, claim: theirs, node: theirs},
+		"its claim is hidden":                    {hidden: true, node: ours},
+		"it is being deleted":                    {leaves: true},
+		"not stopped":                            {free: true, claim: ours, node: ours, want: releaseBoth},
+		"not stopped, another holds it":          {free: true, claim: theirs, node: theirs},
+		"not stopped, another holds a claim":     {free: true, claim: theirs, node: ours, want: []string{"release node"}},
+		"not stopped, its claim is hidden":       {free: true, hidden: true, node: ours, want: []string{"release node"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool, class := bronze(), class()
@@ -371,10 +379,10 @@ func TestWhoIsHeld(t *testing.T) {
 func TestAStopSaysWhy(t *testing.T) {
 	pool, class := bronze(), class()
 	s := State{Pool: pool, Class: class, Claims: []karpv1.NodeClaim{*replaced(claimOf(1, pool, class))}, Most: 1}
-	const want = "Karpenter has replaced 1 of its nodes soon after they were made, without a change of the template (RequirementsDrifted: " +
-		"nodes get the label example.com/tier=bronze, and a requirement of the NodePool does not allow that); nodes that have " +
-		"drifted are kept until the template of the NodePool or its LinodeNodeClass changes, or its annotation " +
-		"lkeplan.dev/replacements is removed"
+	const want = "Karpenter has replaced 1 of its nodes soon after they were made, without a change of the template " +
+		"(RequirementsDrifted: nodes get the label example.com/tier=bronze, and a requirement of the NodePool does not " +
+		"allow that); nodes that have drifted are kept until the template of the NodePool or its LinodeNodeClass changes, " +
+		"or its annotation lkeplan.dev/replacements is removed"
 	if diff := cmp.Diff(want, Decide(s).Stopped); diff != "" {
 		t.Error(diff)
 	}
