@@ -22,7 +22,8 @@ func TestValues(t *testing.T) {
 			[]string{"clusterEndpoint", "--feature-gates=NodeOverlay"},
 		},
 		"all": {
-			[]string{"--feature-gates=StaticCapacity", "--node-admission-params", "lkeplan-controller@sha256:0123",
+			[]string{"--feature-gates=StaticCapacity", "--max-replacements=0", "--node-admission-params",
+				"lkeplan-controller@sha256:0123",
 				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", `kind: Group, name: "on-call"}`,
 				`kind: Group, name: "cn=admins,ou=groups"}`, `kind: Group, name: "1234"}`, `- "404"`,
 				"kind: PrometheusRule", "alert: LkeplanTokenRefused", "capacity.json: |",
@@ -131,6 +132,7 @@ func TestBadValues(t *testing.T) {
 		{"settings.clusterNam=x", []string{"/settings", "'clusterNam' not allowed"}},
 		{"replicas=two", []string{"/replicas", "want integer"}},
 		{"settings.batchIdleDuration=fast", []string{"/settings/batchIdleDuration", "does not match pattern"}},
+		{"settings.maxReplacements=-1", []string{"/settings/maxReplacements"}},
 		{"settings.clusterID=prod", []string{"/settings/clusterID"}},
 		{"tracing.endpoint=collector:4317", []string{"/tracing/endpoint", "does not match pattern"}},
 		{"logLevel=loud", []string{"/logLevel", "'debug', 'info', 'warn', 'error'"}},
