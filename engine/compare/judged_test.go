@@ -71,6 +71,9 @@ node_class "default" {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if revisions.Counted || revisions.Current != nil {
+				t.Errorf("without a cluster the nodes cost %v", revisions.Current)
+			}
 			view := cluster{}
 			for kind, obj := range asApplied(t, before) {
 				raw, err := json.Marshal(obj)
