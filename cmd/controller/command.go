@@ -120,6 +120,12 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.IntVar(&s.MaxReplacements, "max-replacements", 5,
 		"how many nodes of a NodePool are replaced for drift soon after they were made, without a change of its template, "+
 			"until it is stopped; 0 for any number")
+	for name, delay := range map[string]*time.Duration{ // which tests do not wait for
+		"slot-timeout": &s.Timing.SlotTimeout, "unowned-grace": &s.Timing.Keep, "late-calls": &s.Timing.Late,
+	} {
+		f.DurationVar(delay, name, 0, "as in the Timing of a fleet; for tests")
+		cobra.CheckErr(f.MarkHidden(name))
+	}
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
 	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
 	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",

@@ -103,6 +103,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 		Events: events, Log: cfg.Log,
 		Timing: instances.Timing{
 			Quick: cfg.Timing.Quick, Idle: cfg.Timing.Idle, Keep: cfg.Timing.Keep, NoCapacity: cfg.Timing.NoCapacity,
+			Late: cfg.Timing.Late,
 		},
 	})
 	orders := instances.NewOrders(c)

@@ -68,6 +68,7 @@ type Timing struct {
 	Keep        time.Duration // 10m: how long one with an instance may; its first hour is paid for anyway
 	SlotTimeout time.Duration // 4m: how long a slot may stay without an instance
 	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
+	Late        time.Duration // 2m: how long after it was sent a call without an answer may be done; in instance mode
 }
 
 func (t Timing) withDefaults() Timing {

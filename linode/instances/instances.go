@@ -55,6 +55,7 @@ type Timing struct {
 	Idle       time.Duration // 1m: between lists while nobody does
 	Keep       time.Duration // 10m: how long a machine or a placement group may stay that nobody owns
 	NoCapacity time.Duration // 3m: how long a plan type without capacity is not offered
+	Late       time.Duration // 2m: how long after it was sent a call without an answer may be done
 }
 
 // Instances are the Linodes of one cluster. They run as long as their process leads.
@@ -74,11 +75,6 @@ type Instances struct {
 	asked time.Time // when Linode was asked for them; zero before the first answer
 	told  map[string]time.Time
 }
-
-// callLate is how long after it was sent a call without an answer may still be done.
-//
-// Unverified: that Linode does none later.
-const callLate = 2 * time.Minute
 
 // New returns the Linodes of a cluster.
 func New(cfg Config) *Instances {
@@ -101,7 +97,9 @@ func New(cfg Config) *Instances {
 		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
 		Listed: i.listed, Refused: i.refused, Held: i.held, Queued: i.beat,
 		Policy: machines.Policy{
-			Cluster: cfg.Identity.Name, Keep: keep, Late: callLate,
+			Cluster: cfg.Identity.Name, Keep: keep,
+			// Unverified: that Linode does no call later.
+			Late:  or(cfg.Timing.Late, 2*time.Minute),
 			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes
 			Quick: or(cfg.Timing.Quick, 2*time.Second), Idle: or(cfg.Timing.Idle, time.Minute),
 		},

@@ -15,7 +15,7 @@ func TestEachCallOfInstanceModeMayFail(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
-	s.startController()
+	s.startController(expectsLate...)
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
 	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(4)

@@ -123,7 +123,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
-	c := s.startController()
+	c := s.startController(expectsLate...)
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
 	s.applyAll(file(t, "inflate.yaml"))
 	s.linodeCall(http.MethodPost, "/v4/linode/instances", map[string]any{
@@ -151,7 +151,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 			s.until(step.method+" hangs", 2*time.Minute, func(state) bool { return s.hung() > hung })
 			c.kill()
 			s.clearFaults()
-			c = s.startController()
+			c = s.startController(expectsLate...)
 			whole(what, step.pods)
 		}
 	}
