@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"errors"
@@ -53,6 +54,11 @@ func (p *program) attributes(name string) (filter, encoding string, err error) {
 			return "", "", err
 		}
 	}
+	if p.nameless == nil {
+		if p.nameless, err = p.namelessFilters(); err != nil {
+			return "", "", err
+		}
+	}
 	values := map[string]string{}
 	_, err = io.WriteString(p.attrs.in, name+"\x00")
 	for range 2 {
@@ -62,10 +68,14 @@ func (p *program) attributes(name string) (filter, encoding string, err error) {
 				fields[i], err = p.attrs.out.ReadString(0)
 			}
 		}
-		switch value := strings.TrimSuffix(fields[2], "\x00"); value {
-		case "unspecified", "unset", "set": // none of them names anything
+		attribute, value := strings.TrimSuffix(fields[1], "\x00"), strings.TrimSuffix(fields[2], "\x00")
+		switch value {
+		case "unspecified", "unset", "set", "": // the file has none, unless a filter is called so
+			if attribute == "filter" && p.nameless[value] {
+				values[attribute] = cmp.Or(value, "(without a name)")
+			}
 		default:
-			values[strings.TrimSuffix(fields[1], "\x00")] = value
+			values[attribute] = value
 		}
 	}
 	if err != nil {
@@ -73,6 +83,22 @@ func (p *program) attributes(name string) (filter, encoding string, err error) {
 		return "", "", fmt.Errorf("ask git for the attributes of %s: %w", name, err)
 	}
 	return values["filter"], values["working-tree-encoding"], nil
+}
+
+// namelessFilters are the filters of the configuration that are called as git names a file
+// without a filter: with one of them it would be run for a file that seems to have none.
+func (p *program) namelessFilters() (map[string]bool, error) {
+	out, err := p.run("config", "-z", "--name-only", "--get-regexp", `^filter\.(set|unset|unspecified)?\.`)
+	found := map[string]bool{}
+	for key := range strings.SplitSeq(out, "\x00") {
+		if name, ok := strings.CutPrefix(key, "filter."); ok {
+			found[name[:strings.LastIndex(name, ".")]] = true
+		}
+	}
+	if none(err) {
+		err = nil
+	}
+	return found, err
 }
 
 // clean has git store the file in a directory that is deleted again.

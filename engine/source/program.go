@@ -30,8 +30,10 @@ type program struct {
 	mu    sync.Mutex
 	batch *batch // nil before the first question, and after one that ended it
 	attrs *batch // as batch, for attributes
-	known map[string]object
-	size  int64 // of what is known
+
+	nameless map[string]bool // of namelessFilters; nil before the first question
+	known    map[string]object
+	size     int64 // of what is known
 }
 
 // openProgram finds the repository around a directory. Where GIT_DIR names one, as in
