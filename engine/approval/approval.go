@@ -26,15 +26,17 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 		return ""
 	}
 	given := "The approval by " + a.By
-	nodes := Nodes(p.Summary())
+	nodes := touched(p.Summary())
 	switch {
 	case a.PlanDigest != digest:
 		return fmt.Sprintf("%s is for another plan, %s.", given, a.PlanDigest)
 	case !now.Before(a.Expires.Time):
 		return fmt.Sprintf("%s ended at %s.", given, a.Expires.UTC().Format(time.RFC3339))
-	case nodes > a.MaxNodes:
+	case !nodes.Known:
+		return given + " is for a number of nodes, and how many the plan touches is not known."
+	case nodes.Nodes > a.MaxNodes:
 		return fmt.Sprintf("%s is for %s at most, and the plan deletes, drains, replaces or may remove %d.", given,
-			diag.Counted(a.MaxNodes, "node"), nodes)
+			diag.Counted(a.MaxNodes, "node"), nodes.Nodes)
 	}
 	var left []string
 	for i := range p.Verdicts {
@@ -53,9 +55,9 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 	return ""
 }
 
-// Nodes is how many nodes a plan deletes, drains, replaces and may remove, which an approval
+// touched is how many nodes a plan deletes, drains, replaces and may remove, which an approval
 // bounds.
-func Nodes(s plan.Summary) int { return s.NodesDeleted.Nodes + s.Moved().Nodes }
+func touched(s plan.Summary) plan.Count { return s.NodesDeleted.Plus(s.Moved()) }
 
 // For returns the approval that lets pass what a NodePlan waits with: its plan, what
 // refuses it now, and as many nodes as it touches now. Who gives it, and until when, is

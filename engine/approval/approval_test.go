@@ -62,10 +62,10 @@ func TestWhatAnApprovalLetsPass(t *testing.T) {
 	} {
 		p := plan.Plan{
 			Changes: []plan.Change{
-				{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Rolled: 2}},
-				{Addr: "pool.b", Kind: "NodePool", Action: plan.Delete, Effect: plan.DeleteNodes, Impact: &plan.Impact{Deleted: 4}},
+				{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Known: true, Rolled: 2}},
+				{Addr: "pool.b", Kind: "NodePool", Action: plan.Delete, Effect: plan.DeleteNodes, Impact: &plan.Impact{Known: true, Deleted: 4}},
 				{Addr: "pool.c", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Prune: prune.Condemn,
-					Impact: &plan.Impact{Rolled: 1}},
+					Impact: &plan.Impact{Known: true, Rolled: 1}},
 			},
 			Verdicts: []plan.Verdict{
 				{Guard: "max_deleted_pools", Status: plan.Blocked},
@@ -176,12 +176,30 @@ func TestWhatThereIsToApprove(t *testing.T) {
 	}
 }
 
+// TestAnApprovalIsForAKnownNumberOfNodes: none lets a plan pass whose nodes were not counted.
+func TestAnApprovalIsForAKnownNumberOfNodes(t *testing.T) {
+	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	p := plan.Plan{
+		Changes: []plan.Change{{
+			Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{},
+		}},
+		Verdicts: []plan.Verdict{{Guard: plan.MaxRolledNodes, Status: plan.Blocked}},
+	}
+	given := &lkeplanv1alpha1.Approval{
+		By: "jane", PlanDigest: "sha256:1", MaxNodes: 99, Expires: metav1.NewTime(now.Add(time.Hour)),
+		Guards: []string{"max_rolled_nodes:pool.a"},
+	}
+	if why := Lift(given, &p, "sha256:1", now); !strings.Contains(why, "is not known") || !p.Refused() {
+		t.Errorf("%q; refused: %v", why, p.Refused())
+	}
+}
+
 // TestAnApprovalMayBeGivenAhead: what it lifts is lifted, and the plan waits for its
 // change window all the same.
 func TestAnApprovalMayBeGivenAhead(t *testing.T) {
 	opens := now.Add(10 * time.Hour)
 	p := plan.Plan{
-		Changes: []plan.Change{{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Rolled: 2}}},
+		Changes: []plan.Change{{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Known: true, Rolled: 2}}},
 		Verdicts: []plan.Verdict{
 			{Guard: plan.MaxRolledNodes, Status: plan.Blocked}, {Guard: plan.ChangeWindow, Status: plan.Waiting, Until: opens},
 		},

@@ -181,6 +181,12 @@ func TestGuards(t *testing.T) {
 		{name: "a freeze of replicas", base: class + static(2) + weekend, head: class + static(1),
 			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer.", uncounted}},
+		{name: "fewer replicas and another template replace an unknown number of nodes",
+			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",
+			head: class + strings.Replace(static(1), "replicas ", "labels = { a = \"b\" }\n  replicas ", 1),
+			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
+				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a cluster: add --cluster live, " +
+					"or --cluster snapshot:FILE."}},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}
 	prices, err := catalog.Embedded()

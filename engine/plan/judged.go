@@ -12,8 +12,7 @@ import (
 // Unnamed returns the paths in which two states of an object differ and that the change does
 // not name: what applying it would do without anything that judges the plan having seen it.
 // A template or a requirement by which nodes are replaced is named only by a change that
-// replaces them. Labels
-// and annotations that lkeplan itself writes are in no plan.
+// replaces them. Labels and annotations that lkeplan itself writes are in no plan.
 func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	if c.Action == Create {
 		return nil, nil

@@ -303,6 +303,19 @@ func (p Plan) Waits() (until time.Time, waits bool) {
 	return until, false
 }
 
+// rolls reports whether nodes of a pool are replaced, also if others are deleted because it has
+// fewer replicas.
+func (c Change) rolls() bool {
+	ofField := func(f Field) bool { return f.Effect == Roll }
+	switch {
+	case c.Action == Delete:
+		return false
+	case c.Effect == DeleteNodes && (len(c.Because) > 0 || slices.ContainsFunc(c.Fields, ofField)):
+		return true
+	}
+	return c.Effect == Roll || c.Impact != nil && c.Impact.Rolled > 0
+}
+
 // Summary counts the changes.
 func (p Plan) Summary() Summary {
 	none := Count{Known: true}
@@ -332,15 +345,15 @@ func (p Plan) Summary() Summary {
 		case c.Prune == prune.Condemn:
 			s.Condemned = append(s.Condemned, c.Addr)
 			s.NodesDrained = s.NodesDrained.Plus(of(im.Rolled))
-		case c.Effect == Roll:
-			s.Rolled = append(s.Rolled, c.Addr)
-			s.NodesRolled = s.NodesRolled.Plus(of(im.Rolled))
-		case c.Effect == DeleteNodes:
-			s.Deleted = append(s.Deleted, c.Addr)
-			s.NodesDeleted = s.NodesDeleted.Plus(of(im.Deleted))
-			s.NodesRolled.Nodes += im.Rolled
 		default:
-			s.NodesRolled.Nodes += im.Rolled
+			if c.rolls() {
+				s.Rolled = append(s.Rolled, c.Addr)
+				s.NodesRolled = s.NodesRolled.Plus(of(im.Rolled))
+			}
+			if c.Effect == DeleteNodes {
+				s.Deleted = append(s.Deleted, c.Addr)
+				s.NodesDeleted = s.NodesDeleted.Plus(of(im.Deleted))
+			}
 		}
 		if c.Loosens {
 			s.Removable = append(s.Removable, c.Addr)
