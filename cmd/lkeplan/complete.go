@@ -37,8 +37,8 @@ func completeArguments(cmd *cobra.Command) {
 
 // variables completes --var with the names of the directory's variables. A
 // directory that cannot be read has none.
-func variables(_ *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
-	fsys, opts, err := (&source{}).Directory(args[:min(len(args), 1)])
+func variables(cmd *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+	fsys, opts, err := (&source{}).Directory(cmd.Context(), args[:min(len(args), 1)])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -36,7 +36,7 @@ DIR is the working directory where none is given.`,
   echo 'between(4, 32)' | lkeplan console clusters/prod`,
 		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(args)
+			fsys, opts, err := src.Directory(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

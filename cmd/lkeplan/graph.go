@@ -30,8 +30,8 @@ in Markdown.`,
 		Example: `  lkeplan graph -o mermaid clusters/prod
   lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
 		Args: flags.OneDirectory,
-		RunE: func(_ *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fsys, opts, err := src.Directory(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 	if err := askArgo(&r.src, r.target.Value, r.announce, r.env); err != nil {
 		return err
 	}
-	fsys, opts, err := r.src.Directory(args)
+	fsys, opts, err := r.src.Directory(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func newTakeover(env *env) *cobra.Command {
 		Example: "  lkeplan takeover clusters/prod",
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(args)
+			fsys, opts, err := src.Directory(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ all with a cluster block below. Pods are for one directory.`,
 					return some.Members(cmd.Context(), &src, args, nil)
 				})
 			}
-			fsys, opts, err := src.Directory(args)
+			fsys, opts, err := src.Directory(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

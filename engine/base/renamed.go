@@ -32,8 +32,9 @@ func isConfiguration(name string) bool {
 	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
 }
 
-// renamed returns the directory that a commit has for the cluster, "" for none: one that is gone, or whose objects the directory calls its own. Without it a pull request could
-// leave its guards behind with the old name.
+// renamed returns the directory that a commit has for the cluster, "" for none: one that is
+// gone, or whose objects the directory calls its own. Without it a pull request could leave its
+// guards behind with the old name.
 func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Options) (string, error) {
 	if g.Cluster == "" || rev.ID == "" {
 		return "", nil

@@ -41,7 +41,7 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "its own, not declared", label: "dev", origin: "b", want: "deleted"},
 		{name: "of another directory, not declared", label: "dev", origin: "a", want: "nothing"},
 		{name: "of another directory, declared", label: "dev", origin: "a", head: web, want: "conflict",
-			note: `1 of the objects were applied from the directory a, and this is the directory b. If it has been moved, write ` +
+			note: `This is the directory b, and objects of it were applied from the directory a: 1. If it has been moved, write ` +
 				`directory = "a" into its lkeplan block. `},
 		{name: "of another directory, imported", label: "dev", origin: "a", head: web + adopt, want: "handed over"},
 		{name: "of another directory, imported by a directory that the base does not have", label: "dev", origin: "a",

@@ -44,7 +44,8 @@ func redacted(obj map[string]any, salt string) map[string]any {
 
 // told are labels and annotations of which a comparison follows, whoever wrote them.
 var told = []string{
-	kube.InventoryLabel, kube.OriginAnnotation, linodev1alpha1.AnnotationCluster, linodev1alpha1.AnnotationRegion, linodev1alpha1.AnnotationMode,
+	kube.InventoryLabel, kube.OriginAnnotation,
+	linodev1alpha1.AnnotationCluster, linodev1alpha1.AnnotationRegion, linodev1alpha1.AnnotationMode,
 }
 
 // kept are the fields of metadata that a comparison reads.

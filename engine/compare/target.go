@@ -175,10 +175,10 @@ func directoryNotes(head, base compile.Result, targets []Target) (notes []string
 		notes = append(notes, "The base does not have this directory, so its import blocks take nothing over from others yet.")
 	}
 	for _, other := range slices.Sorted(maps.Keys(others)) {
-		notes = append(notes, fmt.Sprintf("%d of the objects were applied from the directory %s, and this is the directory %s. "+
-			"If it has been moved, write directory = %q into its lkeplan block. If objects are to be moved between the two, "+
+		notes = append(notes, fmt.Sprintf("This is the directory %[3]s, and objects of it were applied from the directory %[2]s: %[1]d. "+
+			"If it has been moved, write directory = %[2]q into its lkeplan block. If objects are to be moved between the two, "+
 			"give each an import block here, and there a removed block in the place of its block.", others[other], other,
-			head.Origin(), other))
+			head.Origin()))
 	}
 	return notes
 }

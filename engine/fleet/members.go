@@ -72,7 +72,7 @@ func Members(ctx context.Context, from workspace.Options, version string, s Sele
 		repo := repositories[root]
 		if repo == nil {
 			repo = &Repository{Root: root}
-			if repo.FS, repo.Opts, err = from.Open(root, version); err != nil {
+			if repo.FS, repo.Opts, err = from.Open(ctx, root, version); err != nil {
 				return nil, err
 			}
 			if base != nil {

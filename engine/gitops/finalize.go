@@ -89,9 +89,13 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 			}
 		}
 		if len(braked) > 0 {
+			revision := np.Status.LastAttemptedRevision
+			if s := np.Status.Rollout; s != nil {
+				revision = s.Revision
+			}
 			return stalled(lkeplanv1alpha1.ReasonHeld, "it is deleted before revision %s has proven itself: without the "+
 				"brake on %s, all of their nodes would become what it asks for. If that is meant, remove spec.rollout; otherwise "+
-				"set their templates back first.", np.Status.LastAttemptedRevision, strings.Join(braked, ", "))
+				"set their templates back first.", revision, strings.Join(braked, ", "))
 		}
 	}
 	return apply.Orphan(ctx, to, view, label)

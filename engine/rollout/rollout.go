@@ -6,7 +6,7 @@
 // status of a NodePlan: a phase, and which nodes are new, by their names. New are nodes with
 // the hash of the wave that were not there before it. Time is the sum of what passes between
 // two looks at them, by the clock of who looks: no time that is read in the cluster is compared
-// with it, and none counts while nobody looks. What is not the revision's fault stops its
+// with it, and none counts while no controller looks. What is not the revision's fault stops its
 // clock: that Linode has no capacity, or that budgets and PodDisruptionBudgets hold the nodes
 // that are to go.
 package rollout

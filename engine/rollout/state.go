@@ -108,7 +108,7 @@ func Carry(s, before *lkeplanv1alpha1.RolloutStatus, outdated map[string]bool) {
 	}
 }
 
-// mostBetween bounds the time that passes between two looks: nobody was there for the rest of
+// mostBetween bounds the time that passes between two looks: no controller ran for the rest of
 // it, or the clock is another one.
 const mostBetween = time.Minute
 

@@ -35,7 +35,7 @@ type Options struct {
 // Open returns the file system and options for compiling a directory by this
 // version of lkeplan. What lies outside of the file system cannot be read, not
 // even through symbolic links.
-func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
+func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.Options, error) {
 	if err := isDirectory(dir); err != nil {
 		return nil, compile.Options{}, err
 	}
@@ -49,7 +49,7 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	if opts.Catalog, err = o.ReadCatalog(); err != nil {
 		return nil, opts, err
 	}
-	fsys, err := source.Working(context.Background(), root)
+	fsys, err := source.Working(ctx, root)
 	if errors.Is(err, source.ErrNoRepository) {
 		fsys, err = plain(root)
 	}

@@ -78,7 +78,7 @@ func (d *Comparison) configuration(
 ) (compiled compile.Result, against, rules plan.Revision, err error) {
 	kind, name, _ := strings.Cut(text, ":")
 	if kind == "dir" {
-		fsys, dirOpts, err := d.src.Directory([]string{name})
+		fsys, dirOpts, err := d.src.Directory(ctx, []string{name})
 		if err != nil {
 			return compiled, against, rules, err
 		}

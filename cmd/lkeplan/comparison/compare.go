@@ -247,7 +247,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 		if d.member.Gone {
 			return opts, nil
 		}
-	} else if fsys, opts, err = d.src.Directory(d.Args); err != nil {
+	} else if fsys, opts, err = d.src.Directory(ctx, d.Args); err != nil {
 		return opts, err
 	}
 	c.work = fsys

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 
@@ -34,12 +35,12 @@ func OneDirectory(cmd *cobra.Command, args []string) error {
 
 // Directory returns the file system and options for compiling the directory given
 // as the only argument, or else the working directory.
-func (s *Source) Directory(args []string) (fs.FS, compile.Options, error) {
+func (s *Source) Directory(ctx context.Context, args []string) (fs.FS, compile.Options, error) {
 	dir := "."
 	if len(args) > 0 {
 		dir = args[0]
 	}
-	return s.Open(dir, Release())
+	return s.Open(ctx, dir, Release())
 }
 
 // Release is that of this program, for required_version.

@@ -63,7 +63,7 @@ func New(env *flags.Env) *cobra.Command {
   lkeplan test -o junit clusters/prod > tests.xml`,
 		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.Directory(args)
+			fsys, opts, err := src.Directory(cmd.Context(), args)
 			if err != nil {
 				return err
 			}

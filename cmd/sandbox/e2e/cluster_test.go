@@ -312,9 +312,8 @@ func (s cluster) watchPods() *fewest {
 	return f
 }
 
-// follow sees the objects that there are, and then each of their versions until the test
-// ends. The API server may close a watch whose reader is slow, as on a busy machine: it goes
-// on where it was.
+// follow sees each object, and then each of its versions until the test ends. The API server may
+// close a watch whose reader is slow, as on a busy machine: it goes on where it was.
 func (s cluster) follow(list client.ObjectList, see func(o client.Object, deleted bool), opts ...client.ListOption) {
 	s.t.Helper()
 	ctx := s.t.Context()

@@ -90,7 +90,8 @@ func (r Reader) Wave(
 			return nil, fmt.Errorf("list the nodes of the first wave: %w", err)
 		}
 	}
-	wave, at, known := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}, map[string]lkeplanv1alpha1.RolloutPool{}
+	wave, at := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}
+	known := map[string]lkeplanv1alpha1.RolloutPool{}
 	for i, p := range s.Pools {
 		wave[i] = rollout.Pool{Name: p.Name}
 		at[p.Name], known[p.Name] = &wave[i], p
