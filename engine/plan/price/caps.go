@@ -59,7 +59,7 @@ func limitsOfSeveral(objects []config.Object) (all []limitsBlock, err error) {
 func (l limitsBlock) bound(of rates) Ceiling {
 	most := l.monthly
 	for name, amount := range l.amounts {
-		most = most.or(Ceiling{Monthly: of.fill(name, amount)})
+		most = most.or(of.fill(name, amount))
 	}
 	return most
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -82,7 +83,11 @@ type Cost struct {
 
 // Plus adds the bounds of other pools.
 func (c Cost) Plus(other Cost) Cost {
-	return Cost{Floor: c.Floor + other.Floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
+	floor := c.Floor + other.Floor
+	if floor < 0 { // it has wrapped
+		floor = math.MaxInt64
+	}
+	return Cost{Floor: floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
 }
 
 // Of tells what each pool among objects costs at least and at most in a month, and
@@ -120,7 +125,7 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 			}
 		}
 		each[o.Key()] = c
-		total.Floor += c.Floor
+		total.Floor = total.Plus(c).Floor
 		pools = append(pools, pricedPool{o.Name(), highest, c.Ceiling})
 	}
 	total.Ceiling = together(pools, limits)
@@ -144,15 +149,14 @@ func boundsOf(pool map[string]any, allowed []Offer) Cost {
 	cost := Cost{Ceiling: Ceiling{Unlimited: true}}
 	highest := ratesOf(allowed)
 	for name, limit := range limitsOf(pool) {
-		bound := Ceiling{Monthly: highest.fill(name, limit)}
-		if counts(name) && (cost.Ceiling.Unlimited || bound.Monthly < cost.Ceiling.Monthly) {
-			cost.Ceiling = bound
+		if counts(name) {
+			cost.Ceiling = cost.Ceiling.or(highest.fill(name, limit))
 		}
 	}
 	replicas, _ := manifest.Lookup(pool, "spec", "replicas")
 	if replicas, static := replicas.(int64); static && len(allowed) > 0 {
 		cheapest := slices.MinFunc(allowed, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
-		cost.Floor = cheapest.Monthly * catalog.Money(replicas)
+		cost.Floor = catalog.Money(min(replicas, math.MaxInt64/int64(max(cheapest.Monthly, 1)))) * cheapest.Monthly
 	}
 	return cost
 }

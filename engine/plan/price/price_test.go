@@ -61,6 +61,48 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
+// TestALargerLimitNeverCostsLess: also one that no int64 holds, of a pool, of several, or as the
+// replicas of a static pool.
+func TestALargerLimitNeverCostsLess(t *testing.T) {
+	offers := []Offer{{Name: "small", MilliCPU: 2000, MemoryBytes: 4 << 30, Monthly: 24 * catalog.Dollar}}
+	object := func(kind string, spec map[string]any) config.Object {
+		obj := map[string]any{"kind": kind, "metadata": map[string]any{"name": "a"}, "spec": spec}
+		return config.Object{Manifest: obj, Defaulted: obj}
+	}
+	pool := object("NodePool", map[string]any{})
+	kinds := map[string]func(name string, limit any) []config.Object{
+		"a pool": func(name string, limit any) []config.Object {
+			return []config.Object{object("NodePool", map[string]any{"limits": map[string]any{name: limit}})}
+		},
+		"several pools": func(name string, limit any) []config.Object {
+			return []config.Object{pool, object("CapacityLimit", map[string]any{name: limit})}
+		},
+	}
+	check := func(t *testing.T, what any, last *Cost, objects []config.Object) {
+		var c Cost
+		if _, err := Of(objects, offers, &c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Floor < last.Floor || !c.Ceiling.Unlimited && (last.Ceiling.Unlimited || c.Ceiling.Monthly < last.Ceiling.Monthly) {
+			t.Errorf("%v: %v after %v", what, c, *last)
+		}
+		*last = c
+	}
+	for kind, with := range kinds {
+		for _, name := range []string{"nodes", "cpu", "memory"} {
+			var last Cost
+			for _, limit := range []string{"0", "1m", "1", "1k", "1M", "1G", "1T", "1P", "9P", "9223372036854775807m", "10P", "100P", "1E",
+				"9e18", "9223372036854775807", "8Ei", "1e19", "100E", "1e20", "1e25", "1e30", "1e300"} {
+				check(t, kind+": "+name+" = "+limit, &last, with(name, limit))
+			}
+		}
+	}
+	var last Cost
+	for replicas := int64(1); replicas > 0; replicas *= 2 {
+		check(t, replicas, &last, []config.Object{object("NodePool", map[string]any{"replicas": replicas})})
+	}
+}
+
 // TestCeilingOfSeveralPools holds that a limits block bounds the cost of its pools
 // together, by money and by what it counts.
 func TestCeilingOfSeveralPools(t *testing.T) {

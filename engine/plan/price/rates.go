@@ -45,20 +45,28 @@ func (all rates) add(more rates) {
 	}
 }
 
-// fill is what an amount of a resource costs in a month at the highest rate.
-func (all rates) fill(name string, amount resource.Quantity) catalog.Money {
+// fill is what an amount of a resource costs in a month at the highest rate. An amount that is
+// too large to be counted limits nothing.
+func (all rates) fill(name string, amount resource.Quantity) Ceiling {
 	r, ok := all[name]
+	if !ok || amount.Sign() <= 0 {
+		return Ceiling{}
+	}
+	unit := int64(1)
+	if name == "cpu" {
+		unit = 1000
+	}
+	if amount.CmpInt64(math.MaxInt64/unit) > 0 { // its Value would wrap
+		return Ceiling{Unlimited: true}
+	}
 	total := amount.Value()
 	if name == "cpu" {
 		total = amount.MilliValue()
 	}
-	if !ok || total <= 0 {
-		return 0
-	}
 	high, low := bits.Mul64(uint64(r.monthly), uint64(total))
 	if high >= uint64(r.size) {
-		return math.MaxInt64
+		return Ceiling{Unlimited: true}
 	}
 	cost, _ := bits.Div64(high, low, uint64(r.size))
-	return catalog.Money(min(cost, math.MaxInt64))
+	return Ceiling{Monthly: catalog.Money(cost), Unlimited: cost > math.MaxInt64}
 }
