@@ -44,7 +44,8 @@ func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, 
 	if err != nil {
 		return nil, err
 	}
-	labels := maps.Clone(nc.Labels)
+	labels := map[string]string{}
+	maps.Copy(labels, nc.Labels)
 	labels[karpv1.NodeDoNotSyncTaintsLabelKey] = "true" // a startup taint that an agent has removed must not come back
 	join := bootstrap.Join{
 		Node: node, Region: nc.Labels[corev1.LabelTopologyRegion], PlanType: o.Plan, Labels: labels, Kubelet: o.Kubelet,

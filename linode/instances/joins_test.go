@@ -6,7 +6,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/machines/order"
+	"github.com/lkeplan/lkeplan/linode/machines/token"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -48,5 +51,22 @@ func TestTheWayToTheAPIServer(t *testing.T) {
 		if !strings.Contains(got, tc.want) || err == nil && got != tc.want {
 			t.Errorf("%s: %s; want %s", name, got, tc.want)
 		}
+	}
+}
+
+// TestAClaimWithoutLabelsGetsUserData: a person can take all of them off, and what is made for one
+// claim must not end the process.
+func TestAClaimWithoutLabelsGetsUserData(t *testing.T) {
+	info := configMap("kube-public", "cluster-info", "kubeconfig",
+		`{clusters: [{name: "", cluster: {server: "https://10.0.0.1:6443", certificate-authority-data: YQ==}}]}`)
+	c := clientWith(info)
+	j := Joins{Live: c, Tokens: token.New(c, c)}
+	nc := &karpv1.NodeClaim{}
+	nc.Name, nc.UID = "a", "uid-a"
+	o := order.Order{Plan: "g6-standard-2", Image: "linode/debian12"}
+	o.Bootstrap.Kind = linodev1alpha1.BootstrapKubeadm
+	_, err := j.userData(t.Context(), nc, "prod-1", o)
+	if err == nil || !strings.Contains(err.Error(), "there is no certificate in it") { // which comes after the labels
+		t.Error(err)
 	}
 }
