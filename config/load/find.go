@@ -47,7 +47,7 @@ func (r Reader) Exists(name string) (bool, error) {
 		return false, fmt.Errorf("%q is not of a kind that a configuration reads: %s", name,
 			strings.Join(schemas.ReadableExtensions(), ", "))
 	}
-	info, err := fs.Lstat(r.tree.fsys, full)
+	info, err := r.tree.lstat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -57,6 +57,17 @@ func (r Reader) Exists(name string) (bool, error) {
 		return false, fmt.Errorf("%q is not a file", name)
 	}
 	return true, nil
+}
+
+// lstat describes a file. A link that the file system refuses to follow is an error.
+func (t *Tree) lstat(name string) (fs.FileInfo, error) {
+	info, err := fs.Lstat(t.fsys, name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if _, err := fs.Stat(t.fsys, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return info, err
 }
 
 // maxEntries bounds the files and directories that one search looks at.
@@ -111,7 +122,7 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 
 // wouldRead returns why a file that was found cannot be read.
 func (r Reader) wouldRead(name string) error {
-	info, err := fs.Lstat(r.tree.fsys, name)
+	info, err := r.tree.lstat(name)
 	switch {
 	case err != nil:
 		return err

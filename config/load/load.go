@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"path"
 	"strings"
-	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -115,9 +114,6 @@ func (t *Tree) parse(name string) (*hcl.File, hcl.Diagnostics) {
 // read reads a file, but no more than is needed to see that it is too large.
 func read(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, errors.New("a link that is not followed; put a file there")
-	}
 	if _, lstatErr := fs.Lstat(fsys, name); errors.Is(err, fs.ErrNotExist) && lstatErr == nil {
 		return nil, errors.New("a link, and nothing is where it leads")
 	}

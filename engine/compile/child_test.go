@@ -211,17 +211,21 @@ func TestWhatWasRead(t *testing.T) {
 }
 
 // TestBarredFilesAreErrors: a file that is too large, and a link that leads to
-// itself, are what package fetch leaves of files that it does not write.
+// itself, are what package fetch leaves of files that it does not write. No expression catches
+// the error of a link, which lkeplan diff cannot read either.
 func TestBarredFilesAreErrors(t *testing.T) {
 	for name, bar := range map[string]struct {
-		put  func(at string) error
-		want string
+		put        func(at string) error
+		expression string // that reads a file of values
+		want       string
 	}{
-		"too large": {func(at string) error { return os.WriteFile(at, make([]byte, 256<<10+1), 0o600) }, "bytes"},
-		"a link":    {func(at string) error { return os.Symlink(filepath.Base(at), at) }, "a link that is not followed"},
+		"too large": {func(at string) error { return os.WriteFile(at, make([]byte, 256<<10+1), 0o600) },
+			`file("names.txt")`, "bytes"},
+		"a link": {func(at string) error { return os.Symlink(filepath.Base(at), at) },
+			`try(file("names.txt"), "n")`, "the controller fetches none of these"},
 	} {
 		for _, file := range []string{"more.lke.hcl", "more.auto.lkevars.hcl", "names.txt"} {
-			dir := directory(t, good+"node_class \"n\" {\n  name = file(\"names.txt\")\n}\n")
+			dir := directory(t, good+"node_class \"n\" {\n  name = "+bar.expression+"\n}\n")
 			if err := os.WriteFile(filepath.Join(dir, "names.txt"), []byte("n"), 0o600); err != nil {
 				t.Fatal(err)
 			}

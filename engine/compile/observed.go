@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -55,8 +56,12 @@ func (o *observed) unreadable() hcl.Diagnostics {
 	return hcl.Diagnostics{diag.Error("File not as Git has it", detail)}
 }
 
-// fails notes an error.
-func (o *observed) fails(err error) error {
+// fails notes an error about a file. A link that leads to itself is what a fetched commit has
+// in the place of each link and submodule.
+func (o *observed) fails(name string, err error) error {
+	if errors.Is(err, syscall.ELOOP) {
+		err = files.NotFetched(name)
+	}
 	if unreadable, ok := errors.AsType[files.Unreadable](err); ok && o.failed == nil {
 		o.failed = unreadable
 	}
@@ -68,7 +73,7 @@ func (o *observed) Open(name string) (fs.File, error) {
 	o.asked[name] = true
 	file, err := o.FS.Open(name)
 	if err != nil {
-		return nil, o.fails(err)
+		return nil, o.fails(name, err)
 	}
 	if err := o.pointer(name); err != nil {
 		file.Close()
@@ -82,7 +87,7 @@ func (o *observed) Open(name string) (fs.File, error) {
 func (o *observed) pointer(name string) error {
 	file, err := o.FS.Open(name)
 	if err != nil {
-		return o.fails(err)
+		return o.fails(name, err)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
@@ -90,7 +95,7 @@ func (o *observed) pointer(name string) error {
 	}
 	begins, err := io.ReadAll(io.LimitReader(file, 1024))
 	if err == nil && files.IsPointer(begins) {
-		return o.fails(&fs.PathError{Op: "open", Path: name, Err: files.Pointer(name)})
+		return o.fails(name, &fs.PathError{Op: "open", Path: name, Err: files.Pointer(name)})
 	}
 	return nil
 }
@@ -112,7 +117,7 @@ func (o *observed) found(name string, info fs.FileInfo, err error) (fs.FileInfo,
 	if err == nil && info.Mode().IsRegular() {
 		o.read[name] = true
 	}
-	return info, o.fails(err)
+	return info, o.fails(name, err)
 }
 
 // ReadLink implements fs.ReadLinkFS.
@@ -122,5 +127,5 @@ func (o *observed) ReadLink(name string) (string, error) { return fs.ReadLink(o.
 func (o *observed) ReadDir(name string) ([]fs.DirEntry, error) {
 	o.listed[name] = true
 	entries, err := fs.ReadDir(o.FS, name)
-	return entries, o.fails(err)
+	return entries, o.fails(name, err)
 }

@@ -20,7 +20,7 @@ func Unpack(from io.Reader, dir string) error {
 	var found tally
 	var barred []barrier
 	filter := func(name string, info fs.FileInfo) bool {
-		useful := !info.IsDir() && schemas.Readable(name)
+		useful := isLink(info) || !info.IsDir() && schemas.Readable(name)
 		skip := isLink(info) || !info.IsDir() && (!useful || info.Size() > maxFile)
 		if skip && useful {
 			barred = append(barred, barrier{name, isLink(info)})

@@ -56,7 +56,7 @@ func (t *tally) add(name string, written bool) error {
 // not there, and pools would be missing that are seen in the repository.
 type barrier struct {
 	name string
-	link bool // a link, which is not followed; else a file that is too large
+	link bool // a link or a submodule, which is not followed; else a file that is too large
 }
 
 func barAll(dir string, barred []barrier) error {
@@ -73,7 +73,7 @@ func barAll(dir string, barred []barrier) error {
 	return nil
 }
 
-// put puts a link in the place of a link, which leads to itself, and a file that is
+// put puts a link in the place of a link or submodule, which leads to itself, and a file that is
 // too large, and takes no space, in the place of a large one.
 func (b barrier) put(root *os.Root) error {
 	at := filepath.Clean(filepath.FromSlash(b.name))

@@ -182,7 +182,7 @@ func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string)
 }
 
 // writeTree writes the readable regular files of a tree. A path that leads out of
-// the directory is an error. Files that are too large, and links, are barred.
+// the directory is an error. Files that are too large, links and submodules are barred.
 func writeTree(tree *object.Tree, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -207,11 +207,12 @@ func writeTree(tree *object.Tree, dir string) error {
 }
 
 func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.TreeEntry, found *tally) error {
-	useful := entry.Mode.IsFile() && schemas.Readable(name)
+	barred := entry.Mode == filemode.Symlink || entry.Mode == filemode.Submodule
+	useful := barred || entry.Mode.IsFile() && schemas.Readable(name)
 	if err := found.add(name, useful); err != nil || !useful {
 		return err
 	}
-	if entry.Mode == filemode.Symlink {
+	if barred {
 		return barrier{name, true}.put(root)
 	}
 	f, err := tree.TreeEntryFile(&entry)

@@ -27,7 +27,8 @@ func TestWhatIsWrittenOfACommit(t *testing.T) {
 	}{
 		{"a file that is of use, as a program", object.TreeEntry{Name: "teams.yaml", Mode: filemode.Executable}, []string{"main.lke.hcl", "teams.yaml"}, nil},
 		{"a file that is of none", object.TreeEntry{Name: "logo.png", Mode: filemode.Regular}, []string{"main.lke.hcl"}, nil},
-		{"a link that is of none", object.TreeEntry{Name: "latest", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, nil},
+		{"a link that may be to a directory", object.TreeEntry{Name: "teams", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, []string{"teams"}},
+		{"a submodule", object.TreeEntry{Name: "teams", Mode: filemode.Submodule}, []string{"main.lke.hcl"}, []string{"teams"}},
 		{"a link", object.TreeEntry{Name: "notes.txt", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, []string{"notes.txt"}},
 		{"a link in the place of configuration", object.TreeEntry{Name: "more.lke.hcl", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, []string{"more.lke.hcl"}},
 	}

@@ -28,6 +28,21 @@ func Pointer(name string) error {
 		Do: "keep it in Git itself: add it again after", Type: "git lfs untrack " + name}
 }
 
+// Link is the error of what is read through a link of a repository. Flux leaves links out of its
+// artifacts, so its controllers would see another configuration.
+func Link(name string) error {
+	return Unreadable{Name: name, Why: "is a link, and Flux leaves links out", Do: insteadOfLink}
+}
+
+// NotFetched is the error of what a commit has as a link or in a submodule, and a fetch leaves
+// out.
+func NotFetched(name string) error {
+	return Unreadable{Name: name, Why: "is a link, behind a link or in a submodule, and the controller fetches none of these",
+		Do: insteadOfLink}
+}
+
+const insteadOfLink = "put a file or a directory there, or call a module"
+
 // IsPointer reports whether a file is a pointer of Git LFS, by its specification, or by that
 // of the time when it had another name.
 func IsPointer(data []byte) bool {

@@ -16,8 +16,8 @@ import (
 )
 
 // treeFS is a tree as a file system: of a commit, or of what git add would make of the
-// working tree. Only what Git stores is there: no times, no owners. Links are followed as in
-// a working tree, and not out of the repository; submodules are neither files nor directories.
+// working tree. Only what Git stores is there: no times, no owners. Nothing is read through a
+// link; submodules are neither files nor directories.
 type treeFS struct {
 	tree tree
 	id   string // of the root
@@ -84,7 +84,7 @@ func (t treeFS) Open(name string) (fs.File, error) {
 }
 
 func (t treeFS) open(name string) (fs.File, error) {
-	at, e, err := t.find(name)
+	at, e, err := t.find(name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +112,13 @@ func (t treeFS) open(name string) (fs.File, error) {
 
 // real returns the path without links; fs.ErrNotExist where nothing is there.
 func (t treeFS) real(name string) (string, error) {
-	at, _, err := t.find(name)
+	at, _, err := t.find(name, true)
 	return at, err
 }
 
-// find follows a path, and returns what is there and where that is.
-func (t treeFS) find(name string) (at string, found entry, err error) {
+// find returns what is at a path, and where that is if links are followed. If they are not, a
+// link is an error.
+func (t treeFS) find(name string, follow bool) (at string, found entry, err error) {
 	if !fs.ValidPath(name) {
 		return "", entry{}, fs.ErrInvalid
 	}
@@ -135,7 +136,7 @@ func (t treeFS) find(name string) (at string, found entry, err error) {
 				return "", entry{}, errOutside
 			}
 			at = path.Dir(at)
-			if at, found, err = t.find(at); err != nil {
+			if at, found, err = t.find(at, true); err != nil {
 				return "", entry{}, err
 			}
 			continue
@@ -150,6 +151,9 @@ func (t treeFS) find(name string) (at string, found entry, err error) {
 		if next.mode != modeLink {
 			at, found = path.Join(at, step), next
 			continue
+		}
+		if !follow {
+			return "", entry{}, files.Link(path.Join(at, step))
 		}
 		to, err := t.tree.file(next.id)
 		if err != nil {
@@ -175,7 +179,7 @@ func (t treeFS) entry(op, name string) (entry, error) {
 	if name == "." {
 		return entry{name: ".", mode: modeTree, id: t.id}, nil
 	}
-	at, dir, err := t.find(path.Dir(name))
+	at, dir, err := t.find(path.Dir(name), false)
 	if err != nil {
 		return fail(err)
 	}
