@@ -36,8 +36,9 @@ nightly: ## run the tests that are too long for each push; of these, make regres
 	@FUZZTIME=$${FUZZTIME:-15s} .ci/steps -k programs e2e-nightly long releases fuzz $(BROWSER)
 
 # make check runs one of six parts of the nightly tests, from 0 to 5: .ci/slice chooses it if
-# SLICE does not. A part is of the end-to-end tests, and what PART_N names. What takes too long
-# for make check is only in make nightly: the long model, fuzzing, settling, joining.
+# SLICE does not. A part is of the end-to-end tests, which run together with the gate, and what
+# PART_N names. What takes too long for make check is only in make nightly: the long model,
+# fuzzing, settling, joining.
 SLICE  ?=
 PART_0 := day
 PART_1 := cost
@@ -49,7 +50,7 @@ BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headle
 
 check: ## run what CI runs: lint, generated files, make test, data races, and a sixth of make nightly
 	@slice=$$(SLICE=$(SLICE) .ci/slice) && \
-	  RACE=-race .ci/steps lint generated unit programs e2e-gate sandboxes slice-$$slice
+	  RACE=-race .ci/steps lint generated unit programs e2e-gate-and-$$slice sandboxes part-$$slice
 
 programs: build
 	$(SANDBOX) build flux
@@ -62,8 +63,10 @@ e2e-gate:
 e2e-nightly:
 	$(E2E) -timeout 60m ./e2e -args -tier nightly
 
-slice-%:
-	$(E2E) -timeout $(TIMEOUT) ./e2e -args -tier nightly -slice $*/6
+e2e-gate-and-%: # a part of the nightly tests
+	$(E2E) -timeout $(TIMEOUT) ./e2e -args -tier all -slice $*/6
+
+part-%:
 	$(if $(PART_$*),$(MAKE) $(PART_$*))
 
 sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's chart

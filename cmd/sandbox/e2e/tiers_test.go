@@ -26,7 +26,7 @@ const (
 
 var (
 	tierFlag  = flag.String("tier", tierGate, "which tests run if -run names none: gate, nightly or all")
-	sliceFlag = flag.String("slice", "", "which part of the tier runs, such as 2/6: part 2 of the parts 0 to 5")
+	sliceFlag = flag.String("slice", "", "which part of the nightly tests of the tier runs, such as 2/6: part 2 of the parts 0 to 5")
 )
 
 // tiered is one test, or one of its subtests, and its tier.
@@ -200,17 +200,10 @@ var tests = map[string][]tiered{
 	},
 }
 
-// chosen returns the pattern for -test.run of the tests of a tier, or of a slice of it.
+// chosen returns the pattern for -test.run of the tests of a tier, of the nightly ones only
+// those of a slice.
 func chosen(tier, slice string) (pattern string, err error) {
-	var wanted []tiered
-	switch tier {
-	case tierGate, tierNightly:
-		wanted = tests[tier]
-	case "all":
-		wanted = slices.Concat(tests[tierGate], tests[tierNightly])
-	default:
-		return "", fmt.Errorf("-tier %q: it is %s, %s or all", tier, tierGate, tierNightly)
-	}
+	nightly := tests[tierNightly]
 	if slice != "" {
 		of, count, ok := strings.Cut(slice, "/")
 		k, err1 := strconv.Atoi(of)
@@ -218,7 +211,18 @@ func chosen(tier, slice string) (pattern string, err error) {
 		if !ok || err1 != nil || err2 != nil || n < 1 || k < 0 || k >= n {
 			return "", fmt.Errorf("-slice %q: it is K/N, with K from 0 to N-1", slice)
 		}
-		wanted = sliced(wanted, n)[k]
+		nightly = sliced(nightly, n)[k]
+	}
+	var wanted []tiered
+	switch tier {
+	case tierGate:
+		wanted = tests[tierGate]
+	case tierNightly:
+		wanted = nightly
+	case "all":
+		wanted = slices.Concat(tests[tierGate], nightly)
+	default:
+		return "", fmt.Errorf("-tier %q: it is %s, %s or all", tier, tierGate, tierNightly)
 	}
 	var patterns []string
 	for _, test := range wanted {
