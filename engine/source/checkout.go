@@ -140,6 +140,14 @@ func (p *program) clean(name string, data []byte) ([]byte, error) {
 	return stored, nil
 }
 
+func (p *program) checkedOut(name, id string) ([]byte, error) {
+	out, err := p.run("cat-file", "--filters", "--path="+name, id)
+	if err != nil {
+		return nil, fmt.Errorf("have git convert %s: %w", name, err)
+	}
+	return []byte(out), nil
+}
+
 // listed is a directory in a list of directories for git.
 func listed(dir string) string {
 	if !strings.ContainsRune(dir, os.PathListSeparator) && !strings.HasPrefix(dir, `"`) {
@@ -201,6 +209,8 @@ func (l library) attributes(name string) (filter, encoding string, err error) {
 func (l library) clean(name string, _ []byte) ([]byte, error) {
 	return nil, l.unknown(fmt.Errorf("%s has line ends or keywords that Git may convert", name))
 }
+
+func (l library) checkedOut(name, _ string) ([]byte, error) { return l.clean(name, nil) }
 
 // unknown says what to do about what the library cannot find out.
 func (l library) unknown(err error) error {

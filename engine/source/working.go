@@ -40,6 +40,10 @@ type checkout interface {
 	// clean returns what git add would store of a file without a filter. It runs no program
 	// that the repository names.
 	clean(path string, data []byte) ([]byte, error)
+	// checkedOut returns what a checkout writes of a blob for a file without a filter.
+	checkedOut(path, id string) ([]byte, error)
+	// object returns what the repository has by an id.
+	object(id string) (object, error)
 	// option returns a setting that is true or false.
 	option(name string, otherwise bool) (bool, error)
 }
@@ -304,8 +308,10 @@ func (w *working) read(onDisk string) ([]byte, int64, error) {
 	return data, int64(len(data)), err
 }
 
-// stored returns what git add would store of a file. Only a file with line ends of Windows,
-// with keywords or in another encoding is converted without a filter.
+// stored returns what git add would store of a file, or what the commit has if the file is as a
+// checkout writes it: a commit may have line ends or keywords that git add would convert, and
+// Flux and the controller read what it has. Only a file with line ends of Windows, with keywords
+// or in another encoding is converted without a filter.
 func (w *working) stored(at string, t tracked, data []byte) ([]byte, error) {
 	if t.mode == modeLink {
 		return data, nil
@@ -321,6 +327,16 @@ func (w *working) stored(at string, t tracked, data []byte) ([]byte, error) {
 			filter), Do: "take it out of the pattern in .gitattributes, as with \"" + at + " -filter\""}
 	case encoding == "" && !bytes.Contains(data, []byte("\r\n")) && !bytes.Contains(data, []byte("$Id")):
 		return data, nil
+	}
+	if t.id != "" {
+		out, err := w.checkedOut(at, t.id)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(out, data) {
+			o, err := w.object(t.id)
+			return o.data, err
+		}
 	}
 	return w.clean(at, data)
 }
