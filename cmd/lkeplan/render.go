@@ -27,7 +27,9 @@ same bytes for the same input. DIR is the working directory where none is given.
 With -o dir each object becomes a file of the directory given with --out, next
 to a kustomization.yaml that lists them: for Flux, Argo CD or kubectl. Another
 run deletes the files of objects that are gone. Files that lkeplan has not
-written are never touched.
+written are never touched. Flux prunes neither pools nor classes of such a
+directory, as their nodes would be deleted with them, at once and unguarded:
+delete them by hand. kubectl apply --prune has no such exception.
 
 A directory that compiles to no objects is refused with exit code 3, because a
 tool that prunes by the output would delete all pools. --allow-empty allows it.

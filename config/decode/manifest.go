@@ -84,17 +84,23 @@ var annotated = []string{"metadata.labels", "metadata.annotations"}
 // Karpenter and Kubernetes can stand there, Karpenter's CRD says. A migration writes MovedTo.
 var onNodes = []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"}
 
-// checkReserved looks for labels and annotations that belong to Karpenter, Kubernetes or
-// lkeplan: they say what these programs have done, and have them do more.
+// checkReserved looks for labels and annotations that belong to Karpenter, Kubernetes, lkeplan or
+// what applies its objects: they say what these programs have done, and have them do more.
 func (d *decoder) checkReserved(object map[string]any) {
 	at := originsOf(slices.Clone(d.origins))
 	for _, part := range slices.Concat(annotated, onNodes) {
-		for _, key := range slices.Sorted(maps.Keys(manifest.Map(object, strings.Split(part, ".")...))) {
-			owner := schemas.ReservedFor(key)
+		keys := manifest.Map(object, strings.Split(part, ".")...)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			value, _ := keys[key].(string)
+			owner := schemas.ReservedFor(key, value)
 			if owner == "" || slices.Contains(onNodes, part) && (owner != schemas.Ours || key == schemas.MovedTo) {
 				continue
 			}
-			d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, key, owner),
+			set := key
+			if key == schemas.ArgoOptions || key == schemas.FluxPrune { // other values can be set
+				set = fmt.Sprintf("%s = %q", key, value)
+			}
+			d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, set, owner),
 				at.Find(part+"."+key).Range))
 		}
 	}

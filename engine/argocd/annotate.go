@@ -10,17 +10,12 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// The annotations that Argo CD reads.
-const (
-	waveAnnotation    = "argocd.argoproj.io/sync-wave"
-	optionsAnnotation = "argocd.argoproj.io/sync-options"
-)
-
 // A treatment is how Argo CD is to sync the objects of one kind. Waves are
 // applied in ascending and pruned in descending order.
 type treatment struct {
-	wave    string
-	options []string
+	wave      string
+	options   []string
+	protected bool // the options hold, whatever the author has written
 }
 
 // treatments returns how the objects of each kind are synced. Limits, overlays and
@@ -29,25 +24,26 @@ type treatment struct {
 // confirmation.
 func treatments() map[string]treatment {
 	return map[string]treatment{
-		schemas.NodeClass.Object.Kind: {"-1", []string{"Prune=confirm", "Delete=confirm", "PruneLast=true"}},
-		schemas.Limits.Object.Kind:    {"-1", nil},
-		schemas.Overlay.Object.Kind:   {"-1", nil},
-		schemas.Pool.Object.Kind:      {"0", []string{"Prune=confirm", "Delete=confirm"}},
-		schemas.Buffer.Object.Kind:    {"1", nil},
+		schemas.NodeClass.Object.Kind: {wave: "-1", options: []string{"Prune=confirm", "Delete=confirm", "PruneLast=true"}},
+		schemas.Limits.Object.Kind:    {wave: "-1"},
+		schemas.Overlay.Object.Kind:   {wave: "-1"},
+		schemas.Pool.Object.Kind:      {wave: "0", options: []string{"Prune=confirm", "Delete=confirm"}},
+		schemas.Buffer.Object.Kind:    {wave: "1"},
 	}
 }
 
 // Annotate returns what was compiled with annotations for Argo CD on the objects:
 // their order, server-side apply, and which of them are not deleted when they are
-// no longer in the source. Pools that a guard protects are never deleted. Options
-// that the author has written stay as they are.
+// no longer in the source. Pools that a guard protects are never deleted. Other options
+// that the author has written stay as they are; the compiler takes none by which Argo CD would
+// delete more.
 func Annotate(compiled compile.Result) compile.Result {
 	byKind := treatments()
 	compiled.Objects = slices.Clone(compiled.Objects)
 	for i, r := range compiled.Objects {
 		t := byKind[r.Kind()]
 		if r.Kind() == schemas.Pool.Object.Kind && slices.Contains(compiled.Guards.Protected, r.Name()) {
-			t.options = []string{"Prune=false", "Delete=false"}
+			t.options, t.protected = []string{"Prune=false", "Delete=false"}, true
 		}
 		compiled.Objects[i].Manifest = annotate(r.Manifest, t)
 	}
@@ -60,29 +56,29 @@ func annotate(obj map[string]any, t treatment) map[string]any {
 	metadata, annotations := map[string]any{}, map[string]any{}
 	maps.Copy(metadata, manifest.Map(obj, "metadata"))
 	maps.Copy(annotations, manifest.Map(obj, "metadata", "annotations"))
-	if annotations[waveAnnotation] == nil {
-		annotations[waveAnnotation] = t.wave
+	if annotations[schemas.ArgoWave] == nil {
+		annotations[schemas.ArgoWave] = t.wave
 	}
-	written, _ := annotations[optionsAnnotation].(string)
-	annotations[optionsAnnotation] = merge(written, append([]string{"ServerSideApply=true"}, t.options...))
+	text, _ := annotations[schemas.ArgoOptions].(string)
+	written, ours := strings.Split(text, ","), append([]string{"ServerSideApply=true"}, t.options...)
+	if t.protected {
+		annotations[schemas.ArgoOptions] = merge(ours, written)
+	} else {
+		annotations[schemas.ArgoOptions] = merge(written, ours)
+	}
 	metadata["annotations"] = annotations
 	obj["metadata"] = metadata
 	return obj
 }
 
-// merge adds options to those that are written. The name of an option is the part
-// before its "=".
-func merge(written string, options []string) string {
+// merge joins options. The name of an option is the part before its "=", and the first one of a
+// name counts.
+func merge(first, second []string) string {
 	var merged, names []string
-	for option := range strings.SplitSeq(written, ",") {
-		if option = strings.TrimSpace(option); option != "" {
-			name, _, _ := strings.Cut(option, "=")
+	for _, option := range slices.Concat(first, second) {
+		option = strings.TrimSpace(option)
+		if name, _, _ := strings.Cut(option, "="); option != "" && !slices.Contains(names, name) {
 			merged, names = append(merged, option), append(names, name)
-		}
-	}
-	for _, option := range options {
-		if name, _, _ := strings.Cut(option, "="); !slices.Contains(names, name) {
-			merged = append(merged, option)
 		}
 	}
 	return strings.Join(merged, ",")

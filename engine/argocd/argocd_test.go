@@ -21,12 +21,12 @@ func TestEachKindHasAWave(t *testing.T) {
 
 func TestAnnotateLeavesWhatWasCompiledAsItIs(t *testing.T) {
 	manifest := map[string]any{"kind": "NodePool", "metadata": map[string]any{
-		"name": "a", "annotations": map[string]any{optionsAnnotation: "Prune=false,,"},
+		"name": "a", "annotations": map[string]any{schemas.ArgoOptions: "Prune=false,,"},
 	}}
 	compiled := compile.Result{Compiled: config.Compiled{Objects: []config.Object{{Manifest: manifest}}}}
 	got := Annotate(compiled).Objects[0].Manifest["metadata"]
 	want := map[string]any{"name": "a", "annotations": map[string]any{
-		optionsAnnotation: "Prune=false,ServerSideApply=true,Delete=confirm", waveAnnotation: "0",
+		schemas.ArgoOptions: "Prune=false,ServerSideApply=true,Delete=confirm", schemas.ArgoWave: "0",
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("annotated (-want +got)\n%s", diff)

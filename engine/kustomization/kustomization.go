@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -59,7 +60,7 @@ func filesOf(objects []map[string]any) (map[string][]byte, error) {
 	contents := map[string][]byte{}
 	var names []string
 	for _, object := range objects {
-		text, err := yaml.Marshal(object)
+		text, err := yaml.Marshal(kept(object))
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", manifest.KeyOf(object), err)
 		}
@@ -78,6 +79,21 @@ func filesOf(objects []map[string]any) (map[string][]byte, error) {
 	})
 	contents["kustomization.yaml"] = kustomization
 	return contents, err
+}
+
+// kept returns an object by which Flux does not prune a pool or a class when its file is gone:
+// the nodes would be deleted with it, at once, and no guard is asked.
+func kept(object map[string]any) map[string]any {
+	if kind := manifest.Kind(object); kind != schemas.Pool.Object.Kind && kind != schemas.NodeClass.Object.Kind {
+		return object
+	}
+	object = maps.Clone(object)
+	metadata, annotations := map[string]any{}, map[string]any{schemas.FluxPrune: "disabled"}
+	maps.Copy(metadata, manifest.Map(object, "metadata"))
+	maps.Copy(annotations, manifest.Map(object, "metadata", "annotations"))
+	metadata["annotations"] = annotations
+	object["metadata"] = metadata
+	return object
 }
 
 // tree is a directory that is written to.

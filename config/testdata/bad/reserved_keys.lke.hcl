@@ -27,3 +27,47 @@ pool "drained" {
   node_class  = node_class.default
   annotations = { "lkeplan.dev/orphaned" = "delete" } # want: Reserved key: spec.template.metadata.annotations sets lkeplan.dev/orphaned, which belongs to lkeplan. Remove it.
 }
+
+pool "made_again" {
+  node_class = node_class.default
+  metadata {
+    annotations = { "argocd.argoproj.io/hook" = "Sync" } # want: Reserved key: metadata.annotations sets argocd.argoproj.io/hook, which belongs to Argo CD. Remove it.
+  }
+}
+
+pool "replaced" {
+  node_class = node_class.default
+  metadata {
+    annotations = { "argocd.argoproj.io/sync-options" = "Validate=false, Replace=true" } # want: Reserved key: metadata.annotations sets argocd.argoproj.io/sync-options = "Validate=false, Replace=true", which belongs to Argo CD. Remove it.
+  }
+}
+
+pool "pruned" {
+  node_class = node_class.default
+  metadata {
+    annotations = { "argocd.argoproj.io/sync-options" = "Prune=true" } # want: Reserved key: metadata.annotations sets argocd.argoproj.io/sync-options = "Prune=true", which belongs to Argo CD. Remove it.
+  }
+}
+
+pool "forced" {
+  node_class = node_class.default
+  metadata {
+    annotations = { "kustomize.toolkit.fluxcd.io/force" = "enabled" } # want: Reserved key: metadata.annotations sets kustomize.toolkit.fluxcd.io/force, which belongs to Flux. Remove it.
+  }
+}
+
+pool "hooked" {
+  node_class = node_class.default
+  manifest   = { metadata = { annotations = { "helm.sh/hook" = "pre-install" } } } # want: Reserved key: metadata.annotations sets helm.sh/hook, which belongs to Helm. Remove it.
+}
+
+pool "kept" {
+  node_class = node_class.default
+  metadata {
+    annotations = {
+      "argocd.argoproj.io/sync-wave"      = "5"
+      "argocd.argoproj.io/sync-options"   = "Prune=false,Delete=confirm,Validate=false"
+      "kustomize.toolkit.fluxcd.io/prune" = "disabled"
+    }
+  }
+}
