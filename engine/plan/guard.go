@@ -236,9 +236,10 @@ func moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UT
 
 // Allow lifts guards and policies by permissions such as
 // max_deleted_pools:pool.web, and notes it in the plan. The address is that of
-// an object that the guard is about; where it is about the whole plan, of any
-// object that changes, or * for all. A permission that lifts nothing is an
-// error: it was meant for another plan.
+// an object that the guard is about, or * for all. A guard that counts what
+// happens to several objects is lifted if each of them is allowed: a permission
+// that was given for one of them does not let the others pass. A permission that
+// lifts nothing is an error: it was meant for another plan.
 func (p *Plan) Allow(permissions []string) error {
 	p.Permit()
 	for _, permission := range permissions {
@@ -246,8 +247,18 @@ func (p *Plan) Allow(permissions []string) error {
 		if !ok || addr == "" {
 			return fmt.Errorf("--allow %s: write GUARD:ADDRESS, as in %s:pool.web", permission, MaxDeletedPools)
 		}
-		if !p.lift(guard, addr) {
+		if !slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Guard == guard && v.refuses() && p.about(v, addr) }) {
 			return fmt.Errorf("--allow %s: %s", permission, p.unneeded(guard))
+		}
+	}
+	p.Reallow(permissions)
+	for _, permission := range permissions {
+		guard, _, _ := strings.Cut(permission, ":")
+		for _, v := range p.Verdicts {
+			if v.Guard == guard && v.Addr == "" && v.refuses() {
+				return fmt.Errorf("--allow %s: %s is about %s; allow each of them, or all with %s:*", permission, guard,
+					strings.Join(p.counted(guard), ", "), guard)
+			}
 		}
 	}
 	return nil
@@ -256,26 +267,34 @@ func (p *Plan) Allow(permissions []string) error {
 // Reallow lifts what permissions lifted that were given earlier. Some may have
 // nothing to lift any more.
 func (p *Plan) Reallow(permissions []string) {
-	for _, permission := range permissions {
-		guard, addr, _ := strings.Cut(permission, ":")
-		p.lift(guard, addr)
-	}
-}
-
-// lift allows what a guard blocks, and reports whether it blocked anything.
-func (p *Plan) lift(guard, addr string) (lifted bool) {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		if v.Guard == guard && v.refuses() && p.covers(*v, addr) {
-			v.Status, lifted = Allowed, true
+		allowed := func(addr string) bool {
+			return slices.Contains(permissions, v.Guard+":"+addr) || slices.Contains(permissions, v.Guard+":*")
+		}
+		counted, lifted := p.counted(v.Guard), false
+		switch {
+		case v.Addr != "":
+			lifted = allowed(v.Addr)
+		case len(counted) > 0:
+			lifted = !slices.ContainsFunc(counted, func(addr string) bool { return !allowed(addr) })
+		default:
+			lifted = allowed("*") || slices.ContainsFunc(p.Changes, func(c Change) bool { return allowed(c.Addr) })
+		}
+		if v.refuses() && lifted {
+			v.Status = Allowed
 		}
 	}
-	return lifted
 }
 
-func (p Plan) covers(v Verdict, addr string) bool {
-	if addr == "*" || v.Addr == addr {
+// about reports whether a verdict is about an object.
+func (p Plan) about(v Verdict, addr string) bool {
+	counted := p.counted(v.Guard)
+	switch {
+	case addr == "*" || v.Addr == addr:
 		return true
+	case v.Addr == "" && len(counted) > 0:
+		return slices.Contains(counted, addr)
 	}
 	return v.Addr == "" && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Addr == addr })
 }
@@ -294,32 +313,41 @@ func (p Plan) unneeded(guard string) string {
 	return "it lifts nothing that refuses this plan; what does: " + strings.Join(blocked, ", ")
 }
 
-// Permit notes on what is blocked the permission that lets it pass: for the
-// object that the verdict is about, or else for one that is deleted or rolled.
+// Permit notes on what is blocked the permission that lets it pass: for the object that the
+// verdict is about, if it is one, or else for all.
 func (p *Plan) Permit() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		if v.refuses() {
-			v.Permission = v.Guard + ":" + cmp.Or(v.Addr, p.gravest(v.Guard), "*")
+		if !v.refuses() {
+			continue
 		}
+		addr := v.Addr
+		if counted := p.counted(v.Guard); addr == "" && len(counted) == 1 {
+			addr = counted[0]
+		}
+		v.Permission = v.Guard + ":" + cmp.Or(addr, "*")
 	}
 }
 
-// gravest is the address of the first change that a guard is about.
-func (p Plan) gravest(guard string) string {
-	deletes := guard == MaxDeletedPools || guard == MaxDeletedNodes
+// counted are the addresses of the changes whose nodes, pools or pods a guard counts; none if it
+// counts nothing.
+func (p Plan) counted(guard string) (addrs []string) {
 	for _, c := range p.Changes {
-		if c.Outside {
-			continue // its class comes before it
+		counts := c.Effect == DeleteNodes || c.Prune == prune.Condemn
+		switch guard {
+		case MaxDeletedPools, MaxDeletedNodes:
+		case MaxRolledNodes, ChangeWindow:
+			counts = counts || c.Effect == Roll || c.Loosens
+		case MaxUnschedulablePods:
+			counts = c.Kind == "NodePool"
+		default:
+			return nil
 		}
-		if guard == MaxUnschedulablePods && c.Kind == "NodePool" {
-			return c.Addr
-		}
-		if c.Effect == DeleteNodes || c.Prune == prune.Condemn || ((c.Effect == Roll || c.Loosens) && !deletes) {
-			return c.Addr
+		if counts && !c.Outside && len(c.Because) == 0 { // else it counts for its class, say
+			addrs = append(addrs, c.Addr)
 		}
 	}
-	return ""
+	return addrs
 }
 
 // StricterShare returns the share that allows fewer of a number of nodes: a, or the

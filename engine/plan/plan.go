@@ -67,6 +67,9 @@ type Plan struct {
 	Current       *catalog.Money
 	Counted       bool // whether a cluster was asked
 	Nodes         int  // in the cluster; 0 where none was asked
+	// Incomplete tells that a directory has no plan: nothing is known of its nodes and costs, nor
+	// of their sums.
+	Incomplete bool `json:",omitempty"`
 	// Rolling are the pools whose nodes are not what the live objects ask for yet,
 	// by name; none where no cluster was asked.
 	Rolling []Rolling
@@ -318,7 +321,7 @@ func (c Change) rolls() bool {
 
 // Summary counts the changes.
 func (p Plan) Summary() Summary {
-	none := Count{Known: true}
+	none := Count{Known: !p.Incomplete}
 	s := Summary{NodesRolled: none, NodesDeleted: none, NodesDrained: none, NodesRemovable: none}
 	for _, c := range p.Changes {
 		switch c.Action {
