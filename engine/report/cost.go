@@ -40,6 +40,9 @@ func compared(before, after *price.Cost, text func(price.Cost) string) string {
 
 // bill says what all pools together cost.
 func bill(r Report) string {
+	if r.Incomplete {
+		return "Cost: unknown, as not each directory has a plan."
+	}
 	parts := []string{"Most a month: " + ceilings(&r.Before, &r.After) + ", all pools together"}
 	if text := floors(&r.Before, &r.After); text != "" {
 		parts = append(parts, "at least "+text)

@@ -146,8 +146,8 @@ func SARIF(w io.Writer, r Report, o Options) error {
 }
 
 // JUnit writes a plan as the report of a test: a case for each object and each
-// guard, and one for the configuration. Only what refuses a plan is a failure, and a guard that
-// was not checked is skipped.
+// guard, and one for the configuration. What refuses a plan is a failure, and so is a guard that
+// was not checked, as a test that did not run has not passed.
 func JUnit(w io.Writer, r Report, _ Options) error {
 	list := findings(r)
 	about := func(is func(finding) bool) []diag.Diagnostic {
@@ -171,7 +171,9 @@ func JUnit(w io.Writer, r Report, _ Options) error {
 		guards[name] = true
 		c := diag.Case{Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name })}
 		if slices.Contains(r.uncounted(), v.Guard) {
-			c.Skipped = "not checked"
+			for i := range c.Diagnostics {
+				c.Diagnostics[i].Severity = "error"
+			}
 		}
 		cases = append(cases, c)
 	}

@@ -45,7 +45,8 @@ func GitHubSummary(w io.Writer, r Report, o Options) error {
 }
 
 // GitHubOutput writes the outputs of a step, for later steps to act on. It is to
-// be appended to $GITHUB_OUTPUT.
+// be appended to $GITHUB_OUTPUT. If a directory has no plan, all but the exit code
+// are empty.
 func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	s := r.Summary()
 	lists := func(addrs []string) string {
@@ -65,6 +66,9 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 		{"cost_delta", costDelta(r)}, {"simulated_cost_delta", simulatedDelta(r)}, {"pods_unschedulable", lostCount(r)}, {"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
 		{"plan_digest", r.Digest}, {"exit_code", fmt.Sprint(r.ExitCode)},
 	} {
+		if r.Incomplete && output[0] != "exit_code" {
+			output[1] = ""
+		}
 		// Values are one line, so that none can end itself and begin another.
 		fmt.Fprintf(&b, "%s=%s\n", output[0], diag.OneLine(output[1]))
 	}

@@ -8,8 +8,12 @@ import (
 )
 
 // GitLabTerraform writes the counts that GitLab shows in a merge request for
-// artifacts:reports:terraform.
+// artifacts:reports:terraform; none, which GitLab shows as an error, if a directory has no plan.
 func GitLabTerraform(w io.Writer, r Report, _ Options) error {
+	if r.Incomplete {
+		_, err := io.WriteString(w, "{}\n")
+		return err
+	}
 	s := r.Summary()
 	return json.NewEncoder(w).Encode(struct {
 		Create int `json:"create"`

@@ -92,6 +92,12 @@ func viewOf(r Report) view {
 	case len(s.Rolled) > 0:
 		v.Tone = "warn"
 	}
+	if r.Incomplete { // of a directory
+		v.Cost = nil
+		for i := range v.Tiles {
+			v.Tiles[i].Value, v.Tiles[i].Tone = "?", ""
+		}
+	}
 	for _, verdict := range r.Verdicts {
 		if verdict.Status != plan.Passed {
 			v.Guards = append(v.Guards, verdict)

@@ -85,7 +85,7 @@ func (r *Report) add(part Report) {
 	}
 	r.addDiagnostics(part)
 	r.addCosts(part.Plan)
-	r.Now = part.Now
+	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
 }
 
 // addWorkloads adds what becomes of the pods of a part, whose pools and workloads in names.

@@ -185,6 +185,8 @@ func (p *text) summary(r Report, o Options) {
 		p.Sentence(0, page.In(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
 	}
 	switch {
+	case r.Empty() && r.Incomplete:
+		p.Line(0, page.Plainly("No changes in the others."))
 	case r.Empty() && r.rulesChange():
 		p.Line(0, page.Plainly("No object changes, but what changes are judged by does."))
 	case r.Empty():

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -34,7 +35,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		if d.member != nil {
 			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
 		}
-		snapshot, err := base.Snapshot(name)
+		snapshot, err := base.Snapshot(name, time.Now())
 		if err != nil {
 			return nil, plan.Revision{}, err
 		}

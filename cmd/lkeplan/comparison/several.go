@@ -14,12 +14,14 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	commits "github.com/lkeplan/lkeplan/engine/source"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Branch is the comparison of one of several directories, and what came of it.
@@ -72,7 +74,34 @@ func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (a
 		}
 	}
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(all), func(i int) { all[i].run(ctx, detailed) })
-	return withoutRenamed(all), unreached, ctx.Err()
+	all = withoutRenamed(all)
+	declaredTwice(all)
+	return all, unreached, ctx.Err()
+}
+
+// declaredTwice fails directories that declare an object of a cluster that another one declares:
+// only one of them can have it.
+func declaredTwice(all []*Branch) {
+	type object struct {
+		cluster config.Cluster
+		key     manifest.Key
+	}
+	declared := map[object]string{}
+	for _, b := range all {
+		if b.Err != nil {
+			continue
+		}
+		of := b.Found.Head.Cluster
+		of.KubernetesVersion = ""
+		for _, o := range b.Found.Head.Objects {
+			if other, twice := declared[object{of, o.Key()}]; twice {
+				b.fail(fmt.Errorf("%s is declared in %s, too, for the same cluster, %s: remove it from one of the two, or "+
+					"correct the name of the cluster", o.Addr, other, of.Name))
+				break
+			}
+			declared[object{of, o.Key()}] = b.Member.Dir
+		}
+	}
 }
 
 // suits reports flags that are for one directory only.
@@ -120,12 +149,17 @@ func (b *Branch) run(ctx context.Context, detailed bool) {
 	b.Verdict = b.Found.Verdict(detailed)
 	b.Reported = b.Found.Report(b.Verdict)
 	b.Reported.Directory = b.Member.Dir
-	if b.Err == nil {
-		return
+	if b.Err != nil {
+		b.fail(b.Err)
 	}
-	b.Reported.Plan, b.Verdict = plan.Plan{}, flags.Fine
+}
+
+// fail reports an error instead of a plan.
+func (b *Branch) fail(err error) {
+	b.Err = err
+	b.Reported.Plan, b.Verdict = plan.Plan{Incomplete: true}, flags.Fine
 	b.Reported.Failed, b.Reported.ExitCode = strings.TrimSpace(diag.Visible(b.Err.Error())), 1
-	if errors.Is(b.Err, flags.ErrReported) {
+	if errors.Is(err, flags.ErrReported) {
 		lines := strings.Split(strings.TrimSpace(b.said.String()), "\n")
 		b.Reported.Failed = lines[len(lines)-1] // 2 errors
 	} else {

@@ -36,7 +36,7 @@ func New(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Doc
 		Base: revisionOf(p.Base), Head: revisionOf(p.Head), Rules: revisionOf(p.Rules), Digest: digest,
 		Changes: []resourceChange{}, Drift: driftOf(p.Drift), Guards: []guard{},
 		Diagnostics: append([]diag.Diagnostic{}, diagnostics...), Notes: append([]string{}, p.Notes...),
-		Cost: costOf(&p.Before, &p.After, p.Current), Summary: summaryOf(p),
+		Cost: costsOf(p), Summary: summaryOf(p),
 		Workloads: workloadsOf(p.Workloads),
 	}
 	doc.Errored = slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })

@@ -37,7 +37,7 @@ type fleetSummary struct {
 func NewFleet(directories []Directory, unreached []string, sum plan.Plan, version string, exitCode int) Fleet {
 	f := Fleet{
 		FormatVersion: FormatVersion, Version: version, Directories: append([]Directory{}, directories...),
-		NotReached: append([]string{}, unreached...), Cost: costOf(&sum.Before, &sum.After, sum.Current),
+		NotReached: append([]string{}, unreached...), Cost: costsOf(sum),
 		Summary: fleetSummary{summary: summaryOf(sum), Directories: len(directories), ExitCode: exitCode},
 	}
 	for _, d := range directories {

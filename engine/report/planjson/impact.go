@@ -154,6 +154,14 @@ type monthlyCost struct {
 	CeilingAfter  *amount `json:"ceiling_after"`
 }
 
+// costsOf are the costs of all pools of a plan.
+func costsOf(p plan.Plan) *cost {
+	if p.Incomplete {
+		return costOf(nil, nil, nil)
+	}
+	return costOf(&p.Before, &p.After, p.Current)
+}
+
 func costOf(before, after *price.Cost, current *catalog.Money) *cost {
 	c := &cost{Currency: "USD"}
 	if current != nil {
