@@ -13,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -159,9 +160,17 @@ func (g Git) edited(head source.Revision) (bool, error) {
 // Plan reads a plan that was saved to a file.
 func Plan(name string) (compare.Saved, error) { return read("plan", name, compare.ReadSaved) }
 
-// Snapshot reads a snapshot of a cluster from a file.
-func Snapshot(name string) (compare.Snapshot, error) {
-	return read("snapshot", name, compare.ReadSnapshot)
+// Snapshot reads a snapshot of a cluster from a file. One that was taken later than now, but for
+// a difference of two clocks, is an error: how old it is is not known.
+func Snapshot(name string, now time.Time) (compare.Snapshot, error) {
+	return read("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
+		s, err := compare.ReadSnapshot(r)
+		if err == nil && s.Taken.After(now.Add(time.Hour)) {
+			err = fmt.Errorf("it was taken on %s, and now it is %s: correct the clock, or take it again", s.Taken.Format(time.RFC3339),
+				now.UTC().Format(time.RFC3339))
+		}
+		return s, err
+	})
 }
 
 // read reads a file; what says in errors what it should be.

@@ -25,7 +25,7 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	}{
 		{plan.OwnGuards, "The guards of the base judge this change, and the new ones the next.", guardRules},
 		{plan.OwnPolicies, "The policies of the base judge this change, and the new ones the next.", policyRules},
-		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster.", clusterRules},
+		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster, or belong to another directory.", clusterRules},
 	} {
 		var changes []string
 		old, now := of.rules(before), of.rules(after)
@@ -95,6 +95,12 @@ func clusterRules(c compile.Result) map[string]string {
 		return nil
 	}
 	rules := map[string]string{"name": c.Cluster.Name, "region": c.Cluster.Region, "mode": schemas.ModeLKE}
+	if c.Cluster.ID != 0 {
+		rules["id"] = fmt.Sprint(c.Cluster.ID)
+	}
+	if c.Directory != "" {
+		rules["directory"] = c.Directory
+	}
 	if c.Cluster.Instances() {
 		rules["mode"] = schemas.ModeInstance
 	} else {

@@ -37,7 +37,7 @@ func TestRuleChanges(t *testing.T) {
 		"another cluster": {
 			cluster, "cluster {\n  name   = \"b\"\n  region = \"us-ord\"\n  tier   = \"enterprise\"\n}\n",
 			[]string{"cluster: name: a → b; tier: standard → enterprise. The objects are for another cluster then, or another " +
-				"kind of cluster."},
+				"kind of cluster, or belong to another directory."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

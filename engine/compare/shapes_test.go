@@ -113,7 +113,7 @@ func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 
 // TestASnapshotWithoutShapesIsReadAndSaysSo where pods are asked for.
 func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
-	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1.0", "taken": "2026-11-20T10:00:00Z"}`))
+	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1.0", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": []}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -176,7 +176,7 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		p.live = &set
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
 	case f.Snapshot != "":
-		snapshot, err := base.Snapshot(f.Snapshot)
+		snapshot, err := base.Snapshot(f.Snapshot, time.Now())
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func ReadSeries(paths []string) (s Series, err error) {
 	}
 	at := map[time.Time]string{}
 	for _, name := range names {
-		snapshot, err := base.Snapshot(name)
+		snapshot, err := base.Snapshot(name, time.Now())
 		if err != nil {
 			return s, err
 		}
@@ -93,11 +93,8 @@ func (s *Series) admit(snapshot compare.Snapshot) error {
 	if _, err := snapshot.SeriesShapes(nil); err != nil {
 		return err
 	}
-	switch {
-	case s.Cluster != "" && s.Cluster != snapshot.Cluster:
+	if s.Cluster != "" && s.Cluster != snapshot.Cluster {
 		return fmt.Errorf("it is of the cluster %s, and those before it are of %s", snapshot.Cluster, s.Cluster)
-	case snapshot.Taken.IsZero():
-		return errors.New("it does not say when it was taken")
 	}
 	s.Cluster = snapshot.Cluster
 	return nil
