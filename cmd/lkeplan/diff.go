@@ -85,6 +85,7 @@ func newDiff(env *env) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
+	d.AtFlag(cmd)
 	cmd.Flags().StringVar(&d.Base, "base", "",
 		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch "+
 			"left the trunk)")
@@ -98,6 +99,6 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
-	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected").And(d.Effects(), out.Effects()).Of(cmd)
+	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected", "at").And(d.Effects(), out.Effects()).Of(cmd)
 	return cmd
 }

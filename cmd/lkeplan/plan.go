@@ -74,6 +74,7 @@ func newPlan(env *env) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
+	d.AtFlag(cmd)
 	cmd.Flags().StringVar(&d.Nodes, "cluster", "",
 		"`NAME` of the cluster, where it is meant though it is not that of the directory")
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
@@ -85,7 +86,7 @@ func newPlan(env *env) *cobra.Command {
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
 	flag.Usage = "save the plan to `FILE`, or write the result to a file as FORMAT=FILE; may be repeated"
-	flags.Always("cluster", "detailed-exitcode", "recursive").And(d.Effects(), out.Effects()).Of(cmd)
+	flags.Always("cluster", "detailed-exitcode", "recursive", "at").And(d.Effects(), out.Effects()).Of(cmd)
 	return cmd
 }
 

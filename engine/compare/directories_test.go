@@ -44,6 +44,8 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 			note: `This is the directory b, and objects of it were applied from the directory a: 1. If it has been moved, write ` +
 				`directory = "a" into its lkeplan block. `},
 		{name: "of another directory, imported", label: "dev", origin: "a", head: web + adopt, want: "handed over"},
+		{name: "of another directory, imported with other values", label: "dev", origin: "a",
+			head: strings.Replace(web, "= 4", "= 8", 1) + adopt, want: "conflict", note: "with the values that it has"},
 		{name: "of another directory, imported by a directory that the base does not have", label: "dev", origin: "a",
 			head: web + adopt, before: "-", want: "conflict", note: "The base does not have this directory"},
 		{name: "of another directory, removed here", label: "dev", origin: "a", head: release("  delete = true\n"), want: "nothing"},

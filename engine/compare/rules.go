@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// ruleChanges say what a change does to the rules that the next one is judged by, and to
-// the cluster that the directory is for. No object shows it.
+// ruleChanges say what a change does to the rules that the next one is judged by, to the cluster
+// that the directory is for, and to whose objects it takes over. No object shows it.
 func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	if len(before.Files) == 0 || len(after.Files) == 0 { // the directory is new, or gone
 		return nil
@@ -25,7 +25,9 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	}{
 		{plan.OwnGuards, "The guards of the base judge this change, and the new ones the next.", guardRules},
 		{plan.OwnPolicies, "The policies of the base judge this change, and the new ones the next.", policyRules},
-		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster, or belong to another directory.", clusterRules},
+		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster, or belong to another directory.",
+			clusterRules},
+		{plan.OwnImports, "An object that is there is taken over from who applied it, if it has the same values.", importRules},
 	} {
 		var changes []string
 		old, now := of.rules(before), of.rules(after)
@@ -84,6 +86,15 @@ func policyRules(c compile.Result) map[string]string {
 	rules := map[string]string{}
 	for _, p := range c.Policies {
 		rules[p.Name] = strings.Join(strings.Fields(p.Source(c.Files)), " ")
+	}
+	return rules
+}
+
+// importRules are the objects that import blocks take over.
+func importRules(c compile.Result) map[string]string {
+	rules := map[string]string{}
+	for _, i := range c.Imports {
+		rules[i.Kind+" "+i.Name] = "taken over"
 	}
 	return rules
 }

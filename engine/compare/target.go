@@ -109,7 +109,7 @@ func targetOf(ctx context.Context, head, base compile.Result, o config.Object, l
 		return t, err
 	}
 	t.predicted, t.conflicts = predicted, slices.Concat(conflictsOf(conflicts), keptByNodePlan(live, head.Owner()),
-		keptByDirectory(live, head, handedOver(head, base)))
+		keptByDirectory(live, predicted, head, base))
 	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
 	return t, nil
 }
@@ -130,18 +130,35 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 }
 
 // keptByDirectory is the conflict about an object that another directory of the cluster has
-// applied, and that no import block takes over.
-func keptByDirectory(live map[string]any, head compile.Result, imports []config.Import) []plan.Conflict {
+// applied. An import block takes it over if it keeps its values: the guards of the other
+// directory are not asked.
+func keptByDirectory(live, predicted map[string]any, head, base compile.Result) []plan.Conflict {
 	other := originOf(live)
-	taken := slices.ContainsFunc(imports, func(i config.Import) bool {
+	if head.Origin() == "" || other == "" || other == head.Origin() {
+		return nil
+	}
+	if slices.ContainsFunc(handedOver(head, base), func(i config.Import) bool {
 		return i.Kind == manifest.Kind(live) && i.Name == manifest.Name(live)
-	})
-	if head.Origin() == "" || other == "" || other == head.Origin() || taken {
+	}) && kube.Same(unowned(live), unowned(predicted)) {
 		return nil
 	}
 	return []plan.Conflict{{
 		Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: "the directory " + other,
 	}}
+}
+
+// unowned is an object without what says who applies it.
+func unowned(obj map[string]any) map[string]any {
+	obj = maps.Clone(obj)
+	metadata := maps.Clone(manifest.Map(obj, "metadata"))
+	delete(metadata, "managedFields")
+	for part, key := range map[string]string{"labels": kube.InventoryLabel, "annotations": kube.OriginAnnotation} {
+		keys := maps.Clone(manifest.Map(metadata, part))
+		delete(keys, key)
+		metadata[part] = keys
+	}
+	obj["metadata"] = metadata
+	return obj
 }
 
 // originOf is the directory that an object was applied from; "" where none is known, or a
@@ -167,7 +184,7 @@ func handedOver(head, base compile.Result) []config.Import {
 func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
 	others := map[string]int{}
 	for _, t := range targets {
-		if len(keptByDirectory(t.Live, head, handedOver(head, base))) > 0 {
+		if len(keptByDirectory(t.Live, t.predicted, head, base)) > 0 {
 			others[originOf(t.Live)]++
 		}
 	}
@@ -177,7 +194,7 @@ func directoryNotes(head, base compile.Result, targets []Target) (notes []string
 	for _, other := range slices.Sorted(maps.Keys(others)) {
 		notes = append(notes, fmt.Sprintf("This is the directory %[3]s, and objects of it were applied from the directory %[2]s: %[1]d. "+
 			"If it has been moved, write directory = %[2]q into its lkeplan block. If objects are to be moved between the two, "+
-			"give each an import block here, and there a removed block in the place of its block.", others[other], other,
+			"give each an import block here, with the values that it has, and there a removed block in the place of its block.", others[other], other,
 			head.Origin()))
 	}
 	return notes

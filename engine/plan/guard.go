@@ -39,6 +39,7 @@ const (
 	OwnGuards   = "guards"
 	OwnPolicies = "policies"
 	OwnCluster  = "cluster"
+	OwnImports  = "imports"
 )
 
 // Judge says what each guard thinks of the plan, sorted by guard and address.

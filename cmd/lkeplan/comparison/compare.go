@@ -93,6 +93,11 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 		"let the API server compute what it would make of the objects; this needs the right to patch them")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
+}
+
+// AtFlag adds the flag --at, for commands that apply nothing: a change would pass a freeze by
+// naming another time.
+func (d *Comparison) AtFlag(cmd *cobra.Command) {
 	cmd.Flags().Func("at",
 		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
 		func(text string) (err error) {
@@ -110,7 +115,7 @@ func (d *Comparison) Effects() flags.Effects {
 		When: func([]string) bool { return base() == "live" || d.Nodes == "live" || d.pods.Live },
 		Else: "is for --base live, --cluster live or --live: without one of them no cluster is asked",
 	}
-	return flags.Always("var", "var-file", "catalog", "guards", "simulate", "allow", "at").And(
+	return flags.Always("var", "var-file", "catalog", "guards", "simulate", "allow").And(
 		d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it"),
 		flags.Effects{
 			"kubeconfig": asks, "context": asks,
