@@ -43,7 +43,7 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 		v := &p.Verdicts[i]
 		switch {
 		case v.Status != plan.Blocked:
-		case slices.Contains(a.Guards, v.Permission):
+		case slices.Contains(a.Guards, v.Permission), covers(a.Guards, v.Permission):
 			v.Status = plan.Allowed
 		default:
 			left = append(left, v.Permission)
@@ -53,6 +53,22 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 		return fmt.Sprintf("%s does not lift %s.", given, strings.Join(left, ", "))
 	}
 	return ""
+}
+
+// covers reports whether permissions name each object that one is about: of a plan that is carried
+// out in waves, each wave is about some of them.
+func covers(given []string, permission string) bool {
+	guard, addrs, _ := strings.Cut(permission, ":")
+	for addr := range strings.SplitSeq(addrs, ",") {
+		named := func(g string) bool {
+			of, names, _ := strings.Cut(g, ":")
+			return of == guard && slices.Contains(strings.Split(names, ","), addr)
+		}
+		if addr == "*" || !slices.ContainsFunc(given, named) {
+			return false
+		}
+	}
+	return true
 }
 
 // touched is how many nodes a plan deletes, drains, replaces and may remove, which an approval

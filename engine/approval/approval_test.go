@@ -35,7 +35,7 @@ func until(a *lkeplanv1alpha1.Approval, end time.Time) *lkeplanv1alpha1.Approval
 // TestWhatAnApprovalLetsPass: a plan that deletes pool.b with four nodes, drains pool.c of one,
 // replaces two of pool.a, and is refused by two guards.
 func TestWhatAnApprovalLetsPass(t *testing.T) {
-	const pools, batch = "max_deleted_pools:pool.b", "protected:pool.b"
+	const pools, batch = "max_deleted_pools:pool.b,pool.c", "protected:pool.b"
 	for name, tt := range map[string]struct {
 		approval *lkeplanv1alpha1.Approval
 		refused  []string // the guards that still refuse it
@@ -132,11 +132,11 @@ func TestWhatThereIsToApprove(t *testing.T) {
 			lkeplanv1alpha1.NodePlanStatus{
 				Plan: summary, LastAttemptedRevision: "main@sha1:2",
 				Guards: []lkeplanv1alpha1.GuardStatus{
-					blocked("protected:pool.b"), {Status: "unknown"}, blocked("max_deleted_pools:pool.b"), blocked("protected:pool.b"),
+					blocked("protected:pool.b"), {Status: "unknown"}, blocked("max_deleted_pools:pool.b,pool.c"), blocked("protected:pool.b"),
 					{Status: "allowed", Permission: "freeze:weekend"},
 				},
 			},
-			*given(digest, 7, "max_deleted_pools:pool.b", "protected:pool.b"), "",
+			*given(digest, 7, "max_deleted_pools:pool.b,pool.c", "protected:pool.b"), "",
 		},
 		"what is approved already, for longer": {
 			lkeplanv1alpha1.NodePlanStatus{

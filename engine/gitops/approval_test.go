@@ -198,6 +198,38 @@ func TestANodePlanThatIsMadeAgainIsNoFirstRevision(t *testing.T) {
 	}
 }
 
+// TestAPoolThatStayedIsNotDeletedUnjudged: without pruning a revision removes a pool with its
+// guards, and nothing goes. Once the NodePlan prunes, those guards are gone.
+func TestAPoolThatStayedIsNotDeletedUnjudged(t *testing.T) {
+	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
+	p.worker.Now = func() time.Time { return p.now }
+	p.np = p.plan("fleet", "a", "fleet")
+	p.np.Spec.Prune = new(bool)
+	p.guardedPools("  protected = [pool.web]\n", "one", "db", "web")
+	p.reconcile(p.np)
+	p.node("web")
+	p.guardedPools("", "one", "db")
+	if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonSucceeded || p.has("web") != "one" {
+		t.Fatalf("%s: %s", o.reason, o.message)
+	}
+	prunes := true
+	p.np.Spec.Prune = &prunes
+	for range 2 {
+		if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonGuarded || !strings.Contains(o.message, "pool.web") {
+			t.Errorf("%s: %s", o.reason, o.message)
+		}
+	}
+	p.approve()
+	if o := p.after(time.Minute); o.reason == lkeplanv1alpha1.ReasonGuarded {
+		t.Errorf("after an approval %s: %s", o.reason, o.message)
+	}
+	for range 3 { // it is removed within its budgets, and that needs no other approval
+		if o := p.after(time.Minute); o.reason == lkeplanv1alpha1.ReasonGuarded {
+			t.Errorf("later %s: %s", o.reason, o.message)
+		}
+	}
+}
+
 // TestNothingIsAppliedUnrecorded: without a status that says so, neither the approval nor an
 // object changes.
 func TestNothingIsAppliedUnrecorded(t *testing.T) {

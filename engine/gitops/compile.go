@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -155,11 +156,38 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 		why = "There is no record of it, and its objects are in the cluster."
 	}
 	if why == "" || p.Plan.Empty() && !strays {
-		return nil
+		return c.refuseLeft(p)
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
 		Detail: "The guards that were last applied are not known, and those of this revision cannot stand for them. " + why,
+	}}
+}
+
+// refuseLeft blocks a plan that deletes pools which the last applied files do not declare either:
+// they stayed when they were removed, as spec.prune was false, and no guard was asked about their
+// nodes then.
+func (c compiled) refuseLeft(p judged) []plan.Verdict {
+	declared := map[manifest.Key]bool{}
+	for _, o := range c.Objects {
+		declared[o.Key()] = true
+	}
+	var left []string
+	for _, change := range p.Plan.Changes {
+		_, condemned := prune.Read(change.Old)
+		none := change.Impact != nil && change.Impact.Known && change.Impact.Of == 0
+		if goes := change.Action == plan.Delete || change.Prune == prune.Condemn; goes && change.Kind == "NodePool" &&
+			!declared[change.Key()] && !condemned && !none {
+			left = append(left, change.Addr)
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	return []plan.Verdict{{
+		Guard: "last_applied", Status: plan.Blocked,
+		Detail: "These pools stayed when they were removed, and the guards that they had are not known: " +
+			strings.Join(left, ", ") + ".",
 	}}
 }
 

@@ -147,7 +147,7 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 	files := map[string]string{"old.lke.hcl": ""}
 	create := plan.Change{Kind: "NodePool", Name: "api", Action: plan.Create}
-	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
+	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete, Impact: &plan.Impact{Known: true}} // it has no nodes
 	for name, tt := range map[string]struct {
 		record  recorded
 		failed  bool

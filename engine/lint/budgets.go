@@ -185,8 +185,22 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 			"accept it.", pace.WriteDuration(*expires))
 }
 
+// joining is what a Linode can take until its node is ready, and pods have run for a moment.
+const joining = 10 * time.Minute
+
+// expiresTooSoon finds pools that make nodes and delete them without end, as Karpenter drains a
+// node at its age even if it has not joined.
+func expiresTooSoon(c *checker, p *pool) {
+	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
+		c.report(p.object.Addr, "spec.template.spec.expireAfter",
+			"Each node is drained %s after it was asked for, and a Linode takes minutes to join: the pool buys nodes on "+
+				"which no pod runs, again and again. Write 10m or more, or \"Never\".", pace.WriteDuration(*expires))
+	}
+}
+
 func shortExpiry(c *checker, p *pool) {
-	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < 24*time.Hour {
+	expires := p.Spec.Template.Spec.ExpireAfter.Duration
+	if expires != nil && *expires >= joining && *expires < 24*time.Hour {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after it was made, whatever budgets say, and each costs its started "+
 				"hours. An age of days does for updates; use disruption to save money.",

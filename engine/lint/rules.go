@@ -24,6 +24,7 @@ func refusals() []Rule {
 		{Name: "class-refused", Fatal: true, find: classes},
 		{Name: "label-refused", Fatal: true, pool: poolLabels},
 		{Name: "label-contradicts-requirement", Fatal: true, pool: contradictions},
+		{Name: "expires-before-it-joins", Fatal: true, pool: expiresTooSoon},
 		{Name: "too-many-nodes", Fatal: true, find: counts},
 		{Name: "pool-refused", Fatal: true, pool: theRest},
 	})

@@ -236,11 +236,11 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 func moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
 
 // Allow lifts guards and policies by permissions such as
-// max_deleted_pools:pool.web, and notes it in the plan. The address is that of
-// an object that the guard is about, or * for all. A guard that counts what
-// happens to several objects is lifted if each of them is allowed: a permission
-// that was given for one of them does not let the others pass. A permission that
-// lifts nothing is an error: it was meant for another plan.
+// max_deleted_pools:pool.web, and notes it in the plan. The addresses are those of
+// objects that the guard is about, with commas between them, or * for all. A guard
+// that counts what happens to several objects is lifted if each of them is
+// allowed: a permission that was given for one of them does not let the others
+// pass. A permission that lifts nothing is an error: it was meant for another plan.
 func (p *Plan) Allow(permissions []string) error {
 	p.Permit()
 	for _, permission := range permissions {
@@ -248,8 +248,10 @@ func (p *Plan) Allow(permissions []string) error {
 		if !ok || addr == "" {
 			return fmt.Errorf("--allow %s: write GUARD:ADDRESS, as in %s:pool.web", permission, MaxDeletedPools)
 		}
-		if !slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Guard == guard && v.refuses() && p.about(v, addr) }) {
-			return fmt.Errorf("--allow %s: %s", permission, p.unneeded(guard))
+		for addr := range strings.SplitSeq(addr, ",") {
+			if !slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Guard == guard && v.refuses() && p.about(v, addr) }) {
+				return fmt.Errorf("--allow %s: %s", permission, p.unneeded(guard))
+			}
 		}
 	}
 	p.Reallow(permissions)
@@ -257,8 +259,7 @@ func (p *Plan) Allow(permissions []string) error {
 		guard, _, _ := strings.Cut(permission, ":")
 		for _, v := range p.Verdicts {
 			if v.Guard == guard && v.Addr == "" && v.refuses() {
-				return fmt.Errorf("--allow %s: %s is about %s; allow each of them, or all with %s:*", permission, guard,
-					strings.Join(p.counted(guard), ", "), guard)
+				return fmt.Errorf("--allow %s: it does not name all that %s is about: %s", permission, guard, v.Permission)
 			}
 		}
 	}
@@ -268,11 +269,16 @@ func (p *Plan) Allow(permissions []string) error {
 // Reallow lifts what permissions lifted that were given earlier. Some may have
 // nothing to lift any more.
 func (p *Plan) Reallow(permissions []string) {
+	given := map[string]bool{} // GUARD:ADDRESS, of one object each
+	for _, permission := range permissions {
+		guard, addrs, _ := strings.Cut(permission, ":")
+		for addr := range strings.SplitSeq(addrs, ",") {
+			given[guard+":"+addr] = true
+		}
+	}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		allowed := func(addr string) bool {
-			return slices.Contains(permissions, v.Guard+":"+addr) || slices.Contains(permissions, v.Guard+":*")
-		}
+		allowed := func(addr string) bool { return given[v.Guard+":"+addr] || given[v.Guard+":*"] }
 		counted, lifted := p.counted(v.Guard), false
 		switch {
 		case v.Addr != "":
@@ -314,19 +320,19 @@ func (p Plan) unneeded(guard string) string {
 	return "it lifts nothing that refuses this plan; what does: " + strings.Join(blocked, ", ")
 }
 
-// Permit notes on what is blocked the permission that lets it pass: for the object that the
-// verdict is about, if it is one, or else for all.
+// Permit notes on what is blocked the permission that lets it pass: for each object that the
+// verdict is about, or else for all.
 func (p *Plan) Permit() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		if !v.refuses() {
 			continue
 		}
-		addr := v.Addr
-		if counted := p.counted(v.Guard); addr == "" && len(counted) == 1 {
-			addr = counted[0]
+		counted := p.counted(v.Guard)
+		if slices.ContainsFunc(counted, func(addr string) bool { return strings.Contains(addr, ",") }) {
+			counted = nil // a list of them could not be read
 		}
-		v.Permission = v.Guard + ":" + cmp.Or(addr, "*")
+		v.Permission = v.Guard + ":" + cmp.Or(v.Addr, strings.Join(counted, ","), "*")
 	}
 }
 
