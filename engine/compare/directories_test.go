@@ -106,6 +106,40 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 	}
 }
 
+// TestAPoolThatWasLetGoOfKeepsItsValues when a directory declares it anew: the guards of the one
+// that had it are gone.
+func TestAPoolThatWasLetGoOfKeepsItsValues(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const class = "node_class \"default\" {}\n"
+	web := func(label string) string {
+		return "pool \"web\" {\n  node_class   = node_class.default\n  requirements = { cpu = 4 }\n  labels = { l = \"" + label + "\" }\n}\n"
+	}
+	for name, tt := range map[string]struct{ base, head, want string }{
+		"with the values that it has":    {class, class + web("one"), "nothing"},
+		"with others":                    {class, class + web("two"), "conflict"},
+		"with others, by an import":      {class, class + web("two") + "import {\n  to = pool.web\n  id = \"web\"\n}\n", "conflict"},
+		"with others, once it has it":    {class + web("one"), class + web("two"), "handed over"},
+		"it is not declared by any more": {class, class, "nothing"},
+	} {
+		pool := asApplied(t, compiled(t, class+web("one")))["NodePool"]
+		metadata := manifest.Map(pool, "metadata")
+		delete(metadata, "labels")
+		delete(metadata, "annotations")
+		base, head := compiled(t, tt.base), compiled(t, tt.head)
+		base.Directory, head.Directory = "b", "b"
+		found, err := Live(t.Context(), head, LiveView(cluster{"NodePool": {textOf(t, pool)}}), LiveOptions{Base: base, Prices: prices})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fateOf(found.Plan, "web"); got != tt.want {
+			t.Errorf("%s: the pool is %s, want %s: %+v", name, got, tt.want, found.Plan.Changes)
+		}
+	}
+}
+
 // fateOf says what a plan does to a pool.
 func fateOf(p plan.Plan, name string) string {
 	for _, c := range p.Changes {

@@ -131,20 +131,33 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 
 // keptByDirectory is the conflict about an object that another directory of the cluster has
 // applied. An import block takes it over if it keeps its values: the guards of the other
-// directory are not asked.
+// directory are not asked. What a directory or a NodePlan has let go of needs no block.
 func keptByDirectory(live, predicted map[string]any, head, base compile.Result) []plan.Conflict {
-	other := originOf(live)
-	if head.Origin() == "" || other == "" || other == head.Origin() {
+	if head.Origin() == "" || live == nil {
 		return nil
 	}
-	if slices.ContainsFunc(handedOver(head, base), func(i config.Import) bool {
-		return i.Kind == manifest.Kind(live) && i.Name == manifest.Name(live)
-	}) && kube.Same(unowned(live), unowned(predicted)) {
+	other, owner, taken := originOf(live), "", false
+	switch {
+	case other == head.Origin():
+		return nil
+	case other != "":
+		owner = "the directory " + other
+		taken = slices.ContainsFunc(handedOver(head, base), func(i config.Import) bool {
+			return i.Kind == manifest.Kind(live) && i.Name == manifest.Name(live)
+		})
+	case manifest.Label(live, kube.InventoryLabel) != "" || !kube.Applied(live):
+		return nil
+	default: // another directory or a NodePlan has let go of it, with its guards
+		owner = "a configuration that is gone"
+		taken = true
+		if slices.ContainsFunc(base.Objects, func(o config.Object) bool { return o.Key() == manifest.KeyOf(live) }) {
+			return nil
+		}
+	}
+	if taken && kube.Same(unowned(live), unowned(predicted)) {
 		return nil
 	}
-	return []plan.Conflict{{
-		Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: "the directory " + other,
-	}}
+	return []plan.Conflict{{Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: owner}}
 }
 
 // unowned is an object without what says who applies it.
@@ -184,8 +197,8 @@ func handedOver(head, base compile.Result) []config.Import {
 func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
 	others := map[string]int{}
 	for _, t := range targets {
-		if len(keptByDirectory(t.Live, t.predicted, head, base)) > 0 {
-			others[originOf(t.Live)]++
+		if other := originOf(t.Live); other != "" && len(keptByDirectory(t.Live, t.predicted, head, base)) > 0 {
+			others[other]++
 		}
 	}
 	if len(others) > 0 && len(head.Imports) > 0 && base.Directory != head.Directory {

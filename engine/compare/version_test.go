@@ -135,6 +135,8 @@ func TestVersionsOfNodesInADiff(t *testing.T) {
 			[]string{"drift: 1.33 → 1.34 by Linode", "cannot be held back"}},
 		{"standard: a commit names another version", "standard", "1.33", "1.34", standard("1.33", "1.34", "v1.33.4"),
 			[]string{"2 nodes roll: v1.33.4 → 1.34", "blocked: 2 of 2 nodes would be replaced"}},
+		{"standard: who may not list nodes does not know their versions", "standard", "1.33", "1.34", standard("1.33", "1.34", ""),
+			[]string{"2 nodes roll", "blocked: 2 of 2 nodes would be replaced"}},
 		{"standard: new nodes have followed already", "standard", "1.33", "1.34", standard("1.33", "1.34", "v1.34.0"),
 			[]string{"0 nodes roll"}},
 	}

@@ -7,6 +7,7 @@
 package compile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -74,6 +76,21 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	return result, diags
 }
 
+// checkDirectory reports a directory that calls itself by the path of another one of the
+// repository: it would own what that has applied, and delete it.
+func checkDirectory(fsys fs.FS, name, dir string) hcl.Diagnostics {
+	if name == "" || name == path.Clean(dir) || !fs.ValidPath(name) {
+		return nil
+	}
+	entries, err := fs.ReadDir(fsys, name)
+	if err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return load.Belongs(e.Name()) }) {
+		return nil
+	}
+	return hcl.Diagnostics{diag.Error("Directory of another path", fmt.Sprintf("The lkeplan block of %s calls it %q, and that is "+
+		"another directory of this repository: it would own the objects that were applied from there, and delete them. Remove the "+
+		"argument directory, or write a name that is no path of a configuration.", path.Clean(dir), name))}
+}
+
 func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
 	module, diags := config.Load(fsys, opts.Options)
 	result := Result{Files: module.Files}
@@ -83,8 +100,9 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	result.Ignores = diag.Ignores(module.Files) // before blocks are compiled, which drops what is in them
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
-	if result.Directory == "" && opts.InRepository {
-		result.Directory = path.Clean(opts.Dir)
+	if opts.InRepository {
+		compileDiags = append(compileDiags, checkDirectory(fsys, result.Directory, opts.Dir)...)
+		result.Directory = cmp.Or(result.Directory, path.Clean(opts.Dir))
 	}
 	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))
 

@@ -158,9 +158,8 @@ func (p *Plan) SetImpact(base, head State) error {
 // removed for it. A pool that consolidates nothing replaces only those that have drifted before.
 func removable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
-		drifted := before.drifted(node)
-		if rolled := after.drifted(node) && !drifted; !rolled &&
-			(drifted || after.pool == nil || consolidationOf(after.pool) > consolidatesNone) {
+		if !after.replaces(before, node) &&
+			(before.drifted(node) || after.pool == nil || consolidationOf(after.pool) > consolidatesNone) {
 			n++
 		}
 	}
@@ -172,7 +171,7 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 	var rolled []Node
 	settled, leaving := 0, 0
 	for _, n := range nodes {
-		if after.drifted(n) && !before.drifted(n) {
+		if after.replaces(before, n) {
 			rolled = append(rolled, n)
 		}
 		if n.Settled {
@@ -305,6 +304,15 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 		}
 	}
 	return all, nil
+}
+
+// replaces reports whether a node is replaced that was not before. One whose version is not
+// known, as this user may not list nodes, may have another than it is to have now.
+func (j judge) replaces(before judge, n Node) bool {
+	want := j.versions[n.Class]
+	_, version := kubeversion.Parse(want)
+	unknown := version && want != before.versions[n.Class] && n.Version == ""
+	return (j.drifted(n) || unknown) && !before.drifted(n)
 }
 
 // drifted reports whether a node is not what the pool asks for. Hashes that
