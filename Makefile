@@ -1,6 +1,9 @@
 # `make help` says what there is.
 
 GO      ?= go
+# Without the path of the clone in what is compiled, another clone finds it, and results of
+# tests, in the cache.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 30m
