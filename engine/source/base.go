@@ -83,8 +83,8 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 // changed reports whether two commits have the directory with other files. One that
 // cannot be read may have.
 func (s *Source) changed(a, b commit) bool {
-	_, was, errA := treeFS{commitTree{s.history, &atomic.Bool{}}, a.tree}.find(s.dir, true)
-	_, is, errB := treeFS{commitTree{s.history, &atomic.Bool{}}, b.tree}.find(s.dir, true)
+	_, was, errA := newTree(commitTree{s.history, &atomic.Bool{}}, a.tree).find(s.dir, true)
+	_, is, errB := newTree(commitTree{s.history, &atomic.Bool{}}, b.tree).find(s.dir, true)
 	if errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist) {
 		return false
 	}

@@ -235,7 +235,7 @@ func (s *Source) notFound(ref string) error {
 // revision is the file system of a commit, and the directory in it.
 func (s *Source) revision(c commit, why string) (Revision, error) {
 	of := commitTree{s.history, &atomic.Bool{}}
-	tree := treeFS{of, c.tree}
+	tree := newTree(of, c.tree)
 	dir, err := tree.real(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		dir, err = s.dir, nil
@@ -258,7 +258,7 @@ func (s *Source) head() (fs.FS, error) {
 	if err != nil {
 		return nil, s.unborn(err)
 	}
-	return treeFS{commitTree{s.history, &atomic.Bool{}}, c.tree}, nil
+	return newTree(commitTree{s.history, &atomic.Bool{}}, c.tree), nil
 }
 
 // unreadable says how to get what a partial clone has left out.

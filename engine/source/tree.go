@@ -4,13 +4,18 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/fluxcd/pkg/sourceignore"
+	"github.com/fluxcd/pkg/sourceignore/gitignore"
 
 	"github.com/lkeplan/lkeplan/engine/files"
 )
@@ -19,8 +24,20 @@ import (
 // working tree. Only what Git stores is there: no times, no owners. Nothing is read through a
 // link; submodules are neither files nor directories.
 type treeFS struct {
-	tree tree
-	id   string // of the root
+	tree    tree
+	id      string // of the root
+	ignores *ignores
+}
+
+func newTree(of tree, root string) treeFS {
+	return treeFS{of, root, &ignores{of: map[string][]gitignore.Pattern{}}}
+}
+
+// ignores are the patterns of the files .sourceignore, by directory, with those of the
+// directories around it.
+type ignores struct {
+	mu sync.Mutex
+	of map[string][]gitignore.Pattern
 }
 
 // tree has what a treeFS shows. An id is what its entries have.
@@ -86,6 +103,9 @@ func (t treeFS) Open(name string) (fs.File, error) {
 func (t treeFS) open(name string) (fs.File, error) {
 	at, e, err := t.find(name, false)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.leftOut(at, e); err != nil {
 		return nil, err
 	}
 	info := treeInfo{name: path.Base(name), mode: modeOf(e.mode)}
@@ -187,10 +207,60 @@ func (t treeFS) entry(op, name string) (entry, error) {
 		return fail(inSubmodule(at))
 	}
 	e, err := t.child(dir, path.Base(name))
+	if err == nil {
+		err = t.leftOut(path.Join(at, path.Base(name)), e)
+	}
 	if err != nil {
 		return fail(err)
 	}
 	return e, nil
+}
+
+// leftOut is the error of a file that Flux leaves out of its artifacts, by .sourceignore or as
+// it leaves out files of Git and CI systems: its controllers would see another configuration.
+func (t treeFS) leftOut(at string, e entry) error {
+	if e.mode == modeTree || at == "." {
+		return nil
+	}
+	patterns, err := t.patterns(path.Dir(at))
+	if err != nil || !sourceignore.NewDefaultMatcher(patterns, nil).Match(strings.Split(at, "/"), false) {
+		return err
+	}
+	return files.Unreadable{Name: at, Why: "is left out of artifacts by Flux, as " + sourceignore.IgnoreFile + " or its default says",
+		Do: "take it out of the pattern, or put what is in it into another file"}
+}
+
+// patterns are those of a directory and of the directories around it, the last of which counts.
+func (t treeFS) patterns(dir string) ([]gitignore.Pattern, error) {
+	t.ignores.mu.Lock()
+	patterns, known := t.ignores.of[dir]
+	t.ignores.mu.Unlock()
+	if known {
+		return patterns, nil
+	}
+	var domain []string
+	if dir != "." {
+		around, err := t.patterns(path.Dir(dir))
+		if err != nil {
+			return nil, err
+		}
+		patterns, domain = around, strings.Split(dir, "/")
+	}
+	name := path.Join(dir, sourceignore.IgnoreFile)
+	switch _, e, err := t.find(name, true); {
+	case err == nil && e.mode != modeTree:
+		o, err := t.tree.file(e.id)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		patterns = append(slices.Clip(patterns), sourceignore.ReadPatterns(bytes.NewReader(o.data), domain)...)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	t.ignores.mu.Lock()
+	defer t.ignores.mu.Unlock()
+	t.ignores.of[dir] = patterns
+	return patterns, nil
 }
 
 // Lstat implements fs.ReadLinkFS.

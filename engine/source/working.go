@@ -96,7 +96,7 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 			w.below[dir] = append(w.below[dir], at)
 		}
 	}
-	return treeFS{w, "."}, nil
+	return newTree(w, "."), nil
 }
 
 // working is the tree of a working tree. The id of an entry is its path in the index.
