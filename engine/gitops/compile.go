@@ -164,9 +164,9 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	}}
 }
 
-// refuseLeft blocks a plan that deletes pools which the last applied files do not declare either:
-// they stayed when they were removed, as spec.prune was false, and no guard was asked about their
-// nodes then.
+// refuseLeft blocks a plan by which nodes go of pools that are in the cluster and that the last
+// applied files do not declare. Either they stayed when they were removed, as spec.prune was false,
+// or another NodePlan or a directory has let go of them: no guard was asked about their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	declared := map[manifest.Key]bool{}
 	for _, o := range c.Objects {
@@ -176,7 +176,8 @@ func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	for _, change := range p.Plan.Changes {
 		_, condemned := prune.Read(change.Old)
 		none := change.Impact != nil && change.Impact.Known && change.Impact.Of == 0
-		if goes := change.Action == plan.Delete || change.Prune == prune.Condemn; goes && change.Kind == "NodePool" &&
+		goes := change.Prune == prune.Condemn || change.Effect != plan.None && change.Effect != plan.InPlace || change.Loosens
+		if goes && change.Old != nil && change.Kind == "NodePool" && !change.Outside &&
 			!declared[change.Key()] && !condemned && !none {
 			left = append(left, change.Addr)
 		}
@@ -186,7 +187,7 @@ func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "These pools stayed when they were removed, and the guards that they had are not known: " +
+		Detail: "The files that were last applied do not have these pools, and the guards that they had are not known: " +
 			strings.Join(left, ", ") + ".",
 	}}
 }

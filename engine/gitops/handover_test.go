@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -91,6 +92,34 @@ func TestANewNodePlanTakesPoolsOver(t *testing.T) {
 	}
 	if label, _ := w.holder("web"); label != holding.Label(takes) || len(w.deleted) > 0 {
 		t.Errorf("it is held by %q; deleted: %v", label, w.deleted)
+	}
+}
+
+// TestAPoolThatMovesKeepsItsNodes: the guards of the NodePlan that had it are not those of the one
+// that takes it, so a change of its template waits for approval.
+func TestAPoolThatMovesKeepsItsNodes(t *testing.T) {
+	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
+	p.worker.Now = func() time.Time { return p.now }
+	gives := p.plan("fleet", "a", "fleet")
+	p.np = p.plan("fleet", "b", "fleet")
+	labelled := func(text, label string) string {
+		return strings.Replace(text, `pool "web" {`, "pool \"web\" {\n  labels = { l = \""+label+"\" }", 1)
+	}
+	p.commit(map[string]string{"a": labelled(pools("a", "general", "web"), "one"), "b": pools("b", "db")})
+	p.reconcile(gives)
+	p.reconcile(p.np)
+	p.node("web")
+	p.commit(map[string]string{"a": pools("a", "general") + "removed {\n  from = pool.web\n}\n",
+		"b": labelled(pools("b", "db", "web"), "two")})
+	for range 3 {
+		p.reconcile(gives)
+		if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonGuarded || p.has("web") != "one" {
+			t.Errorf("%s: %s; the pool has %q", o.reason, o.message, p.has("web"))
+		}
+	}
+	p.approve()
+	if o := p.after(time.Minute); o.reason != lkeplanv1alpha1.ReasonSucceeded || p.has("web") != "two" {
+		t.Errorf("after an approval %s: %s; the pool has %q", o.reason, o.message, p.has("web"))
 	}
 }
 
