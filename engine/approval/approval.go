@@ -26,7 +26,7 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 		return ""
 	}
 	given := "The approval by " + a.By
-	nodes := touched(p.Summary())
+	nodes := p.Summary().Touched()
 	switch {
 	case a.PlanDigest != digest:
 		return fmt.Sprintf("%s is for another plan, %s.", given, a.PlanDigest)
@@ -70,10 +70,6 @@ func covers(given []string, permission string) bool {
 	}
 	return true
 }
-
-// touched is how many nodes a plan deletes, drains, replaces and may remove, which an approval
-// bounds.
-func touched(s plan.Summary) plan.Count { return s.NodesDeleted.Plus(s.Moved()) }
 
 // For returns the approval that lets pass what a NodePlan waits with: its plan, what
 // refuses it now, and as many nodes as it touches now. Who gives it, and until when, is

@@ -76,7 +76,8 @@ func ReadSaved(r io.Reader) (Saved, error) {
 // Judge has the guards that held when the plan was made judge it as it would be
 // applied now: a freeze may have begun since, or there may be more nodes. Pods were
 // simulated when it was made. Policies judged when it was made; what they refused then,
-// and nobody allowed, stays refused.
+// and nobody allowed, stays refused. What was allowed then is for as many nodes as the plan
+// touched: more of them need another permission.
 func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	now.Workloads = s.Plan.Workloads
 	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Objects)})
@@ -92,7 +93,10 @@ func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	if err := now.Allow(permissions); err != nil {
 		return err
 	}
-	now.Reallow(s.Allowed)
+	was, is := s.Plan.Summary().Touched(), now.Summary().Touched()
+	if !was.Known || is.Known && is.Nodes <= was.Nodes {
+		now.Reallow(s.Allowed)
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -66,5 +67,30 @@ func TestFreshSaysWhatHasChanged(t *testing.T) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestAPermissionIsForTheNodesOfItsPlan: at the apply there may be more of them.
+func TestAPermissionIsForTheNodesOfItsPlan(t *testing.T) {
+	rolls := func(nodes int) plan.Plan {
+		return plan.Plan{Nodes: 10, Counted: true, Changes: []plan.Change{{
+			Addr: "pool.web", Kind: "NodePool", Name: "web", Action: plan.Update, Effect: plan.Roll,
+			Impact: &plan.Impact{Known: true, Of: nodes, Rolled: nodes},
+		}}}
+	}
+	saved := Saved{Plan: rolls(2), Allowed: []string{"max_rolled_nodes:pool.web"}}
+	saved.Guards.MaxRolledNodes = config.Share{Text: "1", Number: 1}
+	for _, tt := range []struct {
+		nodes       int
+		permissions []string
+		refused     bool
+	}{{2, nil, false}, {1, nil, false}, {3, nil, true}, {3, []string{"max_rolled_nodes:pool.web"}, false}} {
+		now := rolls(tt.nodes)
+		if err := saved.Judge(&now, tt.permissions); err != nil {
+			t.Fatal(err)
+		}
+		if now.Refused() != tt.refused {
+			t.Errorf("%d nodes, allowed %v: refused %v: %+v", tt.nodes, tt.permissions, now.Refused(), now.Verdicts)
+		}
 	}
 }

@@ -176,6 +176,10 @@ func (p Plan) moves() string {
 // max_rolled_nodes counts.
 func (s Summary) Moved() Count { return s.NodesRolled.Plus(s.NodesDrained).Plus(s.NodesRemovable) }
 
+// Touched are the nodes that a plan deletes, drains, replaces or may remove, which an approval
+// bounds.
+func (s Summary) Touched() Count { return s.NodesDeleted.Plus(s.Moved()) }
+
 // touches reports whether a plan replaces, removes or deletes nodes, or may.
 func (s Summary) touches() bool {
 	return len(s.Rolled)+len(s.Deleted)+len(s.Condemned)+len(s.Removable) > 0
