@@ -121,6 +121,12 @@ func TestGuards(t *testing.T) {
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
 				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+		{name: "a pool that is taken over has nodes, and how it differs is not known",
+			base: class + "guards {\n  max_rolled_nodes = \"0\"\n}\n",
+			head: class + pool("a", "720h") + "import {\n  to = pool.a\n  id = \"a\"\n}\n",
+			want: []string{
+				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
+					"cluster: add --cluster live, or --cluster snapshot:FILE."}},
 		{name: "nodes that are not counted, and have to be",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),

@@ -21,7 +21,7 @@ func Diff(base, head State) (Plan, error) {
 	for _, o := range head.Objects {
 		old, existed := before[o.Key()]
 		if !existed {
-			p.Changes = append(p.Changes, created(o))
+			p.Changes = append(p.Changes, created(o, head))
 			continue
 		}
 		c, err := updated(old, o, base.Unheld)
@@ -98,9 +98,15 @@ func stored(o config.Object) map[string]any {
 }
 
 // created lists what was written; defaults are no news.
-func created(o config.Object) Change {
+func created(o config.Object, head State) Change {
 	c := changeOf(o, Create)
 	c.New = stored(o)
+	// A pool that is taken over is there, and without a cluster it is not known how it differs.
+	if o.Kind() == "NodePool" && head.Nodes == nil && slices.ContainsFunc(head.Imports, func(i config.Import) bool {
+		return i.Kind == o.Kind() && i.Name == o.Name()
+	}) {
+		c.worsen(Roll, true)
+	}
 	fields := flatten(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		if !empty(fields[path]) {

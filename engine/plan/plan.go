@@ -39,6 +39,7 @@ type State struct {
 	// nil where no cluster was asked.
 	Conflicts map[manifest.Key][]Conflict
 	Removed   []config.Removal // what becomes of objects that are no longer declared
+	Imports   []config.Import  // objects that are there, and are taken over
 	Offers    []price.Offer
 	// Price is what a node of a plan type costs in a month, also of one that is not offered any
 	// more; nil: that of the offers.
