@@ -99,6 +99,7 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
-	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected", "at").And(d.Effects(), out.Effects()).Of(cmd)
+	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected", "at").And(d.Effects(), out.Effects()).
+		Of(cmd)
 	return cmd
 }

@@ -15,7 +15,7 @@ import (
 type treatment struct {
 	wave      string
 	options   []string
-	protected bool // the options hold, whatever the author has written
+	protected bool // the options hold, even if the author has written others
 }
 
 // treatments returns how the objects of each kind are synced. Limits, overlays and

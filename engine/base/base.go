@@ -166,8 +166,8 @@ func Snapshot(name string, now time.Time) (compare.Snapshot, error) {
 	return read("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
 		s, err := compare.ReadSnapshot(r)
 		if err == nil && s.Taken.After(now.Add(time.Hour)) {
-			err = fmt.Errorf("it was taken on %s, and now it is %s: correct the clock, or take it again", s.Taken.Format(time.RFC3339),
-				now.UTC().Format(time.RFC3339))
+			err = fmt.Errorf("it was taken on %s, and now it is %s: correct the clock, or take it again",
+				s.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 		}
 		return s, err
 	})

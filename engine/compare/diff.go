@@ -89,7 +89,8 @@ func spelledAs(objects []config.Object, live map[manifest.Key]map[string]any) []
 
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
 	return plan.State{
-		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Imports: c.Imports, Offers: offers(c.Cluster, prices), Now: now,
+		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Imports: c.Imports,
+		Offers: offers(c.Cluster, prices), Now: now,
 		Price: pricing(c.Cluster, prices),
 	}
 }

@@ -106,9 +106,9 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 	}
 }
 
-// TestAPoolThatWasLetGoOfKeepsItsValues when a directory declares it anew: the guards of the one
+// TestAReleasedPoolKeepsItsValues when a directory declares it anew: the guards of the one
 // that had it are gone.
-func TestAPoolThatWasLetGoOfKeepsItsValues(t *testing.T) {
+func TestAReleasedPoolKeepsItsValues(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)

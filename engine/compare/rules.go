@@ -25,8 +25,8 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	}{
 		{plan.OwnGuards, "The guards of the base judge this change, and the new ones the next.", guardRules},
 		{plan.OwnPolicies, "The policies of the base judge this change, and the new ones the next.", policyRules},
-		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster, or belong to another directory.",
-			clusterRules},
+		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster, or belong to another " +
+			"directory.", clusterRules},
 		{plan.OwnImports, "An object that is there is taken over from who applied it, if it has the same values.", importRules},
 	} {
 		var changes []string

@@ -131,7 +131,7 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 
 // keptByDirectory is the conflict about an object that another directory of the cluster has
 // applied. An import block takes it over if it keeps its values: the guards of the other
-// directory are not asked. What a directory or a NodePlan has let go of needs no block.
+// directory are not asked. What a directory or a NodePlan has released needs no block.
 func keptByDirectory(live, predicted map[string]any, head, base compile.Result) []plan.Conflict {
 	if head.Origin() == "" || live == nil {
 		return nil
@@ -147,7 +147,7 @@ func keptByDirectory(live, predicted map[string]any, head, base compile.Result) 
 		})
 	case manifest.Label(live, kube.InventoryLabel) != "" || !kube.Applied(live):
 		return nil
-	default: // another directory or a NodePlan has let go of it, with its guards
+	default: // another directory or a NodePlan has released it, with its guards
 		owner = "a configuration that is gone"
 		taken = true
 		if slices.ContainsFunc(base.Objects, func(o config.Object) bool { return o.Key() == manifest.KeyOf(live) }) {

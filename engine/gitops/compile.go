@@ -166,7 +166,7 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 
 // refuseLeft blocks a plan by which nodes go of pools that are in the cluster and that the last
 // applied files do not declare. Either they stayed when they were removed, as spec.prune was false,
-// or another NodePlan or a directory has let go of them: no guard was asked about their nodes.
+// or another NodePlan or a directory has released them: no guard was asked about their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	declared := map[manifest.Key]bool{}
 	for _, o := range c.Objects {

@@ -26,7 +26,8 @@ const (
 
 var (
 	tierFlag  = flag.String("tier", tierGate, "which tests run if -run names none: gate, nightly or all")
-	sliceFlag = flag.String("slice", "", "which part of the nightly tests of the tier runs, such as 2/6: part 2 of the parts 0 to 5")
+	sliceFlag = flag.String("slice", "",
+		"which part of the nightly tests of the tier runs, such as 2/6: part 2 of the parts 0 to 5")
 )
 
 // tiered is one test, or one of its subtests, and its tier.
