@@ -197,6 +197,13 @@ func (i *Instances) refused(ctx context.Context, uid string, err error) {
 	}
 }
 
+// undeleted says on a claim why its machine is not deleted, once for each reason.
+func (i *Instances) undeleted(ctx context.Context, uid string, err error) {
+	if i.news(uid, err.Error()) {
+		i.claims.Warn(ctx, uid, "MachineNotDeleted", err.Error())
+	}
+}
+
 // held says on claims that they stay though Linode does not know their machines.
 func (i *Instances) held(ctx context.Context, uids []string) error {
 	for _, uid := range uids {

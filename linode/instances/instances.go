@@ -95,7 +95,7 @@ func New(cfg Config) *Instances {
 	})
 	i.carrier = carry.New(carry.Config{
 		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
-		Listed: i.listed, Refused: i.refused, Held: i.held, Queued: i.beat,
+		Listed: i.listed, Refused: i.refused, Undeleted: i.undeleted, Held: i.held, Queued: i.beat,
 		Policy: machines.Policy{
 			Cluster: cfg.Identity.Name, Keep: keep,
 			// Unverified: that Linode does no call later.
@@ -144,7 +144,8 @@ func (i *Instances) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, e
 	return i.claimOf(*there), nil
 }
 
-// there asks for one Linode of the cluster; nil where there surely is none.
+// there asks for one Linode of the cluster; nil if there surely is none. One that has lost its tag
+// and its label is there: without its drain its pods would run twice.
 func (i *Instances) there(ctx context.Context, instance int) (*lkeapi.Instance, error) {
 	found, err := i.cfg.API.Instance(lkeapi.Patient(ctx), instance)
 	switch {
@@ -152,8 +153,9 @@ func (i *Instances) there(ctx context.Context, instance int) (*lkeapi.Instance, 
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case !lkeapi.Tagged(found, i.cfg.Identity.Tag()):
-		return nil, nil
+	case !lkeapi.Tagged(found, i.cfg.Identity.Tag()) && !i.cfg.Identity.IsNode(found.Label):
+		return nil, fmt.Errorf("Linode %d has neither the tag %s nor a label of the cluster any more: it has the label %s",
+			instance, i.cfg.Identity.Tag(), found.Label)
 	}
 	return &found, nil
 }

@@ -96,11 +96,12 @@ type Bind struct {
 	Machine int
 }
 
-// Delete deletes a machine, if it has this label and the cluster's tag.
+// Delete deletes a machine, if it has this label or the cluster's tag, either of which a person
+// may have changed; without a claim both.
 type Delete struct {
+	UID     string // of the claim that ends; "" if none was seen that owns it: to be read live before
 	Machine int
 	Label   string
-	Orphan  bool // no claim has been seen that owns it: to be read live before
 }
 
 // Look asks for one machine, which a list lacks: by its id, or by its label and the
@@ -260,7 +261,7 @@ func (s *scene) release(d *Decision, c Claim, machine int) {
 	case deleted && !shown && settled && s.Asked.After(e.at):
 		e = s.vanish(d, c, e, machine != 0 && ask.unanswered == 0 && !e.late)
 	case machine != 0 && (!deleted || shown):
-		s.delete(d, Delete{Machine: machine, Label: label})
+		s.delete(d, Delete{UID: c.UID, Machine: machine, Label: label})
 	}
 	s.memory.ending[c.UID] = e
 }
@@ -317,7 +318,7 @@ func (s *scene) sweep(d *Decision, owned map[int]bool) {
 			put(&s.memory.told, m.ID, true)
 			d.Kept = append(d.Kept, m.ID)
 		case overdue && !inhabited:
-			s.delete(d, Delete{Machine: m.ID, Label: m.Label, Orphan: true})
+			s.delete(d, Delete{Machine: m.ID, Label: m.Label})
 		}
 	}
 	slices.SortFunc(d.Deletes, func(a, b Delete) int { return a.Machine - b.Machine })

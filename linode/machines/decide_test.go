@@ -37,7 +37,7 @@ func (s *tale) sees(later time.Duration, view View) (told []string) {
 		told = append(told, fmt.Sprintf("look for %d of %s", l.Machine, l.UID))
 	}
 	for _, order := range d.Deletes {
-		word := map[bool]string{false: "delete", true: "delete orphan"}[order.Orphan]
+		word := map[bool]string{false: "delete", true: "delete orphan"}[order.UID == ""]
 		told = append(told, fmt.Sprintf("%s %d", word, order.Machine))
 	}
 	for _, drain := range d.Drains {

@@ -359,7 +359,7 @@ func (w *world) delete(p *process, order Delete) {
 	}
 	for _, c := range w.claims {
 		if !c.released && Label(modelPolicy.Cluster, c.UID) == order.Label {
-			if !order.Orphan { // orphans are read live before
+			if order.UID != "" { // orphans are read live before
 				w.fail("the Linode of claim %s is deleted", c.UID)
 			}
 			p.memory.Deleted(order, Refused, w.now)

@@ -3,6 +3,7 @@ package carry
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -71,6 +72,15 @@ func (c *Carrier) start(ctx context.Context, room chan struct{}, work func(conte
 	})
 }
 
+// caught has a bug in what is done for one claim fail that, and not end the process, which would
+// meet it again at its next start.
+func (c *Carrier) caught(err *error) {
+	if cause := recover(); cause != nil {
+		c.cfg.Log.Error("a bug in lkeplan", "cause", cause, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("a bug in lkeplan, which the log of the controller describes: %v", cause)
+	}
+}
+
 // once starts what no Memory knows of, unless it is under way.
 func (c *Carrier) once(ctx context.Context, what string, work func(context.Context) error) {
 	c.mu.Lock()
@@ -108,7 +118,9 @@ func (c *Carrier) create(ctx context.Context, claim machines.Claim, order machin
 }
 
 // make makes a machine, or finds it where it is there already.
-func (c *Carrier) make(ctx context.Context, order machines.Create) (int, machines.Outcome, error) {
+func (c *Carrier) make(ctx context.Context, order machines.Create) (id int, o machines.Outcome, err error) {
+	o = machines.Refused
+	defer c.caught(&err)
 	spec, err := c.cfg.Cluster.Spec(ctx, order.UID)
 	if err != nil {
 		return 0, machines.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
@@ -121,7 +133,7 @@ func (c *Carrier) make(ctx context.Context, order machines.Create) (int, machine
 	case lkeapi.ClassLabelTaken:
 		return c.holder(ctx, order.Label, err)
 	}
-	return 0, outcome(err), err
+	return 0, outcomeOf(err), err
 }
 
 // holder finds the machine that has a label already. Where none is found, somebody may have
@@ -139,8 +151,8 @@ func (c *Carrier) holder(ctx context.Context, label string, taken error) (int, m
 	return i.ID, machines.Done, nil
 }
 
-// outcome is what an error says of a call. A token that is refused is refused for all calls.
-func outcome(err error) machines.Outcome {
+// outcomeOf is what an error says of a call. A token that is refused is refused for all calls.
+func outcomeOf(err error) machines.Outcome {
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassNone:
 		return machines.Done
@@ -183,33 +195,39 @@ func (c *Carrier) delete(ctx context.Context, order machines.Delete) {
 	outcome, err := c.unmake(ctx, order)
 	if err != nil {
 		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
+		if order.UID != "" {
+			c.cfg.Undeleted(ctx, order.UID, fmt.Errorf("Linode %d is not deleted: %w; it is tried again", order.Machine, err))
+		}
 	}
 	c.remember(func(m *machines.Memory, now time.Time) { m.Deleted(order, outcome, now) })
 }
 
 // unmake deletes a machine, if it is the one that is meant. It is Done when Linode no longer
 // has it, not when Linode has said that it will go: the decision asks again until then.
-func (c *Carrier) unmake(ctx context.Context, order machines.Delete) (machines.Outcome, error) {
+func (c *Carrier) unmake(ctx context.Context, order machines.Delete) (outcome machines.Outcome, err error) {
+	defer c.caught(&err)
 	i, err := c.cfg.Linode.Instance(ctx, order.Machine)
+	tagged := lkeapi.Tagged(i, c.cfg.Tag)
 	switch {
 	case lkeapi.ClassOf(err) == lkeapi.ClassNotFound:
 		return machines.Done, nil
 	case err != nil:
 		return machines.Busy, err
-	case i.Label != order.Label || !lkeapi.Tagged(i, c.cfg.Tag):
-		return machines.Refused, fmt.Errorf("it has the label %s and the tags %v: somebody has changed them", i.Label, i.Tags)
+	case i.Label != order.Label && !tagged, order.UID == "" && (i.Label != order.Label || !tagged):
+		return machines.Refused, fmt.Errorf("it has the label %s and the tags %v, which were changed since it was made; give it "+
+			"the label %s or the tag %s again, or delete it", i.Label, i.Tags, order.Label, c.cfg.Tag)
 	case i.Status == lkeapi.InstanceDeleting:
 		return machines.Unknown, nil
 	}
-	if order.Orphan {
+	if order.UID == "" {
 		owned, inhabited, err := c.cfg.Cluster.InUse(ctx, order.Machine, order.Label)
 		if err != nil || owned || inhabited {
 			return machines.Refused, err
 		}
 	}
 	if err := c.cfg.Linode.DeleteInstance(ctx, order.Machine); err != nil {
-		return outcome(err), err
+		return outcomeOf(err), err
 	}
-	c.cfg.Log.Info("machine deleted", "id", order.Machine, "label", order.Label, "orphan", order.Orphan)
+	c.cfg.Log.Info("machine deleted", "id", order.Machine, "label", order.Label, "orphan", order.UID == "")
 	return machines.Unknown, nil
 }

@@ -70,6 +70,8 @@ type Config struct {
 	Listed func(asked time.Time, all []lkeapi.Instance)
 	// Refused is told why the machine of a claim was not made; nil for nobody.
 	Refused func(ctx context.Context, uid string, err error)
+	// Undeleted is called with why the machine of a claim that ends was not deleted; nil for none.
+	Undeleted func(ctx context.Context, uid string, err error)
 	// Held is told which claims are held though Linode says that their machines are gone; nil for
 	// nobody.
 	Held func(ctx context.Context, uids []string) error
@@ -105,6 +107,9 @@ func New(cfg Config) *Carrier {
 	}
 	if cfg.Refused == nil {
 		cfg.Refused = func(context.Context, string, error) {}
+	}
+	if cfg.Undeleted == nil {
+		cfg.Undeleted = func(context.Context, string, error) {}
 	}
 	if cfg.Held == nil {
 		cfg.Held = func(context.Context, []string) error { return nil }

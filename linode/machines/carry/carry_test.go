@@ -100,6 +100,7 @@ type canned struct {
 	err        map[string]error // by call
 	used       bool
 	inhabited  bool
+	panics     bool // it has a bug
 	deleted    int
 	drained    int
 }
@@ -117,6 +118,9 @@ func (c *canned) InstanceLabelled(context.Context, string) (lkeapi.Instance, boo
 }
 
 func (c *canned) Spec(context.Context, string) (lkeapi.InstanceSpec, error) {
+	if c.panics {
+		panic("assignment to entry in nil map")
+	}
 	return lkeapi.InstanceSpec{}, c.err["spec"]
 }
 
@@ -144,6 +148,8 @@ func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
 	meant := lkeapi.Instance{ID: 7, Label: "prod-a", Tags: []string{"team=web", tag}}
 	other, untagged, going := meant, meant, meant
 	other.Label, untagged.Tags, going.Status = "prod-b", []string{tag + "-2"}, lkeapi.InstanceDeleting
+	stranger := other
+	stranger.Tags = untagged.Tags
 	for _, tc := range []struct {
 		name    string
 		api     canned
@@ -154,8 +160,11 @@ func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
 		{name: "it is there", api: canned{one: meant}, want: machines.Unknown, deleted: 1},
 		{name: "it is gone", api: canned{err: map[string]error{"get": answer(404, "Not found", "")}}, want: machines.Done},
 		{name: "it is going", api: canned{one: going}, want: machines.Unknown},
-		{name: "another label", api: canned{one: other}, want: machines.Refused},
-		{name: "another tag", api: canned{one: untagged}, want: machines.Refused},
+		{name: "another label", api: canned{one: other}, want: machines.Unknown, deleted: 1},
+		{name: "another tag", api: canned{one: untagged}, want: machines.Unknown, deleted: 1},
+		{name: "another label and tag", api: canned{one: stranger}, want: machines.Refused},
+		{name: "an orphan with another label", api: canned{one: other}, orphan: true, want: machines.Refused},
+		{name: "an orphan with another tag", api: canned{one: untagged}, orphan: true, want: machines.Refused},
 		{name: "who knows", api: canned{one: meant, err: map[string]error{"get": errSilence}}, want: machines.Busy},
 		{
 			name: "no answer", api: canned{one: meant, err: map[string]error{"delete": errSilence}}, want: machines.Unknown,
@@ -169,7 +178,11 @@ func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
 			want: machines.Refused,
 		},
 	} {
-		got, _ := tc.api.carrier().unmake(t.Context(), machines.Delete{Machine: 7, Label: "prod-a", Orphan: tc.orphan})
+		order := machines.Delete{UID: "a", Machine: 7, Label: "prod-a"}
+		if tc.orphan {
+			order.UID = ""
+		}
+		got, _ := tc.api.carrier().unmake(t.Context(), order)
 		if got != tc.want || tc.api.deleted != tc.deleted {
 			t.Errorf("%s: outcome %d, want %d; %d deletions", tc.name, got, tc.want, tc.api.deleted)
 		}
@@ -216,6 +229,7 @@ func TestWhatBecomesOfACreate(t *testing.T) {
 		{"token", canned{err: map[string]error{"create": answer(401, "Invalid Token", "")}}, machines.Busy, 0},
 		{"wrong", canned{err: map[string]error{"create": answer(400, "is not valid", "image")}}, machines.Refused, 0},
 		{"no spec", canned{one: ours, err: map[string]error{"spec": errSilence}}, machines.Refused, 0},
+		{"a bug", canned{one: ours, panics: true}, machines.Refused, 0},
 	} {
 		id, got, _ := tc.api.carrier().make(t.Context(), machines.Create{UID: "a", Label: "prod-a"})
 		if got != tc.want || id != tc.id {
