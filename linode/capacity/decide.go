@@ -100,6 +100,7 @@ type Decision struct {
 	Unseen  []string // claims whose machine no list shows though its Node is ready, reported once
 	Drains  []Drain  // Nodes to delete before their machines
 	Kept    []Kept   // machines that cost and stay, reported once
+	Granted []string // claims that wait for a slot which LKE has granted and does not show or fill yet
 	Full    []string // claims that the cluster has no room for, reported once
 	Waiting bool     // some claim waits for a slot or an instance, or is shown without its own
 	PollIn  time.Duration

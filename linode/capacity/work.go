@@ -52,6 +52,9 @@ func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
 	g.starve(s, &work, missed)
 	d.Waiting = d.Waiting || len(g.demand) > 0
 	supply := len(g.ready) + len(g.empty) + g.hidden + s.memory.coming(g.key, g.pools, s.now)
+	for _, c := range g.demand[:min(supply, len(g.demand))] {
+		d.Granted = append(d.Granted, c.UID)
+	}
 	switch missing := len(g.demand) - supply; {
 	case missing > 0:
 		for _, c := range g.demand[supply:] {

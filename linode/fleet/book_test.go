@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 )
@@ -23,6 +24,7 @@ type pages struct {
 	nodes       map[int]capacity.Node
 	gaveUp      map[string]string
 	ended       []string
+	extended    map[string]time.Time // when last
 	warned      []string
 	warnedPools []string
 }
@@ -30,6 +32,7 @@ type pages struct {
 func newBook() *book {
 	return &book{pages: pages{
 		claims: map[string]capacity.Claim{}, nodes: map[int]capacity.Node{}, gaveUp: map[string]string{},
+		extended: map[string]time.Time{},
 	}}
 }
 
@@ -71,6 +74,13 @@ func (b *book) GiveUp(_ context.Context, uid, reason string) error {
 	c := b.claims[uid]
 	c.Leaving = true
 	b.claims[uid] = c
+	return nil
+}
+
+func (b *book) Extend(_ context.Context, uid string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.extended[uid] = time.Now()
 	return nil
 }
 

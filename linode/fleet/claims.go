@@ -121,6 +121,20 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	return n.Writer.GiveUp(ctx, nc, reason)
 }
 
+// Extend implements Claims.
+func (n *NodeClaims) Extend(ctx context.Context, uid string) error {
+	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	extended, err := nodeclaim.Extend(ctx, n.Client, nc)
+	if extended {
+		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "WaitsForLKE", "Launch",
+			"LKE has taken the order and does not show the machine yet; on LKE Enterprise that can take 20 minutes")
+	}
+	return client.IgnoreNotFound(err)
+}
+
 // End implements Claims.
 func (n *NodeClaims) End(ctx context.Context, uid string, instance int, reason string) error {
 	return n.Lose(ctx, uid, instance, reason)

@@ -40,6 +40,8 @@ type Claims interface {
 	// GiveUp gives a claim whose plan type has no capacity another plan type, or
 	// deletes it where there is no other.
 	GiveUp(ctx context.Context, uid, reason string) error
+	// Extend has Karpenter's time for a claim to register begin again, if half of it is over.
+	Extend(ctx context.Context, uid string) error
 	// End deletes a claim whose machine, that instance, is gone.
 	End(ctx context.Context, uid string, instance int, reason string) error
 	// Warn writes a warning event on a claim.
@@ -66,35 +68,39 @@ type Timing struct {
 	Idle        time.Duration // 1m: between polls while nobody does
 	Grace       time.Duration // 1m: how long a slot without an instance may stay unowned
 	Keep        time.Duration // 10m: how long one with an instance may; its first hour is paid for anyway
-	SlotTimeout time.Duration // 4m: how long a slot may stay without an instance
+	SlotTimeout time.Duration // 4m, 20m on Enterprise: how long a slot may stay without an instance, or unlisted
 	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
 	Late        time.Duration // 2m: how long after it was sent a call without an answer may be done; in instance mode
 }
 
-func (t Timing) withDefaults() Timing {
+func (t Timing) withDefaults(tier string) Timing {
+	slots := 4 * time.Minute
+	if catalog.Tier(tier) == catalog.Enterprise {
+		slots = 20 * time.Minute // Cloud Manager tells people that nodes may take that long to be listed
+	}
 	return Timing{
 		Settle:      cmp.Or(t.Settle, 200*time.Millisecond),
 		Quick:       cmp.Or(t.Quick, 2*time.Second),
 		Idle:        cmp.Or(t.Idle, time.Minute),
 		Grace:       cmp.Or(t.Grace, time.Minute),
 		Keep:        cmp.Or(t.Keep, 10*time.Minute),
-		SlotTimeout: cmp.Or(t.SlotTimeout, 4*time.Minute),
+		SlotTimeout: cmp.Or(t.SlotTimeout, slots),
 		NoCapacity:  cmp.Or(t.NoCapacity, 3*time.Minute),
 	}
 }
 
 // policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool and 250 in
-// a standard cluster, and 500 on Enterprise; the API takes 1 to 100 in one request on
-// standard.
+// a standard cluster, and on Enterprise 500 in a pool and any number in a cluster; the API
+// takes 1 to 100 in one request on standard.
 //
-// Unverified: all four numbers.
+// Unverified: all these numbers.
 func (t Timing) policy(tier string) capacity.Policy {
 	p := capacity.Policy{
 		Grace: t.Grace, Keep: t.Keep, SlotTimeout: t.SlotTimeout, Quick: t.Quick, Idle: t.Idle,
 		PoolSize: 100, ClusterSize: 250,
 	}
 	if catalog.Tier(tier) == catalog.Enterprise {
-		p.PoolSize, p.ClusterSize = 500, 500
+		p.PoolSize, p.ClusterSize = 500, 0
 	}
 	return p
 }
@@ -135,7 +141,7 @@ type Config struct {
 
 // New returns a Fleet for one cluster. Start runs it.
 func New(cfg Config) *Fleet {
-	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.Timing = cfg.Timing.withDefaults(cfg.Cluster.Tier)
 	return &Fleet{
 		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
 		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
@@ -263,6 +269,9 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 	if len(decision.Lost) > 0 {
 		works.Go(func() { f.end(ctx, decision.Lost) })
 	}
+	if len(decision.Granted) > 0 {
+		works.Go(func() { f.extend(ctx, decision.Granted) })
+	}
 	f.drain(ctx, decision.Drains)
 	f.report(ctx, decision.Kept)
 	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE does not list this node's Linode any more, but the Node is "+
@@ -340,6 +349,18 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capaci
 		f.metrics.Bound(claim.Group.Plan, waited)
 		f.cfg.Log.Info("machine bound", "nodeclaim", claim.Name, "uid", b.UID, "instance", b.Instance,
 			"plan", claim.Group.Plan, "nodepool", claim.Group.NodePool, "waited", waited.Round(time.Second).String())
+		return nil
+	})
+}
+
+// extend keeps claims for which LKE has granted a slot past the 15 minutes that Karpenter
+// gives a Node to register: on Enterprise the slot alone may take longer to be listed. What
+// the slot may take, SlotTimeout bounds.
+func (f *Fleet) extend(ctx context.Context, granted []string) {
+	_ = parallel(8, granted, func(uid string) error {
+		if err := f.cfg.Claims.Extend(ctx, uid); err != nil && ctx.Err() == nil {
+			f.cfg.Log.Error("could not give a NodeClaim more time to register", "uid", uid, "error", err)
+		}
 		return nil
 	})
 }

@@ -48,24 +48,23 @@ const (
 	maxPoolEnterprise  = 500
 	maxClusterStandard = 250
 	maxDisks           = 7
-	maxAutoscale       = 100
 )
 
 // check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
 // validation package; the texts are ours where nobody recorded one, which is nearly everywhere.
 func (s *poolSpec) check(c *checker, cl *cluster) {
+	most := maxPoolStandard
+	if cl.Tier == catalog.Enterprise {
+		most = maxPoolEnterprise
+	}
 	if s.Count != nil {
-		most := maxPoolStandard
-		if cl.Tier == catalog.Enterprise {
-			most = maxPoolEnterprise
-		}
 		c.must(*s.Count >= 1 && *s.Count <= most, "count", "Must be 1-%d", most)
 	}
 	s.checkNames(c)
 	s.checkLabels(c)
 	s.checkTaints(c)
 	s.checkDisks(c)
-	s.checkAutoscaler(c)
+	s.checkAutoscaler(c, most)
 	s.checkTier(c, cl)
 }
 
@@ -158,7 +157,7 @@ func (s *poolSpec) checkDisks(c *checker) {
 	}
 }
 
-func (s *poolSpec) checkAutoscaler(c *checker) {
+func (s *poolSpec) checkAutoscaler(c *checker, most int) {
 	a := s.Autoscaler
 	if a == nil {
 		return
@@ -167,8 +166,8 @@ func (s *poolSpec) checkAutoscaler(c *checker) {
 	if a.Min == nil || a.Max == nil {
 		return
 	}
-	c.must(*a.Min >= 1 && *a.Max <= maxAutoscale &&
-		*a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", maxAutoscale)
+	c.must(*a.Min >= 1 && *a.Max <= most &&
+		*a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", most)
 }
 
 // checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
