@@ -21,11 +21,15 @@ type Traits struct {
 	Autoscaled     bool // LKE's own autoscaler is on
 }
 
+// Mark is the tag that every pool of lkeplan has, whatever its group: people and other
+// programs, such as Terraform with external_pool_tags, know the pools by it.
+const Mark = "lkeplan"
+
 // Mend is a correction of a pool, in place and without new nodes.
 type Mend struct {
 	Pool   int
 	Group  Group    // what it should be like
-	Fields []string // what differs: group, firewall, version, tags, labels, taints, autoscaler
+	Fields []string // what differs: group, firewall, version, tags, mark, labels, taints, autoscaler
 }
 
 // attempt is when a pool was last mended, and how often in a row.
@@ -76,7 +80,11 @@ func (g Group) unlike(t Traits) (fields []string) {
 // outOfStep returns the names of what differs and can be corrected in place.
 func (g Group) outOfStep(t Traits) (fields []string) {
 	fields = g.unlike(t)
-	if !slices.Equal(lowered(g.Tags), lowered(t.Tags)) {
+	switch have := lowered(t.Tags); {
+	case slices.Equal(lowered(append(slices.Clone(g.Tags), Mark)), have):
+	case slices.Equal(lowered(g.Tags), have):
+		fields = append(fields, mark)
+	default:
 		fields = append(fields, "tags")
 	}
 	if len(g.Labels)+len(t.Labels) > 0 && !maps.Equal(g.Labels, t.Labels) {
@@ -90,6 +98,13 @@ func (g Group) outOfStep(t Traits) (fields []string) {
 	}
 	return fields
 }
+
+// mark is the field that differs if a pool has all its tags but Mark, as those that an
+// earlier release made.
+const mark = "mark"
+
+// Unmarked reports whether all that a pool lacks is Mark.
+func (m Mend) Unmarked() bool { return len(m.Fields) == 1 && m.Fields[0] == mark }
 
 // lowered is a set of tags as LKE compares them: in any order and case.
 func lowered(tags []string) []string {
@@ -107,6 +122,8 @@ func sortedTaints(taints []Taint) []Taint {
 	})
 }
 
+func marked(p Pool) bool { return slices.Contains(lowered(p.Tags), Mark) }
+
 // mend compares the group's pools with what the group asks for.
 func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 	spec := g.spec
@@ -122,12 +139,15 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 			fields = append([]string{"group"}, fields...)
 		}
 		last, tried := old.mended[p.ID]
+		if tried && len(fields) == 1 && fields[0] == mark {
+			fields = nil // LKE refuses the tag or drops it: nothing depends on it
+		}
 		switch {
 		case p.Traits.Plan == "":
 		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
 			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: spec, Fields: fields})
 			memory.mended[p.ID] = attempt{at: now, inARow: last.inARow + 1}
-		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause):
+		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause || !marked(p)):
 			memory.mended[p.ID] = last
 		}
 	}

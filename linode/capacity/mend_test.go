@@ -29,7 +29,7 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 	}{
 		{"nothing was edited", func(*Pool) {}, attempt{}, []string{grow}},
 		{
-			"tags in another order and case are the same", func(p *Pool) { p.Tags = []string{"team:web", "env:Prod"} },
+			"tags in another order and case are the same", func(p *Pool) { p.Tags = []string{"LKEplan", "team:web", "env:Prod"} },
 			attempt{}, []string{grow},
 		},
 		{
@@ -37,6 +37,14 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 			attempt{}, []string{grow},
 		},
 		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, attempt{}, []string{"mend tags of pool 1", grow}},
+		{
+			"the pool is of a release that did not mark it", func(p *Pool) { p.Tags = shaped.Tags }, attempt{},
+			[]string{"mend mark of pool 1", grow},
+		},
+		{
+			"LKE has not taken the mark", func(p *Pool) { p.Tags = shaped.Tags }, attempt{now.Add(-48 * time.Hour), 1},
+			[]string{grow},
+		},
 		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"mend labels of pool 1", grow}},
 		{"taints", func(p *Pool) { p.Taints = nil }, attempt{}, []string{"mend taints of pool 1", grow}},
 		{

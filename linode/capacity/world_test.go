@@ -301,7 +301,7 @@ func (w *world) finish() {
 
 // traits are those of a pool that was made for a group.
 func traits(g Group) Traits {
-	return Traits{Plan: g.Plan, Labels: g.Labels, Taints: g.Taints, Tags: g.Tags, Version: g.Version}
+	return Traits{Plan: g.Plan, Labels: g.Labels, Taints: g.Taints, Tags: append(slices.Clone(g.Tags), Mark), Version: g.Version}
 }
 
 // edit changes some pool as a person can in Cloud Manager.

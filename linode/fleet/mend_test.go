@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -235,5 +236,45 @@ func disjoint(t *testing.T, rigs ...*rig) {
 				t.Errorf("claim %s of cluster %d has Linode %d, which is not in it", uid, r.cluster, c.Instance)
 			}
 		}
+	}
+}
+
+// TestPoolsOfAnEarlierReleaseAreMarkedOnce: in place, without an event, and without end if
+// LKE refuses the tag or drops it.
+func TestPoolsOfAnEarlierReleaseAreMarkedOnce(t *testing.T) {
+	for name, fault := range map[string]lkesim.Fault{
+		"taken":   {},
+		"refused": {Method: "PUT", Status: 400, Body: `{"errors":[{"field":"tags","reason":"no"}]}`},
+		"dropped": {Method: "PUT", Status: 200, Body: `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := grown(t, 2)
+				defer func() { r.kill() }()
+				marked := r.sim.Pools()[0].Tags
+				unmarked := slices.DeleteFunc(slices.Clone(marked), func(tag string) bool { return tag == capacity.Mark })
+				if len(unmarked) != len(marked)-1 {
+					t.Fatalf("a new pool has the tags %v", marked)
+				}
+				change := lkeapi.PoolChange{Tags: &unmarked}
+				if err := byHand(t, r.sim).ChangePool(t.Context(), 77, r.sim.Pools()[0].ID, change); err != nil {
+					t.Fatal(err)
+				}
+				if fault.Method != "" {
+					if err := r.sim.Inject(fault); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := r.sim.Stats()
+				time.Sleep(48 * time.Hour)
+				after := r.sim.Stats()
+				if n := after.Writes - before.Writes; n != 1 || after.Made != 2 || after.Deleted != 0 {
+					t.Errorf("%d writes, %d machines made and %d deleted; want 1, 2, 0", n, after.Made, after.Deleted)
+				}
+				if slices.Contains(r.sim.Pools()[0].Tags, capacity.Mark) != (name == "taken") || len(r.seen().warnedPools) > 0 {
+					t.Errorf("tags %v, warnings %v", r.sim.Pools()[0].Tags, r.seen().warnedPools)
+				}
+			})
+		})
 	}
 }

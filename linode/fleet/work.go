@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -237,6 +238,9 @@ func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 		} else {
 			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
 		}
+		if m.Unmarked() {
+			continue // an earlier release made the pool: nothing is wrong with it
+		}
 		f.cfg.Claims.WarnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
 	}
 }
@@ -250,7 +254,7 @@ func poolChange(m capacity.Mend) lkeapi.PoolChange {
 	var change lkeapi.PoolChange
 	for _, field := range m.Fields {
 		switch field {
-		case "group", "tags":
+		case "group", "tags", "mark":
 			change.Tags = &whole.Tags
 		case "firewall":
 			change.FirewallID = whole.FirewallID
@@ -274,7 +278,7 @@ func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSp
 	spec := lkeapi.PoolSpec{
 		Type:   g.Plan,
 		Count:  count,
-		Tags:   append([]string{GroupTag + g.Key()}, g.Tags...),
+		Tags:   tagsOf(g),
 		Labels: g.Labels,
 	}
 	if g.DiskEncryption != "" {
@@ -292,6 +296,15 @@ func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSp
 		}
 	}
 	return spec
+}
+
+// tagsOf are the tags of a group's pools.
+func tagsOf(g capacity.Group) []string {
+	tags := append([]string{GroupTag + g.Key()}, g.Tags...)
+	if !slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, capacity.Mark) }) {
+		tags = append(tags, capacity.Mark)
+	}
+	return tags
 }
 
 // parallel runs do for each item, so many at a time, and returns the first error when all have ended.
