@@ -18,7 +18,8 @@ type Traits struct {
 	DiskEncryption string
 	FirewallID     int
 	Version        string
-	Autoscaled     bool // LKE's own autoscaler is on
+	Instead        string // the version that was asked for and that LKE refused; "" if it took it
+	Autoscaled     bool   // LKE's own autoscaler is on
 }
 
 // Mark is the tag that every pool of lkeplan has, whatever its group: people and other
@@ -29,6 +30,7 @@ const Mark = "lkeplan"
 type Mend struct {
 	Pool   int
 	Group  Group    // what it should be like
+	Keep   string   // Traits.Instead of the pool, which stays
 	Fields []string // what differs: group, firewall, version, tags, mark, labels, taints, autoscaler
 }
 
@@ -145,7 +147,7 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 		switch {
 		case p.Traits.Plan == "":
 		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
-			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: spec, Fields: fields})
+			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: spec, Keep: p.Instead, Fields: fields})
 			memory.mended[p.ID] = attempt{at: now, inARow: last.inARow + 1}
 		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause || !marked(p)):
 			memory.mended[p.ID] = last

@@ -28,6 +28,7 @@ type API interface {
 	ChangePool(ctx context.Context, cluster, pool int, change lkeapi.PoolChange) error
 	DeletePool(ctx context.Context, cluster, pool int) error
 	DeleteSlot(ctx context.Context, cluster int, slot string) error
+	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
 }
 
 // Claims is where a Fleet finds the demand and leaves its answers. It may lag
@@ -122,8 +123,9 @@ type Fleet struct {
 	mu     sync.Mutex
 	memory capacity.Memory
 	last   snapshot
-	next   *shared   // the list that those who asked for Pools wait for
-	listed time.Time // when the last such list ended
+	next   *shared               // the list that those who asked for Pools wait for
+	listed time.Time             // when the last such list ended
+	builds map[string]substitute // by the version that LKE refuses
 }
 
 // Config is what a Fleet is made from. Only Nodes, Roster and Timing may be left out.

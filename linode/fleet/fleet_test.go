@@ -134,14 +134,17 @@ func (r *rig) running() *Fleet {
 }
 
 // want makes n claims that wait for a machine.
-func (r *rig) want(n int) {
+func (r *rig) want(n int) { r.wantOf("web", n) }
+
+// wantOf makes n claims of a NodePool.
+func (r *rig) wantOf(nodePool string, n int) {
 	r.book.mu.Lock()
 	defer r.book.mu.Unlock()
 	for range n {
 		r.next++
 		uid := fmt.Sprintf("claim-%03d", r.next)
 		r.book.claims[uid] = capacity.Claim{
-			UID: uid, Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now(),
+			UID: uid, Group: capacity.Group{NodePool: nodePool, Plan: "g6-standard-4"}, Created: time.Now(),
 		}
 	}
 	r.running().Wake()

@@ -187,7 +187,12 @@ func TraitsOf(p lkeapi.Pool) capacity.Traits {
 		Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled,
 	}
 	for _, tag := range p.Tags {
-		if !strings.HasPrefix(strings.ToLower(tag), GroupTag) {
+		lower := strings.ToLower(tag)
+		instead, ok := strings.CutPrefix(lower, insteadTag)
+		switch {
+		case ok:
+			t.Instead = instead
+		case !strings.HasPrefix(lower, GroupTag):
 			t.Tags = append(t.Tags, tag)
 		}
 	}
@@ -199,6 +204,9 @@ func TraitsOf(p lkeapi.Pool) capacity.Traits {
 	}
 	if p.K8sVersion != nil {
 		t.Version = *p.K8sVersion
+		if sameMinor(t.Instead, t.Version) {
+			t.Version = t.Instead // its nodes are what can be had of that version
+		}
 	}
 	return t
 }

@@ -100,7 +100,7 @@ func (f *Fleet) raise(ctx context.Context, group capacity.Group, g capacity.Grow
 }
 
 func (f *Fleet) create(ctx context.Context, w capacity.Work, n int) error {
-	pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, poolSpec(w.Group, n, f.cfg.Cluster))
+	pool, err := f.makePool(ctx, w, n)
 	f.remember(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
@@ -255,6 +255,9 @@ func poolChange(m capacity.Mend) lkeapi.PoolChange {
 	for _, field := range m.Fields {
 		switch field {
 		case "group", "tags", "mark":
+			if m.Keep != "" {
+				whole.Tags = append(whole.Tags, insteadTag+m.Keep)
+			}
 			change.Tags = &whole.Tags
 		case "firewall":
 			change.FirewallID = whole.FirewallID

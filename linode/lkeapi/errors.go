@@ -101,6 +101,21 @@ func ClassOf(err error) Class {
 	return classOfReasons(answer.Reasons)
 }
 
+// RefusesField reports whether the API has refused a request for the value of that field, and
+// for nothing else.
+func RefusesField(err error, field string) bool {
+	answer, ok := errors.AsType[*Error](err)
+	if !ok || answer.Status != http.StatusBadRequest || len(answer.Reasons) == 0 {
+		return false
+	}
+	for _, r := range answer.Reasons {
+		if r.Field != field {
+			return false
+		}
+	}
+	return true
+}
+
 // classOfReasons reads a 400. A reason with a field is about the request,
 // whatever its words: taking it for capacity would black out a plan because of
 // a bad tag.

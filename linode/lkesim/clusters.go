@@ -61,14 +61,14 @@ func (st *state) checkCluster(c *checker, cl *cluster) {
 	c.must(cl.Tier == catalog.Standard || cl.Tier == catalog.Enterprise, "tier", "Must be standard or enterprise")
 	r, ok := st.cfg.Catalog.Region(cl.Region)
 	c.must(ok && r.Has(cl.Tier.Capability()), "region", "region is not valid")
-	c.must(slices.Contains(versions(cl.Tier), cl.KubernetesVersion), "k8s_version", "k8s_version is not valid")
+	c.must(slices.Contains(st.versions(cl.Tier), cl.KubernetesVersion), "k8s_version", "k8s_version is not valid")
 	checkTags(c, cl.Tags)
 }
 
 func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
 	for n, spec := range specs {
 		var own checker
-		spec.check(&own, cl)
+		spec.check(&own, cl, st)
 		spec.checkNew(&own, cl, st.cfg.Catalog)
 		for _, err := range own.errs {
 			c.add(fmt.Sprintf("node_pools[%d].%s", n, err.Field), "%s", err.Reason)
@@ -84,7 +84,7 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	var c checker
 	c.must(spec.Label == nil || clusterLabel.MatchString(*spec.Label), "label",
 		"Length must be 3-32 characters: letters, digits and hyphens")
-	c.must(spec.Version == nil || offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")
+	c.must(spec.Version == nil || st.offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")
 	c.must(spec.Version == nil || !kubeversion.Newer(cl.KubernetesVersion, *spec.Version), "k8s_version",
 		"k8s_version must not be older than the present one")
 	checkTags(&c, ptr.Deref(spec.Tags, nil))
@@ -132,9 +132,5 @@ func (st *state) listTierVersions(q *request) (any, error) {
 	if tier != catalog.Standard && tier != catalog.Enterprise {
 		return nil, notFound()
 	}
-	ids := versions(tier)
-	if own := st.cfg.KubernetesVersion; tier == catalog.Tier(st.cfg.Tier) && !slices.Contains(ids, own) {
-		ids = append([]string{own}, ids...)
-	}
-	return list(q, ids, func(id string) versionView { return versionView{ID: id, Tier: string(tier)} })
+	return list(q, st.versions(tier), func(id string) versionView { return versionView{ID: id, Tier: string(tier)} })
 }

@@ -52,7 +52,7 @@ const (
 
 // check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
 // validation package; the texts are ours where nobody recorded one, which is nearly everywhere.
-func (s *poolSpec) check(c *checker, cl *cluster) {
+func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 	most := maxPoolStandard
 	if cl.Tier == catalog.Enterprise {
 		most = maxPoolEnterprise
@@ -65,7 +65,7 @@ func (s *poolSpec) check(c *checker, cl *cluster) {
 	s.checkTaints(c)
 	s.checkDisks(c)
 	s.checkAutoscaler(c, most)
-	s.checkTier(c, cl)
+	s.checkTier(c, cl, st)
 }
 
 // checkNew has what only a creation needs.
@@ -171,7 +171,7 @@ func (s *poolSpec) checkAutoscaler(c *checker, most int) {
 }
 
 // checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
-func (s *poolSpec) checkTier(c *checker, cl *cluster) {
+func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
 	if s.Encryption != nil {
 		c.must(*s.Encryption == "enabled" || *s.Encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
 	}
@@ -183,8 +183,10 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster) {
 		return
 	}
 	if s.Version != nil {
-		c.must(offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")
-		c.must(kubeversion.Reaches(cl.KubernetesVersion, *s.Version), "k8s_version",
+		c.must(st.offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")
+		// A newer build of the same minor version is taken: the control plane's own may not be on offer any more.
+		c.must(st.cfg.Versions != nil && sameMinor(cl.KubernetesVersion, *s.Version) ||
+			kubeversion.Reaches(cl.KubernetesVersion, *s.Version), "k8s_version",
 			"k8s_version must not be newer than that of the cluster")
 	}
 	if s.Strategy != nil {
@@ -194,9 +196,4 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster) {
 	if s.Firewall != nil {
 		c.must(*s.Firewall > 0, "firewall_id", "firewall_id is not valid")
 	}
-}
-
-// offers also knows the version that the cluster has, which may have come from the configuration.
-func offers(cl *cluster, version string) bool {
-	return version == cl.KubernetesVersion || slices.Contains(versions(cl.Tier), version)
 }

@@ -1,9 +1,11 @@
 package lkesim
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/kubeversion"
 )
 
 // versions are the Kubernetes versions on offer, newest first. Those of the standard tier and the older ones of
@@ -13,6 +15,45 @@ func versions(tier catalog.Tier) []string {
 		return []string{"v1.33.6+lke7", "v1.31.8+lke1", "v1.31.1+lke4"}
 	}
 	return []string{"1.35", "1.34", "1.33", "1.32", "1.31"}
+}
+
+// versions are those that the account is offered.
+func (st *state) versions(tier catalog.Tier) []string {
+	if tier == catalog.Enterprise && st.cfg.Versions != nil {
+		return st.cfg.Versions
+	}
+	ids := versions(tier)
+	if own := st.cfg.KubernetesVersion; tier == catalog.Tier(st.cfg.Tier) && !slices.Contains(ids, own) {
+		ids = append([]string{own}, ids...)
+	}
+	return ids
+}
+
+// offers also knows the version that the cluster has, which may have come from the configuration.
+func (st *state) offers(cl *cluster, version string) bool {
+	if cl.Tier == catalog.Enterprise && st.cfg.Versions != nil {
+		return slices.Contains(st.cfg.Versions, version)
+	}
+	return version == cl.KubernetesVersion || slices.Contains(versions(cl.Tier), version)
+}
+
+// unnamed is the version of a pool for which none is named.
+func (st *state) unnamed(cl *cluster) string {
+	if st.cfg.Versions == nil {
+		return cl.KubernetesVersion
+	}
+	for _, id := range st.cfg.Versions {
+		if sameMinor(id, cl.KubernetesVersion) {
+			return id
+		}
+	}
+	return cl.KubernetesVersion
+}
+
+func sameMinor(a, b string) bool {
+	v, _ := kubeversion.Parse(a)
+	w, _ := kubeversion.Parse(b)
+	return v.Minor() == w.Minor()
 }
 
 func newestVersion(tier catalog.Tier) string { return versions(tier)[0] }

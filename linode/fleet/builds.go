@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/kubeversion"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// insteadTag is the beginning of the tag of a pool whose version LKE has refused: the rest is
+// that version. The pool has another build of the same minor version.
+const insteadTag = "lkeplan-instead-of="
+
+// substitute is how pools are made of a version that LKE Enterprise has refused: builds are on
+// offer for each account and for hours, and a control plane can run one that is not.
+type substitute struct {
+	version string // "" for none
+	until   time.Time
+}
+
+// substituteFor is how long a version that was refused is not asked for again.
+const substituteFor = time.Hour
+
+// makePool makes a pool of n nodes. If LKE Enterprise refuses its version, it is made without
+// one, or of the newest build of the same minor version that the account is offered: never
+// of a newer minor version.
+//
+// Unverified: that pools are refused so, and which of the two LKE takes.
+func (f *Fleet) makePool(ctx context.Context, w capacity.Work, n int) (lkeapi.Pool, error) {
+	spec := poolSpec(w.Group, n, f.cfg.Cluster)
+	if spec.K8sVersion == nil {
+		return f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, spec)
+	}
+	want := *spec.K8sVersion
+	f.mu.Lock()
+	known := f.builds[want]
+	f.mu.Unlock()
+	if time.Now().Before(known.until) {
+		pool, err := f.makeInstead(ctx, spec, want, known.version)
+		if !lkeapi.RefusesField(err, "k8s_version") {
+			return pool, err
+		}
+	}
+	pool, refused := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, spec)
+	if !lkeapi.RefusesField(refused, "k8s_version") {
+		return pool, refused
+	}
+	pool, err := f.makeInstead(ctx, spec, want, "")
+	version := ""
+	if lkeapi.RefusesField(err, "k8s_version") {
+		if version = f.newestBuild(ctx, want); version == "" {
+			return pool, refused
+		}
+		pool, err = f.makeInstead(ctx, spec, want, version)
+	}
+	if err != nil {
+		return pool, err
+	}
+	f.mu.Lock()
+	if f.builds == nil {
+		f.builds = map[string]substitute{}
+	}
+	f.builds[want] = substitute{version: version, until: time.Now().Add(substituteFor)}
+	f.mu.Unlock()
+	got := version
+	if pool.K8sVersion != nil {
+		got = *pool.K8sVersion
+	}
+	f.cfg.Log.Warn("LKE does not offer the version any more; the pool has another build", "version", want, "pool", pool.ID,
+		"build", got)
+	f.warn(ctx, w.Served(), "KubernetesBuildReplaced", fmt.Sprintf("LKE Enterprise does not make node pools of %s any more; "+
+		"the pool was made of %s, the same minor version", want, got))
+	return pool, nil
+}
+
+// makeInstead makes a pool of another build, "" for LKE's choice, and notes in its tags in place of
+// which. A pool of another minor version is deleted again.
+func (f *Fleet) makeInstead(ctx context.Context, spec lkeapi.PoolSpec, want, version string) (lkeapi.Pool, error) {
+	spec.Tags = append(spec.Tags, insteadTag+want)
+	spec.K8sVersion = nil
+	if version != "" {
+		spec.K8sVersion = &version
+	}
+	pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, spec)
+	if err != nil || version != "" || pool.K8sVersion == nil || sameMinor(*pool.K8sVersion, want) {
+		return pool, err
+	}
+	if err := f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool.ID); err != nil {
+		f.cfg.Log.Error("could not delete a pool of another minor version", "pool", pool.ID, "version", *pool.K8sVersion,
+			"error", err)
+	}
+	return lkeapi.Pool{}, &lkeapi.Error{Status: 400, Reasons: []lkeapi.Reason{{
+		Field: "k8s_version", Reason: fmt.Sprintf("without a version LKE made a pool of %s", *pool.K8sVersion),
+	}}}
+}
+
+// newestBuild is the newest build on offer of the minor version of another; "" if there is
+// none or it is not known.
+func (f *Fleet) newestBuild(ctx context.Context, of string) string {
+	versions, err := f.cfg.API.Versions(ctx, catalog.Enterprise)
+	if err != nil {
+		f.cfg.Log.Error("could not list the versions of LKE Enterprise", "error", err)
+		return ""
+	}
+	var same []string
+	for _, v := range versions {
+		if v != of && sameMinor(v, of) {
+			same = append(same, v)
+		}
+	}
+	return kubeversion.Newest(same...)
+}
+
+func sameMinor(a, b string) bool {
+	v, ok := kubeversion.Parse(a)
+	w, alsoOK := kubeversion.Parse(b)
+	return ok && alsoOK && v.Minor() == w.Minor()
+}
