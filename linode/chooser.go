@@ -94,6 +94,7 @@ func (c *Chooser) reserve(
 	if len(fit) == 0 {
 		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
 	}
+	c.Types.StockFirst(fit, want)
 	return c.Limits.Reserve(ctx, nc, fit)
 }
 

@@ -137,7 +137,7 @@ func (l *LKE) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim {
 	if plan, ok := l.types.Plan(pool.Type); ok {
 		nc.Labels = instancetype.Labels(plan, l.types.Region())
 		maps.Copy(nc.Labels, pool.Labels)
-		nc.Status.Capacity = instancetype.Capacity(plan)
+		nc.Status.Capacity = instancetype.Capacity(plan, l.tier)
 	}
 	nc.Status.ProviderID = nodeclaim.LinodeID(slot.InstanceID)
 	nc.Status.NodeName = nc.Name

@@ -33,9 +33,9 @@ func TestWhatLinodeSaysRollsNothing(t *testing.T) {
 		{name: "nothing", pool: nodePool()},
 		{name: "the plan is out of stock", pool: nodePool(),
 			say: func(p *Provider) { p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Hour)) }},
-		{name: "the region sells it no more", pool: nodePool(), say: func(p *Provider) {
+		{name: "the region says that it is out of stock", pool: nodePool(), say: func(p *Provider) {
 			rows := []catalog.Availability{{Region: "us-ord", Plan: "g6-standard-4", Available: false}}
-			p.chooser.Types.Refresh(embedded(t).WithAvailability("us-ord", rows))
+			p.chooser.Types.SetStock(rows)
 		}},
 		{name: "the price list does not have it any more", plan: "g9-retired-4", pool: nodePool()},
 		{name: "a limit has no room for it", pool: nodePool(), limit: capped("full", nodes(none))},

@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,25 +16,19 @@ func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region
 	if err := f.get(ctx, f.base+"/v4/regions/"+url.PathEscape(region)+"/availability", &rows); err != nil {
 		return nil, err
 	}
-	for _, row := range rows {
-		if row.Region != region {
+	for i, row := range rows {
+		if row.Region == "" { // the API leaves it out here now and then
+			rows[i].Region = region
+		} else if row.Region != region {
 			return nil, fmt.Errorf("availability of region %q: a row is of region %.40q", region, row.Region)
 		}
 	}
 	return rows, nil
 }
 
-// WithAvailability is the catalog with newer rows of one region in place of what it had of that region. The rows are
-// all that the region says: a limited plan that it does not name is not sold there.
-func (c *Catalog) WithAvailability(region string, rows []Availability) *Catalog {
-	next := *c
-	next.limited = make(map[string]map[string]bool, len(c.limited))
-	for plan, regions := range c.limited {
-		next.limited[plan] = maps.Clone(regions)
-		delete(next.limited[plan], region)
-	}
-	for _, row := range rows {
-		next.limit(row)
-	}
-	return &next
+// InStock says whether the plan can be had in the region, as far as the availability rows say: a plan without a row is
+// available. A plan that is not in stock is still sold: the rows are about a moment, and only an attempt shows.
+func (c *Catalog) InStock(plan, region string) bool {
+	available, listed := c.limited[plan][region]
+	return available || !listed
 }

@@ -31,13 +31,13 @@ type Catalog struct {
 	source  string
 	plans   []Plan
 	regions []Region
-	// limited maps a plan that is not sold everywhere to what each region says of it. A plan that is absent here is
-	// sold wherever its class is; a region that is absent from the plan's map does not sell it.
+	// limited maps a plan of limited stock to what each region says of it. A plan or a region that is absent is
+	// available.
 	limited map[string]map[string]bool
 }
 
-// Availability is one row of GET /regions/availability: whether a region sells a limited plan. The API lists only
-// limited plans there; one that never occurs is sold everywhere.
+// Availability is one row of GET /regions/availability: whether a region has stock of a limited plan. No row means
+// that the plan is available, as Cloud Manager reads it.
 type Availability struct {
 	Region    string `json:"region"`
 	Plan      string `json:"plan"`

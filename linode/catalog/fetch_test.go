@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestFetchReadsAllPages(t *testing.T) {
@@ -83,13 +85,8 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-func TestAvailabilityOfARegionTakesThePlaceOfWhatWasKnown(t *testing.T) {
-	facts, err := Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer := `[{"region":"us-ord","plan":"g7-premium-4","available":false},` +
-		`{"region":"us-ord","plan":"g7-premium-8","available":true}]`
+func TestAvailabilityRowsWithoutRegionAreOfTheRegionAsked(t *testing.T) {
+	answer := `[{"plan":"g7-premium-4","available":false},{"region":"us-ord","plan":"g7-premium-8","available":true}]`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v4/regions/us-ord/availability" {
 			http.NotFound(w, r)
@@ -99,23 +96,50 @@ func TestAvailabilityOfARegionTakesThePlaceOfWhatWasKnown(t *testing.T) {
 	}))
 	defer server.Close()
 	rows, err := FetchAvailability(t.Context(), server.Client(), server.URL, "us-ord")
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := facts.WithAvailability("us-ord", rows)
-	for plan, want := range map[string]bool{
-		"g7-premium-4": false, "g7-premium-8": true, "g7-premium-16": false, "g6-standard-4": true,
-	} {
-		if got := next.Sold(plan, "us-ord", Standard); got != want {
-			t.Errorf("%s is sold: %v, want %v", plan, got, want)
-		}
-	}
-	if !facts.Sold("g7-premium-4", "us-ord", Standard) ||
-		next.Sold("g7-premium-4", "us-sea", Standard) != facts.Sold("g7-premium-4", "us-sea", Standard) {
-		t.Error("the catalog itself, or another region, has changed")
+	want := []Availability{{"us-ord", "g7-premium-4", false}, {"us-ord", "g7-premium-8", true}}
+	if d := cmp.Diff(want, rows); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
 	}
 	answer = `[{"region":"us-sea","plan":"g7-premium-4","available":false}]`
 	if _, err := FetchAvailability(t.Context(), server.Client(), server.URL, "us-ord"); err == nil {
 		t.Error("rows of another region are taken")
+	}
+}
+
+// TestUnavailablePlanIsSold: rows are about stock at a moment. No row means available.
+func TestUnavailablePlanIsSold(t *testing.T) {
+	plans := []Plan{{ID: "a", Class: "dedicated"}, {ID: "b", Class: "dedicated"}, {ID: "c", Class: "dedicated"}}
+	regions := []Region{{ID: "r", Capabilities: []string{CapKubernetes, CapLinodes}}}
+	c, err := New("", "", plans, regions, []Availability{{"r", "a", false}, {"other", "b", true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for plan, inStock := range map[string]bool{"a": false, "b": true, "c": true} {
+		if !c.Sold(plan, "r", Standard) || c.InStock(plan, "r") != inStock {
+			t.Errorf("%s: sold %v, in stock %v", plan, c.Sold(plan, "r", Standard), c.InStock(plan, "r"))
+		}
+	}
+}
+
+// TestPlansThatLKEDoesNotTake: Cloud Manager hides them.
+func TestPlansThatLKEDoesNotTake(t *testing.T) {
+	var plans []Plan
+	for _, id := range []string{"g1-gpu-rtx6000-1", "g2-gpu-rtx4000a1-s", "g3-gpu-rtxpro6000-blackwell-1"} {
+		plans = append(plans, Plan{ID: id, Class: "gpu", GPUs: 1})
+	}
+	c, err := New("", "", plans, []Region{{
+		ID: "r", Capabilities: []string{CapKubernetes, CapKubernetesEnterprise, CapLinodes, CapGPU},
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tier, want := range map[Tier][]bool{
+		Standard: {false, true, true}, Enterprise: {false, false, false}, Instances: {true, true, true},
+	} {
+		for i, p := range plans {
+			if got := c.Sold(p.ID, "r", tier); got != want[i] {
+				t.Errorf("%s on %s is sold: %v", p.ID, tier, got)
+			}
+		}
 	}
 }

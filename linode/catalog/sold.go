@@ -1,5 +1,7 @@
 package catalog
 
+import "strings"
+
 // Tier is the kind of cluster that a plan is wanted for.
 type Tier string
 
@@ -24,22 +26,21 @@ func (t Tier) Capability() string {
 // Sold says whether a node of the plan can be made in the region, on a cluster of the tier:
 //
 //   - the plan is not a nanode (LKE takes none, Cloud Manager filters the class, and its 1 GB is no node anywhere),
-//   - the region runs clusters of the tier and sells the plan's class, and
-//   - the plan is not limited, or GET /regions/availability says yes for the region.
+//   - LKE takes the plan: no plan with an RTX 6000, and on Enterprise no GPU plan, which Cloud Manager hides there, and
+//   - the region runs clusters of the tier and sells the plan's class.
 //
 // The existing provider takes the list of limited plans for a list of regions, and so sells nothing in eight of
-// them. Sold is about what is on the price list: a plan that is sold can still be out of stock.
+// them. Sold is about what is on the price list: a plan that is sold can still be out of stock, see [Catalog.InStock].
 func (c *Catalog) Sold(plan, region string, tier Tier) bool {
 	p, ok := c.Plan(plan)
 	if !ok || p.Class == "nanode" {
 		return false
 	}
-	r, ok := c.Region(region)
-	if !ok || !r.Has(tier.Capability()) || !r.Has(p.Gate()) {
+	if tier != Instances && strings.Contains(plan, "-gpu-rtx6000-") || tier == Enterprise && p.Class == "gpu" {
 		return false
 	}
-	regions, limited := c.limited[plan]
-	return !limited || regions[region]
+	r, ok := c.Region(region)
+	return ok && r.Has(tier.Capability()) && r.Has(p.Gate())
 }
 
 // Price is what the plan costs in the region: the region's own price where it has one, the list price elsewhere. It

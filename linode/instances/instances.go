@@ -20,6 +20,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -242,7 +243,7 @@ func (i *Instances) claimOf(one lkeapi.Instance) *karpv1.NodeClaim {
 	nc.Name = one.Label
 	if plan, ok := i.cfg.Types.Plan(one.Type); ok {
 		nc.Labels = instancetype.Labels(plan, i.cfg.Types.Region())
-		nc.Status.Capacity = instancetype.Capacity(plan)
+		nc.Status.Capacity = instancetype.Capacity(plan, catalog.Instances)
 	}
 	nc.Status.ProviderID, nc.Status.NodeName = nodeclaim.LinodeID(one.ID), one.Label
 	return nc

@@ -104,11 +104,21 @@ func Labels(plan catalog.Plan, region string) map[string]string {
 // has, pods stay pending and a second node is made.
 const memoryMargin = 3
 
+// On Enterprise a node of 8 GB has about 6 GiB for pods. Until one has reported its own, small plan types are held to
+// have that much less, so that no second node is made.
+const (
+	smallEnterpriseMargin = 25
+	smallEnterpriseMiB    = 8192
+)
+
 // expected is what a node of a plan type reports of itself at least, as far as
 // the price list tells.
-func expected(plan catalog.Plan) catalog.NodeResources {
-	r := plan.Reported()
-	margin := r.Capacity.MemoryBytes * memoryMargin / 100
+func expected(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
+	r, percent := plan.Reported(), int64(memoryMargin)
+	if tier == catalog.Enterprise && plan.MemoryMiB <= smallEnterpriseMiB {
+		percent = smallEnterpriseMargin
+	}
+	margin := r.Capacity.MemoryBytes * percent / 100
 	r.Capacity.MemoryBytes -= margin
 	r.Allocatable.MemoryBytes -= margin
 	return r
@@ -116,8 +126,8 @@ func expected(plan catalog.Plan) catalog.NodeResources {
 
 // Capacity is what a node of a plan type has at least, as far as the price list
 // tells.
-func Capacity(plan catalog.Plan) corev1.ResourceList {
-	capacity, _ := nodeResources(plan, expected(plan))
+func Capacity(plan catalog.Plan, tier catalog.Tier) corev1.ResourceList {
+	capacity, _ := nodeResources(plan, expected(plan, tier))
 	return capacity
 }
 

@@ -11,15 +11,14 @@ import (
 // Refresher keeps a Set up to date. Every few minutes it reads which plan types
 // the region has, and twice a day the price list.
 //
-// An answer of the region counts for an hour. Without a newer one after that, the
-// price list counts alone: trying a plan type in vain is better than never trying
-// it again.
+// An answer of the region is a hint about stock and counts for an hour. It withdraws
+// no plan type.
 type Refresher struct {
 	source Source
 	types  *Set
 	log    *slog.Logger
 
-	list     *catalog.Catalog // the price list, which the answers of the region complete
+	list     *catalog.Catalog // the price list
 	listRead time.Time
 	answered time.Time // when the region answered last; zero where no answer counts
 }
@@ -81,10 +80,12 @@ func (r *Refresher) refresh(ctx context.Context) {
 	switch {
 	case err == nil:
 		r.answered = now
-		r.types.Refresh(r.list.WithAvailability(region, rows))
+		r.types.Refresh(r.list)
+		r.types.SetStock(rows)
 	case !r.answered.IsZero() && now.Sub(r.answered) >= availabilityFor:
 		r.answered = time.Time{}
 		r.types.Refresh(r.list)
+		r.types.SetStock(nil)
 		r.log.Warn("no answer for an hour about the availability of plan types; only the price list counts",
 			"region", region, "error", err)
 	default:

@@ -59,6 +59,11 @@ func TestTheStockIsFollowed(t *testing.T) {
 		types := New(facts, "us-ord", catalog.Standard)
 		const plan, other = "g7-premium-4", "g6-standard-4"
 		offered := func() bool { return len(byName(t, types, plan).Offerings.Available()) > 0 }
+		out := func() bool {
+			types.mu.Lock()
+			defer types.mu.Unlock()
+			return types.out[plan]
+		}
 		if !offered() {
 			t.Fatalf("%s is not on the price list of the region", plan)
 		}
@@ -70,23 +75,23 @@ func TestTheStockIsFollowed(t *testing.T) {
 		go NewRefresher(region, types, facts, true, slog.New(slog.DiscardHandler)).Start(ctx)
 
 		time.Sleep(6 * time.Minute)
-		if offered() {
-			t.Error("a plan is offered that the region has not")
+		if !offered() || !out() {
+			t.Error("a plan that the region says is out of stock is not offered, or counts as in stock")
 		}
 		region.say(true, nil)
 		time.Sleep(5 * time.Minute)
-		if !offered() {
-			t.Error("a plan is not offered that the region has again")
+		if out() {
+			t.Error("a plan that the region has again counts as out of stock")
 		}
 		region.say(false, nil)
 		time.Sleep(5 * time.Minute)
 		region.say(false, errors.New("no answer"))
 		time.Sleep(50 * time.Minute)
-		if offered() {
+		if !out() {
 			t.Error("the last answer counts no more within the hour")
 		}
 		time.Sleep(20 * time.Minute)
-		if !offered() {
+		if out() {
 			t.Error("an answer of more than an hour ago still counts")
 		}
 		if byName(t, types, other) != kept {

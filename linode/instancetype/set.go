@@ -7,6 +7,7 @@
 package instancetype
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -34,6 +36,7 @@ type Set struct {
 	expires  time.Time               // when the first block ends; zero for never
 	version  string                  // minor version of Kubernetes that new nodes have
 	reported map[observation]catalog.NodeResources
+	out      map[string]bool // plan types that the region says are out of stock
 	now      List
 	changed  chan struct{} // see Blocking
 }
@@ -89,6 +92,37 @@ func (t *Set) Refresh(facts *catalog.Catalog) {
 		t.plans[plan.ID] = plan
 	}
 	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
+}
+
+// SetStock takes over what the region says of its stock now. A plan type that is out of stock is still offered: the
+// list is about a moment, and an attempt that LKE refuses blocks the plan type. It only comes later among equal ones.
+func (t *Set) SetStock(rows []catalog.Availability) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.out = map[string]bool{}
+	for _, row := range rows {
+		t.out[row.Plan] = !row.Available
+	}
+}
+
+// StockFirst puts plan types that are in stock before those of the same price that are not. The list is by price.
+func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Requirements) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	price := func(it *cloudprovider.InstanceType) float64 {
+		return it.Offerings.Available().Compatible(want).Cheapest().Price
+	}
+	slices.SortStableFunc(list, func(a, b *cloudprovider.InstanceType) int {
+		switch {
+		case price(a) != price(b):
+			return cmp.Compare(price(a), price(b))
+		case t.out[a.Name] == t.out[b.Name]:
+			return 0
+		case t.out[b.Name]:
+			return -1
+		}
+		return 1
+	})
 }
 
 // Plan returns the catalog's entry of a plan type.
@@ -213,7 +247,7 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, known := t.plans[plan]
-	if !known || !believable(reports, p) {
+	if !known || !believable(reports, p, t.tier) {
 		return false
 	}
 	at := observation{plan, version}
@@ -234,8 +268,8 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 // plan, and no more for pods than in all. Firmware, kernel and file system take less than a
 // fifth of memory and disk; what an image's own kubelet reserves of them is taken for less than
 // half.
-func believable(reports catalog.NodeResources, plan catalog.Plan) bool {
-	all, free, promise := reports.Capacity, reports.Allocatable, expected(plan)
+func believable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.Tier) bool {
+	all, free, promise := reports.Capacity, reports.Allocatable, expected(plan, tier)
 	within := func(has, promised, percent, most int64) bool { return has >= promised*percent/100 && has <= most }
 	return within(all.MemoryBytes, promise.Capacity.MemoryBytes, 80, int64(plan.MemoryMiB)<<20) &&
 		within(all.EphemeralBytes, promise.Capacity.EphemeralBytes, 80, int64(plan.DiskMiB)<<20) &&
@@ -248,7 +282,7 @@ func believable(reports catalog.NodeResources, plan catalog.Plan) bool {
 // what the price list promises, or less where nodes of other versions report
 // less.
 func (t *Set) resources(id string) catalog.NodeResources {
-	promise := expected(t.plans[id])
+	promise := expected(t.plans[id], t.tier)
 	if reports, ok := t.reported[observation{id, t.version}]; ok {
 		for _, pair := range [][2]*catalog.Resources{
 			{&promise.Capacity, &reports.Capacity}, {&promise.Allocatable, &reports.Allocatable},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -197,16 +198,11 @@ func TestWhatANodeReportsIsRead(t *testing.T) {
 }
 
 // TestEveryRegionWithKubernetesSellsSomething, and none a plan that it does not
-// have: a limited plan without a yes, a class without its capability, a nanode.
+// have: a class without its capability, a nanode.
 func TestEveryRegionWithKubernetesSellsSomething(t *testing.T) {
 	facts, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
-	}
-	says := map[string]bool{}
-	limited := map[string]bool{}
-	for _, row := range facts.Availability() {
-		says[row.Plan+" "+row.Region], limited[row.Plan] = row.Available, true
 	}
 	regions := 0
 	for _, region := range facts.Regions() {
@@ -218,7 +214,7 @@ func TestEveryRegionWithKubernetesSellsSomething(t *testing.T) {
 				}
 				offered++
 				plan, _ := facts.Plan(it.Name)
-				if plan.Class == "nanode" || !region.Has(plan.Gate()) || limited[it.Name] && !says[it.Name+" "+region.ID] {
+				if plan.Class == "nanode" || !region.Has(plan.Gate()) || !facts.Sold(it.Name, region.ID, tier) {
 					t.Errorf("%s is offered in %s, which does not sell it", it.Name, region.ID)
 				}
 			}
@@ -272,5 +268,71 @@ func TestTypesHaveOneValueForEachLabel(t *testing.T) {
 		if len(it.Offerings) != 1 {
 			t.Errorf("%s has %d offerings", it.Name, len(it.Offerings))
 		}
+	}
+}
+
+// TestStockFirst: of plan types with one price the one in stock comes first, then g7-dedicated; a cheaper one that the
+// region says is out of stock is still tried before.
+func TestStockFirst(t *testing.T) {
+	plan := func(id, class string, hourly catalog.Money) catalog.Plan {
+		return catalog.Plan{ID: id, Class: class, VCPUs: 2, MemoryMiB: 4096, DiskMiB: 81920, Price: catalog.Price{Hourly: hourly}}
+	}
+	list, err := catalog.New("", "", []catalog.Plan{
+		plan("g6-standard-2", "standard", 36_000), plan("g7-dedicated-4-2", "dedicated", 64_500),
+		plan("g7-premium-2", "premium", 64_500),
+	}, []catalog.Region{{
+		ID: "us-ord", Capabilities: []string{catalog.CapKubernetes, catalog.CapLinodes, catalog.CapPremium},
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := New(list, "us-ord", catalog.Standard)
+	for _, tt := range []struct{ out, want []string }{
+		{nil, []string{"g6-standard-2", "g7-dedicated-4-2", "g7-premium-2"}},
+		{[]string{"g6-standard-2", "g7-dedicated-4-2"}, []string{"g6-standard-2", "g7-premium-2", "g7-dedicated-4-2"}},
+	} {
+		var rows []catalog.Availability
+		for _, id := range tt.out {
+			rows = append(rows, catalog.Availability{Region: "us-ord", Plan: id})
+		}
+		types.SetStock(rows)
+		want := scheduling.NewRequirements()
+		fit := Candidates(types.List(), want, nil)
+		types.StockFirst(fit, want)
+		var got []string
+		for _, it := range fit {
+			got = append(got, it.Name)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("out of stock %v (-want +got)\n%s", tt.out, d)
+		}
+	}
+}
+
+// TestEnterpriseNodesAreNotPromisedMoreThanTheyHave: about 6 GiB of 8 are for pods there. What a node has reported
+// counts from then on.
+func TestEnterpriseNodesAreNotPromisedMoreThanTheyHave(t *testing.T) {
+	facts, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const plan, real = "g6-standard-4", int64(6) << 30
+	types := New(facts, "us-ord", catalog.Enterprise)
+	memory := func(types *Set) int64 {
+		free := byName(t, types, plan).Allocatable()
+		return free.Memory().Value()
+	}
+	free := func() int64 { return memory(types) }
+	if free() > real {
+		t.Errorf("%d bytes are promised, the node has %d", free(), real)
+	}
+	p, _ := facts.Plan(plan)
+	reports := p.Reported()
+	reports.Allocatable.MemoryBytes = real
+	if !types.Record(plan, "1.33", reports) || free() != real {
+		t.Errorf("%d bytes after a node has reported %d", free(), real)
+	}
+	if memory(New(facts, "us-ord", catalog.Standard)) < real {
+		t.Error("the margin of Enterprise counts on standard")
 	}
 }

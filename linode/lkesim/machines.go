@@ -16,6 +16,7 @@ type machine struct {
 	pool       int
 	plan       catalog.Plan
 	region     string
+	tier       catalog.Tier
 	version    string // of Kubernetes
 	hostUUID   string
 	machineID  string
@@ -45,7 +46,8 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 func (i *instance) machine() machine {
 	p := i.slot.pool
 	return machine{
-		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region, version: kubeletVersion(i.version),
+		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region,
+		tier: p.cluster.Tier, version: kubeletVersion(i.version),
 		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
 		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
 		labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
 )
 
@@ -24,6 +25,9 @@ const (
 // kubelets do that are started for an external cloud provider, the second is what any API server adds.
 func (m *machine) bare(now metav1.Time) *corev1.Node {
 	reported := m.plan.Reported()
+	if m.tier == catalog.Enterprise && m.plan.MemoryMiB <= 8192 { // about 6 GiB of 8, as Akamai's landing zone has it
+		reported.Allocatable.MemoryBytes -= int64(m.plan.MemoryMiB) << 20 * 20 / 100
+	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   m.name,

@@ -1,11 +1,5 @@
 package lkesim
 
-import (
-	"slices"
-
-	"github.com/lkeplan/lkeplan/linode/catalog"
-)
-
 func (st *state) listTypes(q *request) (any, error) {
 	return list(q, st.cfg.Catalog.Plans(), viewType)
 }
@@ -18,12 +12,18 @@ func (st *state) listAvailability(q *request) (any, error) {
 	return list(q, st.cfg.Catalog.Availability(), asIs)
 }
 
-// regionAvailability is the one list of the API that comes bare, without pages.
+// regionAvailability is the one list of the API that comes bare, without pages. Its rows were seen with a region and
+// without; here they have none.
 func (st *state) regionAvailability(q *request) (any, error) {
 	r, ok := st.cfg.Catalog.Region(q.http.PathValue("region"))
 	if !ok {
 		return nil, notFound()
 	}
-	elsewhere := func(row catalog.Availability) bool { return row.Region != r.ID }
-	return append([]catalog.Availability{}, slices.DeleteFunc(st.cfg.Catalog.Availability(), elsewhere)...), nil
+	rows := []map[string]any{}
+	for _, row := range st.cfg.Catalog.Availability() {
+		if row.Region == r.ID {
+			rows = append(rows, map[string]any{"plan": row.Plan, "available": row.Available})
+		}
+	}
+	return rows, nil
 }

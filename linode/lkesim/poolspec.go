@@ -80,6 +80,7 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
 		return
 	}
 	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
+	c.must(cat.InStock(*s.Plan, cl.Region), "", "No capacity for plan %s in region %s", *s.Plan, cl.Region)
 	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
 		cl.Region)
 }

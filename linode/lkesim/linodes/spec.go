@@ -137,14 +137,7 @@ func sells(c *catalog.Catalog, plan catalog.Plan, region catalog.Region) bool {
 	if !region.Has(plan.Gate()) {
 		return false
 	}
-	limited := false
-	for _, row := range c.Availability() {
-		if row.Plan == plan.ID && row.Region == region.ID {
-			return row.Available
-		}
-		limited = limited || row.Plan == plan.ID
-	}
-	return !limited
+	return c.InStock(plan.ID, region.ID)
 }
 
 // userData is what the Linode reads.
