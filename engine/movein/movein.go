@@ -27,6 +27,8 @@ type Cluster struct {
 	Region string
 	Tier   string // standard or enterprise; "" where it is not said
 	Pools  []Pool
+	// Terraform says that a linode_lke_cluster keeps the cluster.
+	Terraform bool
 }
 
 // A Pool is an LKE pool.

@@ -24,6 +24,14 @@ func (m Moved) Steps(c Cluster) (lines []string) {
 		"one LKE pool after the other. PodDisruptionBudgets hold; a pod that none covers is gone until it runs elsewhere.")
 	lines = append(lines, "Keep the LKE pool that the controller runs on, and leave out its steps: it cannot run on nodes "+
 		"that it has to make first.")
+	if c.Terraform {
+		lines = append(lines,
+			"Before the first node: set external_pool_tags = [\"lkeplan\"] in the linode_lke_cluster. Otherwise the next "+
+				"terraform apply deletes LKE pools that it does not declare.",
+			"Do not change k8s_version of the linode_lke_cluster in Terraform: it recycles every node of the cluster at once, "+
+				"without draining, whatever external_pool_tags and ignore_changes = [pool] are. Put k8s_version into "+
+				"ignore_changes, and upgrade by linode-cli lke cluster-update --k8s_version.")
+	}
 	for _, p := range m.Pools {
 		lines = append(lines, p.steps(c)...)
 	}

@@ -130,7 +130,7 @@ func (s terraformState) clusters() ([]Cluster, error) {
 
 func (c terraformCluster) cluster() Cluster {
 	id, _ := strconv.Atoi(c.ID)
-	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier}
+	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, Terraform: true}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())
 	}
