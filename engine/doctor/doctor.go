@@ -74,7 +74,7 @@ func Examine(ctx context.Context, p Patient) []Finding {
 		return found // without an API server nothing else is known
 	}
 	for _, look := range []func(context.Context) []Finding{
-		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.linode,
+		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.gpus, p.linode,
 	} {
 		found = append(found, look(ctx)...)
 	}
