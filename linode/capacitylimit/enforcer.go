@@ -258,6 +258,6 @@ func (e *Enforcer) sold(id string) limits.Amounts {
 		limits.Nodes:       1,
 		limits.CPU:         int64(plan.VCPUs) * 1000,
 		limits.Memory:      int64(plan.MemoryMiB) << 20,
-		limits.MonthlyCost: int64(e.types.Price(id).Monthly),
+		limits.MonthlyCost: int64(e.types.Price(id).PerMonth()),
 	}
 }

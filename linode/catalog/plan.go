@@ -28,6 +28,10 @@ type Plan struct {
 
 	// Successor is the plan that replaces this one; "" where there is none.
 	Successor string `json:"successor"`
+
+	// From is where a row comes from that the catalog's own source does not have, with its date. A size of zero in such
+	// a row is not known.
+	From string `json:"-"`
 }
 
 // Volumes is how many volumes a node of the plan can attach, as Linode's CSI driver says on its CSINode: one for each

@@ -79,7 +79,7 @@ func (p *Plan) facts() []fact {
 	return []fact{
 		{"label", &p.Label}, {"class", &p.Class}, {"vcpus", &p.VCPUs}, {"memory", &p.MemoryMiB}, {"disk", &p.DiskMiB},
 		{"transfer", &p.TransferGB}, {"network", &p.NetworkOutMbps}, {"gpus", &p.GPUs},
-		{"accelerated", &p.AcceleratedDevices}, {"successor", &p.Successor}, {"price", &p.Price},
+		{"accelerated", &p.AcceleratedDevices}, {"successor", &p.Successor}, {"from", &p.From}, {"price", &p.Price},
 	}
 }
 

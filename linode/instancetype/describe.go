@@ -90,6 +90,11 @@ func Labels(plan catalog.Plan, region string) map[string]string {
 	if plan.AcceleratedDevices > 0 {
 		labels[linodev1alpha1.LabelInstanceAcceleratedDevices] = strconv.Itoa(plan.AcceleratedDevices)
 	}
+	if plan.From != "" && plan.DiskMiB == 0 { // not known
+		delete(labels, linodev1alpha1.LabelInstanceDisk)
+		delete(labels, linodev1alpha1.LabelInstanceNetworkOut)
+		delete(labels, linodev1alpha1.LabelInstanceTransfer)
+	}
 	for key, value := range labels {
 		if value == "" {
 			delete(labels, key)

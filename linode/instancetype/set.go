@@ -272,7 +272,7 @@ func believable(reports catalog.NodeResources, plan catalog.Plan, tier catalog.T
 	all, free, promise := reports.Capacity, reports.Allocatable, expected(plan, tier)
 	within := func(has, promised, percent, most int64) bool { return has >= promised*percent/100 && has <= most }
 	return within(all.MemoryBytes, promise.Capacity.MemoryBytes, 80, int64(plan.MemoryMiB)<<20) &&
-		within(all.EphemeralBytes, promise.Capacity.EphemeralBytes, 80, int64(plan.DiskMiB)<<20) &&
+		(plan.DiskMiB == 0 || within(all.EphemeralBytes, promise.Capacity.EphemeralBytes, 80, int64(plan.DiskMiB)<<20)) &&
 		within(free.MemoryBytes, promise.Allocatable.MemoryBytes, 50, all.MemoryBytes) &&
 		within(free.EphemeralBytes, promise.Allocatable.EphemeralBytes, 50, all.EphemeralBytes)
 }

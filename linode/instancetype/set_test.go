@@ -49,7 +49,8 @@ func TestEveryTypeSaysAllThatTheCoreAsks(t *testing.T) {
 				t.Errorf("%s is offered in zone %s as %s for %v", it.Name, o.Zone(), o.CapacityType(), o.Price)
 			}
 		}
-		if a := it.Allocatable(); a.Cpu().IsZero() || a.Memory().Sign() <= 0 || a.StorageEphemeral().Sign() <= 0 ||
+		known := it.Requirements.Get(linodev1alpha1.LabelInstanceDisk).Operator() == corev1.NodeSelectorOpIn
+		if a := it.Allocatable(); a.Cpu().IsZero() || a.Memory().Sign() <= 0 || known != (a.StorageEphemeral().Sign() > 0) ||
 			a.Pods().Value() != 110 {
 			t.Errorf("%s has %v", it.Name, a)
 		}

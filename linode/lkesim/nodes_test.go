@@ -203,7 +203,7 @@ func texts(list corev1.ResourceList) map[string]string {
 
 func TestGPUNode(t *testing.T) {
 	play(t, Config{Region: "ap-south"}, func(p *playground) {
-		p.makePool(1, fields{"type": "g1-gpu-rtx6000-2"})
+		p.makePool(1, fields{"type": "g2-gpu-rtx4000a2-s"})
 		p.after(time.Second)
 		if got := texts(p.node().Status.Allocatable)["nvidia.com/gpu"]; got != "2" {
 			t.Errorf("%q GPUs", got)

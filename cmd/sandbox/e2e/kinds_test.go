@@ -19,7 +19,7 @@ func TestPodsOfAllKindsGetNodes(t *testing.T) {
 	up := s.until("all pods run", time.Minute, func(now state) bool { return now.running == 6 && now.matched() })
 	gpus := 0
 	for _, n := range up.nodes {
-		if n.Labels[corev1.LabelInstanceTypeStable] == "g1-gpu-rtx6000-1" {
+		if n.Labels[corev1.LabelInstanceTypeStable] == "g2-gpu-rtx4000a1-s" {
 			gpus++
 		}
 	}
