@@ -198,7 +198,7 @@ func TestPlaces(t *testing.T) {
 	a := newAccount(t, Config{})
 	var bare []catalog.Availability
 	a.do("GET", "/regions/us-east/availability", nil, &bare)
-	if len(bare) != 18 || bare[0].Region != "" || bare[0].Available {
+	if len(bare) != 17 || bare[0].Region != "" || bare[0].Available {
 		t.Errorf("us-east: %d rows, %+v", len(bare), bare[0])
 	}
 	a.do("GET", "/regions/no-osl-1/availability", nil, &bare)
