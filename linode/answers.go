@@ -2,6 +2,10 @@ package linode
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -17,12 +21,17 @@ import (
 func (n *NodeClass) watchStanding(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) error {
+	var closing <-chan struct{}
+	if n.Plans != nil {
+		closing = n.Plans.Closing()
+	}
 	go func() {
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-n.Standing.Changed():
+			case <-closing:
 			}
 			for _, request := range n.every(ctx, nil) {
 				queue.Add(request)
@@ -50,5 +59,27 @@ func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions st
 		conditions.SetFalse(status.ConditionReady, problem.Reason, problem.Text)
 	case valid:
 		conditions.SetTrue(status.ConditionReady)
+	}
+}
+
+// closed says of a class which plans the account may not have.
+func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
+	const kind = linodev1alpha1.ConditionPlanClosed
+	if n.Plans == nil {
+		return
+	}
+	closed := n.Plans.Closed()
+	if len(closed) == 0 {
+		_ = conditions.Clear(kind) // it fails for parts of Ready only
+		return
+	}
+	var plans []string
+	for _, plan := range slices.Sorted(maps.Keys(closed)) {
+		plans = append(plans, fmt.Sprintf("%s (tried again at %s)", plan, closed[plan].UTC().Format("15:04 UTC")))
+	}
+	text := fmt.Sprintf("a limit on the account keeps Linode from making %s; other plan types are used; "+
+		"ask Linode Support for access, with the name of the plan", strings.Join(plans, ", "))
+	if conditions.SetTrueWithReason(kind, "AccountLimit", text) {
+		n.events.Eventf(class, nil, corev1.EventTypeWarning, kind, "Validate", "%s", text)
 	}
 }

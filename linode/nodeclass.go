@@ -46,6 +46,13 @@ type Linode struct {
 	Mode     string         // of the classes, as their annotation AnnotationMode has it
 	Rules    Rules
 	Standing *lkeapi.Standing
+	Plans    Plans // nil: none is ever closed to the account
+}
+
+// Plans knows the plans that are closed to the account; instancetype.Set does.
+type Plans interface {
+	Closed() map[string]time.Time
+	Closing() <-chan struct{}
 }
 
 // Rules are what a way to get machines asks of classes. LKEClasses are those of LKE.
@@ -135,7 +142,8 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 // again is when a class is to be checked again without an event; zero for never.
 func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	switch {
-	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != lkeapi.Problem{}:
+	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != lkeapi.Problem{},
+		class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed).IsTrue():
 		return missingEvery
 	case class.Spec.NamesNothing():
 		return 0
@@ -262,6 +270,7 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 		return err
 	}
 	n.answers(class, conditions)
+	n.closed(class, conditions)
 	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
 		return nil
 	}

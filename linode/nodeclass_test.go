@@ -3,11 +3,13 @@ package linode
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -272,3 +274,57 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestAClassNamesPlansThatAreClosedToTheAccount in a condition that leaves it ready, and once in an event.
+func TestAClassNamesPlansThatAreClosedToTheAccount(t *testing.T) {
+	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
+		WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+	recorder := events.NewFakeRecorder(50)
+	controller := classes(c, catalog.Standard, plane("1.33"), shelf{}, recorder)
+	closed := closing{}
+	controller.Plans = closed
+	for _, step := range []struct {
+		plan string // that is found closed
+		said int
+	}{{"", 0}, {"g7-highmem-8", 1}, {"", 0}} {
+		if step.plan != "" {
+			closed[step.plan] = time.Now().Add(time.Hour)
+		}
+		if _, err := controller.Reconcile(t.Context(),
+			ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(class), class); err != nil {
+			t.Fatal(err)
+		}
+		got := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed)
+		if got.IsTrue() != (len(closed) > 0) || got.IsTrue() && (!strings.Contains(got.Message, "g7-highmem-8") ||
+			!strings.Contains(got.Message, "Support")) || !class.StatusConditions().Root().IsTrue() {
+			t.Errorf("%v: the condition is %+v", closed, got)
+		}
+		if len(recorder.Events) != step.said {
+			t.Errorf("%v: %d events, want %d", closed, len(recorder.Events), step.said)
+		}
+		for len(recorder.Events) > 0 {
+			<-recorder.Events
+		}
+	}
+	delete(closed, "g7-highmem-8")
+	if _, err := controller.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(class), class); err != nil {
+		t.Fatal(err)
+	}
+	if got := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed); got != nil {
+		t.Errorf("the condition is still there: %+v", got)
+	}
+}
+
+// closing are plans that are closed to the account, and until when.
+type closing map[string]time.Time
+
+func (c closing) Closed() map[string]time.Time { return maps.Clone(c) }
+func (c closing) Closing() <-chan struct{}     { return nil }

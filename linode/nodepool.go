@@ -208,7 +208,7 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 // outOfStock names the plan types that a NodePool allows and that Linode has no machines of;
 // "" where there are none.
 func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
-	blocked := n.types.Blocked()
+	blocked, closed := n.types.Blocked(), n.types.Closed()
 	if len(blocked) == 0 {
 		return ""
 	}
@@ -216,7 +216,11 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	var plans []string
 	for _, it := range n.types.List() {
 		if until, ok := blocked[it.Name]; ok && want.Intersects(it.Requirements) == nil {
-			plans = append(plans, fmt.Sprintf("%s (tried again at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
+			note := "tried again"
+			if _, shut := closed[it.Name]; shut {
+				note = "closed to this account; tried again"
+			}
+			plans = append(plans, fmt.Sprintf("%s (%s at %s)", it.Name, note, until.UTC().Format("15:04:05 UTC")))
 		}
 	}
 	if len(plans) == 0 {

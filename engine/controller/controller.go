@@ -316,7 +316,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	}
 	return register(ctx, mgr, append(how.controllers,
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
-			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing,
+			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing, Plans: types,
 		}, events),
 		linode.NewJournal(mgr.GetClient(), types, how.machines),
 		linode.NewNodePools(mgr.GetClient(), types, how.refused, events),

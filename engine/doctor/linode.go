@@ -3,7 +3,9 @@ package doctor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +83,9 @@ func (p Patient) linodes(ctx context.Context, name string) []Finding {
 func unanswered(err error, token string) string {
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassAuth:
+		if refused, ok := errors.AsType[*lkeapi.Error](err); ok && refused.Status == http.StatusForbidden {
+			return token + ", as a user whose role allows it (Identity & Access)"
+		}
 		return token
 	case lkeapi.ClassBusy:
 		return "run it again in some minutes: the Linode API has too many requests"

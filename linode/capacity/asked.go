@@ -21,6 +21,7 @@ const (
 	Busy                   // not done; the same call may pass soon
 	NoStock                // not done: LKE has no such machines, or not as many
 	NoRoom                 // not done: the account may not have as many
+	Closed                 // not done: the account may not have the plan type at all
 )
 
 // asked is what was asked of LKE and no view has shown yet. Until its effect shows, or

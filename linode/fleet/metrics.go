@@ -35,7 +35,8 @@ const timedOut = "timeout"
 
 // refusals are the reasons for which claims do not get what they wait for.
 var refusals = []string{
-	string(lkeapi.ClassNoCapacity), string(lkeapi.ClassAccountLimit), string(lkeapi.ClassValidation),
+	string(lkeapi.ClassNoCapacity), string(lkeapi.ClassAccountLimit), string(lkeapi.ClassPlanClosed),
+	string(lkeapi.ClassValidation),
 	string(lkeapi.ClassAuth), string(lkeapi.ClassBusy), string(lkeapi.ClassUnknown), timedOut,
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
@@ -117,6 +118,8 @@ func outcome(err error) capacity.Outcome {
 		return capacity.NoStock
 	case lkeapi.ClassAccountLimit:
 		return capacity.NoRoom
+	case lkeapi.ClassPlanClosed:
+		return capacity.Closed
 	case lkeapi.ClassBusy:
 		return capacity.Busy
 	case lkeapi.ClassUnknown:
@@ -140,6 +143,10 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
 		defer f.Wake() // the claims wait for other plan types now
 		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
+	case lkeapi.ClassPlanClosed:
+		f.cfg.Types.Close(w.Group.Plan, time.Now().Add(instancetype.ClosedFor))
+		defer f.Wake()
+		f.giveUp(ctx, w.For, fmt.Sprintf("plan %s is closed to this account: %v", w.Group.Plan, err))
 	case lkeapi.ClassValidation:
 		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf(
 			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
@@ -148,7 +155,7 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 			"the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
 	case lkeapi.ClassAuth:
 		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
-			"%v; give the controller a token with the scope %s; tried again in %s", err, lkeapi.ScopePools, hold))
+			"%v; give the controller %s; tried again in %s", err, lkeapi.Allow(err, lkeapi.ScopePools), hold))
 	}
 }
 

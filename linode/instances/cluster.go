@@ -14,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/claims"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/machines"
 	"github.com/lkeplan/lkeplan/linode/machines/carry"
@@ -192,6 +193,11 @@ func (c cluster) Keep(machine int) {
 // refused counts that a claim's machine was not made, and says on the claim why.
 func (i *Instances) refused(ctx context.Context, uid string, err error) {
 	i.count(ctx, uid, err)
+	if lkeapi.ClassOf(err) == lkeapi.ClassPlanClosed {
+		if nc, err := nodeclaim.ByUID(ctx, i.cfg.Client, uid); err == nil {
+			i.cfg.Types.Close(nodeclaim.PlanOf(nc), time.Now().Add(instancetype.ClosedFor))
+		}
+	}
 	if i.news(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
 	}

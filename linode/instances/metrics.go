@@ -38,7 +38,8 @@ func (i *Instances) Metrics() []prometheus.Collector {
 
 // refusals are the reasons for which claims do not get what they wait for.
 var refusals = []string{
-	string(lkeapi.ClassNoCapacity), string(lkeapi.ClassAccountLimit), string(lkeapi.ClassValidation),
+	string(lkeapi.ClassNoCapacity), string(lkeapi.ClassAccountLimit), string(lkeapi.ClassPlanClosed),
+	string(lkeapi.ClassValidation),
 	string(lkeapi.ClassAuth), string(lkeapi.ClassBusy), string(lkeapi.ClassUnknown), string(lkeapi.ClassLabelTaken),
 }
 

@@ -32,13 +32,15 @@ type Set struct {
 	mu       sync.Mutex
 	facts    *catalog.Catalog
 	plans    map[string]catalog.Plan // also those that are no longer in the facts
-	blocked  map[string]time.Time    // plan types without capacity, until when
+	blocked  map[string]time.Time    // plan types that cannot be had, until when
+	closed   map[string]time.Time    // those of them that are closed to the account
 	expires  time.Time               // when the first block ends; zero for never
 	version  string                  // minor version of Kubernetes that new nodes have
 	reported map[observation]catalog.NodeResources
 	out      map[string]bool // plan types that the region says are out of stock
 	now      List
 	changed  chan struct{} // see Blocking
+	closing  chan struct{} // see Closing
 }
 
 // observation is a plan type whose nodes have joined under a minor version of
@@ -60,7 +62,8 @@ func New(c *catalog.Catalog, region string, tier catalog.Tier) *Set {
 	t := &Set{
 		region: region, tier: tier, plans: map[string]catalog.Plan{},
 		blocked: map[string]time.Time{}, reported: map[observation]catalog.NodeResources{},
-		changed: make(chan struct{}, 1),
+		closed:  map[string]time.Time{},
+		changed: make(chan struct{}, 1), closing: make(chan struct{}, 1),
 	}
 	t.Refresh(c)
 	return t
@@ -148,10 +151,41 @@ func (t *Set) price(id string) catalog.Price {
 	return t.plans[id].Price
 }
 
-// Block makes the offering of a plan type unavailable until a time.
+// ClosedFor is how long a plan that is closed to the account is not asked for: Support opens it by hand.
+const ClosedFor = 6 * time.Hour
+
+// Close is Block for a plan that the account may not have.
+func (t *Set) Close(plan string, until time.Time) {
+	t.mu.Lock()
+	t.closed[plan] = until
+	t.mu.Unlock()
+	t.Block(plan, until)
+	select {
+	case t.closing <- struct{}{}:
+	default:
+	}
+}
+
+// Closing receives after a plan type was found closed to the account.
+func (t *Set) Closing() <-chan struct{} { return t.closing }
+
+// Closed returns the plan types that are closed to the account, and until when they are not asked for.
+func (t *Set) Closed() map[string]time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.expires.IsZero() {
+		t.expire(time.Now())
+	}
+	return maps.Clone(t.closed)
+}
+
+// Block makes the offering of a plan type unavailable until a time; one that is closed to the account stays so for longer.
 func (t *Set) Block(plan string, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if closed := t.closed[plan]; until.Before(closed) {
+		until = closed
+	}
 	t.blocked[plan] = until
 	t.rebuild(plan)
 	select {
@@ -179,6 +213,7 @@ func (t *Set) expire(now time.Time) {
 	for plan, until := range t.blocked {
 		if !now.Before(until) {
 			delete(t.blocked, plan)
+			delete(t.closed, plan)
 			ended = append(ended, plan)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
 // serve answers every request by handler and returns a client for it.
@@ -35,6 +37,9 @@ func TestClassOfAnswers(t *testing.T) {
 		want   Class
 	}{
 		{401, `{"errors":[{"reason":"Invalid Token"}]}`, ClassAuth},
+		{400, `{"errors":[{"reason":"` + lkesim.ActiveServices + `"}]}`, ClassAccountLimit},
+		{400, `{"errors":[{"reason":"` + lkesim.PlanClosed + `"}]}`, ClassPlanClosed},
+		{400, `{"errors":[{"reason":"A limit on your account is something new."}]}`, ClassAccountLimit},
 		{403, `{"errors":[{"reason":"Your OAuth token is not authorized to use this endpoint."}]}`, ClassAuth},
 		{404, `{"errors":[{"reason":"Not found"}]}`, ClassNotFound},
 		{408, `{"errors":[{"reason":"Please try again"}]}`, ClassBusy},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -24,9 +25,12 @@ const (
 	ClassNoCapacity Class = "no-capacity"
 	// ClassAccountLimit: the account may not have more.
 	ClassAccountLimit Class = "account-limit"
+	// ClassPlanClosed: the account may not have Linodes of the plan, in any region, until Support
+	// opens the plan to it.
+	ClassPlanClosed Class = "plan-closed"
 	// ClassBusy: nothing was done; the same request may pass later.
 	ClassBusy Class = "busy"
-	// ClassAuth: the token is wrong, expired or lacks a scope.
+	// ClassAuth: the token is wrong, expired or lacks a scope, or the role of its user does not allow the call.
 	ClassAuth Class = "auth"
 	// ClassNotFound: the object is not there.
 	ClassNotFound Class = "not-found"
@@ -116,6 +120,9 @@ func RefusesField(err error, field string) bool {
 	return true
 }
 
+// accountLimit is how Cloud Manager recognizes a limit of the account.
+var accountLimit = regexp.MustCompile(`(limit|limit for the number of active services) on your account`)
+
 // classOfReasons reads a 400. A reason with a field is about the request,
 // whatever its words: taking it for capacity would black out a plan because of
 // a bad tag.
@@ -134,13 +141,26 @@ func classOfReasons(reasons []Reason) Class {
 		switch {
 		case strings.Contains(text, "linode busy"):
 			class = ClassBusy
-		case strings.Contains(text, "account limit"), strings.Contains(text, "limit reached"):
+		case strings.Contains(text, "preventing the deployment of the selected linode plan"):
+			class = ClassPlanClosed
+		case accountLimit.MatchString(text), strings.Contains(text, "account limit"), strings.Contains(text, "limit reached"):
 			class = ClassAccountLimit
 		case strings.Contains(text, "capacity"), strings.Contains(text, "no open slots"), strings.Contains(text, "sold out"):
 			class = ClassNoCapacity
 		}
 	}
 	return class
+}
+
+// Allow says what to do about an error of class Auth: "a token with the scope SCOPE", and, where the answer was 403,
+// which role its user has to have. Roles count beside the scopes of tokens since 2026-03-31.
+func Allow(err error, scope string) string { return "a token with the scope " + scope + role(err) }
+
+func role(err error) string {
+	if answer, ok := errors.AsType[*Error](err); ok && answer.Status == http.StatusForbidden {
+		return ", of a user whose role allows it (Cloud Manager, Identity & Access)"
+	}
+	return ""
 }
 
 // notSentError is an error from before anything went over the wire.
@@ -155,8 +175,8 @@ func Explain(err error, baseURL string) error {
 	baseURL = cmp.Or(baseURL, DefaultURL)
 	switch class := ClassOf(err); {
 	case class == ClassAuth:
-		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s",
-			baseURL, err, ScopePools)
+		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s%s",
+			baseURL, err, ScopePools, role(err))
 	case class == ClassUnknown && errors.Is(err, context.Canceled):
 		return err
 	case class == ClassUnknown:

@@ -109,8 +109,7 @@ func (s *Standing) problem() Problem {
 	switch {
 	case refusal != nil:
 		return Problem{ReasonTokenRefused, fmt.Sprintf(
-			"the Linode API refuses the controller's token: %v; give the controller a token with the scope %s", refusal,
-			s.scope)}
+			"the Linode API refuses the controller's token: %v; give the controller %s", refusal, Allow(refusal, s.scope))}
 	case s.unanswered >= silentAfter:
 		return Problem{ReasonNoAnswer, fmt.Sprintf(
 			"the Linode API does not answer as it should: %v; NodeClaims wait until it does", s.silence)}

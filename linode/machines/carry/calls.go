@@ -156,7 +156,7 @@ func outcomeOf(err error) machines.Outcome {
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassNone:
 		return machines.Done
-	case lkeapi.ClassNoCapacity:
+	case lkeapi.ClassNoCapacity, lkeapi.ClassPlanClosed:
 		return machines.NoStock
 	case lkeapi.ClassAccountLimit:
 		return machines.NoRoom

@@ -13,6 +13,10 @@ const ConditionValidationSucceeded = "ValidationSucceeded"
 // version that the control plane has. Ready does not follow from it.
 const ConditionVersionCurrent = "KubernetesVersionCurrent"
 
+// ConditionPlanClosed is True while the account may not have Linodes of some plans: its message names them. There is no
+// such condition otherwise. It has no effect on Ready: other plans are used.
+const ConditionPlanClosed = "PlanClosed"
+
 // ConditionLinodeAnswers reports whether the Linode API answers the controller, and
 // takes its token. While it refuses the token, the class is not Ready either: no
 // node can be made. While it does not answer, NodeClaims wait.
