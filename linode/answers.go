@@ -64,13 +64,12 @@ func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions st
 
 // closed says of a class which plans the account may not have.
 func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
-	const kind = linodev1alpha1.ConditionPlanClosed
 	if n.Plans == nil {
 		return
 	}
 	closed := n.Plans.Closed()
 	if len(closed) == 0 {
-		_ = conditions.Clear(kind) // it fails for parts of Ready only
+		_ = conditions.Clear(linodev1alpha1.ConditionPlanClosed) // it fails for parts of Ready only
 		return
 	}
 	var plans []string
@@ -79,7 +78,7 @@ func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions sta
 	}
 	text := fmt.Sprintf("a limit on the account keeps Linode from making %s; other plan types are used; "+
 		"ask Linode Support for access, with the name of the plan", strings.Join(plans, ", "))
-	if conditions.SetTrueWithReason(kind, "AccountLimit", text) {
-		n.events.Eventf(class, nil, corev1.EventTypeWarning, kind, "Validate", "%s", text)
+	if conditions.SetTrueWithReason(linodev1alpha1.ConditionPlanClosed, "AccountLimit", text) {
+		n.events.Eventf(class, nil, corev1.EventTypeWarning, linodev1alpha1.ConditionPlanClosed, "Validate", "%s", text)
 	}
 }

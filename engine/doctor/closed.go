@@ -3,8 +3,8 @@ package doctor
 import (
 	"context"
 
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // closed looks for plans that the account may not have, as the controller found out: the API has no list of them. All

@@ -12,7 +12,9 @@ type shelves struct {
 	classes []map[string]any
 }
 
-func (s shelves) List(context.Context, string, string) ([]map[string]any, error) { return s.classes, nil }
+func (s shelves) List(context.Context, string, string) ([]map[string]any, error) {
+	return s.classes, nil
+}
 
 // TestPlansThatAreClosedToTheAccount are one warning, with the plan and what to do.
 func TestPlansThatAreClosedToTheAccount(t *testing.T) {

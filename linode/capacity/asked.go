@@ -21,6 +21,7 @@ const (
 	Busy                   // not done; the same call may pass soon
 	NoStock                // not done: LKE has no such machines, or not as many
 	NoRoom                 // not done: the account may not have as many
+	Locked                 // not done: somebody has locked it against deletion
 	Closed                 // not done: the account may not have the plan type at all
 )
 
@@ -130,6 +131,8 @@ func pauseAfter(o Outcome, tries int) time.Duration {
 		return 3 * time.Second
 	case Unknown:
 		return backoff(5*time.Second, tries)
+	case Locked:
+		return time.Hour
 	default:
 		return backoff(10*time.Second, tries)
 	}

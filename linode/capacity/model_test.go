@@ -232,7 +232,7 @@ func (w *world) fate(e *errand, c call) (o Outcome, apply func(int)) {
 		if c.grows > 0 {
 			return []Outcome{Refused, NoRoom}[w.rng.IntN(2)], nil
 		}
-		return Refused, nil
+		return []Outcome{Refused, Locked}[w.rng.IntN(2)], nil
 	case 6:
 		if c.grows > 0 {
 			return []Outcome{NoStock, Closed}[w.rng.IntN(2)], nil
@@ -337,6 +337,7 @@ func (w *world) restart() {
 func (w *world) settle() {
 	w.faults, w.policy.ClusterSize, w.blind = false, 0, time.Time{}
 	w.carryOut(false)
+	w.pass(time.Hour) // locks are asked about again
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
 		if c := w.claims[uid]; c.Leaving {
 			w.leave(c)

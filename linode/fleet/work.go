@@ -120,6 +120,8 @@ func outcome(err error) capacity.Outcome {
 		return capacity.NoRoom
 	case lkeapi.ClassPlanClosed:
 		return capacity.Closed
+	case lkeapi.ClassLocked:
+		return capacity.Locked
 	case lkeapi.ClassBusy:
 		return capacity.Busy
 	case lkeapi.ClassUnknown:
@@ -225,6 +227,11 @@ func (f *Fleet) undeleted(ctx context.Context, err error, in func(lkeapi.Pool, l
 	}
 	holders := f.memory.Holders(machines)
 	f.mu.Unlock()
+	if lkeapi.ClassOf(err) == lkeapi.ClassLocked {
+		f.warn(ctx, holders, "LKELocked", fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE "+
+			"node pool or the cluster; tried again in an hour, or when the controller restarts", err))
+		return
+	}
 	f.warn(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is "+
 		"gone",
 		err))

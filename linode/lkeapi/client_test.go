@@ -39,6 +39,7 @@ func TestClassOfAnswers(t *testing.T) {
 		{401, `{"errors":[{"reason":"Invalid Token"}]}`, ClassAuth},
 		{400, `{"errors":[{"reason":"` + lkesim.ActiveServices + `"}]}`, ClassAccountLimit},
 		{400, `{"errors":[{"reason":"` + lkesim.PlanClosed + `"}]}`, ClassPlanClosed},
+		{400, `{"errors":[{"reason":"This resource is locked and cannot be deleted"}]}`, ClassLocked},
 		{400, `{"errors":[{"reason":"A limit on your account is something new."}]}`, ClassAccountLimit},
 		{403, `{"errors":[{"reason":"Your OAuth token is not authorized to use this endpoint."}]}`, ClassAuth},
 		{404, `{"errors":[{"reason":"Not found"}]}`, ClassNotFound},

@@ -28,6 +28,8 @@ const (
 	// ClassPlanClosed: the account may not have Linodes of the plan, in any region, until Support
 	// opens the plan to it.
 	ClassPlanClosed Class = "plan-closed"
+	// ClassLocked: the object cannot be deleted until somebody takes its lock off.
+	ClassLocked Class = "locked"
 	// ClassBusy: nothing was done; the same request may pass later.
 	ClassBusy Class = "busy"
 	// ClassAuth: the token is wrong, expired or lacks a scope, or the role of its user does not allow the call.
@@ -127,7 +129,7 @@ var accountLimit = regexp.MustCompile(`(limit|limit for the number of active ser
 // whatever its words: taking it for capacity would black out a plan because of
 // a bad tag.
 //
-// Unverified: the texts for capacity, which are those of older API answers.
+// Unverified: the texts for capacity, which are those of older API answers, and that for locks.
 func classOfReasons(reasons []Reason) Class {
 	if len(reasons) == 1 && reasons[0].labelTaken() {
 		return ClassLabelTaken
@@ -143,6 +145,8 @@ func classOfReasons(reasons []Reason) Class {
 			class = ClassBusy
 		case strings.Contains(text, "preventing the deployment of the selected linode plan"):
 			class = ClassPlanClosed
+		case strings.Contains(text, "is locked"):
+			class = ClassLocked
 		case accountLimit.MatchString(text), strings.Contains(text, "account limit"), strings.Contains(text, "limit reached"):
 			class = ClassAccountLimit
 		case strings.Contains(text, "capacity"), strings.Contains(text, "no open slots"), strings.Contains(text, "sold out"):

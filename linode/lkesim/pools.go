@@ -212,7 +212,9 @@ func (st *state) removeNode(sl *slot, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-// locked is the answer to deleting what is locked; its status and text are assumptions.
+// locked is the answer to deleting what is locked.
+//
+// Unverified: its status and text.
 func locked() *apiError {
 	return refusal(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
 }

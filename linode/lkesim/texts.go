@@ -2,6 +2,8 @@ package lkesim
 
 import "net/http"
 
+// Unverified: that LKE has the second for pools, too.
+//
 // What the real API says where an account has a limit, for the Body of a [Fault] with NoCapacity [Refuse]. Both were
 // seen live: the first on new Linodes and volumes (2025, 2026), the second for g7-highmem-8 in us-ord on 2026-07-28.
 const (
