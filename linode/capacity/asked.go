@@ -22,7 +22,6 @@ const (
 	NoStock                // not done: LKE has no such machines, or not as many
 	NoRoom                 // not done: the account may not have as many
 	Locked                 // not done: somebody has locked it against deletion
-	Closed                 // not done: the account may not have the plan type at all
 )
 
 // asked is what was asked of LKE and no view has shown yet. Until its effect shows, or

@@ -29,10 +29,6 @@ func (m *Memory) GrowthFailed(key string, nodes int, o Outcome, now time.Time) (
 		g.hold = now.Add(hold)
 		put(&m.groups, key, g)
 	}()
-	if o == Closed { // not even half as many
-		g.ration, g.eased = 0, false
-		return replanned, true
-	}
 	if o != NoStock && o != NoRoom {
 		g.fails++
 		return growthPause(o, g.fails), false

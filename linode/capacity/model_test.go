@@ -207,7 +207,7 @@ func (w *world) send(e *errand, c call) Outcome {
 	}
 	c.answer(o)
 	if c.grows > 0 && o != Done {
-		if _, exhausted := w.memory.GrowthFailed(e.Key, c.grows, o, w.now); exhausted && (o == NoStock || o == Closed) {
+		if _, exhausted := w.memory.GrowthFailed(e.Key, c.grows, o, w.now); exhausted && o == NoStock {
 			w.giveUp(e.For)
 		}
 	}
@@ -235,7 +235,7 @@ func (w *world) fate(e *errand, c call) (o Outcome, apply func(int)) {
 		return []Outcome{Refused, Locked}[w.rng.IntN(2)], nil
 	case 6:
 		if c.grows > 0 {
-			return []Outcome{NoStock, Closed}[w.rng.IntN(2)], nil
+			return NoStock, nil
 		}
 	case 7:
 		if c.skimp != nil {

@@ -118,8 +118,6 @@ func outcome(err error) capacity.Outcome {
 		return capacity.NoStock
 	case lkeapi.ClassAccountLimit:
 		return capacity.NoRoom
-	case lkeapi.ClassPlanClosed:
-		return capacity.Closed
 	case lkeapi.ClassLocked:
 		return capacity.Locked
 	case lkeapi.ClassBusy:
