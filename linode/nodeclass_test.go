@@ -78,7 +78,7 @@ func TestClassProblem(t *testing.T) {
 type shelf struct{ err error }
 
 func (s shelf) Versions(context.Context, catalog.Tier) ([]string, error) {
-	return []string{"v1.33.4+lke2"}, s.err
+	return []string{"v1.34.1+lke1", "v1.33.4+lke2"}, s.err
 }
 
 func (s shelf) Firewall(_ context.Context, id int) error {
@@ -110,7 +110,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 		{"both are there", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &has, LKEK8sVersion: &version}, nil, ""},
 		{
 			"no such version", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &other}, nil,
-			"spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.33.4+lke2",
+			"spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.34.1+lke1, v1.33.4+lke2",
 		},
 		{
 			"no such firewall", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks}, nil,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +24,7 @@ const (
 	controlPlaneAhead  = "ControlPlaneAhead"
 	controlPlaneBehind = "ControlPlaneBehind"
 	versionGone        = "VersionGone"
+	buildNotOffered    = "BuildNotOffered"
 )
 
 // wish is what is known when the version of a class's nodes is decided.
@@ -60,6 +62,12 @@ func (w wish) decide() decision {
 	}
 	if kubeversion.Newer(w.controlPlane, kept) {
 		return decision{kept, controlPlaneAhead, kubeversion.Ahead(w.controlPlane, kept, w.written != "")}
+	}
+	if w.offered != nil && kept == w.controlPlane && !slices.Contains(w.offered, kept) {
+		return decision{kept, buildNotOffered, fmt.Sprintf(
+			"LKE Enterprise does not offer this account %s any more, which the control plane has; it offers: %s. If LKE refuses "+
+				"new node pools of it, they are made of another build of the same minor version, and an event of the NodeClaims "+
+				"names it. No node is replaced for that.", kept, strings.Join(w.offered, ", "))}
 	}
 	return decision{version: kept}
 }
@@ -102,7 +110,7 @@ func (l *LKEClasses) Settle(ctx context.Context, class *linodev1alpha1.LinodeNod
 		}
 		w.nodes = append(w.nodes, version)
 	}
-	if l.tier() == catalog.Enterprise && w.written == "" && w.kept != w.controlPlane {
+	if l.tier() == catalog.Enterprise && (w.written == "" || w.written == w.controlPlane) {
 		if versions, err := l.account.Versions(ctx, catalog.Enterprise); err == nil {
 			w.offered = versions
 		}

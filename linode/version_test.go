@@ -72,7 +72,7 @@ func TestWhichVersionNodesGet(t *testing.T) {
 		},
 		{
 			"LKE need not offer what the control plane has", wish{kept: "v1.33.9+lke9", controlPlane: "v1.33.9+lke9",
-				offered: offered}, "v1.33.9+lke9", "",
+				offered: offered}, "v1.33.9+lke9", buildNotOffered,
 		},
 		{"LKE has not said what the control plane has", wish{written: "v1.34.1+lke1"}, "v1.34.1+lke1", ""},
 	}
@@ -168,7 +168,7 @@ func TestAControlPlaneAheadIsSaidOnce(t *testing.T) {
 		want             []string
 	}{
 		{tier: catalog.Enterprise, have: "v1.33.4+lke2", ahead: "v1.34.1+lke1", written: true,
-			want: []string{"stay at v1.33.4+lke2", "beyond 1.36", "2026-06-28", `kubernetes_version to "v1.34.1+lke1"`}},
+			want: []string{"stay at v1.33.4+lke2", "beyond 1.36", "a build is not known", `kubernetes_version to "v1.34.1+lke1"`}},
 		{tier: catalog.Enterprise, have: "v1.33.4+lke2", ahead: "v1.34.1+lke1",
 			want: []string{"no kubernetes_version", `to write down what they have, to "v1.33.4+lke2"`}},
 		{tier: catalog.Standard, have: "1.33", ahead: "1.34", written: true,

@@ -118,7 +118,7 @@ func TestVersionsOfNodesInADiff(t *testing.T) {
 	}{
 		{"all is as it was", "enterprise", old, old, enterprise(old, old, old), nil},
 		{"the control plane was upgraded", "enterprise", old, old, enterprise(old, next, old),
-			[]string{"drift: v1.33.4+lke2 → v1.34.1+lke1 by Linode", "stay at v1.33.4+lke2", "beyond 1.36", "2026-06-28"}},
+			[]string{"drift: v1.33.4+lke2 → v1.34.1+lke1 by Linode", "stay at v1.33.4+lke2", "beyond 1.36", "a build is not known"}},
 		{"and nothing is written", "enterprise", "", "", enterprise(old, next, old),
 			[]string{"drift: v1.33.4+lke2 → v1.34.1+lke1 by Linode", "no kubernetes_version",
 				`to write down what they have, to "v1.33.4+lke2"`}},

@@ -67,8 +67,8 @@ func TestTheNewestVersionIsNotTheLastOfTheAlphabet(t *testing.T) {
 
 func TestADeadlineSaysWhatIsKnownAndWhatIsNot(t *testing.T) {
 	for version, want := range map[string][]string{
-		"v1.33.4+lke2": {"nodes of 1.33", "beyond 1.36", "2026-06-28", "does not say on which day"},
-		"1.34":         {"nodes of 1.34", "beyond 1.37", "2026-10-27"},
+		"v1.33.4+lke2": {"nodes of 1.33", "beyond 1.36", "LKE Enterprise keeps a build is not known"},
+		"1.34":         {"nodes of 1.34", "beyond 1.37", "2026-10-27", "does not say on which day"},
 		"1.77":         {"beyond 1.80", "when LKE ends 1.77 is not known"},
 	} {
 		for _, part := range want {

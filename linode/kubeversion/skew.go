@@ -12,7 +12,8 @@ const mostBehind = 3
 // ended are the days on which the Kubernetes project ends minor versions, as
 // kubernetes.io/releases has them. LKE keeps a version until shortly before that
 // day, and then upgrades the clusters that have it
-// (techdocs.akamai.com/cloud-computing/docs/lke-versioning-and-life-cycle-policy).
+// (techdocs.akamai.com/cloud-computing/docs/lke-versioning-and-life-cycle-policy). That is
+// the standard tier: LKE Enterprise had builds of 1.32 on offer half a year after its end.
 //
 // Unverified: on which day. Its API does not say.
 var ended = map[string]time.Time{
@@ -34,6 +35,9 @@ func Deadline(nodes string) string {
 	}
 	text := fmt.Sprintf("Kubernetes supports nodes of %s until the control plane goes beyond %d.%d", v.Minor(), v.major,
 		v.minor+mostBehind)
+	if v.Exact() {
+		return text + "; until when LKE Enterprise keeps a build is not known: they come and go for each account"
+	}
 	if end, known := ended[v.Minor()]; known {
 		return text + fmt.Sprintf("; LKE keeps %s until shortly before Kubernetes ends it, on %s, and its API does not "+
 			"say on which day", v.Minor(), end.Format(time.DateOnly))
