@@ -19,7 +19,7 @@ import (
 // constants that those can be: all whose names match, in the files of a directory.
 var dynamic = map[string]struct{ dir, names string }{
 	"problem.Reason": {"linode/lkeapi", "^Reason(TokenRefused|NoAnswer)$"},
-	"d.reason":       {"linode", "^(controlPlane|versionGone)"},
+	"d.reason":       {"linode", "^(controlPlane|versionGone|buildNotOffered)"},
 	"o.reason":       {"linode", "^[rR]eason(NotReady|Stock|Silence|Full)$"},
 	"n.reason":       {"schemas/lkeplan/v1alpha1", "^Reason"},
 	"reason":         {}, // of Fleet.warn, and of Claims.Warn and Claims.WarnNodePool, whose callers are read
