@@ -1,12 +1,16 @@
 package fleet
 
 import (
+	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
@@ -143,4 +147,105 @@ func TestARetiredBuildIsReplacedByOneOfItsMinorVersion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// burst is a rig whose claims allow several plan types, and are replanned as the chooser does it.
+type burst struct {
+	*rig
+	plans []string
+}
+
+// GiveUp gives a claim the first plan type that is offered, and notes why it left its own.
+func (b *burst) GiveUp(_ context.Context, uid, reason string) error {
+	b.book.mu.Lock()
+	defer b.book.mu.Unlock()
+	c := b.book.claims[uid]
+	i := slices.IndexFunc(b.plans, b.offered)
+	if i < 0 || c.Instance != 0 {
+		b.t.Errorf("no plan type is left for %s: %s", uid, reason)
+		return nil
+	}
+	b.book.gaveUp[uid+" "+c.Group.Plan] = reason
+	c.Group.Plan = b.plans[i]
+	b.book.claims[uid] = c
+	return nil
+}
+
+func (b *burst) List(ctx context.Context) ([]capacity.Claim, error) { return b.book.List(ctx) }
+func (b *burst) Bind(ctx context.Context, bind capacity.Bind) error { return b.book.Bind(ctx, bind) }
+func (b *burst) Extend(ctx context.Context, uid string) error       { return b.book.Extend(ctx, uid) }
+func (b *burst) Warn(ctx context.Context, uid, reason, text string) {
+	b.book.Warn(ctx, uid, reason, text)
+}
+func (b *burst) WarnNodePool(ctx context.Context, name, reason, text string) {
+	b.book.WarnNodePool(ctx, name, reason, text)
+}
+func (b *burst) End(ctx context.Context, uid string, instance int, reason string) error {
+	return b.book.End(ctx, uid, instance, reason)
+}
+
+// TestABurstOnEnterprise plays the whole profile: 100 pods, four to a node, want 25 nodes. Nodes
+// are listed after ten minutes, the build of the control plane is retired, the first plan type
+// is closed to the account, and of the second there are only 10 at first. There are as many
+// machines as claims, no plan type is blocked for another reason, and each kind of wait has its
+// event. How many claims 100 pods make, if a node has less memory, is Karpenter's part and
+// not this test's.
+func TestABurstOnEnterprise(t *testing.T) {
+	const closed, flaky, spare = "g6-standard-4", "g6-dedicated-4", "g6-standard-6"
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{
+			Tier: "enterprise", InstanceDelay: 20 * time.Second, ListDelay: 10 * time.Minute, Jitter: 0.2,
+			KubernetesVersion: "v1.33.6+lke7", Versions: []string{"v1.34.1+lke1", "v1.33.6+lke9"},
+		})
+		defer func() { r.kill() }()
+		r.kill()
+		r.claims = &burst{rig: r, plans: []string{closed, flaky, spare}}
+		r.start("enterprise")
+		for _, f := range []lkesim.Fault{
+			{NoCapacity: lkesim.Refuse, Plan: closed, Body: lkesim.PlanClosed},
+			{NoCapacity: lkesim.Refuse, Plan: flaky, Room: 10, Name: "stock"},
+		} {
+			if err := r.sim.Inject(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now()
+		r.want(25)
+		time.Sleep(5 * time.Minute)
+		r.sim.EndFaults("stock")
+		r.until("all claims have machines", r.bound)
+		if took := time.Since(start); took > 14*time.Minute {
+			t.Errorf("took %s", took)
+		}
+		time.Sleep(time.Hour)
+		stats, seen := r.sim.Stats(), r.seen()
+		if stats.Made != 25 || stats.Deleted != 0 || !r.bound() {
+			t.Errorf("%d machines made and %d deleted for 25 claims", stats.Made, stats.Deleted)
+		}
+		if r.offered(closed) || !r.offered(flaky) || !r.offered(spare) {
+			t.Errorf("offered: %v %v %v", r.offered(closed), r.offered(flaky), r.offered(spare))
+		}
+		kinds := map[string]int{}
+		for about, reason := range seen.gaveUp {
+			_, plan, _ := strings.Cut(about, " ")
+			kinds[plan]++
+			want := "no capacity for " + flaky
+			if plan == closed {
+				want = closed + " is closed to this account"
+			}
+			if !strings.Contains(reason, want) {
+				t.Errorf("%s was given up: %s", about, reason)
+			}
+		}
+		for _, warning := range seen.warned {
+			_, reason, _ := strings.Cut(warning, " ")
+			kinds[reason]++
+		}
+		if kinds[closed] != 25 || kinds[flaky] != 15 || kinds["KubernetesBuildReplaced"] == 0 || len(kinds) != 3 {
+			t.Errorf("events: %v", kinds)
+		}
+		if len(seen.extended) != 25 {
+			t.Errorf("%d claims were given more time", len(seen.extended))
+		}
+	})
 }
