@@ -95,8 +95,8 @@ func TestSideBySide(t *testing.T) {
 		hcl, yaml int // lines, without blank ones and comments
 	}{
 		{"smallest", 11, 32},
-		{"production", 49, 88},
-		{"fleet", 79, 208},
+		{"production", 50, 89},
+		{"fleet", 80, 209},
 	}
 	for _, tt := range tests {
 		t.Run(tt.dir, func(t *testing.T) {

@@ -15,7 +15,7 @@ var NodeClass = Block{
 		objectName,
 		{Name: "tags", Path: "spec.tags", Kind: Tags, Doc: "Linode tags of the machines, 3 to 50 characters each."},
 		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID,
-			Doc: "The Cloud Firewall the machines are put behind. On LKE, only the tier Enterprise has one."},
+			Doc: "The Cloud Firewall the machines are put behind. On LKE it has an effect on the tier Enterprise only."},
 		{Name: "kubernetes_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "kubernetes_version of the cluster",
 			Modes: Modes{NotInstances: "The kubelet is the image's."},
 			Doc: `The nodes' Kubernetes version: "v1.33.4+lke2" on LKE Enterprise, "1.33" on the standard tier. ` +

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -36,6 +37,34 @@ func noEffect(c *checker) {
 					"LKE makes its machines itself and has no setting for %s: it is kept for compatibility, reaches no "+
 						"machine, and a change of it replaces no node. Take it out.", name)
 			}
+		}
+	}
+}
+
+// firewalls finds classes of the standard tier that name a firewall. Terraform's documents show one
+// there, and whether LKE refuses it is not known: the provider does not send it.
+func firewalls(c *checker) {
+	if catalog.Tier(c.in.Cluster.Tier) != catalog.Standard {
+		return
+	}
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		if id := class.Spec.FirewallID; id != nil {
+			c.report(object.Addr, "spec.firewallID", "lkeplan puts LKE node pools of the standard tier behind no firewall of "+
+				"yours: %d has no effect on the nodes, and a change of it replaces them all the same. Take it out.", *id)
+		}
+	}
+}
+
+// encryption finds classes of Enterprise that leave the encryption of disks to LKE, which does not
+// encrypt them there.
+func encryption(c *checker) {
+	if catalog.Tier(c.in.Cluster.Tier) != catalog.Enterprise {
+		return
+	}
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		if class.Spec.DiskEncryption == "" {
+			c.report(object.Addr, "spec", "LKE Enterprise does not encrypt the disks of nodes unless it is asked to. Write "+
+				`disk_encryption = "enabled", or "disabled" if that is meant. On a class that has nodes either replaces them.`)
 		}
 	}
 }

@@ -22,6 +22,9 @@ node_class "default" {
 
   # A Cloud Firewall that exists already. LKE Enterprise only.
   firewall_id = 12345
+
+  # LKE Enterprise does not encrypt disks unless it is asked to.
+  disk_encryption = "enabled"
 }
 
 pool "general" {

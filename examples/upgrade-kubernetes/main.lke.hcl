@@ -9,7 +9,9 @@ cluster {
   kubernetes_version = "v1.31.8+lke1"
 }
 
-node_class "default" {}
+node_class "default" {
+  disk_encryption = "enabled"
+}
 
 pool "general" {
   node_class   = node_class.default

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -129,6 +130,12 @@ type start struct{ where, how, class string }
 func lkeStart(tier string) start {
 	const class = `# How machines are set up. Without arguments everything is as LKE does it.
 node_class "default" {}`
+	if catalog.Tier(tier) == catalog.Enterprise {
+		return start{" for LKE", "tier = " + quote(tier), `# How machines are set up. LKE Enterprise encrypts disks if it is asked to.
+node_class "default" {
+  disk_encryption = "enabled"
+}`}
+	}
 	return start{" for LKE", "tier = " + quote(tier), class}
 }
 

@@ -46,8 +46,9 @@ locals {
 }
 
 node_class "default" {
-  tags        = ["env:${var.environment}"]
-  firewall_id = 12345
+  tags            = ["env:${var.environment}"]
+  firewall_id     = 12345
+  disk_encryption = "enabled"
 }
 
 pool "team" {

@@ -14,6 +14,7 @@ cluster {
 node_class "default" {
   tags               = ["env:prod", "team:platform"]
   firewall_id        = 12345
+  disk_encryption    = "enabled"
   kubernetes_version = "v1.33.4+lke2"
 }
 

@@ -5,4 +5,6 @@ cluster {
   tier   = "enterprise" # want: Tier not available in the region: The region us-east (Newark, NJ) has no LKE clusters of the enterprise tier, as of
 }
 
-node_class "default" {}
+node_class "default" {
+  disk_encryption = "enabled"
+}

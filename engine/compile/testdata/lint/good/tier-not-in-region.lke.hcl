@@ -5,4 +5,6 @@ cluster {
   tier   = "enterprise"
 }
 
-node_class "default" {}
+node_class "default" {
+  disk_encryption = "enabled"
+}
