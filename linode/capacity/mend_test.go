@@ -127,3 +127,27 @@ func TestWhichNodesAPoolCanHave(t *testing.T) {
 		})
 	}
 }
+
+// TestAFirewallIsNeverTakenOffInPlace: LKE changes a firewall of a pool for another, and not back to
+// none. A class that has none any more asks for another group, whose pools are made, and no mend
+// of the pools with the firewall names it.
+func TestAFirewallIsNeverTakenOffInPlace(t *testing.T) {
+	with := Group{NodePool: "web", Plan: "g6-standard-4", FirewallID: 7}
+	without, other := with, with
+	without.FirewallID, other.FirewallID = 0, 8
+	if with.Key() == without.Key() || with.Key() == other.Key() {
+		t.Error("groups with and without a firewall share pools")
+	}
+	traits := Traits{Plan: with.Plan, FirewallID: 7, Tags: []string{Mark}}
+	if fields := without.outOfStep(traits); len(fields) > 0 {
+		t.Errorf("of a group without a firewall %v is corrected", fields)
+	}
+	pool := Pool{ID: 1, Group: with.Key(), Count: 1, Slots: []Slot{{"1-a", 10}}, Traits: traits}
+	claims := []Claim{
+		{UID: "a", Group: with, Instance: 10, Created: now}, {UID: "b", Group: without, Created: now},
+	}
+	want := []string{"web: make a pool of 1 for b", "wait"}
+	if diff := cmp.Diff(want, render(decide(claims, []Pool{pool}, Memory{}))); diff != "" {
+		t.Errorf("decision (-want +got):\n%s", diff)
+	}
+}
