@@ -38,6 +38,7 @@ type Mend struct {
 type attempt struct {
 	at     time.Time
 	inARow int
+	marks  int // how often Mark was asked for since the pool was last seen with it
 }
 
 // How long to wait before a pool is corrected again that differs right after a
@@ -46,6 +47,10 @@ const (
 	firstPause = time.Minute
 	lastPause  = time.Hour
 )
+
+// mostMarks is how often Mark is asked for: a call may be lost, and LKE may refuse the tag or
+// drop it. Nothing depends on it.
+const mostMarks = 3
 
 func (a attempt) pause() time.Duration {
 	return min(firstPause<<min(max(a.inARow-1, 0), 10), lastPause)
@@ -141,15 +146,22 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 			fields = append([]string{"group"}, fields...)
 		}
 		last, tried := old.mended[p.ID]
-		if tried && len(fields) == 1 && fields[0] == mark {
-			fields = nil // LKE refuses the tag or drops it: nothing depends on it
+		if marked(p) {
+			last.marks = 0
+		}
+		if last.marks >= mostMarks && len(fields) == 1 && fields[0] == mark {
+			fields = nil
 		}
 		switch {
 		case p.Traits.Plan == "":
 		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
 			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: spec, Keep: p.Instead, Fields: fields})
-			memory.mended[p.ID] = attempt{at: now, inARow: last.inARow + 1}
-		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause || !marked(p)):
+			next := attempt{at: now, inARow: last.inARow + 1, marks: last.marks}
+			if slices.Contains(fields, mark) {
+				next.marks++
+			}
+			memory.mended[p.ID] = next
+		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause || last.marks > 0):
 			memory.mended[p.ID] = last
 		}
 	}

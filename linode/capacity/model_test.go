@@ -91,7 +91,7 @@ func (w *world) begin(work Work) {
 
 func (w *world) mend(m Mend) {
 	if p := w.pools[m.Pool]; p != nil {
-		p.Group, p.Tags, p.Labels = m.Group.Key(), m.Group.Tags, m.Group.Labels
+		p.Group, p.Tags, p.Labels = m.Group.Key(), append(slices.Clone(m.Group.Tags), Mark), m.Group.Labels
 		p.Taints, p.Autoscaled = m.Group.Taints, false
 	}
 }
