@@ -11,6 +11,6 @@ pool "memory" {
 
 pool "plans" {
   node_class   = node_class.default
-  requirements = { instance_type = ["g7-premium-64"] }
+  requirements = { instance_type = ["g7-premium-56"] }
   weight       = 3
 }
