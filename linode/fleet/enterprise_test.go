@@ -109,9 +109,10 @@ func TestARetiredBuildIsReplacedByOneOfItsMinorVersion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, lkesim.Config{Tier: "enterprise", Versions: tt.offered, OptionalVersion: tt.optional,
+				r := newRig(t, lkesim.Config{Tier: "enterprise", Versions: tt.offered, OptionalVersion: tt.optional, MaxInstances: 20,
 					KubernetesVersion: "v1.33.6+lke7"})
 				defer func() { r.kill() }()
+				r.version = "v1.33.6+lke7"
 				r.want(3)
 				if tt.want == "" {
 					time.Sleep(time.Hour)

@@ -58,6 +58,8 @@ type rig struct {
 	types *instancetype.Set
 	next  int
 
+	version string // that claims ask for; "" where they ask for none
+
 	cluster int
 	claims  Claims // book, where it is nil
 	served  served
@@ -144,7 +146,8 @@ func (r *rig) wantOf(nodePool string, n int) {
 		r.next++
 		uid := fmt.Sprintf("claim-%03d", r.next)
 		r.book.claims[uid] = capacity.Claim{
-			UID: uid, Group: capacity.Group{NodePool: nodePool, Plan: "g6-standard-4"}, Created: time.Now(),
+			UID: uid, Group: capacity.Group{NodePool: nodePool, Plan: "g6-standard-4", Version: r.version},
+			Created: time.Now(),
 		}
 	}
 	r.running().Wake()
