@@ -155,7 +155,7 @@ func (i *Instances) there(ctx context.Context, instance int) (*lkeapi.Instance, 
 	case err != nil:
 		return nil, err
 	case !lkeapi.Tagged(found, i.cfg.Identity.Tag()) && !i.cfg.Identity.IsNode(found.Label):
-		return nil, fmt.Errorf("Linode %d has neither the tag %s nor a label of the cluster any more: it has the label %s",
+		return nil, fmt.Errorf("the Linode %d has neither the tag %s nor a label of the cluster any more: it has the label %s",
 			instance, i.cfg.Identity.Tag(), found.Label)
 	}
 	return &found, nil
