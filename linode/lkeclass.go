@@ -81,7 +81,8 @@ func (l *LKEClasses) missing(ctx context.Context, spec linodev1alpha1.LinodeNode
 }
 
 // ClassProblem says why LKE would refuse pools of a class; "" where it would
-// not. Limits of tags: 3 to 50 characters (API: pool tags).
+// not. Limits of tags: 3 to 50 characters (API: pool tags); firewalls are for
+// Enterprise clusters.
 func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	for _, tag := range spec.Tags {
 		if len(tag) < 3 || len(tag) > 50 {
@@ -90,6 +91,10 @@ func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) st
 		if strings.HasPrefix(strings.ToLower(tag), fleet.GroupTag) {
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
 		}
+	}
+	if spec.FirewallID != nil && tier != catalog.Enterprise {
+		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; " +
+			"this cluster is of the standard tier; remove it"
 	}
 	if v := spec.LKEK8sVersion; v != nil {
 		if problem := kubeversion.Fits(*v, tier == catalog.Enterprise); problem != "" {
