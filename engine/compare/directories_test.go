@@ -134,6 +134,10 @@ func TestAReleasedPoolKeepsItsValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		notes := strings.Join(found.Plan.Notes, "\n")
+		if told := strings.Contains(notes, "NodePool web is in the cluster"); told != (tt.want == "conflict") {
+			t.Errorf("%s: notes %q", name, notes)
+		}
 		if got := fateOf(found.Plan, "web"); got != tt.want {
 			t.Errorf("%s: the pool is %s, want %s: %+v", name, got, tt.want, found.Plan.Changes)
 		}

@@ -82,7 +82,8 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Nodes, s.Notes = append([]plan.Node{}, anonymous(held, s.chosen(), s.salt())...), slices.Concat(s.Notes, cluster.Notes(), notes)
+	s.Nodes = append([]plan.Node{}, anonymous(held, s.chosen(), s.salt())...) // written as a list, also if it is empty
+	s.Notes = slices.Concat(s.Notes, cluster.Notes(), notes)
 	if err := s.place(); err != nil {
 		return s, err
 	}
@@ -147,9 +148,13 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan",
 			s.FormatVersion)
 	}
-	for name, missing := range map[string]bool{"objects": s.Objects == nil, "nodes": s.Nodes == nil, "taken": s.Taken.IsZero()} {
-		if missing { // a list that is not there is not an empty one
-			return s, fmt.Errorf("it has no %s, so what is in the cluster is not known; make it again with: lkeplan snapshot", name)
+	for _, part := range []struct {
+		name    string
+		missing bool // a list that is not there is not an empty one
+	}{{"objects", s.Objects == nil}, {"nodes", s.Nodes == nil}, {"taken", s.Taken.IsZero()}} {
+		if part.missing {
+			return s, fmt.Errorf("it has no %q, so what is in the cluster is not known; make it again with: lkeplan snapshot",
+				part.name)
 		}
 	}
 	if slices.Contains([]string{"1.1", "1.2"}, s.FormatVersion) && s.Shapes != nil {

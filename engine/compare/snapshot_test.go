@@ -113,12 +113,12 @@ func TestWhatIsNoSnapshotIsNotRead(t *testing.T) {
 		`{"kind": "NodePoolList"}`:      "Kubernetes NodePoolList",
 		`{"format_version": "1.0", `:    "not a snapshot",
 		`{"nodes": [{"made": "soon"}]}`: "not a snapshot",
-		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": []}`:                "no nodes",
-		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": null}`: "no nodes",
-		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": [], "Nodes": []}`:   "no nodes",
-		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": null, "nodes": []}`: "no objects",
-		`{"format_version": "1.3", "taken": "0001-01-01T00:00:00Z", "objects": [], "nodes": []}`:   "no taken",
-		`{"format_version": "1.3", "objects": [], "nodes": []}`:                                    "no taken",
+		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": []}`:                `no "nodes"`,
+		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": null}`: `no "nodes"`,
+		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": [], "Nodes": []}`:   `no "nodes"`,
+		`{"format_version": "1.3", "taken": "2026-11-20T10:00:00Z", "objects": null, "nodes": []}`: `no "objects"`,
+		`{"format_version": "1.3", "taken": "0001-01-01T00:00:00Z", "objects": [], "nodes": []}`:   `no "taken"`,
+		`{"format_version": "1.3", "objects": [], "nodes": []}`:                                    `no "taken"`,
 	} {
 		if _, err := ReadSnapshot(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", text, err, want)

@@ -197,8 +197,14 @@ func handedOver(head, base compile.Result) []config.Import {
 func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
 	others := map[string]int{}
 	for _, t := range targets {
-		if other := originOf(t.Live); other != "" && len(keptByDirectory(t.Live, t.predicted, head, base)) > 0 {
+		if len(keptByDirectory(t.Live, t.predicted, head, base)) == 0 {
+			continue
+		}
+		if other := originOf(t.Live); other != "" {
 			others[other]++
+		} else {
+			notes = append(notes, fmt.Sprintf("%s is in the cluster, and the directory or NodePlan that had it has released it. "+
+				"Declare it with the values that it has, apply that, and change it in the next commit.", manifest.KeyOf(t.Live)))
 		}
 	}
 	if len(others) > 0 && len(head.Imports) > 0 && base.Directory != head.Directory {
@@ -207,8 +213,8 @@ func directoryNotes(head, base compile.Result, targets []Target) (notes []string
 	for _, other := range slices.Sorted(maps.Keys(others)) {
 		notes = append(notes, fmt.Sprintf("This is the directory %[3]s, and objects of it were applied from the directory %[2]s: %[1]d. "+
 			"If it has been moved, write directory = %[2]q into its lkeplan block. If objects are to be moved between the two, "+
-			"give each an import block here, with the values that it has, and there a removed block in the place of its block.", others[other], other,
-			head.Origin()))
+			"give each an import block here, with the values that it has, and there a removed block in the place of its block.",
+			others[other], other, head.Origin()))
 	}
 	return notes
 }
