@@ -61,6 +61,13 @@ func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]
 	}
 	predicted = after.(*unstructured.Unstructured).Object
 	defaulting.Default(predicted, rules.structure)
+	// An API server stores no empty map in metadata: its type omits them.
+	metadata := manifest.Map(predicted, "metadata")
+	for _, key := range []string{"labels", "annotations"} {
+		if len(manifest.Map(metadata, key)) == 0 {
+			delete(metadata, key)
+		}
+	}
 	return predicted, conflicts, nil
 }
 

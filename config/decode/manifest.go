@@ -50,6 +50,9 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 				"manifest takes fields of spec, metadata.labels and metadata.annotations. Remove it.", path))
 		case ok:
 			d.merge(table, at.sub(key), nested, part)
+		case path == "spec" || path == "metadata" || slices.Contains(annotated, path) && fields[key] != nil:
+			d.problem(part, "Wrong type of value", fmt.Sprintf("%s is a map of fields. Write the fields below it that the "+
+				"object is to have, or remove it.", path))
 		case fields[key] == nil:
 			delete(at.fields, key)
 		default:

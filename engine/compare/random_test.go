@@ -124,10 +124,10 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 		}
 		return of
 	}
-	var is [2]map[string]any
+	is := map[string]map[string]any{}
 	for i, t := range live.Targets {
 		key := manifest.KeyOf(t.Desired)
-		is[i] = t.predicted
+		is[key.Kind] = t.predicted
 		sent := !reflect.DeepEqual(storedOf(t.Live), storedOf(t.predicted))
 		was, err := plan.TemplateHash(t.Live)
 		if err != nil {
@@ -175,7 +175,7 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 			got.same++
 		}
 	}
-	newPool, newClass, err := typed(is[0], is[1])
+	newPool, newClass, err := typed(is["NodePool"], is["LinodeNodeClass"])
 	if err != nil {
 		return got, err
 	}
@@ -192,7 +192,7 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 			got.drifted++
 		}
 	}
-	c := changeOf(live.Plan, manifest.KeyOf(is[0]))
+	c := changeOf(live.Plan, manifest.KeyOf(is["NodePool"]))
 	counted := 0
 	if c.Impact != nil {
 		counted = c.Impact.Rolled

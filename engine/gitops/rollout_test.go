@@ -249,6 +249,23 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:3", "", "")
 }
 
+// TestTwoBadRevisionsInARowAreRolledBack, each to what was last applied, and a commit that takes
+// both back changes nothing.
+func TestTwoBadRevisionsInARowAreRolledBack(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.push("bad", "new")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "bad, 1", "", "none")
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "rolled back to main@sha1:0", "", "", "none")
+	p.push("worse")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "worse, 1", "")
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "rolled back to main@sha1:0", "", "")
+	if s := p.np.Status; s.LastAppliedRevision != "main@sha1:0" || s.LastAttemptedRevision != "main@sha1:2" {
+		t.Errorf("last applied: %s, last tried: %s", s.LastAppliedRevision, s.LastAttemptedRevision)
+	}
+	p.push("")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:3", "", "", "none")
+}
+
 // TestARevisionIsHeld: what is there stays as it is, and a change of spec.rollout or an annotation
 // has the revision tried again, but no edit of something else.
 func TestARevisionIsHeld(t *testing.T) {
