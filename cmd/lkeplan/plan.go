@@ -129,7 +129,11 @@ func (f *planFile) save(d *comparison.Comparison, found comparison.Compared) err
 	if err := files.Replace(f.name, b.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.Env.Stderr, "saved; apply it with: lkeplan apply %s\n", f.name)
+	says := "saved; apply it with: lkeplan apply %s\n"
+	if found.Plan.Refused() {
+		says = "saved to %s; a guard refuses the plan, and would refuse to apply it\n"
+	}
+	fmt.Fprintf(d.Env.Stderr, says, f.name)
 	return nil
 }
 
