@@ -27,11 +27,20 @@ func (p Patient) gpus(ctx context.Context) []Finding {
 	if err != nil {
 		return unknown(of, err)
 	}
-	i := slices.IndexFunc(all, wantsGPUs)
-	if i < 0 {
-		return nil
+	pool, unread := "", []Finding(nil)
+	for _, obj := range all {
+		wants, err := wantsGPUs(obj)
+		switch {
+		case err != nil:
+			unread = append(unread, Finding{Warn, of, fmt.Sprintf("not known: NodePool %s: %v", manifest.Name(obj), err),
+				"compare the NodePool with what kubectl explain nodepools.spec prints"})
+		case wants && pool == "":
+			pool = manifest.Name(obj)
+		}
 	}
-	pool := manifest.Name(all[i])
+	if pool == "" {
+		return unread
+	}
 	nodes, err := p.Cluster.List(ctx, "v1", "Node")
 	if err != nil {
 		return unknown(of, err)
@@ -59,13 +68,13 @@ func (p Patient) gpus(ctx context.Context) []Finding {
 }
 
 // wantsGPUs says whether a NodePool asks for plan types with GPUs.
-func wantsGPUs(obj map[string]any) bool {
+func wantsGPUs(obj map[string]any) (bool, error) {
 	var pool karpv1.NodePool
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pool) != nil {
-		return false
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pool); err != nil {
+		return false, err
 	}
 	if _, capped := pool.Spec.Limits[corev1.ResourceName(schemas.GPU)]; capped {
-		return true
+		return true, nil
 	}
 	return slices.ContainsFunc(pool.Spec.Template.Spec.Requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
 		switch r.Key {
@@ -75,5 +84,5 @@ func wantsGPUs(obj map[string]any) bool {
 			return r.Operator == corev1.NodeSelectorOpIn && slices.Contains(r.Values, "gpu")
 		}
 		return false
-	})
+	}), nil
 }

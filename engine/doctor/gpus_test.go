@@ -34,6 +34,7 @@ func TestGPUPoolWithoutDevicePlugin(t *testing.T) {
 		want  Level // "" for no finding
 	}{
 		"no pool asks for GPUs": {map[string][]map[string]any{"NodePool": {plain}}, ""},
+		"a pool cannot be read": {map[string][]map[string]any{"NodePool": {plain, named("odd", `"spec": {"template": 5}`)}}, Warn},
 		"nothing offers GPUs": {map[string][]map[string]any{
 			"NodePool": {plain, gpu}, "Node": {named("n", `"status": {"allocatable": {"cpu": "8", "nvidia.com/gpu": "0"}}`)},
 			"DaemonSet": {named("d", `"spec": {"template": {"spec": {"containers": [{"image": "calico"}]}}}`)},
