@@ -35,8 +35,8 @@ unit: ## run the unit tests: no control plane, what did not change is not run ag
 test: ## run the tests of each push: unit tests, and the gate of the end-to-end tests in sandboxes
 	@.ci/steps unit programs e2e-gate sandboxes
 
-nightly: ## run the tests that are too long for each push; of these, make regression takes hours and is not in it
-	@FUZZTIME=$${FUZZTIME:-15s} .ci/steps -k programs e2e-nightly long releases fuzz $(BROWSER)
+nightly: ## run the tests that are too long for each push, and a third of the mutations; of these, make regression takes hours and is not in it
+	@FUZZTIME=$${FUZZTIME:-15s} THIRD=$${THIRD-$$(expr $$(date +%j) % 3)} .ci/steps -k programs long releases fuzz $(BROWSER)
 
 # make check runs one of six parts of the nightly tests, from 0 to 5: .ci/slice chooses it if
 # SLICE does not. A part is of the end-to-end tests, which run together with the gate, and what
@@ -76,7 +76,7 @@ sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's 
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 
 long: # together: all but the models wait more than they work
-	$(MAKE) -j4 notification settling joining models
+	$(MAKE) -j5 e2e-nightly notification settling joining models
 
 models: model rollouts day cost drawn mutations
 
@@ -99,8 +99,9 @@ drawn: # all cases of which the unit tests draw a part
 	$(GO) test ./cmd/lkeplan -run '^TestTheBaseIsRight' -v -timeout $(TIMEOUT) -args -every 1
 	$(GO) test ./linode/fleet -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1
 
-mutations: # bugs that the unit tests must find
-	$(GO) test -run '^TestMutations$$' -v -timeout 90m . -args -mutate .
+THIRD ?=
+mutations: # bugs that the unit tests must find: all, or a third of them
+	$(GO) test -run '^TestMutations$$' -v -parallel 2 -timeout 90m . -args -mutate . -third '$(THIRD)'
 
 releases: # compiles everything again, as a release does
 	$(GO) test -C cmd/sandbox -v -timeout $(TIMEOUT) ./release

@@ -4,14 +4,20 @@ import (
 	"cmp"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-var mutate = flag.String("mutate", "", "try the mutations whose name has this in it; all of them with \".\"")
+var (
+	mutate = flag.String("mutate", "", "try the mutations whose name has this in it; all of them with \".\"")
+	third  = flag.String("third", "", "of these, try each third one: 0, 1 or 2; by default all of them")
+)
 
 // mutation is a bug that the tests of a package must find.
 type mutation struct {
@@ -59,7 +65,25 @@ func TestMutations(t *testing.T) {
 	if len(all) < 50 {
 		t.Errorf("there are %d mutations", len(all))
 	}
-	pass := map[string]bool{} // packages whose tests pass without a mutation
+	if !slices.Contains([]string{"", "0", "1", "2"}, *third) {
+		t.Fatalf("-third is 0, 1 or 2, not %q", *third)
+	}
+	tried, pkgs := map[string]bool{}, map[string]bool{}
+	for i, m := range all {
+		name := m.file + ": " + m.name
+		if *mutate == "" || *mutate != "." && !strings.Contains(name, *mutate) || *third != "" && *third != strconv.Itoa(i%3) {
+			continue
+		}
+		tried[name] = true
+		for _, pkg := range m.tests {
+			pkgs[pkg] = true
+		}
+	}
+	if len(pkgs) > 0 {
+		if out, err := test(slices.Sorted(maps.Keys(pkgs))...); err != nil {
+			t.Fatalf("the tests fail without a mutation:\n%s", out)
+		}
+	}
 	for _, m := range all {
 		t.Run(m.file+": "+m.name, func(t *testing.T) {
 			text, err := os.ReadFile(m.file)
@@ -69,18 +93,10 @@ func TestMutations(t *testing.T) {
 			if n := strings.Count(string(text), m.old); n != 1 || m.old == "" || m.old == m.new {
 				t.Fatalf("the lines to be replaced are %d times in the file; bring the table up to date:\n%s", n, m.old)
 			}
-			if *mutate == "" || *mutate != "." && !strings.Contains(m.file+": "+m.name, *mutate) {
+			if !tried[m.file+": "+m.name] {
 				return
 			}
-			for _, pkg := range m.tests {
-				if pass[pkg] {
-					continue
-				}
-				if out, err := test(pkg); err != nil {
-					t.Fatalf("the tests fail without the mutation:\n%s", out)
-				}
-				pass[pkg] = true
-			}
+			t.Parallel()
 			if by := m.try(t, strings.Replace(string(text), m.old, m.new, 1)); len(by) == 0 {
 				t.Errorf("no test finds it:\n-%s+%s", m.old, m.new)
 			} else {
