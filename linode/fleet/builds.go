@@ -18,18 +18,18 @@ const insteadTag = "lkeplan-instead-of="
 // substitute is how pools are made of a version that LKE Enterprise has refused: builds are on
 // offer for each account and for hours, and a control plane can run one that is not.
 type substitute struct {
-	version string // "" for none
+	version string
 	until   time.Time
 }
 
 // substituteFor is how long a version that was refused is not asked for again.
 const substituteFor = time.Hour
 
-// makePool makes a pool of n nodes. If LKE Enterprise refuses its version, it is made without
-// one, or of the newest build of the same minor version that the account is offered: never
-// of a newer minor version.
+// makePool makes a pool of n nodes. If LKE Enterprise refuses its version, it is made of the
+// newest build of the same minor version that the account is offered, never of another minor
+// version: for that reason no pool is made without a version, which leaves the choice to LKE.
 //
-// Unverified: that pools are refused so, and which of the two LKE takes.
+// Unverified: that pools are refused so.
 func (f *Fleet) makePool(ctx context.Context, w capacity.Work, n int) (lkeapi.Pool, error) {
 	spec := poolSpec(w.Group, n, f.cfg.Cluster)
 	if spec.K8sVersion == nil {
@@ -49,14 +49,11 @@ func (f *Fleet) makePool(ctx context.Context, w capacity.Work, n int) (lkeapi.Po
 	if !lkeapi.RefusesField(refused, "k8s_version") {
 		return pool, refused
 	}
-	pool, err := f.makeInstead(ctx, spec, want, "")
-	version := ""
-	if lkeapi.RefusesField(err, "k8s_version") {
-		if version = f.newestBuild(ctx, want); version == "" {
-			return pool, refused
-		}
-		pool, err = f.makeInstead(ctx, spec, want, version)
+	version := f.newestBuild(ctx, want)
+	if version == "" {
+		return pool, refused
 	}
+	pool, err := f.makeInstead(ctx, spec, want, version)
 	if err != nil {
 		return pool, err
 	}
@@ -66,36 +63,18 @@ func (f *Fleet) makePool(ctx context.Context, w capacity.Work, n int) (lkeapi.Po
 	}
 	f.builds[want] = substitute{version: version, until: time.Now().Add(substituteFor)}
 	f.mu.Unlock()
-	got := version
-	if pool.K8sVersion != nil {
-		got = *pool.K8sVersion
-	}
 	f.cfg.Log.Warn("LKE does not offer the version any more; the pool has another build", "version", want, "pool", pool.ID,
-		"build", got)
+		"build", version)
 	f.warn(ctx, w.Served(), "KubernetesBuildReplaced", fmt.Sprintf("LKE Enterprise does not make node pools of %s any more; "+
-		"the pool was made of %s, the same minor version", want, got))
+		"the pool was made of %s, the same minor version", want, version))
 	return pool, nil
 }
 
-// makeInstead makes a pool of another build, "" for LKE's choice, and notes in its tags in place of
-// which. A pool of another minor version is deleted again.
+// makeInstead makes a pool of another build, and notes in its tags in place of which.
 func (f *Fleet) makeInstead(ctx context.Context, spec lkeapi.PoolSpec, want, version string) (lkeapi.Pool, error) {
 	spec.Tags = append(spec.Tags, insteadTag+want)
-	spec.K8sVersion = nil
-	if version != "" {
-		spec.K8sVersion = &version
-	}
-	pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, spec)
-	if err != nil || version != "" || pool.K8sVersion == nil || sameMinor(*pool.K8sVersion, want) {
-		return pool, err
-	}
-	if err := f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool.ID); err != nil {
-		f.cfg.Log.Error("could not delete a pool of another minor version", "pool", pool.ID, "version", *pool.K8sVersion,
-			"error", err)
-	}
-	return lkeapi.Pool{}, &lkeapi.Error{Status: 400, Reasons: []lkeapi.Reason{{
-		Field: "k8s_version", Reason: fmt.Sprintf("without a version LKE made a pool of %s", *pool.K8sVersion),
-	}}}
+	spec.K8sVersion = &version
+	return f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, spec)
 }
 
 // newestBuild is the newest build on offer of the minor version of another; "" if there is

@@ -28,9 +28,6 @@ type Config struct {
 	// cluster's build. They are per account and rotate within hours: where the cluster's own build is not among them, a
 	// pool that names it is refused. (Seen for clusters; that pools are refused as well is an assumption.)
 	Versions []string
-	// OptionalVersion takes pools of Enterprise that name no version, and gives them the newest build on offer of the
-	// control plane's minor version. The API's specification says that pools need one.
-	OptionalVersion bool
 
 	// Token is the bearer token that is accepted; "" accepts any, and none. Scopes is what it may do, as
 	// X-OAuth-Scopes spells it ("lke:read_write linodes:read_only"); "" is "*".

@@ -37,7 +37,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	spec.check(&c, cl, st)
 	spec.checkNew(&c, cl, st.cfg.Catalog)
 	if cl.Tier == catalog.Enterprise { // by the API's specification
-		c.must(spec.Version != nil || st.cfg.OptionalVersion, "k8s_version", "k8s_version is required")
+		c.must(spec.Version != nil, "k8s_version", "k8s_version is required")
 		c.must(spec.Strategy != nil, "update_strategy", "update_strategy is required")
 	}
 	if err := c.err(); err != nil {
@@ -82,7 +82,7 @@ func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	}}
 	if cl.Tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
 		p.DiskEncryption = "disabled"
-		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: st.unnamed(cl), UpdateStrategy: "on_recycle"}
+		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: cl.KubernetesVersion, UpdateStrategy: "on_recycle"}
 	}
 	set(&p.Disks, spec.Disks)
 	set(&p.DiskEncryption, spec.Encryption)

@@ -37,19 +37,6 @@ func (st *state) offers(cl *cluster, version string) bool {
 	return version == cl.KubernetesVersion || slices.Contains(versions(cl.Tier), version)
 }
 
-// unnamed is the version of a pool for which none is named.
-func (st *state) unnamed(cl *cluster) string {
-	if st.cfg.Versions == nil {
-		return cl.KubernetesVersion
-	}
-	for _, id := range st.cfg.Versions {
-		if sameMinor(id, cl.KubernetesVersion) {
-			return id
-		}
-	}
-	return cl.KubernetesVersion
-}
-
 func sameMinor(a, b string) bool {
 	v, _ := kubeversion.Parse(a)
 	w, _ := kubeversion.Parse(b)
