@@ -146,6 +146,9 @@ func TestGuards(t *testing.T) {
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
+		{name: "a freeze that does not end", base: three + "guards {\n  freeze \"always\" {\n    schedule = \"0 0 * * *\"\n" +
+			"    duration = \"24h\"\n  }\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"freeze always: blocked: No change replaces or deletes nodes: the freeze does not end within a year."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +

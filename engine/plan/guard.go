@@ -198,6 +198,9 @@ func (p Plan) frozen(f config.Period) (Verdict, error) {
 	}
 	v.Status = Blocked
 	v.Detail = fmt.Sprintf("No change replaces or deletes nodes until %s.", moment(until))
+	if until.After(p.Now.AddDate(1, 0, 0)) { // it begins again before it ends
+		v.Detail = "No change replaces or deletes nodes: the freeze does not end within a year."
+	}
 	if f.Reason != "" {
 		v.Detail += " " + f.Reason
 	}
