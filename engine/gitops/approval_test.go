@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -267,7 +266,7 @@ func TestOneOfTwoLeadersUsesAnApproval(t *testing.T) {
 
 // TestWhatWaitsSaysHowToLetItPass: with the digest, and what is wrong with an approval.
 func TestWhatWaitsSaysHowToLetItPass(t *testing.T) {
-	rev := &revision{Artifact: origin.Artifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
+	rev := &revision{sourceArtifact: sourceArtifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
 	p := judged{digest: "sha256:2"}
 	p.Plan.Verdicts = []plan.Verdict{{Status: plan.Blocked, Detail: "2 pools would be deleted."}}
 	for why, want := range map[string]string{

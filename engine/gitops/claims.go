@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -156,7 +155,7 @@ func (w *Worker) compileFor(
 	if err != nil {
 		return compile.Answer{}, errors.New("its variables cannot be read")
 	}
-	req := compile.Request{Root: rev.files, Dir: origin.Path(other.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	req := compile.Request{Root: rev.files, Dir: sourcePath(other.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if w.refuseUnfit(rev.Revision, answer, err) != nil {
 		return compile.Answer{}, fmt.Errorf("it does not compile at revision %s", rev.Revision)
@@ -165,5 +164,5 @@ func (w *Worker) compileFor(
 }
 
 func (w *Worker) sameOrigin(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) bool {
-	return origin.Same(ctx, w.Cache, rev.target.NodePlan, rev.Revision, other)
+	return sameSource(ctx, w.Cache, rev.target.NodePlan, rev.Revision, other)
 }

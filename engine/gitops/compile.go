@@ -12,7 +12,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
@@ -41,7 +40,7 @@ func (c compiled) digest() (string, error) {
 
 // compile compiles the files of a revision, and those that were last applied.
 func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) error {
-	req := compile.Request{Root: rev.files, Dir: origin.Path(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	req := compile.Request{Root: rev.files, Dir: sourcePath(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
 		return err

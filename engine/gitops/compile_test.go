@@ -14,7 +14,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -29,19 +28,19 @@ type recorded struct {
 	missing string
 }
 
-func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error) {
+func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error) {
 	if r.files == nil {
-		return record.Record{Missing: r.missing}, nil
+		return appliedRecord{Missing: r.missing}, nil
 	}
 	if err := write(dir, r.files); err != nil {
-		return record.Record{}, err
+		return appliedRecord{}, err
 	}
 	files, err := fetch.PickAll(dir)
 	if err != nil {
-		return record.Record{}, err
+		return appliedRecord{}, err
 	}
 	digest, err := files.Digest(r.path)
-	return record.Record{Path: r.path, Digest: digest, Missing: r.missing, Variables: r.vars}, err
+	return appliedRecord{Path: r.path, Digest: digest, Missing: r.missing, Variables: r.vars}, err
 }
 
 func write(dir string, files map[string]string) error {
@@ -257,9 +256,9 @@ func TestAVariableLiftsNoGuard(t *testing.T) {
 // TestAnotherSecretIsNotTakenForTheOneOfBefore: a policy may have read it.
 func TestAnotherSecretIsNotTakenForTheOneOfBefore(t *testing.T) {
 	np := nodePlan("a", "fleet")
-	var last record.Record
+	var last appliedRecord
 	secret := func(value string) []config.Var { return []config.Var{{Name: "token", Value: value, Secret: true}} }
-	last.Variables = record.Of(np, append(secret("one"), config.Var{Name: "max", Value: "0"}))
+	last.Variables = recordedVariables(np, append(secret("one"), config.Var{Name: "max", Value: "0"}))
 	for name, tt := range map[string]struct {
 		now      []config.Var
 		policies int

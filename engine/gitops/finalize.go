@@ -19,8 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -76,7 +74,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 		}
 	}
 	label := holding.Label(np)
-	view := sight.New(to, w.Cache, compile.Result{Inventory: label})
+	view := newView(to, w.Cache, compile.Result{Inventory: label})
 	if np.Spec.Rollout != nil { // what the status says may be lost, or about to be written
 		pools, err := view.List(ctx, *schemas.Pool.Object)
 		if err != nil {
@@ -110,7 +108,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	}
 	defer os.RemoveAll(dir)
 	rev := &revision{
-		Artifact: origin.Artifact{Revision: np.Status.LastAttemptedRevision},
+		sourceArtifact: sourceArtifact{Revision: np.Status.LastAttemptedRevision},
 		np:       np, target: target{NodePlan: np}, cluster: to, ending: true,
 	}
 	vars, _ := w.Vars(ctx, np) // only values from Secrets are needed, and without one the change waits for approval

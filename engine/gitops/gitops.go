@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -23,11 +22,11 @@ import (
 // Finalizer keeps a deleted NodePlan until its objects are deleted or orphaned.
 const Finalizer = "lkeplan.dev/finalizer"
 
-// Sources finds the sources of NodePlans; origin.Cluster is one.
+// Sources finds the sources of NodePlans; originCluster is one.
 type Sources interface {
 	// Find returns the present revision of a NodePlan's source. The error is an
-	// origin.DeniedError where the NodePlan may not use the source.
-	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (origin.Artifact, error)
+	// deniedError where the NodePlan may not use the source.
+	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (sourceArtifact, error)
 }
 
 // Compiler compiles a directory; compile.Child is one.

@@ -11,7 +11,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/trace"
@@ -57,7 +56,7 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) 
 
 // compare works out the plan, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
-	view, left := sight.New(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
+	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
 	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // other NodePlans have to be compiled for some answers
 	defer cancel()
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{

@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/progress"
+
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -40,13 +40,13 @@ func (o outcome) opening() *metav1.Time {
 // nodes, which it adds to the status; before are the pools as the status had them.
 // Without such pools it is the outcome as it was.
 func pruning(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkeplanv1alpha1.PoolStatus) outcome {
-	condemned := progress.Condemned(p)
+	condemned := condemnedStatuses(p)
 	if len(condemned) == 0 {
 		return o
 	}
 	np.Status.Pools = append(np.Status.Pools, condemned...)
-	text := strings.Join(progress.Sentences(condemned), "\n")
-	if progress.Further(before, condemned) {
+	text := strings.Join(progressLines(condemned), "\n")
+	if furtherAlong(before, condemned) {
 		o = o.changed(true)
 	}
 	o.reason, o.working = lkeplanv1alpha1.ReasonPruning, true

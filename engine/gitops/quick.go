@@ -5,7 +5,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -36,7 +35,7 @@ func (w *Worker) nothingToDo(ctx context.Context, rev *revision) (outcome, bool)
 	}
 	rev.np.Status.Contested = nil
 	writePlan(rev.np, p.Plan, rev.Revision, "")
-	view := sight.New(quick.cluster, w.Cache, quick.head)
+	view := newView(quick.cluster, w.Cache, quick.head)
 	return vars.mask(rev.np, outcomeOf(w.ready(ctx, &quick, view))), true
 }
 

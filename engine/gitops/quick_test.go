@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/gitops/memory"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -40,13 +39,13 @@ func TestTheSameIsNotDoneAgain(t *testing.T) {
 		{"somebody has deleted a pool", func(w *world, _ *lkeplanv1alpha1.NodePlan) { delete(w.objects, general) },
 			work{1, 1, 1}},
 		{"the record is lost", func(w *world, _ *lkeplanv1alpha1.NodePlan) { clear(w.records) }, work{1, 1, 0}},
-		{"another leader", func(w *world, _ *lkeplanv1alpha1.NodePlan) { w.worker.Memory = &memory.NodePlans{} },
+		{"another leader", func(w *world, _ *lkeplanv1alpha1.NodePlan) { w.worker.Memory = &appliedMemory{} },
 			work{1, 1, 0}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.worker.Memory = &memory.NodePlans{}
+			w.worker.Memory = &appliedMemory{}
 			np := w.plan("fleet", "a", "fleet")
 			w.commit(map[string]string{"a": pools("a", "general", "web")})
 			w.reconcile(np)

@@ -21,9 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/count"
-	"github.com/lkeplan/lkeplan/engine/gitops/observe"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -33,8 +30,8 @@ type Reconciler struct {
 	client.Client
 	kuberecorder.EventRecorder
 	controller.Metrics
-	Counts *observe.Metrics // nil: nothing is counted
-	Traces *observe.Traces  // nil: there are none
+	Counts *reconcilerMetrics // nil: nothing is counted
+	Traces *traces            // nil: there are none
 	Worker *Worker
 	// DependencyInterval is the time until a NodePlan is reconciled again whose
 	// dependencies are not ready.
@@ -158,12 +155,12 @@ func (r *Reconciler) reconcile(
 	}
 	settle(np, o)
 	remember(np, o, r.Worker.Now())
-	np.Status.Outdated, np.Status.NextWindow = count.Total(np.Status.Pools)
+	np.Status.Outdated, np.Status.NextWindow = totalOf(np.Status.Pools)
 	if opening := o.opening(); opening != nil {
 		np.Status.NextWindow = opening
 	}
 	said := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
-	r.Traces.End(ctx, work, before, np, observe.Ended{
+	r.Traces.End(ctx, work, before, np, reconciliationEnd{
 		Revision: o.revision, Origin: o.origin, Reason: o.reason, Error: o.wrong(), Said: said,
 	})
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
@@ -212,7 +209,7 @@ func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind =
 // where they have none, or it is not known. Of a Git URL it is not, as its server would
 // be asked for each dependency.
 func (r *Reconciler) shared(ctx context.Context, np, other *lkeplanv1alpha1.NodePlan) string {
-	if key := origin.Key(np); key == "" || key != origin.Key(other) || other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
+	if key := sourceKey(np); key == "" || key != sourceKey(other) || other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		return ""
 	}
 	artifact, err := r.Worker.Sources.Find(ctx, np)

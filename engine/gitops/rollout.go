@@ -14,10 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/proof"
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/progress"
+
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -138,14 +136,14 @@ func retry(np *lkeplanv1alpha1.NodePlan) string {
 
 // measure says how far the nodes of the cluster are what a configuration asks for.
 func (w *Worker) measure(ctx context.Context, rev *revision, of compile.Result) (compare.Measured, error) {
-	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), of, w.Prices, w.Now().UTC())
+	m, err := compare.Against(ctx, newView(rev.cluster, w.Cache, rev.head), of, w.Prices, w.Now().UTC())
 	if err != nil {
 		return m, failed(lkeplanv1alpha1.ReasonApplyFailed, "count the nodes of revision %s: %v", rev.Revision, err)
 	}
 	return m, nil
 }
 
-func (w *Worker) proofs() proof.Reader { return proof.Reader{Cache: w.Cache, Live: w.Reader} }
+func (w *Worker) proofs() proofReader { return proofReader{Cache: w.Cache, Live: w.Reader} }
 
 // prove looks at the first wave, and applies as much of the revision as that allows.
 func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, bool, error) {
@@ -188,7 +186,7 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 	p, err := w.bring(ctx, rev, objects, s)
 	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
 		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
-	o.working, o.again, o.corrected = true, d.Again, progress.Corrections(p.Plan, p.ours)
+	o.working, o.again, o.corrected = true, d.Again, correctionsText(p.Plan, p.ours)
 	return o, true, err
 }
 
@@ -224,7 +222,7 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 	}
 	p, err := w.bring(ctx, rev, objects, s)
 	o = o.noting(p.stays)
-	o.corrected = progress.Corrections(p.Plan, p.ours)
+	o.corrected = correctionsText(p.Plan, p.ours)
 	return o, err
 }
 
@@ -264,7 +262,7 @@ func (w *Worker) bring(
 	if err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
-	rev.np.Status.Pools = append(pools, progress.Condemned(p.Plan)...)
+	rev.np.Status.Pools = append(pools, condemnedStatuses(p.Plan)...)
 	return p, nil
 }
 

@@ -17,13 +17,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/account"
-	"github.com/lkeplan/lkeplan/engine/gitops/count"
-	"github.com/lkeplan/lkeplan/engine/gitops/memory"
-	"github.com/lkeplan/lkeplan/engine/gitops/observe"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
-	"github.com/lkeplan/lkeplan/engine/gitops/record"
-	"github.com/lkeplan/lkeplan/engine/gitops/wake"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -61,14 +54,14 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := sourcev1.AddToScheme(mgr.GetScheme()); err != nil {
 		return err
 	}
-	if err := wake.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	recorder, err := events.NewRecorder(mgr, mgr.GetLogger(), o.EventsAddress, "lkeplan-controller")
 	if err != nil {
 		return fmt.Errorf("send events to %q: %w", o.EventsAddress, err)
 	}
-	counts := observe.New(crmetrics.Registry)
+	counts := newMetrics(crmetrics.Registry)
 	work, err := worker(mgr, o, counts)
 	if err != nil {
 		return err
@@ -78,23 +71,23 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		EventRecorder:      recorder,
 		Metrics:            controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
 		Counts:             counts,
-		Traces:             observe.NewTraces(o.Traces, mgr.GetClient()),
+		Traces:             newTraces(o.Traces, mgr.GetClient()),
 		Worker:             work,
 		DependencyInterval: o.DependencyInterval,
 		Jitter:             o.Jitter,
 		Shard:              o.Shard,
 	}
-	counter := count.Reconciler{
-		Client: r.Client, Index: wake.ByInventory, Mine: r.mine, Counted: r.Traces.Counted, Now: time.Now,
+	counter := nodeCounter{
+		Client: r.Client, Index: byInventory, Mine: r.mine, Counted: r.Traces.Counted, Now: time.Now,
 	}
 	if err := counter.Watch(mgr); err != nil {
 		return err
 	}
-	return wake.Watcher{Cache: r.Client, Mine: r.mine, Concurrent: o.Concurrent}.Watch(mgr, r)
+	return watcher{Cache: r.Client, Mine: r.mine, Concurrent: o.Concurrent}.Watch(mgr, r)
 }
 
 // worker returns the Worker of a manager's cluster.
-func worker(mgr manager.Manager, o Options, counts *observe.Metrics) (*Worker, error) {
+func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker, error) {
 	budget := semaphore.NewWeighted(childMemory)
 	compiler := o.Compiler
 	if compiler == nil {
@@ -107,18 +100,18 @@ func worker(mgr manager.Manager, o Options, counts *observe.Metrics) (*Worker, e
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
 	return &Worker{
-		Sources: observe.Sources{Next: origin.Cluster{
+		Sources: countedSource{Next: originCluster{
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
 			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
 		}},
-		Compiler:      observe.Compiler{Next: compiler, Metrics: counts},
-		Connect:       connect(account.New(mgr.GetConfig(), o.ServiceAccount), counts),
+		Compiler:      countedCompiler{Next: compiler, Metrics: counts},
+		Connect:       connect(newAccountClients(mgr.GetConfig(), o.ServiceAccount), counts),
 		Vars:          ReadVariables(uncached),
-		Records:       record.Cluster{Client: uncached},
+		Records:       recordStore{Client: uncached},
 		Cache:         mgr.GetClient(),
 		Reader:        uncached,
 		Cluster:       o.Cluster,
-		Memory:        &memory.NodePlans{},
+		Memory:        &appliedMemory{},
 		Version:       o.Version,
 		Prices:        o.Prices,
 		SameNamespace: o.SameNamespace,
@@ -128,10 +121,10 @@ func worker(mgr manager.Manager, o Options, counts *observe.Metrics) (*Worker, e
 
 // connect returns a function that connects to the cluster as the account of a NodePlan.
 func connect(
-	accounts *account.Accounts, counts *observe.Metrics,
+	accounts *accountClients, counts *reconcilerMetrics,
 ) func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
 	return func(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
 		cluster, err := accounts.Connect(np)
-		return observe.Observed(cluster, counts), err
+		return observed(cluster, counts), err
 	}
 }

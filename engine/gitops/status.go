@@ -9,8 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/gitops/count"
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -55,7 +53,7 @@ const mostListed = 100
 // pools says how many nodes of each pool are outdated, and when the next one may
 // be replaced.
 func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
-	rolling, err := compare.Rolling(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head)
+	rolling, err := compare.Rolling(ctx, newView(rev.cluster, w.Cache, rev.head), rev.head)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkepl
 			windows[c.Name] = &metav1.Time{Time: c.Impact.Pace.Next}
 		}
 	}
-	return count.Pools(rolling, windows), nil
+	return poolStatuses(rolling, windows), nil
 }
 
 // comment is the plan as a comment for a pull request. Where it has so many characters

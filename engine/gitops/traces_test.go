@@ -9,8 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/memory"
-	"github.com/lkeplan/lkeplan/engine/gitops/observe"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/engine/trace/tracetest"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -34,14 +32,14 @@ func (f *faulty) Compile(ctx context.Context, req compile.Request) (compile.Answ
 func TestATraceSaysWhereARevisionSpendsItsTime(t *testing.T) {
 	w, sink := newWorld(t), &tracetest.Sink{T: t}
 	compiler := &faulty{Compiler: w}
-	w.worker.Memory = &memory.NodePlans{}
-	w.worker.Sources, w.worker.Compiler = observe.Sources{Next: w}, observe.Compiler{Next: compiler}
-	w.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return observe.Observed(w, nil), nil }
+	w.worker.Memory = &appliedMemory{}
+	w.worker.Sources, w.worker.Compiler = countedSource{Next: w}, countedCompiler{Next: compiler}
+	w.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return observed(w, nil), nil }
 	w.worker.Vars = func(ctx context.Context, _ *lkeplanv1alpha1.NodePlan) (Variables, error) {
 		trace.Hide(ctx, []string{"hunter22"})
 		return Variables{Secrets: []string{"hunter22"}}, nil
 	}
-	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: observe.NewTraces(sink, w.worker.Cache)}
+	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: newTraces(sink, w.worker.Cache)}
 	np := w.plan("fleet", "a", "fleet")
 	reconcile := func() {
 		if _, err := r.reconcile(t.Context(), np, nil); err != nil {
@@ -100,7 +98,7 @@ nodeplan.reconcile nodeplan=fleet/a revision=main@sha1:1 reason=ReconciliationSu
 // part of.
 func TestWithoutASinkNothingIsGathered(t *testing.T) {
 	w := newWorld(t)
-	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: observe.NewTraces(nil, nil)}
+	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: newTraces(nil, nil)}
 	ctx, work := r.Traces.Begin(t.Context())
 	if work != nil || ctx != t.Context() {
 		t.Errorf("work is begun: %v", work)

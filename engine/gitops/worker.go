@@ -21,11 +21,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/memory"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
-	"github.com/lkeplan/lkeplan/engine/gitops/record"
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
-	"github.com/lkeplan/lkeplan/engine/progress"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -42,11 +37,11 @@ type Worker struct {
 	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // as the account that applies the plan
 	Vars     func(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Variables, error)
 	Records  Records
-	Cache    client.Reader     // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
-	Reader   client.Reader     // of NodePlans, without a cache
-	Cluster  string            // the label of the LKE cluster
-	Memory   *memory.NodePlans // nil: each reconciliation fetches and compiles
-	Version  string            // of this program, for required_version
+	Cache    client.Reader  // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
+	Reader   client.Reader  // of NodePlans, without a cache
+	Cluster  string         // the label of the LKE cluster
+	Memory   *appliedMemory // nil: each reconciliation fetches and compiles
+	Version  string         // of this program, for required_version
 	Prices   *catalog.Catalog
 	Scratch  string // a directory for the files of sources; "": that of the system
 	Now      func() time.Time
@@ -57,7 +52,7 @@ type Worker struct {
 // Records keeps the files that were last applied, also when their source is gone.
 type Records interface {
 	// Load writes the files that were last applied into an empty directory.
-	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error)
+	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error)
 	// Store keeps the files from which the NodePlan was applied and the values of variables,
 	// and returns the digest of both for its status.
 	Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var) (string, error)
@@ -66,7 +61,7 @@ type Records interface {
 // revision is one revision of a source while it is reconciled. The fields are set
 // step by step.
 type revision struct {
-	origin.Artifact
+	sourceArtifact
 	np      *lkeplanv1alpha1.NodePlan // its status is written
 	record  Recorder
 	made    string     // the commit, or revision, that is noted on what rolls nodes
@@ -97,14 +92,14 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	finding, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	artifact, err := w.Sources.Find(finding, np)
-	if denied, ok := errors.AsType[origin.DeniedError](err); ok {
+	if denied, ok := errors.AsType[deniedError](err); ok {
 		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", denied)
 	}
 	if err != nil {
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
-	rev := &revision{Artifact: artifact, np: np, record: record, made: cmp.Or(artifact.Origin, artifact.Revision)}
+	rev := &revision{sourceArtifact: artifact, np: np, record: record, made: cmp.Or(artifact.Origin, artifact.Revision)}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
 	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.spent
 	o.current = !artifact.Stale
@@ -213,17 +208,17 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	np.Status.LastAppliedBy = w.Version
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
-	w.Memory.Keep(client.ObjectKeyFromObject(np), &memory.Applied{
+	w.Memory.Keep(client.ObjectKeyFromObject(np), &applied{
 		UID: np.UID, Generation: np.Generation, Revision: rev.Revision, Vars: rev.target.vars.Vars,
 		Head: rev.head, Base: rev.head,
 	})
-	o, err := w.ready(ctx, rev, sight.New(rev.cluster, w.Cache, rev.head))
+	o, err := w.ready(ctx, rev, newView(rev.cluster, w.Cache, rev.head))
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
 	}
 	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message + approved(rev.spent)
 	o = o.noting(p.stays)
-	o.corrected = progress.Corrections(p.Plan, p.ours)
+	o.corrected = correctionsText(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
 	return pruning(np, o, p.Plan, before), nil
 }
@@ -254,7 +249,7 @@ func (w *Worker) execute(ctx context.Context, rev *revision, p judged) (changed 
 
 // ready returns the outcome of a revision that is applied, when all is ready that the
 // NodePlan waits for.
-func (w *Worker) ready(ctx context.Context, rev *revision, view *sight.View) (o outcome, err error) {
+func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (o outcome, err error) {
 	if rev.np.Spec.Wait {
 		ctx, done := trace.Step(ctx, trace.Wait)
 		defer func() { done(err) }()
@@ -278,7 +273,7 @@ func (w *Worker) ready(ctx context.Context, rev *revision, view *sight.View) (o 
 func (w *Worker) takeInventory(ctx context.Context, rev *revision, p judged, changed bool) error {
 	labelled := p.labelled
 	if changed {
-		view := sight.New(rev.cluster, w.Cache, rev.head)
+		view := newView(rev.cluster, w.Cache, rev.head)
 		for _, kind := range compare.Kinds() {
 			if _, err := view.List(ctx, kind); err != nil && !apierrors.IsForbidden(err) {
 				return fmt.Errorf("list what was applied: %w", err)

@@ -16,8 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
-	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 	"github.com/lkeplan/lkeplan/schemas/rolledby"
@@ -30,9 +28,9 @@ type scripted struct {
 	result                        compile.Answer
 }
 
-func (s scripted) Find(context.Context, *lkeplanv1alpha1.NodePlan) (origin.Artifact, error) {
+func (s scripted) Find(context.Context, *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	fetch := func(context.Context, string) error { return s.fetchErr }
-	return origin.Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: fetch}, s.findErr
+	return sourceArtifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: fetch}, s.findErr
 }
 
 func (s scripted) Compile(context.Context, compile.Request) (compile.Answer, error) {
@@ -151,8 +149,8 @@ func (w *world) rolledBy(pool string) rolledby.Revision {
 // none keeps no records.
 type none struct{}
 
-func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (record.Record, error) {
-	return record.Record{}, nil
+func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (appliedRecord, error) {
+	return appliedRecord{}, nil
 }
 func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick, []config.Var) (string, error) {
 	return "", nil

@@ -25,8 +25,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
-	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -61,7 +59,7 @@ type world struct {
 
 type kept struct {
 	packed []byte
-	record record.Record
+	record appliedRecord
 }
 
 func newWorld(t *testing.T) *world {
@@ -154,12 +152,12 @@ func (w *world) ending(np *lkeplanv1alpha1.NodePlan, n int) bool {
 }
 
 // Find implements Sources.
-func (w *world) Find(_ context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Artifact, error) {
+func (w *world) Find(_ context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	n, ok := w.seen[np.Name]
 	if !ok {
 		n = len(w.commits) - 1
 	}
-	return origin.Artifact{
+	return sourceArtifact{
 		Revision: fmt.Sprintf("main@sha1:%d", n),
 		Fetch: func(_ context.Context, dir string) error {
 			w.fetched++
@@ -195,10 +193,10 @@ func (w *world) Compile(ctx context.Context, req compile.Request) (compile.Answe
 }
 
 // Load implements Records.
-func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error) {
+func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error) {
 	last, ok := w.records[client.ObjectKeyFromObject(np)]
 	if !ok {
-		return record.Record{}, nil
+		return appliedRecord{}, nil
 	}
 	return last.record, fetch.Unpack(strings.NewReader(string(last.packed)), dir)
 }
@@ -211,8 +209,8 @@ func (w *world) Store(
 		return "", err
 	}
 	packed, err := files.Pack()
-	digest, digestErr := files.Digest(origin.Path(np.Spec.Path))
-	r := record.Record{Path: origin.Path(np.Spec.Path), Digest: digest}
+	digest, digestErr := files.Digest(sourcePath(np.Spec.Path))
+	r := appliedRecord{Path: sourcePath(np.Spec.Path), Digest: digest}
 	for _, v := range vars {
 		r.Variables = append(r.Variables, lkeplanv1alpha1.RecordedVariable{Name: v.Name, Value: v.Value})
 	}

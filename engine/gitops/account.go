@@ -1,6 +1,4 @@
-// Package account connects to the cluster in the name of the service accounts that
-// NodePlans are applied as.
-package account
+package gitops
 
 import (
 	"cmp"
@@ -13,20 +11,23 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Accounts are connections in the name of service accounts, each made once.
-type Accounts struct {
+// accountClients are connections in the name of the service accounts that NodePlans are applied as,
+// each made once.
+type accountClients struct {
 	cfg   *rest.Config
 	other string
 
 	byUser sync.Map // *kube.Cluster by name
 }
 
-// New returns connections to a cluster. NodePlans that name no account have the other one;
+// newAccountClients returns connections to a cluster. NodePlans that name no account have the other one;
 // "" for that of the client configuration.
-func New(cfg *rest.Config, other string) *Accounts { return &Accounts{cfg: cfg, other: other} }
+func newAccountClients(cfg *rest.Config, other string) *accountClients {
+	return &accountClients{cfg: cfg, other: other}
+}
 
 // Connect returns the cluster as the service account of a NodePlan reads and changes it.
-func (a *Accounts) Connect(np *lkeplanv1alpha1.NodePlan) (*kube.Cluster, error) {
+func (a *accountClients) Connect(np *lkeplanv1alpha1.NodePlan) (*kube.Cluster, error) {
 	as := rest.CopyConfig(a.cfg)
 	if account := cmp.Or(np.Spec.ServiceAccountName, a.other); account != "" {
 		as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)

@@ -1,9 +1,4 @@
-// Package wake has NodePlans reconciled when something has changed that their
-// reconciliation depends on: the NodePlan, its source, its variables, its objects, or
-// another NodePlan.
-//
-// Secrets are not among it: whoever may watch them may read them all.
-package wake
+package gitops
 
 import (
 	"github.com/fluxcd/pkg/runtime/predicates"
@@ -18,14 +13,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Watcher wakes the reconciler of NodePlans.
-type Watcher struct {
+// watcher has NodePlans reconciled when something changes that their reconciliation depends on:
+// the NodePlan, its source, its variables, its objects, or another NodePlan. It does not watch
+// Secrets: a right to watch them is a right to read all of them.
+type watcher struct {
 	Cache      client.Reader // has the indexes that AddIndexes adds
 	Mine       func(*lkeplanv1alpha1.NodePlan) bool
 	Concurrent int // NodePlans at a time; at least 1
@@ -33,7 +29,7 @@ type Watcher struct {
 
 // Watch has a NodePlan reconciled when it changes, when its source, its variables
 // or the NodePlan that it plans for do, and when others change its objects.
-func (r Watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) error {
+func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) error {
 	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{},
 		approvalGiven{})
 	b := ctrl.NewControllerManagedBy(mgr).
@@ -44,7 +40,7 @@ func (r Watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 			builder.WithPredicates(lastAppliedChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
 			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
-	inventory := r.enqueue(ByInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
+	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
 	// The controller has these kinds in its cache anyway. Overlays and buffers, which
 	// it may not have, are listed in each interval.
 	for _, obj := range []client.Object{
@@ -54,7 +50,7 @@ func (r Watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 			Watches(obj, inventory, builder.WithPredicates(changedHands{})).
 			Watches(obj, r.enqueue(byContested, idOf(mgr.GetScheme())), builder.WithPredicates(changedHands{}))
 	}
-	for kind, empty := range origin.Kinds() {
+	for kind, empty := range fluxKinds() {
 		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
 		if err != nil {
 			return err

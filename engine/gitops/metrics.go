@@ -1,9 +1,4 @@
-// Package observe counts what reconciliations of NodePlans do, for Prometheus: how long
-// they compile and apply, what their plans would do, and which guards refuse them. It makes
-// traces of the same, where somebody takes them.
-//
-// What Flux counts of its own objects is not here: package fluxcd/pkg/runtime does.
-package observe
+package gitops
 
 import (
 	"math"
@@ -18,18 +13,20 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Metrics are the metrics of NodePlans. A nil pointer counts nothing.
-type Metrics struct {
+// reconcilerMetrics are the metrics of NodePlans: how long they compile and apply, what their
+// plans would do, and which guards refuse them. What Flux counts of its own objects, package
+// fluxcd/pkg/runtime counts. A nil pointer counts nothing.
+type reconcilerMetrics struct {
 	compile, apply              *prometheus.HistogramVec
 	objects, nodes, guard, pool *prometheus.GaugeVec
 	ready, ceiling              *prometheus.GaugeVec
 	source, interval            *prometheus.GaugeVec
 }
 
-// New returns metrics that are registered.
-func New(to prometheus.Registerer) *Metrics {
+// newMetrics returns metrics that are registered.
+func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 	of := []string{"namespace", "name"}
-	m := &Metrics{
+	m := &reconcilerMetrics{
 		compile: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lkeplan_nodeplan_compile_duration_seconds",
 			Help:    "How long compilations took, by what came of them: compiled, errors (in the configuration) or failed.",
@@ -81,7 +78,7 @@ func New(to prometheus.Registerer) *Metrics {
 }
 
 // NodePlan writes down what the status of a NodePlan says.
-func (m *Metrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
+func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 	if m == nil {
 		return
 	}
@@ -113,7 +110,7 @@ func (m *Metrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 }
 
 // Forget drops what is known of a NodePlan.
-func (m *Metrics) Forget(namespace, name string) {
+func (m *reconcilerMetrics) Forget(namespace, name string) {
 	if m == nil {
 		return
 	}
@@ -121,14 +118,14 @@ func (m *Metrics) Forget(namespace, name string) {
 	m.source.DeleteLabelValues(namespace, name)
 }
 
-func (m *Metrics) forgetStatus(namespace, name string) {
+func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
 	for _, gauges := range []*prometheus.GaugeVec{m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.interval} {
 		gauges.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 	}
 }
 
 // SourceChecked writes down when the source of a NodePlan was found to be up to date.
-func (m *Metrics) SourceChecked(namespace, name string, now time.Time) {
+func (m *reconcilerMetrics) SourceChecked(namespace, name string, now time.Time) {
 	if m != nil {
 		m.source.WithLabelValues(namespace, name).Set(float64(now.Unix()))
 	}
@@ -154,7 +151,7 @@ func oneIf(yes bool) float64 {
 }
 
 // Applied counts a request that applies an object.
-func (m *Metrics) Applied(outcome string, took time.Duration) {
+func (m *reconcilerMetrics) Applied(outcome string, took time.Duration) {
 	if m != nil {
 		m.apply.WithLabelValues(outcome).Observe(took.Seconds())
 	}

@@ -1,4 +1,4 @@
-package observe
+package gitops
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func claim(name, pool string, made time.Time) karpv1.NodeClaim {
 // their place.
 func TestNodesThatAreReplacedArePartOfTheTrace(t *testing.T) {
 	now, sink := time.Now(), &tracetest.Sink{T: t}
-	traces := NewTraces(sink, claims{items: []karpv1.NodeClaim{
+	traces := newTraces(sink, claims{items: []karpv1.NodeClaim{
 		claim("old", "web", now.Add(-time.Hour)), claim("new", "web", now), claim("other", "db", now),
 	}})
 	status := func(applied string, outdated int) *lkeplanv1alpha1.NodePlan {
@@ -52,7 +52,7 @@ func TestNodesThatAreReplacedArePartOfTheTrace(t *testing.T) {
 	}
 	pass := func(before, after *lkeplanv1alpha1.NodePlan) {
 		ctx, work := traces.Begin(t.Context())
-		traces.End(ctx, work, before, after, Ended{Revision: after.Status.LastAppliedRevision})
+		traces.End(ctx, work, before, after, reconciliationEnd{Revision: after.Status.LastAppliedRevision})
 	}
 	check := func(want string, ids ...trace.ID) {
 		t.Helper()
@@ -91,7 +91,7 @@ func TestARevisionThatProvesItselfIsPartOfTheTrace(t *testing.T) {
 		proving:                         "",
 	} {
 		sink := &tracetest.Sink{T: t}
-		traces := NewTraces(sink, claims{})
+		traces := newTraces(sink, claims{})
 		np := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "a"}}
 		np.Status.Rollout = &lkeplanv1alpha1.RolloutStatus{
 			Revision: revision, Phase: proving, Since: metav1.NewTime(time.Now().Add(-time.Minute)),
@@ -99,7 +99,7 @@ func TestARevisionThatProvesItselfIsPartOfTheTrace(t *testing.T) {
 		before := np.DeepCopy()
 		np.Status.Rollout.Phase, np.Status.Rollout.Message = phase, "web: no node in time"
 		ctx, work := traces.Begin(t.Context())
-		traces.End(ctx, work, before, np, Ended{Revision: revision})
+		traces.End(ctx, work, before, np, reconciliationEnd{Revision: revision})
 		if got, _ := sink.Taken(); got != want {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}

@@ -1,8 +1,4 @@
-// Package proof reads from the cluster what a revision that proves itself is judged by:
-// how far the nodes of its first wave are, and what is said of those that are missing.
-//
-// It only reads. What follows from it, package rollout decides.
-package proof
+package gitops
 
 import (
 	"context"
@@ -27,8 +23,10 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Reader reads a cluster.
-type Reader struct {
+// proofReader reads from a cluster what a revision that proves itself is judged by: how far the
+// nodes of its first wave are, and what events say of those that are missing. What follows from
+// it, package rollout decides.
+type proofReader struct {
 	Cache client.Reader // of NodePools, NodeClaims and nodes
 	Live  client.Reader // of events, which no cache has
 }
@@ -36,7 +34,7 @@ type Reader struct {
 // Identify notes in a state that begins what is there already: the hashes that new nodes of its
 // pools have, and what no new node is of what head asks for. m measures head, was what was
 // applied before.
-func (r Reader) Identify(
+func (r proofReader) Identify(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, head []config.Object, m, was compare.Measured,
 ) error {
 	var claims karpv1.NodeClaimList
@@ -69,7 +67,7 @@ func (r Reader) Identify(
 	}
 	for i := range pools.Items {
 		if p := at[pools.Items[i].Name]; p != nil {
-			if c := unhealthy(&pools.Items[i]); c != nil {
+			if c := unhealthyPool(&pools.Items[i]); c != nil {
 				p.Unhealthy = &c.LastTransitionTime
 			}
 		}
@@ -79,7 +77,7 @@ func (r Reader) Identify(
 
 // Wave returns the pools of a rollout as they are now, in their order; m says which nodes are
 // what the revision asks for.
-func (r Reader) Wave(
+func (r proofReader) Wave(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured,
 ) ([]rollout.Pool, error) {
 	var claims karpv1.NodeClaimList
@@ -114,7 +112,7 @@ func (r Reader) Wave(
 	for i := range pools.Items {
 		if p := at[pools.Items[i].Name]; p != nil {
 			before := known[p.Name].Unhealthy
-			if c := unhealthy(&pools.Items[i]); c != nil && !c.LastTransitionTime.Equal(before) {
+			if c := unhealthyPool(&pools.Items[i]); c != nil && !c.LastTransitionTime.Equal(before) {
 				p.Unhealthy = c.Message
 			}
 			if ready := pools.Items[i].StatusConditions().Root(); ready.IsFalse() {
@@ -151,7 +149,7 @@ func clusterTime(machines []corev1.Node) (now time.Time) {
 // drifted that is what was applied before, but those that it did before the revision. It learns
 // that in its own time, and until then it would replace such a node. m measures what was applied
 // before.
-func (r Reader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
+func (r proofReader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
 	var claims karpv1.NodeClaimList
 	if err := r.Cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("list the nodes that Karpenter takes for drifted: %w", err)
@@ -197,9 +195,9 @@ func latest(a, b metav1.Time) time.Time {
 	return b.Time
 }
 
-// unhealthy is the condition by which Karpenter has given up on nodes of a pool; nil if it has
+// unhealthyPool is the condition by which Karpenter has given up on nodes of a pool; nil if it has
 // not.
-func unhealthy(pool *karpv1.NodePool) *status.Condition {
+func unhealthyPool(pool *karpv1.NodePool) *status.Condition {
 	if c := pool.StatusConditions().Get(karpv1.ConditionTypeNodeRegistrationHealthy); c.IsFalse() {
 		return c
 	}

@@ -1,6 +1,4 @@
-// Package record keeps what was last applied through a NodePlan: the next revision is
-// judged by the guards in it.
-package record
+package gitops
 
 import (
 	"bytes"
@@ -16,12 +14,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Record is what was last applied through a NodePlan.
-type Record struct {
+// appliedRecord is what was last applied through a NodePlan.
+type appliedRecord struct {
 	Path   string // the directory that was compiled
 	Digest string // of the files and the path
 	// Variables are the values that the files were compiled with.
@@ -32,43 +29,43 @@ type Record struct {
 }
 
 // Known reports whether the files are those that were last applied.
-func (r Record) Known() bool { return r.Digest != "" && r.Missing == "" }
+func (r appliedRecord) Known() bool { return r.Digest != "" && r.Missing == "" }
 
 // maxRecord bounds the packed files of a record: an object that is larger than
 // about 1.5 MiB is refused.
 const maxRecord = 900 << 10
 
-// Cluster keeps the files that were last applied in a NodePlanRecord next to
+// recordStore keeps the files that were last applied in a NodePlanRecord next to
 // each NodePlan, which is deleted with it. The client needs no cache.
-type Cluster struct{ Client client.Client }
+type recordStore struct{ Client client.Client }
 
 // Load writes the files that were last applied into an empty directory. The files are known
 // where they have the digest in the status of the NodePlan, which others cannot write.
-func (c Cluster) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
+func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error) {
 	var kept lkeplanv1alpha1.NodePlanRecord
 	err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &kept)
 	if client.IgnoreNotFound(err) != nil {
-		return Record{}, fmt.Errorf("get NodePlanRecord %s/%s: %w", np.Namespace, np.Name, err)
+		return appliedRecord{}, fmt.Errorf("get NodePlanRecord %s/%s: %w", np.Namespace, np.Name, err)
 	}
 	there := err == nil && ownedBy(&kept, np) // not that of a NodePlan of this name that is gone
 	switch {
 	case !there && np.Status.LastAppliedRevision == "":
-		return Record{}, nil
+		return appliedRecord{}, nil
 	case !there:
-		return Record{Missing: "There is no record of it."}, nil
+		return appliedRecord{Missing: "There is no record of it."}, nil
 	case kept.Files == nil:
-		return Record{Missing: "Its files are too large to be kept."}, nil
+		return appliedRecord{Missing: "Its files are too large to be kept."}, nil
 	}
-	record := Record{Path: origin.Path(kept.Path)}
+	record := appliedRecord{Path: sourcePath(kept.Path)}
 	if err := fetch.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
-		return Record{Missing: fmt.Sprintf("Its record cannot be read: %v.", err)}, nil
+		return appliedRecord{Missing: fmt.Sprintf("Its record cannot be read: %v.", err)}, nil
 	}
 	files, err := fetch.PickAll(dir)
 	if err == nil {
 		record.Digest, err = files.Digest(record.Path)
 	}
 	if err != nil {
-		return Record{}, fmt.Errorf("read what was last applied: %w", err)
+		return appliedRecord{}, fmt.Errorf("read what was last applied: %w", err)
 	}
 	record.Variables = kept.Variables
 	same, err := c.isLastApplied(ctx, np, sealed(record))
@@ -76,9 +73,9 @@ func (c Cluster) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir str
 		return record, err
 	}
 	if record.Digest == np.Status.LastAppliedDigest {
-		return Record{Missing: "Its record is of a release that did not keep the values of variables."}, nil
+		return appliedRecord{Missing: "Its record is of a release that did not keep the values of variables."}, nil
 	}
-	return Record{Missing: "Its record has other files or values than those that were applied."}, nil
+	return appliedRecord{Missing: "Its record has other files or values than those that were applied."}, nil
 }
 
 func ownedBy(record *lkeplanv1alpha1.NodePlanRecord, np *lkeplanv1alpha1.NodePlan) bool {
@@ -88,7 +85,7 @@ func ownedBy(record *lkeplanv1alpha1.NodePlanRecord, np *lkeplanv1alpha1.NodePla
 // isLastApplied reports whether a digest is that of the status. The NodePlan may come
 // from a cache that has not seen the last status yet, so it is read again before the
 // answer is no.
-func (c Cluster) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
+func (c recordStore) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
 	if np.Status.LastAppliedDigest == digest {
 		return true, nil
 	}
@@ -100,7 +97,7 @@ func (c Cluster) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 }
 
 // sealed is the digest of all of a record.
-func sealed(r Record) string {
+func sealed(r appliedRecord) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%d\n", r.Digest, len(r.Variables))
 	for _, v := range r.Variables {
@@ -109,8 +106,8 @@ func sealed(r Record) string {
 	return fmt.Sprintf("sha256:%x", hash.Sum(nil))
 }
 
-// Of returns values as the record of a NodePlan has them.
-func Of(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []lkeplanv1alpha1.RecordedVariable) {
+// recordedVariables returns values as the record of a NodePlan has them.
+func recordedVariables(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []lkeplanv1alpha1.RecordedVariable) {
 	for _, v := range vars {
 		r := lkeplanv1alpha1.RecordedVariable{Name: v.Name, Value: v.Value}
 		if v.Secret {
@@ -124,7 +121,7 @@ func Of(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []lkeplanv1alpha1
 
 // Values are the values that the files of a record were compiled with. Those from Secrets are
 // not kept, and are as they are now; changed are the names of those that are not the same.
-func (r Record) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []config.Var, changed []string) {
+func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []config.Var, changed []string) {
 	current := map[string]config.Var{}
 	for _, v := range now {
 		current[v.Name] = v
@@ -133,7 +130,7 @@ func (r Record) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []c
 		v := config.Var{Name: kept.Name, Value: kept.Value}
 		if kept.Digest != "" {
 			found := false
-			if v, found = current[kept.Name]; !found || Of(np, []config.Var{v})[0] != kept {
+			if v, found = current[kept.Name]; !found || recordedVariables(np, []config.Var{v})[0] != kept {
 				changed = append(changed, kept.Name)
 			}
 			if !found {
@@ -149,16 +146,16 @@ func (r Record) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []c
 // Store keeps the files from which a NodePlan was applied and the values of variables, and
 // returns the digest of both for its status. If they are too large for an object, the record
 // has none.
-func (c Cluster) Store(
+func (c recordStore) Store(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var,
 ) (string, error) {
-	path := origin.Path(np.Spec.Path)
+	path := sourcePath(np.Spec.Path)
 	digest, err := files.Digest(path)
 	if err != nil {
 		return "", err
 	}
-	variables := Of(np, vars)
-	digest = sealed(Record{Digest: digest, Variables: variables})
+	variables := recordedVariables(np, vars)
+	digest = sealed(appliedRecord{Digest: digest, Variables: variables})
 	packed, err := files.Pack()
 	if err != nil {
 		return "", err

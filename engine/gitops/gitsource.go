@@ -1,4 +1,4 @@
-package origin
+package gitops
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 
 // git finds the commit of a repository that a NodePlan names by its URL, for
 // clusters without Flux.
-func (s Cluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s originCluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	login, err := s.login(ctx, np)
 	if err != nil {
-		return Artifact{}, err
+		return sourceArtifact{}, err
 	}
 	remote := fetch.Remote{URL: np.Spec.Git.URL, Login: login}
 	var ref fetch.Ref
@@ -25,12 +25,12 @@ func (s Cluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifac
 	}
 	commit, err := s.Fetcher.Resolve(ctx, remote, ref)
 	if fetch.IsBadLogin(err) {
-		return Artifact{}, fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
+		return sourceArtifact{}, fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
 	}
 	if err != nil {
-		return Artifact{}, err
+		return sourceArtifact{}, err
 	}
-	return Artifact{
+	return sourceArtifact{
 		Revision: fmt.Sprintf("%s@sha1:%s", commit.Name.Short(), commit.Hash),
 		Origin:   commit.Hash.String(),
 		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Commit(ctx, remote, commit, dir) },
@@ -39,7 +39,7 @@ func (s Cluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifac
 
 // login reads the Secret of a repository, which has the keys that Flux reads. It
 // returns nil where the NodePlan names none.
-func (s Cluster) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetch.Login, error) {
+func (s originCluster) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetch.Login, error) {
 	if np.Spec.Git.SecretRef == nil {
 		return nil, nil
 	}

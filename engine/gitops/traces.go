@@ -1,4 +1,4 @@
-package observe
+package gitops
 
 import (
 	"context"
@@ -17,10 +17,10 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Traces makes traces of what becomes of revisions: of their reconciliations, of what a
+// traces makes traces of what becomes of revisions: of their reconciliations, of what a
 // NodePlan waits for between them, and of the nodes that are replaced after them. A nil
 // pointer makes none.
-type Traces struct {
+type traces struct {
 	sink  trace.Sink
 	cache client.Reader
 
@@ -28,12 +28,12 @@ type Traces struct {
 	rolling map[client.ObjectKey]roll
 }
 
-// NewTraces returns Traces for a sink, with a reader of NodeClaims; nil without a sink.
-func NewTraces(sink trace.Sink, cache client.Reader) *Traces {
+// newTraces returns Traces for a sink, with a reader of NodeClaims; nil without a sink.
+func newTraces(sink trace.Sink, cache client.Reader) *traces {
 	if sink == nil {
 		return nil
 	}
-	return &Traces{sink: sink, cache: cache, rolling: map[client.ObjectKey]roll{}}
+	return &traces{sink: sink, cache: cache, rolling: map[client.ObjectKey]roll{}}
 }
 
 // roll is a revision whose nodes are being replaced. Since when, no status says.
@@ -42,8 +42,8 @@ type roll struct {
 	since    time.Time
 }
 
-// Ended is how a reconciliation has ended.
-type Ended struct {
+// reconciliationEnd is how a reconciliation has ended.
+type reconciliationEnd struct {
 	Revision, Origin string // "" where none was found
 	Reason           string // of the condition Ready
 	Error            string // why the NodePlan is not ready; "" where it is, or will be by itself
@@ -51,7 +51,7 @@ type Ended struct {
 }
 
 // Begin begins a reconciliation. Its steps are those of the context.
-func (t *Traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
+func (t *traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
 	if t == nil {
 		return ctx, nil
 	}
@@ -60,7 +60,7 @@ func (t *Traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
 
 // End ends a reconciliation of a NodePlan, which was another before. One that says nothing
 // new is not shown: there is one in each interval, for weeks.
-func (t *Traces) End(ctx context.Context, work *trace.Work, before, np *lkeplanv1alpha1.NodePlan, how Ended) {
+func (t *traces) End(ctx context.Context, work *trace.Work, before, np *lkeplanv1alpha1.NodePlan, how reconciliationEnd) {
 	if t == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (t *Traces) End(ctx context.Context, work *trace.Work, before, np *lkeplanv
 	if how.Error != "" {
 		err = errors.New(how.Error)
 	}
-	span := work.End(err, nodePlan(np), attribute(trace.UID, string(np.UID)), attribute(trace.Revision, how.Revision),
+	span := work.End(err, nodePlanAttribute(np), attribute(trace.UID, string(np.UID)), attribute(trace.Revision, how.Revision),
 		attribute(trace.Origin, how.Origin), attribute(trace.Reason, how.Reason))
 	id := trace.ID{}
 	if how.Revision != "" {
@@ -91,7 +91,7 @@ func (t *Traces) End(ctx context.Context, work *trace.Work, before, np *lkeplanv
 
 // pending shows what the NodePlan waited for between the last reconciliation that said
 // something of the revision and this one.
-func (t *Traces) pending(id trace.ID, before, np *lkeplanv1alpha1.NodePlan, until time.Time) {
+func (t *traces) pending(id trace.ID, before, np *lkeplanv1alpha1.NodePlan, until time.Time) {
 	was := conditions.Get(before, meta.ReadyCondition)
 	if was == nil || was.Status == metav1.ConditionTrue || was.Reason == lkeplanv1alpha1.ReasonProving ||
 		id == (trace.ID{}) || before.Status.LastAttemptedRevision != np.Status.LastAttemptedRevision {
@@ -99,12 +99,12 @@ func (t *Traces) pending(id trace.ID, before, np *lkeplanv1alpha1.NodePlan, unti
 	}
 	t.sink.Take(id, trace.Span{
 		Name: trace.Pending, From: was.LastTransitionTime.Time, To: until,
-		Attributes: []trace.Attribute{nodePlan(np), attribute(trace.Reason, was.Reason)},
+		Attributes: []trace.Attribute{nodePlanAttribute(np), attribute(trace.Reason, was.Reason)},
 	})
 }
 
 // proven shows how long a revision proved itself, when that is over.
-func (t *Traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
+func (t *traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
 	was, is := before.Status.Rollout, np.Status.Rollout
 	if was == nil || is == nil || was.Phase != lkeplanv1alpha1.PhaseProving || is.Phase == was.Phase ||
 		was.Revision != is.Revision {
@@ -112,7 +112,7 @@ func (t *Traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
 	}
 	span := trace.Span{
 		Name: trace.Prove, From: is.Since.Time, To: time.Now(),
-		Attributes: []trace.Attribute{nodePlan(np), attribute(trace.Phase, is.Phase)},
+		Attributes: []trace.Attribute{nodePlanAttribute(np), attribute(trace.Phase, is.Phase)},
 	}
 	if is.Phase != lkeplanv1alpha1.PhaseProven && is.Phase != lkeplanv1alpha1.PhaseApplied {
 		span.Error = trace.Shorten(is.Message)
@@ -122,7 +122,7 @@ func (t *Traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
 
 // Counted shows how long the nodes of a revision were being replaced, when none is outdated
 // any more.
-func (t *Traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
+func (t *traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
 	if t == nil || outdated(np) > 0 {
 		return
 	}
@@ -136,7 +136,7 @@ func (t *Traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
 		return
 	}
 	t.sink.Take(trace.OfRevision(string(np.UID), r.revision), trace.Span{
-		Name: trace.Roll, From: r.since, To: time.Now(), Attributes: []trace.Attribute{nodePlan(np)},
+		Name: trace.Roll, From: r.since, To: time.Now(), Attributes: []trace.Attribute{nodePlanAttribute(np)},
 		Links: t.claims(ctx, np, r.since),
 	})
 }
@@ -145,7 +145,7 @@ func (t *Traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
 const mostLinks = 128
 
 // claims are links to the NodeClaims that were made for the pools of a NodePlan since then.
-func (t *Traces) claims(ctx context.Context, np *lkeplanv1alpha1.NodePlan, since time.Time) (links []trace.Link) {
+func (t *traces) claims(ctx context.Context, np *lkeplanv1alpha1.NodePlan, since time.Time) (links []trace.Link) {
 	var list karpv1.NodeClaimList
 	if err := t.cache.List(ctx, &list); err != nil {
 		return nil // the cache is not there yet
@@ -169,7 +169,7 @@ func outdated(np *lkeplanv1alpha1.NodePlan) int {
 	return *np.Status.Outdated
 }
 
-func nodePlan(np *lkeplanv1alpha1.NodePlan) trace.Attribute {
+func nodePlanAttribute(np *lkeplanv1alpha1.NodePlan) trace.Attribute {
 	return attribute(trace.NodePlan, client.ObjectKeyFromObject(np).String())
 }
 

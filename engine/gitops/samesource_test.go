@@ -1,4 +1,4 @@
-package origin
+package gitops
 
 import (
 	"path/filepath"
@@ -10,7 +10,7 @@ func TestPathsStayWithinTheSource(t *testing.T) {
 		"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev",
 		"../../etc": "etc", "a/../../b": "b",
 	} {
-		if got := Path(path); got != want || !filepath.IsLocal(got) {
+		if got := sourcePath(path); got != want || !filepath.IsLocal(got) {
 			t.Errorf("Path(%q) = %q, want %q", path, got, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package progress_test
+package gitops
 
 import (
 	"strings"
@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/progress"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -50,11 +49,11 @@ func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
 			Since: *at(now), Nodes: 4, Message: "condemned: 4 of 4 nodes are left, and it is deleted when it has none",
 		}},
 	}
-	got := progress.Condemned(p)
+	got := condemnedStatuses(p)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pools (-want +got):\n%s", diff)
 	}
-	if lines := progress.Sentences(got); len(lines) != 3 || !strings.HasPrefix(lines[0], "NodePool old is condemned: 12 of 20 nodes are left") {
+	if lines := progressLines(got); len(lines) != 3 || !strings.HasPrefix(lines[0], "NodePool old is condemned: 12 of 20 nodes are left") {
 		t.Errorf("%q", lines)
 	}
 }
@@ -77,7 +76,7 @@ func TestAQuarterIsNews(t *testing.T) {
 		{"the last but one", left(2), left(1), false},
 		{"another pool", left(80), []lkeplanv1alpha1.PoolStatus{{Name: "batch", Nodes: 80, Condemned: &lkeplanv1alpha1.CondemnedStatus{Nodes: 100}}}, true},
 	} {
-		if got := progress.Further(tt.before, tt.after); got != tt.want {
+		if got := furtherAlong(tt.before, tt.after); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -104,7 +103,7 @@ func TestCorrectionsAreReported(t *testing.T) {
 			Kind: tt.object.Kind, Namespace: tt.object.Namespace, Name: tt.object.Name,
 			Path: "spec.replicas", Live: 9, Owners: []string{"kubectl-edit"}, Kept: tt.kept,
 		}
-		if got := progress.Corrections(plan.Plan{Drift: []plan.Drift{drift}}, ours); got != tt.want {
+		if got := correctionsText(plan.Plan{Drift: []plan.Drift{drift}}, ours); got != tt.want {
 			t.Errorf("corrections of %s: %q, want %q", tt.object, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package origin
+package gitops
 
 import (
 	"cmp"
@@ -12,9 +12,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Key names the object in the cluster that a NodePlan is made from, as
+// sourceKey names the object in the cluster that a NodePlan is made from, as
 // kind/namespace/name; "" where that is a Git URL.
-func Key(np *lkeplanv1alpha1.NodePlan) string {
+func sourceKey(np *lkeplanv1alpha1.NodePlan) string {
 	switch {
 	case np.Spec.SourceRef != nil:
 		ref := np.Spec.SourceRef
@@ -25,11 +25,11 @@ func Key(np *lkeplanv1alpha1.NodePlan) string {
 	return ""
 }
 
-// Same reports whether another NodePlan is made from what a revision of one is of: the
+// sameSource reports whether another NodePlan is made from what a revision of one is of: the
 // same source, or the same reference or commit of the same repository.
-func Same(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan, revision string,
+func sameSource(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan, revision string,
 	other *lkeplanv1alpha1.NodePlan) bool {
-	if key := Key(np); key != "" && key == Key(other) {
+	if key := sourceKey(np); key != "" && key == sourceKey(other) {
 		return true
 	}
 	a, b := repositoryOf(ctx, cache, np), repositoryOf(ctx, cache, other)
@@ -85,7 +85,7 @@ func sameURL(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
 }
 
-// Path returns the path of a directory in a source. It does not lead out of that.
-func Path(path string) string {
+// sourcePath returns the path of a directory in a source. It does not lead out of that.
+func sourcePath(path string) string {
 	return cmp.Or(strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"), ".")
 }

@@ -1,4 +1,4 @@
-package wake
+package gitops
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -21,17 +20,17 @@ const (
 	bySource    = ".spec.sourceRef"
 	byConfigMap = ".spec.configMapRef" // and those of variablesFrom
 	byPlanFor   = ".spec.planFor"
-	ByInventory = ".inventoryLabel" // of their objects
+	byInventory = ".inventoryLabel" // of their objects
 	byContested = ".status.contested"
 )
 
-// AddIndexes adds the indexes of NodePlans to a cache.
-func AddIndexes(ctx context.Context, to client.FieldIndexer) error {
+// addIndexes adds the indexes of NodePlans to a cache.
+func addIndexes(ctx context.Context, to client.FieldIndexer) error {
 	for index, keys := range map[string]func(*lkeplanv1alpha1.NodePlan) []string{
 		bySource:    sourceKeys,
 		byConfigMap: configMapKeys,
 		byPlanFor:   planForKeys,
-		ByInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{holding.Label(np)} },
+		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{holding.Label(np)} },
 		byContested: contestedKeys,
 	} {
 		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
@@ -48,12 +47,12 @@ func sourceKeys(np *lkeplanv1alpha1.NodePlan) []string {
 	if np.Spec.SourceRef == nil {
 		return nil
 	}
-	return []string{origin.Key(np)}
+	return []string{sourceKey(np)}
 }
 
 func configMapKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
 	if np.Spec.ConfigMapRef != nil {
-		keys = append(keys, origin.Key(np))
+		keys = append(keys, sourceKey(np))
 	}
 	for _, from := range np.Spec.VariablesFrom {
 		if from.Kind == "ConfigMap" {
@@ -89,7 +88,7 @@ func keyOf(kind string) func(client.Object) string {
 
 // enqueue returns a handler of events, which has the NodePlans reconciled that an
 // index has under the key of the event's object.
-func (r Watcher) enqueue(index string, key func(client.Object) string) handler.EventHandler {
+func (r watcher) enqueue(index string, key func(client.Object) string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) (requests []reconcile.Request) {
 		var list lkeplanv1alpha1.NodePlanList
 		if err := r.Cache.List(ctx, &list, client.MatchingFields{index: key(obj)}); err != nil {

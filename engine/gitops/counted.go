@@ -1,4 +1,4 @@
-package observe
+package gitops
 
 import (
 	"cmp"
@@ -7,22 +7,21 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Sources are sources whose revisions are found and fetched as steps of a trace.
-type Sources struct {
+// countedSource are sources whose revisions are found and fetched as steps of a trace.
+type countedSource struct {
 	Next interface {
-		Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Artifact, error)
+		Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error)
 	}
 }
 
 // Find is that of the next sources.
-func (s Sources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Artifact, error) {
+func (s countedSource) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	finding, found := trace.Step(ctx, trace.Find)
 	artifact, err := s.Next.Find(finding, np)
 	found(err)
@@ -37,10 +36,10 @@ func (s Sources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (origin
 	return artifact, err
 }
 
-// Cluster is a cluster whose applies are counted, and are steps of a trace.
-type Cluster struct {
+// countedCluster is a cluster whose applies are counted, and are steps of a trace.
+type countedCluster struct {
 	objects
-	Metrics *Metrics
+	Metrics *reconcilerMetrics
 }
 
 // objects are the objects of a cluster; kube.Cluster is one.
@@ -53,21 +52,23 @@ type objects interface {
 	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// Observed returns a cluster whose applies are counted.
-func Observed(cluster objects, metrics *Metrics) Cluster { return Cluster{cluster, metrics} }
+// observed returns a cluster whose applies are counted.
+func observed(cluster objects, metrics *reconcilerMetrics) countedCluster {
+	return countedCluster{cluster, metrics}
+}
 
 // Apply is that of the cluster.
-func (c Cluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+func (c countedCluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
 	return c.count(ctx, desired, before, c.objects.Apply)
 }
 
 // ApplyForced is that of the cluster.
-func (c Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+func (c countedCluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
 	return c.count(ctx, desired, before, c.objects.ApplyForced)
 }
 
 // Delete is that of the cluster.
-func (c Cluster) Delete(ctx context.Context, obj map[string]any) error {
+func (c countedCluster) Delete(ctx context.Context, obj map[string]any) error {
 	ctx, done := trace.Step(ctx, trace.ApplyObject, attribute(trace.Object, manifest.KeyOf(obj).String()))
 	err, outcome := c.objects.Delete(ctx, obj), "deleted"
 	if err != nil {
@@ -77,7 +78,7 @@ func (c Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	return err
 }
 
-func (c Cluster) count(ctx context.Context, desired, before map[string]any,
+func (c countedCluster) count(ctx context.Context, desired, before map[string]any,
 	apply func(context.Context, map[string]any, map[string]any) (kube.Outcome, error)) (kube.Outcome, error) {
 	began := time.Now()
 	ctx, done := trace.Step(ctx, trace.ApplyObject, attribute(trace.Object, manifest.KeyOf(desired).String()))
@@ -88,17 +89,17 @@ func (c Cluster) count(ctx context.Context, desired, before map[string]any,
 	return did, err
 }
 
-// Compiler is a compiler whose compilations are counted, and are steps of a trace.
-type Compiler struct {
+// countedCompiler is a compiler whose compilations are counted, and are steps of a trace.
+type countedCompiler struct {
 	Next interface {
 		Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
 	}
-	Metrics *Metrics
+	Metrics *reconcilerMetrics
 }
 
 // Compile is that of the next compiler. Of errors in the configuration a trace says only that
 // there are some: they may be those of another NodePlan.
-func (c Compiler) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
+func (c countedCompiler) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
 	began := time.Now()
 	ctx, done := trace.Step(ctx, trace.Compile, attribute(trace.Of, subject(req)))
 	answer, err := c.Next.Compile(ctx, req)

@@ -1,8 +1,4 @@
-// Package sight is the cluster as one NodePlan sees it: the objects that carry its label or
-// are in its source, however many others there are, and all nodes and pods.
-//
-// It only reads.
-package sight
+package gitops
 
 import (
 	"context"
@@ -24,16 +20,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Cluster is the cluster as the account of a NodePlan reads it; kube.Cluster is one.
-type Cluster interface {
+// viewCluster is the cluster as the account of a NodePlan reads it; kube.Cluster is one.
+type viewCluster interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
 }
 
-// View is the cluster as one NodePlan sees it. Nodes and pods are from the controller's
-// cache.
-type View struct {
-	cluster Cluster
+// nodePlanView is the cluster as one NodePlan sees it: the objects that carry its label or are in
+// its source, and all nodes and pods, which are from the controller's cache.
+type nodePlanView struct {
+	cluster viewCluster
 	cache   client.Reader
 	label   string                              // the value of the inventory label
 	desired map[schemas.Object][]map[string]any // in the source
@@ -42,9 +38,9 @@ type View struct {
 	labelled []map[string]any // that were found
 }
 
-// New returns the cluster as what a configuration compiles to is compared with it.
-func New(cluster Cluster, cache client.Reader, head compile.Result) *View {
-	v := &View{
+// newView returns the cluster as what a configuration compiles to is compared with it.
+func newView(cluster viewCluster, cache client.Reader, head compile.Result) *nodePlanView {
+	v := &nodePlanView{
 		cluster: cluster, cache: cache, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
 	}
 	for _, m := range head.Manifests() {
@@ -55,7 +51,7 @@ func New(cluster Cluster, cache client.Reader, head compile.Result) *View {
 }
 
 // Objects implements compare.View. It may be called by several goroutines.
-func (v *View) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+func (v *nodePlanView) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := v.List(ctx, kind)
 	if err != nil {
 		return nil, err
@@ -80,7 +76,7 @@ func (v *View) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 }
 
 // List lists the objects of a kind with the inventory label, and remembers them.
-func (v *View) List(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+func (v *nodePlanView) List(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := v.cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, v.label)
 	if meta.IsNoMatchError(err) && len(v.desired[kind]) == 0 {
 		return nil, nil
@@ -95,14 +91,14 @@ func (v *View) List(ctx context.Context, kind schemas.Object) ([]map[string]any,
 }
 
 // Found returns the objects that carried the inventory label when they were listed.
-func (v *View) Found() []map[string]any {
+func (v *nodePlanView) Found() []map[string]any {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.labelled
 }
 
 // Nodes implements compare.View.
-func (v *View) Nodes(ctx context.Context) ([]plan.Node, error) {
+func (v *nodePlanView) Nodes(ctx context.Context) ([]plan.Node, error) {
 	var claims karpv1.NodeClaimList
 	var machines corev1.NodeList
 	for _, list := range []client.ObjectList{&claims, &machines} {
@@ -114,7 +110,7 @@ func (v *View) Nodes(ctx context.Context) ([]plan.Node, error) {
 }
 
 // Holds implements compare.View.
-func (v *View) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
 	var machines corev1.NodeList
 	var pods corev1.PodList
 	var budgets policyv1.PodDisruptionBudgetList
@@ -131,4 +127,4 @@ func (v *View) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]p
 }
 
 // Notes implements compare.View: what may not be read is an error.
-func (v *View) Notes() []string { return nil }
+func (v *nodePlanView) Notes() []string { return nil }

@@ -1,9 +1,4 @@
-// Package progress says in the status of a NodePlan what an apply has begun and undone: pools
-// that give up their nodes before they are deleted, and what others had set and is set back.
-//
-// It is pure: a plan that was made against the cluster goes in. What is to be done, the
-// plan says; this package only tells of it.
-package progress
+package gitops
 
 import (
 	"fmt"
@@ -19,17 +14,17 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Condemned are the pools that give up their nodes when a plan is applied, by name:
+// condemnedStatuses are the pools that give up their nodes when a plan is applied, by name:
 // those that did before, and those that begin to.
-func Condemned(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
+func condemnedStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 	for _, r := range p.Rolling {
 		if r.Condemned != nil {
-			pools = append(pools, statusOf(r, p.Now))
+			pools = append(pools, rollingStatus(r, p.Now))
 		}
 	}
 	for _, c := range p.Changes {
 		if c.Prune == prune.Condemn && c.Impact != nil {
-			pools = append(pools, statusOf(plan.Rolling{
+			pools = append(pools, rollingStatus(plan.Rolling{
 				Addr: c.Addr, Pool: c.Name, Of: c.Impact.Of, Outdated: c.Impact.Of, Pace: c.Impact.Pace, Holds: c.Impact.Holds,
 				Condemned: &prune.Sentence{Since: p.Now, Nodes: c.Impact.Of},
 			}, p.Now))
@@ -38,7 +33,7 @@ func Condemned(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 	return pools
 }
 
-func statusOf(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
+func rollingStatus(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
 	state, holds := reports.Progress(r)
 	s := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Of}
 	c := &lkeplanv1alpha1.CondemnedStatus{
@@ -49,21 +44,21 @@ func statusOf(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
 		c.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
 	}
 	if r.Pace != nil {
-		s.NextWindow, c.SoonestEnd = moment(r.Pace.Next), moment(r.Pace.Soonest(r.Of))
+		s.NextWindow, c.SoonestEnd = statusMoment(r.Pace.Next), statusMoment(r.Pace.Soonest(r.Of))
 	}
 	s.Condemned = c
 	return s
 }
 
-func moment(t time.Time) *metav1.Time {
+func statusMoment(t time.Time) *metav1.Time {
 	if t.IsZero() {
 		return nil
 	}
 	return &metav1.Time{Time: t.UTC().Truncate(time.Second)}
 }
 
-// Sentences say how far condemned pools are, a line for each.
-func Sentences(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
+// progressLines say how far condemned pools are, a line for each.
+func progressLines(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
 	for _, p := range pools {
 		if p.Condemned != nil {
 			lines = append(lines, fmt.Sprintf("NodePool %s is %s.", p.Name, p.Condemned.Message))
@@ -72,9 +67,9 @@ func Sentences(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
 	return lines
 }
 
-// Further reports whether pools are enough further than before to say so: one begins or
+// furtherAlong reports whether pools are enough further than before to say so: one begins or
 // has ended, or another quarter of its nodes has gone.
-func Further(before, after []lkeplanv1alpha1.PoolStatus) bool {
+func furtherAlong(before, after []lkeplanv1alpha1.PoolStatus) bool {
 	was, is := quarters(before), quarters(after)
 	if len(was) != len(is) {
 		return true
@@ -98,9 +93,9 @@ func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
 	return left
 }
 
-// Corrections says which fields of our own objects were set back, and who had set them; a
+// correctionsText says which fields of our own objects were set back, and who had set them; a
 // line for each.
-func Corrections(p plan.Plan, ours map[manifest.Key]bool) string {
+func correctionsText(p plan.Plan, ours map[manifest.Key]bool) string {
 	var lines []string
 	for _, d := range p.Drift {
 		if !d.Kept && ours[d.Key()] {

@@ -1,4 +1,4 @@
-package record
+package gitops
 
 import (
 	"crypto/rand"
@@ -97,7 +97,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 			}
 			vars := []config.Var{{Name: "max", Value: "0"}, {Name: "token", Value: "hunter2", Secret: true}}
 			c := fake.NewClientBuilder().WithScheme(scheme).Build()
-			records := Cluster{c}
+			records := recordStore{c}
 			var err error
 			if np.Status.LastAppliedDigest, err = records.Store(t.Context(), np, read, vars); err != nil {
 				t.Fatal(err)
@@ -141,7 +141,7 @@ func TestNothingWasAppliedToANewNodePlan(t *testing.T) {
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	records := Cluster{fake.NewClientBuilder().WithScheme(scheme).Build()}
+	records := recordStore{fake.NewClientBuilder().WithScheme(scheme).Build()}
 	record, err := records.Load(t.Context(), &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir())
 	if err != nil || record.Known() || record.Missing != "" {
 		t.Errorf("%+v, %v", record, err)

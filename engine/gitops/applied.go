@@ -1,6 +1,4 @@
-// Package memory has what NodePlans were last brought to, so that the same revision is not
-// fetched and compiled again as long as nothing differs from it. It ends with its process.
-package memory
+package gitops
 
 import (
 	"sync"
@@ -13,14 +11,16 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// NodePlans are what is remembered of NodePlans. A nil pointer remembers nothing.
-type NodePlans struct {
+// appliedMemory has what NodePlans were last brought to, so that the same revision is not fetched
+// and compiled again if nothing differs from it. It ends with its process. A nil pointer
+// remembers nothing.
+type appliedMemory struct {
 	mu    sync.Mutex
-	plans map[client.ObjectKey]Applied
+	plans map[client.ObjectKey]applied
 }
 
-// Applied is what a NodePlan was brought to.
-type Applied struct {
+// applied is what a NodePlan was brought to.
+type applied struct {
 	UID        types.UID
 	Generation int64
 	Revision   string
@@ -29,14 +29,14 @@ type Applied struct {
 }
 
 // Keep remembers what a NodePlan was brought to, or forgets it for nil.
-func (m *NodePlans) Keep(np client.ObjectKey, a *Applied) {
+func (m *appliedMemory) Keep(np client.ObjectKey, a *applied) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.plans == nil {
-		m.plans = map[client.ObjectKey]Applied{}
+		m.plans = map[client.ObjectKey]applied{}
 	}
 	if delete(m.plans, np); a != nil {
 		m.plans[np] = *a
@@ -45,9 +45,9 @@ func (m *NodePlans) Keep(np client.ObjectKey, a *Applied) {
 
 // Recall returns what a NodePlan was brought to, if that was by this revision and with
 // this spec.
-func (m *NodePlans) Recall(np *lkeplanv1alpha1.NodePlan, revision string) (Applied, bool) {
+func (m *appliedMemory) Recall(np *lkeplanv1alpha1.NodePlan, revision string) (applied, bool) {
 	if m == nil {
-		return Applied{}, false
+		return applied{}, false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

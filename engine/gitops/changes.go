@@ -1,4 +1,4 @@
-package wake
+package gitops
 
 import (
 	"fmt"
@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -91,14 +90,14 @@ type revised struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (revised) Update(e event.UpdateEvent) bool {
-	before, wasSource := e.ObjectOld.(origin.FluxSource)
-	after, isSource := e.ObjectNew.(origin.FluxSource)
+	before, wasSource := e.ObjectOld.(fluxSource)
+	after, isSource := e.ObjectNew.(fluxSource)
 	if !wasSource || !isSource || after.GetArtifact() == nil {
 		return false
 	}
 	is, was := after.GetArtifact(), before.GetArtifact()
 	return was == nil || was.Revision != is.Revision || was.Digest != is.Digest ||
-		origin.Verified(before) != origin.Verified(after)
+		verified(before) != verified(after)
 }
 
 // approvalGiven passes the updates of a NodePlan that give it an approval: the status has

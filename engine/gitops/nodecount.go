@@ -1,7 +1,4 @@
-// Package count keeps in the status of NodePlans how many nodes of their pools are
-// outdated, also while they are stalled. It reads the cache only: to know how far nodes
-// are, nothing has to be fetched or compiled.
-package count
+package gitops
 
 import (
 	"context"
@@ -26,16 +23,16 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Reconciler counts the nodes of a NodePlan's pools whenever one of their NodeClaims, or a
-// pool, has changed.
-type Reconciler struct {
+// nodeCounter keeps in the status of NodePlans how many nodes of their pools are outdated, also
+// while they are stalled. It counts if a pool or one of its NodeClaims changes, and reads the
+// cache only: nothing is fetched or compiled for it.
+type nodeCounter struct {
 	client.Client
 	Index string // of NodePlans in the cache, by the inventory label of their objects
 	Mine  func(*lkeplanv1alpha1.NodePlan) bool
@@ -48,7 +45,7 @@ type Reconciler struct {
 const settling = 5 * time.Second
 
 // Watch adds the reconciler to a manager.
-func (p Reconciler) Watch(mgr manager.Manager) error {
+func (p nodeCounter) Watch(mgr manager.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodeplan-count").
 		Watches(&karpv1.NodeClaim{}, p.later()).
 		Watches(&karpv1.NodePool{}, p.later()).
@@ -57,7 +54,7 @@ func (p Reconciler) Watch(mgr manager.Manager) error {
 
 // later returns a handler of events about objects of pools, by which their NodePlan is
 // looked at a moment later.
-func (p Reconciler) later() handler.EventHandler {
+func (p nodeCounter) later() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	add := func(ctx context.Context, obj client.Object, q queue) {
 		var pool karpv1.NodePool
@@ -96,7 +93,7 @@ func onlyStatus(e event.UpdateEvent) bool {
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (p nodeCounter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	if err := p.Get(ctx, req.NamespacedName, np); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -116,7 +113,7 @@ func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if !equality.Semantic.DeepEqual(pools, np.Status.Pools) {
 		before := np.DeepCopy()
 		np.Status.Pools = pools
-		np.Status.Outdated, _ = Total(pools)
+		np.Status.Outdated, _ = totalOf(pools)
 		err := p.Status().Patch(ctx, np, client.MergeFrom(before), client.FieldOwner("lkeplan-controller"))
 		if err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -127,7 +124,7 @@ func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 }
 
 // pools counts the nodes of the pools that a NodePlan holds.
-func (p Reconciler) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]lkeplanv1alpha1.PoolStatus, error) {
+func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	var pools karpv1.NodePoolList
 	if err := p.List(ctx, &pools, client.MatchingLabels{kube.InventoryLabel: holding.Label(np)}); err != nil {
 		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
@@ -159,15 +156,15 @@ func (p Reconciler) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]
 		}
 	}
 	var err error
-	if state.Nodes, err = sight.New(nil, p.Client, compile.Result{}).Nodes(ctx); err != nil {
+	if state.Nodes, err = newView(nil, p.Client, compile.Result{}).Nodes(ctx); err != nil {
 		return nil, err
 	}
 	rolling, err := plan.Rolls(state)
-	return Pools(rolling, nil), err
+	return poolStatuses(rolling, nil), err
 }
 
 // add puts a live object into a state, as its block would be called.
-func (p Reconciler) add(state *plan.State, block string, obj client.Object) error {
+func (p nodeCounter) add(state *plan.State, block string, obj client.Object) error {
 	kind, err := apiutil.GVKForObject(obj, p.Client.Scheme())
 	if err != nil {
 		return err
@@ -188,9 +185,9 @@ func (p Reconciler) add(state *plan.State, block string, obj client.Object) erro
 	return nil
 }
 
-// Pools are the pools of a status. When the budgets next let a node be replaced is
+// poolStatuses are the pools of a status. When the budgets next let a node be replaced is
 // in the windows, by pool, or in the pace.
-func Pools(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1alpha1.PoolStatus {
+func poolStatuses(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1alpha1.PoolStatus {
 	pools := make([]lkeplanv1alpha1.PoolStatus, 0, len(rolling))
 	for _, r := range rolling {
 		status := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Outdated}
@@ -205,9 +202,9 @@ func Pools(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1a
 	return pools
 }
 
-// Total sums up pools: how many of their nodes are still to be replaced, and when the
+// totalOf sums up pools: how many of their nodes are still to be replaced, and when the
 // first of them may be.
-func Total(pools []lkeplanv1alpha1.PoolStatus) (nodes *int, window *metav1.Time) {
+func totalOf(pools []lkeplanv1alpha1.PoolStatus) (nodes *int, window *metav1.Time) {
 	if pools == nil {
 		return nil, nil
 	}

@@ -1,4 +1,4 @@
-package proof
+package gitops
 
 import (
 	"cmp"
@@ -22,18 +22,18 @@ const remembered = 10 * time.Minute
 // The reasons of events about NodeClaims: what Karpenter and package fleet say of machines
 // that are not there.
 const (
-	noCapacity   = "InsufficientCapacity"
-	notLaunched  = "InsufficientCapacityError"
-	clusterFull  = "ClusterFull"
-	accountLimit = "LinodeAccountLimit"
-	badToken     = "LinodeTokenRefused"
-	refused      = "LKERefused"
-	notDisrupted = "DisruptionBlocked"
+	noCapacity      = "InsufficientCapacity"
+	notLaunched     = "InsufficientCapacityError"
+	clusterFull     = "ClusterFull"
+	accountLimit    = "LinodeAccountLimit"
+	badToken        = "LinodeTokenRefused"
+	refusedCapacity = "LKERefused"
+	notDisrupted    = "DisruptionBlocked"
 )
 
 // said reads the events about NodeClaims of the pools of a wave. now is the time of the
 // cluster; if it is not known, what was said counts.
-func (r Reader) said(ctx context.Context, at map[string]*rollout.Pool, now time.Time) error {
+func (r proofReader) said(ctx context.Context, at map[string]*rollout.Pool, now time.Time) error {
 	// Those about objects without a namespace are in this one.
 	var list corev1.EventList
 	err := r.Live.List(ctx, &list, client.InNamespace(metav1.NamespaceDefault),
@@ -53,7 +53,7 @@ func (r Reader) said(ctx context.Context, at map[string]*rollout.Pool, now time.
 			if now.Sub(moment(e)) < remembered {
 				p.NoStock = text
 			}
-		case refused: // of a NodeClaim of the revision, not of one before it
+		case refusedCapacity: // of a NodeClaim of the revision, not of one before it
 			if slices.ContainsFunc(p.New, func(n rollout.Node) bool { return n.Name == e.InvolvedObject.Name }) {
 				p.Refused = text
 			}

@@ -1,4 +1,4 @@
-package count
+package gitops
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(np).WithObjects(np, web, pool("other"), class,
 		claim("a", "web", web.Hash()), claim("b", "web", "0"), claim("c", "other", "0")).Build()
-	r := Reconciler{Client: c, Mine: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now,
+	r := nodeCounter{Client: c, Mine: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now,
 		Counted: func(context.Context, *lkeplanv1alpha1.NodePlan) {}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(np)}); err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestPoolsAreSummedUp(t *testing.T) {
 			{Outdated: 2, NextWindow: late}, {Outdated: 1, NextWindow: soon}, {Outdated: 4},
 		}, 7, "10"},
 	} {
-		nodes, window := Total(tt.pools)
+		nodes, window := totalOf(tt.pools)
 		if (nodes == nil) != (tt.nodes < 0) || nodes != nil && *nodes != tt.nodes {
 			t.Errorf("%s: %v nodes, want %d", name, nodes, tt.nodes)
 		}

@@ -1,4 +1,4 @@
-package observe
+package gitops
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func (c compiler) Compile(context.Context, compile.Request) (compile.Answer, err
 // TestMetricsFollowTheStatus, and are gone with the NodePlan.
 func TestMetricsFollowTheStatus(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	m := New(registry)
+	m := newMetrics(registry)
 	np := &lkeplanv1alpha1.NodePlan{}
 	np.Namespace, np.Name = "fleet", "prod"
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Update: 2, NodesRolled: 7}
@@ -67,11 +67,11 @@ func TestMetricsFollowTheStatus(t *testing.T) {
 		t.Errorf("left over: %v", left)
 	}
 	for _, c := range []compiler{{}, {failed: true}, {err: errors.New("no memory")}} {
-		_, _ = Compiler{c, m}.Compile(t.Context(), compile.Request{})
-		_, _ = Compiler{c, nil}.Compile(t.Context(), compile.Request{})
+		_, _ = countedCompiler{c, m}.Compile(t.Context(), compile.Request{})
+		_, _ = countedCompiler{c, nil}.Compile(t.Context(), compile.Request{})
 	}
 	m.Applied("created", time.Second)
-	(*Metrics)(nil).Applied("created", time.Second)
+	(*reconcilerMetrics)(nil).Applied("created", time.Second)
 	got := gathered(t, registry)
 	for _, name := range []string{"compile_duration_seconds compiled", "compile_duration_seconds errors",
 		"compile_duration_seconds failed", "apply_duration_seconds created"} {

@@ -1,9 +1,4 @@
-// Package origin finds what NodePlans are made from: a revision of one of Flux's sources,
-// of a ConfigMap, or of a Git repository that is asked directly; and whether two NodePlans
-// are made from the same.
-//
-// It fetches nothing by itself: files come by a Fetcher, in another process.
-package origin
+package gitops
 
 import (
 	"cmp"
@@ -27,8 +22,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Artifact is one revision of a source.
-type Artifact struct {
+// sourceArtifact is one revision of a source.
+type sourceArtifact struct {
 	Revision string // as Flux writes it: main@sha1:1f2c…
 	Origin   string // the commit that it was made from; "" where the source does not say
 	Verified bool   // source-controller has verified its signature
@@ -39,24 +34,24 @@ type Artifact struct {
 	Fetch func(ctx context.Context, dir string) error
 }
 
-// DeniedError says that a NodePlan may not use the source that it names.
-type DeniedError struct{ text string }
+// deniedError says that a NodePlan may not use the source that it names.
+type deniedError struct{ text string }
 
 // Error implements error.
-func (d DeniedError) Error() string { return d.text }
+func (d deniedError) Error() string { return d.text }
 
-// Cluster finds sources in a cluster: those of Flux's source-controller,
+// originCluster finds sources in a cluster: those of Flux's source-controller,
 // ConfigMaps, and repositories that are asked directly.
-type Cluster struct {
+type originCluster struct {
 	Cache         client.Reader // of Flux's sources
 	Reader        client.Reader // without a cache, for ConfigMaps and Secrets
-	Fetcher       Fetcher
+	Fetcher       fetcher
 	SameNamespace bool // forbids sources in other namespaces
 }
 
-// Fetcher asks servers; fetch.Child is one, which does so in another process.
-type Fetcher interface {
-	// Artifact and Commit put the files of a revision into an empty directory.
+// fetcher asks servers; fetch.Child is one, which does so in another process.
+type fetcher interface {
+	// sourceArtifact and Commit put the files of a revision into an empty directory.
 	Artifact(ctx context.Context, artifact meta.Artifact, dir string) error
 	Commit(ctx context.Context, remote fetch.Remote, commit fetch.Commit, dir string) error
 	// Resolve returns the commit of a reference.
@@ -65,7 +60,7 @@ type Fetcher interface {
 
 // Find returns the present revision of a NodePlan's source. The error is a DeniedError
 // where the NodePlan may not use it.
-func (s Cluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s originCluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	switch {
 	case np.Spec.SourceRef != nil:
 		return s.flux(ctx, np)
@@ -74,53 +69,53 @@ func (s Cluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifa
 	case np.Spec.Git != nil:
 		return s.git(ctx, np)
 	}
-	return Artifact{}, errors.New("the NodePlan names no source") // the CRD forbids it
+	return sourceArtifact{}, errors.New("the NodePlan names no source") // the CRD forbids it
 }
 
-// FluxSource is what Flux's kinds of sources have in common.
-type FluxSource interface {
+// fluxSource is what Flux's kinds of sources have in common.
+type fluxSource interface {
 	client.Object
 	conditions.Getter
 	sourcev1.Source
 }
 
-// Kinds are Flux's kinds of sources.
-func Kinds() map[string]func() FluxSource {
-	return map[string]func() FluxSource{
-		sourcev1.GitRepositoryKind:    func() FluxSource { return &sourcev1.GitRepository{} },
-		sourcev1.OCIRepositoryKind:    func() FluxSource { return &sourcev1.OCIRepository{} },
-		sourcev1.BucketKind:           func() FluxSource { return &sourcev1.Bucket{} },
-		sourcev1.ExternalArtifactKind: func() FluxSource { return &sourcev1.ExternalArtifact{} },
+// fluxKinds are Flux's kinds of sources.
+func fluxKinds() map[string]func() fluxSource {
+	return map[string]func() fluxSource{
+		sourcev1.GitRepositoryKind:    func() fluxSource { return &sourcev1.GitRepository{} },
+		sourcev1.OCIRepositoryKind:    func() fluxSource { return &sourcev1.OCIRepository{} },
+		sourcev1.BucketKind:           func() fluxSource { return &sourcev1.Bucket{} },
+		sourcev1.ExternalArtifactKind: func() fluxSource { return &sourcev1.ExternalArtifact{} },
 	}
 }
 
 // flux finds the artifact of one of Flux's sources.
-func (s Cluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s originCluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	ref := np.Spec.SourceRef
 	at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
 	if s.SameNamespace && at.Namespace != np.Namespace {
-		return Artifact{}, DeniedError{fmt.Sprintf("%s %s is in another namespace, which this controller does not allow",
+		return sourceArtifact{}, deniedError{fmt.Sprintf("%s %s is in another namespace, which this controller does not allow",
 			ref.Kind, at)}
 	}
-	source := Kinds()[ref.Kind]()
+	source := fluxKinds()[ref.Kind]()
 	err := s.Cache.Get(ctx, at, source)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		return Artifact{}, fmt.Errorf("the cluster has no kind %s: is Flux installed?", ref.Kind)
+		return sourceArtifact{}, fmt.Errorf("the cluster has no kind %s: is Flux installed?", ref.Kind)
 	case apierrors.IsNotFound(err):
-		return Artifact{}, fmt.Errorf("there is no %s %s", ref.Kind, at)
+		return sourceArtifact{}, fmt.Errorf("there is no %s %s", ref.Kind, at)
 	case err != nil:
-		return Artifact{}, fmt.Errorf("get %s %s: %w", ref.Kind, at, err)
+		return sourceArtifact{}, fmt.Errorf("get %s %s: %w", ref.Kind, at, err)
 	}
 	artifact := source.GetArtifact()
 	if artifact == nil {
-		return Artifact{}, fmt.Errorf("%s %s has nothing to fetch yet: %s",
+		return sourceArtifact{}, fmt.Errorf("%s %s has nothing to fetch yet: %s",
 			ref.Kind, at, conditions.GetMessage(source, meta.ReadyCondition))
 	}
-	return Artifact{
+	return sourceArtifact{
 		Revision: artifact.Revision,
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
-		Verified: Verified(source),
+		Verified: verified(source),
 		Stale:    conditions.IsFalse(source, meta.ReadyCondition),
 		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Artifact(ctx, *artifact, dir) },
 	}, nil
@@ -128,15 +123,15 @@ func (s Cluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifa
 
 // configMap finds a ConfigMap, each key of which is a file. The revision is the
 // digest of all.
-func (s Cluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s originCluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	at := client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ConfigMapRef.Name}
 	var source corev1.ConfigMap
 	err := s.Reader.Get(ctx, at, &source)
 	if apierrors.IsNotFound(err) {
-		return Artifact{}, fmt.Errorf("there is no ConfigMap %s", at)
+		return sourceArtifact{}, fmt.Errorf("there is no ConfigMap %s", at)
 	}
 	if err != nil {
-		return Artifact{}, fmt.Errorf("get ConfigMap %s: %w", at, err)
+		return sourceArtifact{}, fmt.Errorf("get ConfigMap %s: %w", at, err)
 	}
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(source.Data)) {
@@ -145,7 +140,7 @@ func (s Cluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (A
 	for _, name := range slices.Sorted(maps.Keys(source.BinaryData)) {
 		fmt.Fprintf(sum, "%q %q\n", name, source.BinaryData[name])
 	}
-	return Artifact{
+	return sourceArtifact{
 		Revision: at.Name + "@sha256:" + hex.EncodeToString(sum.Sum(nil)),
 		Fetch: func(_ context.Context, dir string) error {
 			return errors.Join(fetch.WriteFiles(dir, source.Data), fetch.WriteFiles(dir, source.BinaryData))
@@ -153,7 +148,7 @@ func (s Cluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (A
 	}, nil
 }
 
-// Verified reports whether source-controller has verified a source's signature.
-func Verified(s conditions.Getter) bool {
+// verified reports whether source-controller has verified a source's signature.
+func verified(s conditions.Getter) bool {
 	return conditions.IsTrue(s, sourcev1.SourceVerifiedCondition)
 }
