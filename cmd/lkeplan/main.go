@@ -7,15 +7,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/memory"
 )
 
 func main() { os.Exit(program()) }
 
 // program is the whole program; it returns the exit code.
 func program() int {
-	memory.CollectLate()
+	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	defer stop()

@@ -11,12 +11,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/simulate"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/starter"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/status"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/test"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/top"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/why"
 	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/spf13/cobra"
@@ -54,16 +48,16 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	flags.Group(root, "Write and check:",
-		starter.New(env), newFmt(env), newValidate(env), newRender(env), test.New(env), newConsole(env), newGraph(env),
+		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newGraph(env),
 		newExplain(env))
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
-		simulate.New(env))
+		newSimulate(env))
 	flags.Group(root, "Applied from Git:", nodeplan.New(env))
 	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env), install.NewAdopt(env))
 	flags.Group(root, "In a cluster:",
-		status.New(env), why.New(env), top.New(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
+		newStatus(env), newWhy(env), newTop(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
 	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")

@@ -1,8 +1,8 @@
 // Package follow reads lists of objects from a cluster, and keeps them up to date: by
 // watching, or where the user may not watch, by listing again and again.
 //
-// It changes nothing, and asks for nothing but get, list and watch. What the objects are
-// for, it does not know.
+// It changes nothing, and asks for nothing but get, list and watch. A Follower reads any kinds;
+// StatusReader and TopReader read what the packages status and top show.
 package follow
 
 import (

@@ -1,7 +1,4 @@
-// Package test is the command test: what the tests of a directory say of it.
-//
-// Package engine/trial tries them; here are flags and formats.
-package test
+package main
 
 import (
 	"context"
@@ -19,11 +16,11 @@ import (
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fleet"
-	"github.com/lkeplan/lkeplan/engine/source"
+	gitsource "github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/engine/trial"
 )
 
-const help = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
+const testHelp = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
 Each run compiles the directory, with variables of its own, and asserts what
 must be true of it: of its objects and what they cost, of the nodes that pods
 would get, of what a change does to nodes. No cluster is asked, and nothing is
@@ -47,8 +44,8 @@ expect_error it passes if the directory does not compile, with that message.
 
 The exit code is 1 if a run fails, or if there is none.`
 
-// New returns the command.
-func New(env *flags.Env) *cobra.Command {
+// newTest returns the command.
+func newTest(env *flags.Env) *cobra.Command {
 	var (
 		src    flags.Source
 		filter []string
@@ -57,7 +54,7 @@ func New(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [DIR]",
 		Short: "Try the tests of a directory",
-		Long:  help,
+		Long:  testHelp,
 		Example: `  lkeplan test clusters/prod
   lkeplan test --filter nodes clusters/prod
   lkeplan test -o junit clusters/prod > tests.xml`,
@@ -112,7 +109,7 @@ func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, stri
 	compile.Result, hcl.Diagnostics, error) {
 	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {
 		from := base.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv,
-			Edited: func(head source.Revision) (bool, error) { return fleet.Edited(ctx, head, work, opts) }}
+			Edited: func(head gitsource.Revision) (bool, error) { return fleet.Edited(ctx, head, work, opts) }}
 		commit, err := from.Compile(ctx, opts)
 		if err == nil && commit.Missing {
 			err = fmt.Errorf("%s does not have the directory", commit.Revision())

@@ -17,10 +17,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// TestEachListThatFails is told of: what may not be listed by the resource that the right is
+// TestEachListOfTopThatFails is told of: what may not be listed by the resource that the right is
 // missing for, and what follows of it is null and ?. What is answered otherwise, or not at all,
 // is an error.
-func TestEachListThatFails(t *testing.T) {
+func TestEachListOfTopThatFails(t *testing.T) {
 	served := map[string]string{
 		"v1/nodes": "Node", "v1/pods": "Pod", "karpenter.sh/v1/nodeclaims": "NodeClaim",
 		"karpenter.sh/v1/nodepools": "NodePool",
@@ -63,7 +63,7 @@ func screen(t *testing.T, server *kubetest.Server) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := New(c, time.Second)
+	f := NewTop(c, time.Second)
 	if err := f.Read(t.Context()); err != nil {
 		return "", err
 	}

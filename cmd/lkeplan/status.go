@@ -1,15 +1,9 @@
-// Package status is the command status: what is happening in a cluster, on one screen.
-//
-// What there is to say, package engine/status decides; here it is put on a terminal.
-package status
+package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -17,14 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/status"
-	"github.com/lkeplan/lkeplan/engine/status/read"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const help = `Say on one screen what is happening: of each pool the nodes by state, what they
+const statusHelp = `Say on one screen what is happening: of each pool the nodes by state, what they
 cost and what is left of its limits; what rolls, and what holds it; which plan
 types Linode has no machines of; whether Linode answers and takes the token;
 what each NodePlan has applied and what it waits for; and for pods that wait for
@@ -35,8 +29,8 @@ It takes the right to list nodes, pods, events, poddisruptionbudgets and the
 kinds of Karpenter and lkeplan. What may not be listed is said. The controller
 need not run. Prices are those of the catalogue.`
 
-// settings are the flags as they were given.
-type settings struct {
+// statusSettings are the flags as they were given.
+type statusSettings struct {
 	access   kube.Access
 	watch    bool
 	all      bool
@@ -46,13 +40,13 @@ type settings struct {
 	pool     string
 }
 
-// New returns the command.
-func New(env *flags.Env) *cobra.Command {
-	s := settings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
+// newStatus returns the command.
+func newStatus(env *flags.Env) *cobra.Command {
+	s := statusSettings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
 	cmd := &cobra.Command{
 		Use:     "status [POOL]",
 		Short:   "Say what is happening, what waits, and for what",
-		Long:    help,
+		Long:    statusHelp,
 		Example: "  lkeplan status\n  lkeplan status general --watch\n  lkeplan status -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -84,7 +78,7 @@ func New(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-func (s settings) run(ctx context.Context, env *flags.Env) error {
+func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	terminal := flags.Terminal(env.Stdout)
 	switch {
 	case s.interval < 100*time.Millisecond:
@@ -111,7 +105,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	reader := read.New(client, s.interval)
+	reader := follow.NewStatus(client, s.interval)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}
@@ -125,7 +119,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go reader.Follow(ctx)
-		m := &model{source: reader, given: given, all: s.all, lists: lists, found: found}
+		m := &statusModel{source: reader, given: given, all: s.all, lists: lists, found: found}
 		_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(terminal)).Run()
 		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 			return nil // by a signal
@@ -135,23 +129,8 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	return s.write(env, found)
 }
 
-// wide is how many columns there are where nobody says.
-const wide = 120
-
-func (s settings) write(env *flags.Env, found status.Status) error {
-	if s.output.Value == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(found)
-	}
-	width := flags.Columns(env.Stdout, env.Getenv)
-	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
-		width = n
-	}
-	if width == 0 {
-		width = wide
-	}
-	_, err := io.WriteString(env.Stdout, found.Text(status.View{Width: width, All: s.all}))
-	return err
+func (s statusSettings) write(env *flags.Env, found status.Status) error {
+	return printResult(env, s.output.Value, found, func(width int) string {
+		return found.Text(status.View{Width: width, All: s.all})
+	})
 }

@@ -1,4 +1,4 @@
-package read
+package follow
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/bound"
@@ -23,7 +22,7 @@ import (
 // right is missing for, and is not taken for none; without pools there is nothing to say. What
 // is answered otherwise, or not at all, is an error.
 func TestEachListThatFails(t *testing.T) {
-	for _, k := range allKinds() {
+	for _, k := range allStatusKinds() {
 		resource := resourceOf(t, k)
 		for _, fault := range []kubetest.Fault{kubetest.Refused, kubetest.Success, kubetest.Other, kubetest.Hangs} {
 			t.Run(k.Name+" "+string(fault), func(t *testing.T) {
@@ -56,7 +55,7 @@ func TestEachListThatFails(t *testing.T) {
 }
 
 // resourceOf is where a kind is served, such as karpenter.sh/v1/nodepools.
-func resourceOf(t *testing.T, k follow.Kind) string {
+func resourceOf(t *testing.T, k Kind) string {
 	t.Helper()
 	for resource := range served {
 		if strings.HasSuffix(resource, "/"+strings.ToLower(k.Name)) {
@@ -78,7 +77,7 @@ func failing(t *testing.T, resource string, fault kubetest.Fault) (status.Lists,
 	if c, err = cluster.Client(scheme.Scheme); err != nil {
 		t.Fatal(err)
 	}
-	r := All(c, time.Second)
+	r := NewStatusOfAll(c, time.Second)
 	if err := r.Read(t.Context()); err != nil {
 		return status.Lists{}, cluster.Explain(err)
 	}
@@ -87,7 +86,7 @@ func failing(t *testing.T, resource string, fault kubetest.Fault) (status.Lists,
 }
 
 // refused checks what is said of a list that is refused, and that what follows of it is null.
-func refused(t *testing.T, k follow.Kind, lists status.Lists, err error) {
+func refused(t *testing.T, k Kind, lists status.Lists, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

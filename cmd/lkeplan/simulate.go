@@ -1,13 +1,8 @@
-// Package simulate is the command simulate: what becomes of pods on the pools of a
-// directory.
-//
-// Karpenter's scheduler is in package engine/simulate; here are flags and files.
-package simulate
+package main
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const help = `Say which nodes pods would get of the pools of a directory, what these cost, how
+const simulateHelp = `Say which nodes pods would get of the pools of a directory, what these cost, how
 full they are, and which pods get none, with the reason of each pool.
 
 Karpenter's own scheduler plans the nodes, in this process and without a
@@ -73,7 +68,7 @@ each node a bar, filled by its pods. It loads nothing and runs no script.
 The exit code is 3 where pods get no node that have one in the base, or without
 a base where pods get none.`
 
-const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
+const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
   lkeplan simulate --keep 50% --workloads manifests.yaml clusters/prod
   lkeplan simulate -o html --pods 40x1cpu,2Gi clusters/prod > simulation.html
@@ -83,8 +78,8 @@ const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --replay snapshots clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
-// settings are the flags as they were given.
-type settings struct {
+// simulateSettings are the flags as they were given.
+type simulateSettings struct {
 	comparison comparison.Comparison
 	pods       podsource.Flags
 	detailed   bool
@@ -95,9 +90,9 @@ type settings struct {
 	at, output flags.Choice
 }
 
-// New returns the command.
-func New(env *flags.Env) *cobra.Command {
-	s := settings{
+// newSimulate returns the command.
+func newSimulate(env *flags.Env) *cobra.Command {
+	s := simulateSettings{
 		comparison: comparison.Comparison{Env: env},
 		sweep:      flags.Choice{Of: sweep.Sizes()},
 		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
@@ -106,8 +101,8 @@ func New(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "simulate [DIR]",
 		Short:   "Say which nodes pods would get, and at what price",
-		Long:    help,
-		Example: examples,
+		Long:    simulateHelp,
+		Example: simulateExamples,
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.comparison.Args = args
@@ -141,7 +136,7 @@ func New(env *flags.Env) *cobra.Command {
 }
 
 // effects are those of the flags.
-func (s *settings) effects() flags.Effects {
+func (s *simulateSettings) effects() flags.Effects {
 	once := func([]string) bool { return len(s.replay) == 0 }
 	live := flags.Effect{
 		When: func([]string) bool { return s.pods.Live }, Else: "is for --live: without it no cluster is asked",
@@ -160,7 +155,7 @@ func (s *settings) effects() flags.Effects {
 		})
 }
 
-func (s *settings) run(ctx context.Context, env *flags.Env) error {
+func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	if page := s.output.Value; s.sweep.Value != "" && (page == "markdown" || page == "html") {
 		return fmt.Errorf("--sweep is printed as text or json, not as %s", page)
 	}
@@ -203,7 +198,7 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 }
 
 // report simulates the head and, where there is one, the base.
-func (s *settings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,
+func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,
 	compiled comparison.Compared, against plan.Revision) (r simulate.Report, err error) {
 	head, err := simulate.Run(ctx, in)
 	if err != nil {
@@ -234,7 +229,7 @@ func (s *settings) report(ctx context.Context, pods podsource.Pods, prices *cata
 }
 
 // settling is what is to happen after the pods have come.
-func (s *settings) settling() (*simulate.Settle, error) {
+func (s *simulateSettings) settling() (*simulate.Settle, error) {
 	if s.keep == "" {
 		return map[bool]*simulate.Settle{true: {}}[s.settle], nil
 	}
@@ -246,13 +241,13 @@ func (s *settings) settling() (*simulate.Settle, error) {
 }
 
 // runSweep finds the cheapest cap. Notes are of the pods.
-func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input, notes []string) error {
+func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input, notes []string) error {
 	steps, err := sweep.Run(ctx, in, s.sweep.Value)
 	if err != nil {
 		return err
 	}
 	if s.output.Value == "json" {
-		err = writeJSON(env, steps)
+		err = writeJSON(env.Stdout, steps)
 	} else {
 		asked := 0
 		for _, load := range in.Workloads {
@@ -270,7 +265,7 @@ func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Inp
 	return err
 }
 
-func (s *settings) verdict(r simulate.Report) flags.Outcome {
+func (s *simulateSettings) verdict(r simulate.Report) flags.Outcome {
 	switch {
 	case r.Before == nil && r.Head.Refused > 0, len(r.New) > 0:
 		return flags.Refused
@@ -280,10 +275,10 @@ func (s *settings) verdict(r simulate.Report) flags.Outcome {
 	return flags.Fine
 }
 
-func (s *settings) write(env *flags.Env, r simulate.Report) error {
+func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 	switch s.output.Value {
 	case "json":
-		return writeJSON(env, r)
+		return writeJSON(env.Stdout, r)
 	case "html":
 		return forecast.HTML(env.Stdout, r)
 	case "markdown":
@@ -296,11 +291,4 @@ func (s *settings) write(env *flags.Env, r simulate.Report) error {
 	}
 	_, err := fmt.Fprint(env.Stdout, text)
 	return err
-}
-
-func writeJSON(env *flags.Env, value any) error {
-	enc := json.NewEncoder(env.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(value)
 }

@@ -1,4 +1,4 @@
-package read
+package follow
 
 import (
 	"context"
@@ -17,12 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/linode"
 )
 
 // reader reads a cluster with a node and a pool. May says whether kinds may be listed.
-func reader(t *testing.T, kinds []follow.Kind, may func(list client.ObjectList) bool) (*Reader, error) {
+func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (*StatusReader, error) {
 	t.Helper()
 	linode.Register()
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
@@ -37,13 +36,13 @@ func reader(t *testing.T, kinds []follow.Kind, may func(list client.ObjectList) 
 			return w.List(ctx, list) // the one in memory has no fields to select by
 		},
 	}).Build()
-	r := &Reader{follow.New(c, time.Second, kinds...)}
+	r := &StatusReader{New(c, time.Second, kinds...)}
 	return r, r.Read(t.Context())
 }
 
 // TestWhatMayNotBeListedIsSaid: but without pools there is nothing to say.
 func TestWhatMayNotBeListedIsSaid(t *testing.T) {
-	r, err := reader(t, allKinds(), func(list client.ObjectList) bool {
+	r, err := reader(t, allStatusKinds(), func(list client.ObjectList) bool {
 		switch list.(type) {
 		case *corev1.NodeList, *karpv1.NodePoolList:
 			return true
@@ -57,7 +56,7 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	if len(lists.Nodes) != 1 || len(lists.Pools) != 1 || !changed {
 		t.Errorf("%d nodes, %d pools, changed: %v", len(lists.Nodes), len(lists.Pools), changed)
 	}
-	if len(lists.Notes) != len(allKinds())-2 ||
+	if len(lists.Notes) != len(allStatusKinds())-2 ||
 		!slices.Contains(lists.Notes, "DaemonSets cannot be shown: the user may not list daemonsets.apps.") {
 		t.Errorf("notes %q", lists.Notes)
 	}
@@ -65,7 +64,7 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 		"Pods and PersistentVolumes cannot be listed" {
 		t.Errorf("unread: %q, %q", lists.Unread("Nodes", "NodePools"), lists.Unread("Nodes", "Pods", "PersistentVolumes"))
 	}
-	if _, err := reader(t, kinds(), func(client.ObjectList) bool { return false }); err == nil {
+	if _, err := reader(t, statusKinds(), func(client.ObjectList) bool { return false }); err == nil {
 		t.Error("without any right it goes well")
 	}
 }
@@ -101,10 +100,10 @@ func TestWhatIsNotListedIsNotNone(t *testing.T) {
 }
 
 // asked is a Reader of a cluster with nothing in it, which answers each list so.
-func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *Reader {
+func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *StatusReader {
 	t.Helper()
 	linode.Register()
-	return New(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+	return NewStatus(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			return answer(ctx, list)
 		},

@@ -1,6 +1,4 @@
-// Package memory says when the garbage collector of a command runs: late, as a command ends
-// soon, and in bounded memory. It knows nothing of what the command does.
-package memory
+package main
 
 import (
 	"os"
@@ -18,8 +16,8 @@ const (
 	roomy     = 240 << 20
 )
 
-// CollectLate sets the garbage collector so, unless the environment has set it.
-func CollectLate() {
+// collectLate sets the garbage collector so, unless the environment has set it.
+func collectLate() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -33,8 +31,8 @@ func heed() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	debug.SetMemoryLimit(int64(max(roomy, 2*live[0].Value.Uint64())))
-	runtime.AddCleanup(new(sentinel), func(struct{}) { heed() }, struct{}{}) // by the next collection
+	runtime.AddCleanup(new(collected), func(struct{}) { heed() }, struct{}{}) // by the next collection
 }
 
-// A sentinel is collected by the next run of the garbage collector.
-type sentinel struct{ _ [64]byte }
+// A collected is collected by the next run of the garbage collector.
+type collected struct{ _ [64]byte }

@@ -1,4 +1,4 @@
-package status
+package main
 
 import (
 	"strings"
@@ -32,7 +32,7 @@ func TestTheScreenFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := &fixed{}
-	m := &model{source: source, given: status.Given{Catalog: prices, Now: time.Now()}}
+	m := &statusModel{source: source, given: status.Given{Catalog: prices, Now: time.Now()}}
 	if m.drawn() != "" {
 		t.Error("something is drawn before the terminal has said how large it is")
 	}
@@ -41,7 +41,7 @@ func TestTheScreenFollows(t *testing.T) {
 		source.lists.Pools = append(source.lists.Pools, &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	}
 	source.changed = true
-	if _, again := m.Update(tick(time.Now())); again == nil {
+	if _, again := m.Update(statusTick(time.Now())); again == nil {
 		t.Error("there is no next time")
 	}
 	for _, step := range []struct{ key, shows, hides string }{
@@ -60,13 +60,4 @@ func TestTheScreenFollows(t *testing.T) {
 	if _, quit := m.Update(press("q")); quit == nil {
 		t.Error("q does not end it")
 	}
-}
-
-func press(key string) tea.KeyPressMsg {
-	for _, code := range []rune{tea.KeyUp, tea.KeyDown, tea.KeyHome, tea.KeyPgDown} {
-		if msg := (tea.KeyPressMsg{Code: code}); msg.String() == key {
-			return msg
-		}
-	}
-	return tea.KeyPressMsg{Code: rune(key[0]), Text: key}
 }

@@ -58,7 +58,7 @@ func named(name string) *corev1.Node {
 }
 
 // nodes are the names of the nodes that are known.
-func nodes(f *Follower) (names []string) {
+func nodes(f *TopReader) (names []string) {
 	known, _ := f.Cluster()
 	for _, n := range known.Nodes {
 		names = append(names, n.Name)
@@ -72,7 +72,7 @@ func TestItFollows(t *testing.T) {
 	for name, watched := range map[string]bool{"by watching": true, "by listing": false} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(func(verb string, _ client.ObjectList) bool { return verb == "list" || watched })
-			f := New(c, 20*time.Millisecond)
+			f := NewTop(c, 20*time.Millisecond)
 			if err := f.Read(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestItFollows(t *testing.T) {
 
 // TestWhatMayNotBeListedIsNoted: but without nodes there is nothing to show.
 func TestWhatMayNotBeListedIsNoted(t *testing.T) {
-	f := New(newCluster(func(_ string, list client.ObjectList) bool {
+	f := NewTop(newCluster(func(_ string, list client.ObjectList) bool {
 		_, claims := list.(*karpv1.NodeClaimList)
 		return !claims
 	}), time.Second)
@@ -118,7 +118,7 @@ func TestWhatMayNotBeListedIsNoted(t *testing.T) {
 	if len(known.Nodes) != 1 || !slices.Equal(known.Notes, want) {
 		t.Errorf("%d nodes, notes %q", len(known.Nodes), known.Notes)
 	}
-	none := New(newCluster(func(string, client.ObjectList) bool { return false }), time.Second)
+	none := NewTop(newCluster(func(string, client.ObjectList) bool { return false }), time.Second)
 	if err := none.Read(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "list the Nodes: ") {
 		t.Errorf("without any right: %v", err)
 	}

@@ -1,15 +1,10 @@
-// Package top is the command top: the nodes of a cluster on a screen, as they are now.
-//
-// What there is to see, package engine/top decides; here it is put on a terminal.
-package top
+package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -17,14 +12,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/top"
-	"github.com/lkeplan/lkeplan/engine/top/follow"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const help = `Show the nodes of a cluster as they are now: how much of each the pods ask for,
+const topHelp = `Show the nodes of a cluster as they are now: how much of each the pods ask for,
 its price, its plan type, its age and how it does; the pools; and what rolls.
 
 Keys: p n c m d a s sort by pool, name, CPU, memory, dollars, age and state, r
@@ -34,8 +29,8 @@ It takes the right to list nodes, pods, nodeclaims and nodepools. With the right
 to watch them it follows each change, else it lists them again and again. What
 may not be listed is left out, but for nodes. Prices are those of the catalogue.`
 
-// settings are the flags as they were given.
-type settings struct {
+// topSettings are the flags as they were given.
+type topSettings struct {
 	access   kube.Access
 	once     bool
 	reverse  bool
@@ -45,16 +40,16 @@ type settings struct {
 	output   flags.Choice
 }
 
-// New returns the command.
-func New(env *flags.Env) *cobra.Command {
-	s := settings{
+// newTop returns the command.
+func newTop(env *flags.Env) *cobra.Command {
+	s := topSettings{
 		sort:   flags.Choice{Value: string(top.ByPool), Of: top.Keys()},
 		output: flags.Choice{Value: "text", Of: []string{"text", "json"}},
 	}
 	cmd := &cobra.Command{
 		Use:     "top",
 		Short:   "Show nodes live: use, price, age, and what rolls",
-		Long:    help,
+		Long:    topHelp,
 		Example: "  lkeplan top\n  lkeplan top --once --sort cost\n  lkeplan top -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -80,7 +75,7 @@ func New(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-func (s settings) run(ctx context.Context, env *flags.Env) error {
+func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	if s.interval < 100*time.Millisecond {
 		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
 	}
@@ -96,7 +91,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	follower := follow.New(client, s.interval)
+	follower := follow.NewTop(client, s.interval)
 	if err := follower.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}
@@ -120,7 +115,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	return err
 }
 
-func (s settings) prices() (top.Prices, error) {
+func (s topSettings) prices() (top.Prices, error) {
 	list, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
 	if err != nil {
 		return nil, err
@@ -134,16 +129,11 @@ func (s settings) prices() (top.Prices, error) {
 }
 
 // write writes one screen, as wide as it is where there is no terminal.
-func (s settings) write(env *flags.Env, screen top.Screen, place string) error {
+func (s topSettings) write(env *flags.Env, screen top.Screen, place string) error {
 	if s.output.Value == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetIndent("", "  ")
-		return enc.Encode(screen)
+		return writeJSON(env.Stdout, screen)
 	}
-	view := top.View{Width: flags.Columns(env.Stdout, env.Getenv), Now: time.Now(), At: -1, Place: place}
-	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); view.Width == 0 && err == nil && n > 0 {
-		view.Width = n
-	}
+	view := top.View{Width: columns(env), Now: time.Now(), At: -1, Place: place}
 	view.ASCII = !flags.Unicode(env.Getenv)
 	view.Paint = painter(env.Stdout, env.Getenv)
 	_, err := io.WriteString(env.Stdout, screen.Draw(view))

@@ -1,4 +1,4 @@
-package top
+package main
 
 import (
 	"slices"
@@ -10,15 +10,15 @@ import (
 	"github.com/lkeplan/lkeplan/engine/top"
 )
 
-// source is what a model shows; follow.Follower is one.
-type source interface {
+// topSource is what a model shows; follow.Follower is one.
+type topSource interface {
 	// Cluster returns what is known, and whether it has changed since the last call.
 	Cluster() (c top.Cluster, changed bool)
 }
 
-// model is what is on the terminal. It implements tea.Model.
-type model struct {
-	source source
+// topModel is what is on the terminal. It implements tea.Model.
+type topModel struct {
+	source topSource
 	prices top.Prices
 	view   top.View
 
@@ -31,31 +31,31 @@ type model struct {
 	looking bool   // into it
 }
 
-// tick is when the screen is drawn anew.
-type tick time.Time
+// topTick is when the screen is drawn anew.
+type topTick time.Time
 
-// each is how often that is: what changes meanwhile is drawn together.
-const each = time.Second
+// topEach is how often that is: what changes meanwhile is drawn together.
+const topEach = time.Second
 
-func newModel(s source, prices top.Prices, view top.View, by top.Key, reverse bool) *model {
-	m := &model{source: s, prices: prices, view: view, by: by, reverse: reverse}
+func newModel(s topSource, prices top.Prices, view top.View, by top.Key, reverse bool) *topModel {
+	m := &topModel{source: s, prices: prices, view: view, by: by, reverse: reverse}
 	m.refresh(time.Now())
 	return m
 }
 
 // Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return next() }
+func (m *topModel) Init() tea.Cmd { return nextTop() }
 
-func next() tea.Cmd { return tea.Tick(each, func(t time.Time) tea.Msg { return tick(t) }) }
+func nextTop() tea.Cmd { return tea.Tick(topEach, func(t time.Time) tea.Msg { return topTick(t) }) }
 
 // Update implements tea.Model.
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.view.Width, m.view.Height = msg.Width, msg.Height
-	case tick:
+	case topTick:
 		m.refresh(time.Time(msg))
-		return m, next()
+		return m, nextTop()
 	case tea.KeyPressMsg:
 		return m, m.press(msg.String())
 	}
@@ -63,7 +63,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // refresh takes over what has changed.
-func (m *model) refresh(now time.Time) {
+func (m *topModel) refresh(now time.Time) {
 	m.view.Now = now
 	cluster, changed := m.source.Cluster()
 	if !changed && m.cluster.Nodes != nil {
@@ -77,13 +77,13 @@ func (m *model) refresh(now time.Time) {
 	}
 }
 
-// sorts are the keys that sort, by what is sorted by.
-var sorts = map[string]top.Key{
+// topSorts are the keys that sort, by what is sorted by.
+var topSorts = map[string]top.Key{
 	"p": top.ByPool, "n": top.ByName, "c": top.ByCPU, "m": top.ByMemory, "d": top.ByCost, "a": top.ByAge, "s": top.ByState,
 }
 
-// press does what a key is for.
-func (m *model) press(key string) tea.Cmd {
+// pressTop does what a key is for.
+func (m *topModel) press(key string) tea.Cmd {
 	page := max(1, m.view.Height/2)
 	switch key {
 	case "ctrl+c":
@@ -110,24 +110,24 @@ func (m *model) press(key string) tea.Cmd {
 	case "r":
 		m.order(m.by, !m.reverse)
 	}
-	if by, ok := sorts[key]; ok {
+	if by, ok := topSorts[key]; ok {
 		m.order(by, false)
 	}
 	return nil
 }
 
-func (m *model) order(by top.Key, reverse bool) {
+func (m *topModel) order(by top.Key, reverse bool) {
 	m.by, m.reverse = by, reverse
 	m.screen.Sort(by, reverse)
 }
 
 // at is where the node under the cursor is; -1 where it is gone.
-func (m *model) at() int {
+func (m *topModel) at() int {
 	return slices.IndexFunc(m.screen.Nodes, func(n top.Node) bool { return n.Name == m.chosen })
 }
 
 // choose moves the cursor, as far as there are nodes.
-func (m *model) choose(at int) {
+func (m *topModel) choose(at int) {
 	if len(m.screen.Nodes) == 0 {
 		m.chosen = ""
 		return
@@ -136,14 +136,14 @@ func (m *model) choose(at int) {
 }
 
 // View implements tea.Model.
-func (m *model) View() tea.View {
+func (m *topModel) View() tea.View {
 	v := tea.NewView(m.drawn())
 	v.AltScreen = true
 	return v
 }
 
 // drawn is what is on the terminal, as many lines as it has.
-func (m *model) drawn() string {
+func (m *topModel) drawn() string {
 	if m.view.Width == 0 {
 		return "" // the terminal has not said how large it is
 	}

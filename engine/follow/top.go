@@ -1,4 +1,3 @@
-// Package follow reads from a cluster what package top shows, and keeps it up to date.
 package follow
 
 import (
@@ -9,23 +8,22 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1" // adds its kinds to the scheme of client-go
 
-	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/top"
 )
 
-// Follower follows one cluster. It is safe for concurrent use.
-type Follower struct{ *follow.Follower }
+// TopReader follows one cluster. It is safe for concurrent use.
+type TopReader struct{ *Follower }
 
-// New returns a Follower that reads by a client, which lists as often as it is told where it
+// NewTop returns a Follower that reads by a client, which lists as often as it is told where it
 // may not watch.
-func New(c client.WithWatch, every time.Duration) *Follower {
-	return &Follower{follow.New(c, every, kinds()...)}
+func NewTop(c client.WithWatch, every time.Duration) *TopReader {
+	return &TopReader{New(c, every, topKinds()...)}
 }
 
-func kinds() []follow.Kind {
+func topKinds() []Kind {
 	live := fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
-	return []follow.Kind{
+	return []Kind{
 		{Name: "Nodes", Empty: &corev1.NodeList{}, Needed: true},
 		{Name: "Pods", Empty: &corev1.PodList{}, Opts: []client.ListOption{client.MatchingFieldsSelector{Selector: live}}},
 		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
@@ -35,7 +33,7 @@ func kinds() []follow.Kind {
 
 // Cluster returns what is known, and whether it has changed since the last call. The
 // objects are shared and must not be changed.
-func (f *Follower) Cluster() (c top.Cluster, changed bool) {
+func (f *TopReader) Cluster() (c top.Cluster, changed bool) {
 	objects, notes, changed := f.Objects()
 	c.Notes, c.Unlisted = notes, f.Unlisted()
 	for _, obj := range objects {

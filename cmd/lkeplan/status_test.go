@@ -1,4 +1,4 @@
-package status
+package main
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestAClusterWithoutCRDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stdout bytes.Buffer
-	cmd := New(&flags.Env{Stdout: &stdout, Getenv: func(string) string { return "" }})
+	cmd := newStatus(&flags.Env{Stdout: &stdout, Getenv: func(string) string { return "" }})
 	cmd.SetArgs([]string{"--kubeconfig", kubeconfig})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err := cmd.Execute()

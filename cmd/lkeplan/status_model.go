@@ -1,4 +1,4 @@
-package status
+package main
 
 import (
 	"strings"
@@ -9,15 +9,15 @@ import (
 	"github.com/lkeplan/lkeplan/engine/status"
 )
 
-// source is what a model shows; read.Reader is one.
-type source interface {
+// statusSource is what a model shows; read.Reader is one.
+type statusSource interface {
 	// Lists returns what is known, and whether it has changed since the last call.
 	Lists() (l status.Lists, changed bool)
 }
 
-// model is what is on the terminal. It implements tea.Model.
-type model struct {
-	source        source
+// statusModel is what is on the terminal. It implements tea.Model.
+type statusModel struct {
+	source        statusSource
 	given         status.Given
 	all           bool
 	lists         status.Lists
@@ -27,20 +27,20 @@ type model struct {
 	top           int // the first line that is shown
 }
 
-// tick is when the screen is drawn anew: ages grow without a change.
-type tick time.Time
+// statusTick is when the screen is drawn anew: ages grow without a change.
+type statusTick time.Time
 
-func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return tick(t) }) }
+func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return statusTick(t) }) }
 
 // Init implements tea.Model.
-func (m *model) Init() tea.Cmd { return next() }
+func (m *statusModel) Init() tea.Cmd { return next() }
 
 // Update implements tea.Model.
-func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *statusModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-	case tick:
+	case statusTick:
 		m.refresh(time.Time(msg))
 		return m, next()
 	case tea.KeyPressMsg:
@@ -63,7 +63,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // refresh takes over what has changed.
-func (m *model) refresh(now time.Time) {
+func (m *statusModel) refresh(now time.Time) {
 	m.given.Now = now
 	if lists, changed := m.source.Lists(); changed {
 		m.lists = lists
@@ -72,14 +72,14 @@ func (m *model) refresh(now time.Time) {
 }
 
 // View implements tea.Model.
-func (m *model) View() tea.View {
+func (m *statusModel) View() tea.View {
 	v := tea.NewView(m.drawn())
 	v.AltScreen = true
 	return v
 }
 
 // drawn is what is on the terminal, as many lines as it has.
-func (m *model) drawn() string {
+func (m *statusModel) drawn() string {
 	if m.width == 0 {
 		return "" // the terminal has not said how large it is
 	}

@@ -1,6 +1,4 @@
-// Package starter is the command init, which writes a first configuration. It reads nothing but
-// whether there is one already.
-package starter
+package main
 
 import (
 	"context"
@@ -25,8 +23,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// New returns the command.
-func New(env *flags.Env) *cobra.Command {
+// newInit returns the command.
+func newInit(env *flags.Env) *cobra.Command {
 	var cluster, region string
 	tier := flags.Choice{Value: "standard", Of: []string{"standard", "enterprise"}}
 	mode := flags.Choice{Value: schemas.ModeLKE, Of: []string{schemas.ModeLKE, schemas.ModeInstance}}

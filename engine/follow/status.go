@@ -1,6 +1,4 @@
-// Package read reads from a cluster what package status is about, and keeps it up to
-// date. It asks for nothing but list, and watch where somebody looks on.
-package read
+package follow
 
 import (
 	"slices"
@@ -15,41 +13,40 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Reader reads one cluster. It is safe for concurrent use.
-type Reader struct{ *follow.Follower }
+// StatusReader reads one cluster. It is safe for concurrent use.
+type StatusReader struct{ *Follower }
 
-// New returns a Reader that reads by a client, which lists as often as it is told where it
+// NewStatus returns a Reader that reads by a client, which lists as often as it is told where it
 // may not watch.
-func New(c client.WithWatch, every time.Duration) *Reader {
+func NewStatus(c client.WithWatch, every time.Duration) *StatusReader {
 	linode.Register()
-	return &Reader{follow.New(c, every, kinds()...)}
+	return &StatusReader{New(c, every, statusKinds()...)}
 }
 
-// All returns a Reader that reads DaemonSets, volumes and all events besides.
-func All(c client.WithWatch, every time.Duration) *Reader {
+// NewStatusOfAll returns a Reader that reads DaemonSets, volumes and all events besides.
+func NewStatusOfAll(c client.WithWatch, every time.Duration) *StatusReader {
 	linode.Register()
-	return &Reader{follow.New(c, every, allKinds()...)}
+	return &StatusReader{New(c, every, allStatusKinds()...)}
 }
 
-func allKinds() []follow.Kind {
-	all := slices.DeleteFunc(kinds(), func(k follow.Kind) bool { return strings.HasPrefix(k.Name, "Events") })
+func allStatusKinds() []Kind {
+	all := slices.DeleteFunc(statusKinds(), func(k Kind) bool { return strings.HasPrefix(k.Name, "Events") })
 	return append(all,
-		follow.Kind{Name: "Events", Empty: &corev1.EventList{}},
-		follow.Kind{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
-		follow.Kind{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
-		follow.Kind{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
-		follow.Kind{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}})
+		Kind{Name: "Events", Empty: &corev1.EventList{}},
+		Kind{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
+		Kind{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
+		Kind{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
+		Kind{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}})
 }
 
-// kinds are what is read. Of events, warnings count, and which node a pod is to have.
-func kinds() []follow.Kind {
+// statusKinds are what is read. Of events, warnings count, and which node a pod is to have.
+func statusKinds() []Kind {
 	live := fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
 	some := func(selector fields.Selector) []client.ListOption {
@@ -57,7 +54,7 @@ func kinds() []follow.Kind {
 	}
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
 	nominated := fields.OneTermEqualSelector("reason", "Nominated")
-	return []follow.Kind{
+	return []Kind{
 		{Name: "Nodes", Empty: &corev1.NodeList{}},
 		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(live)},
 		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
@@ -72,7 +69,7 @@ func kinds() []follow.Kind {
 }
 
 // Lists returns what is known, and whether it has changed since the last call.
-func (r *Reader) Lists() (l status.Lists, changed bool) {
+func (r *StatusReader) Lists() (l status.Lists, changed bool) {
 	objects, notes, changed := r.Objects()
 	l = status.ListsOf(objects, notes)
 	l.Unlisted = r.Unlisted()

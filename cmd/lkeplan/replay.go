@@ -1,4 +1,4 @@
-package simulate
+package main
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 )
 
 // runReplay says what the pools would have come to with the pods of snapshots.
-func (s *settings) runReplay(ctx context.Context, env *flags.Env) error {
+func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error {
 	if page := s.output.Value; page == "markdown" || page == "html" {
 		return fmt.Errorf("--replay is printed as text or json, not as %s", page)
 	}
@@ -37,7 +37,7 @@ func (s *settings) runReplay(ctx context.Context, env *flags.Env) error {
 	}
 	ledger.Notes = append(series.Notes(timeline.Pools.Region), ledger.Notes...)
 	if s.output.Value == "json" {
-		err = writeJSON(env, ledger)
+		err = writeJSON(env.Stdout, ledger)
 	} else {
 		from := fmt.Sprintf("%s with the pods of %d snapshots of %s", s.comparison.Dir(), series.Size(),
 			diag.OneLine(series.Cluster))

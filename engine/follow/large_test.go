@@ -1,4 +1,4 @@
-package read
+package follow
 
 import (
 	"encoding/json"
@@ -64,7 +64,7 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 		if err = failed; err != nil {
 			return
 		}
-		r := New(c, time.Second)
+		r := NewStatus(c, time.Second)
 		if err = r.Read(t.Context()); err != nil {
 			return
 		}

@@ -1,15 +1,9 @@
-// Package why is the command why: the reason behind one pod, node, claim or pool.
-//
-// What there is to say, package engine/why decides; here are flags and output.
-package why
+package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,15 +11,15 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/status"
-	"github.com/lkeplan/lkeplan/engine/status/read"
 	"github.com/lkeplan/lkeplan/engine/why"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const help = `Say why one thing is as it is, by what is in the cluster now.
+const whyHelp = `Say why one thing is as it is, by what is in the cluster now.
 
   pod    which pool refuses it for what, by Karpenter's own scheduler
   node   why this plan type and no cheaper one, why it is not consolidated, why
@@ -41,8 +35,8 @@ controller keeps on its LinodeNodeClass, and of what is not in it the events of
 the last hour.
 Plan types and prices are those of the catalogue.`
 
-// settings are the flags as they were given.
-type settings struct {
+// whySettings are the flags as they were given.
+type whySettings struct {
 	access    kube.Access
 	namespace string
 	region    string
@@ -50,13 +44,13 @@ type settings struct {
 	output    flags.Choice
 }
 
-// New returns the command.
-func New(env *flags.Env) *cobra.Command {
-	s := settings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
+// newWhy returns the command.
+func newWhy(env *flags.Env) *cobra.Command {
+	s := whySettings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
 	cmd := &cobra.Command{
 		Use:   "why pod|node|claim|pool NAME",
 		Short: "Say why a pod waits, or a node is as it is",
-		Long:  help,
+		Long:  whyHelp,
 		Example: "  lkeplan why pod shop/web-5d9c7-x2k4q\n  lkeplan why node lke12345-67890-1a2b3c\n" +
 			"  lkeplan why pool general -o json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -84,7 +78,7 @@ func New(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) error {
+func (s whySettings) run(ctx context.Context, env *flags.Env, kind, name string) error {
 	prices, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
 	if err == nil && prices == nil {
 		prices, err = catalog.Embedded()
@@ -107,7 +101,7 @@ func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) er
 	if err != nil {
 		return err
 	}
-	reader := read.All(client, time.Second)
+	reader := follow.NewStatusOfAll(client, time.Second)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}
@@ -119,23 +113,6 @@ func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) er
 	return s.write(env, answer)
 }
 
-// wide is how many columns there are where nobody says.
-const wide = 120
-
-func (s settings) write(env *flags.Env, answer why.Answer) error {
-	if s.output.Value == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(answer)
-	}
-	width := flags.Columns(env.Stdout, env.Getenv)
-	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
-		width = n
-	}
-	if width == 0 {
-		width = wide
-	}
-	_, err := io.WriteString(env.Stdout, answer.Text(width))
-	return err
+func (s whySettings) write(env *flags.Env, answer why.Answer) error {
+	return printResult(env, s.output.Value, answer, answer.Text)
 }

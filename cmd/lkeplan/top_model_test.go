@@ -1,4 +1,4 @@
-package top
+package main
 
 import (
 	"fmt"
@@ -15,21 +15,21 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// fixed is a source that a test changes.
-type fixed struct {
+// fixedNodes is a source that a test changes.
+type fixedNodes struct {
 	cluster top.Cluster
 	changed bool
 }
 
-func (f *fixed) Cluster() (top.Cluster, bool) {
+func (f *fixedNodes) Cluster() (top.Cluster, bool) {
 	changed := f.changed
 	f.changed = false
 	return f.cluster, changed
 }
 
 // newFixed has nodes a, b, c of 1, 2 and 3 CPUs.
-func newFixed(names ...string) *fixed {
-	f := &fixed{changed: true}
+func newFixed(names ...string) *fixedNodes {
+	f := &fixedNodes{changed: true}
 	for i, name := range names {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: fmt.Sprintf("g6-standard-%d", 2*(i+1))},
@@ -88,8 +88,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestTheScreenFollows: a node that is looked into and goes is no reason to fail.
-func TestTheScreenFollows(t *testing.T) {
+// TestTopFollowsTheCluster: a node that is looked into and goes is no reason to fail.
+func TestTopFollowsTheCluster(t *testing.T) {
 	source := newFixed("a", "b")
 	free := func(string, string) (catalog.Price, bool) { return catalog.Price{}, false }
 	m := newModel(source, free, top.View{}, top.ByName, false)
@@ -97,14 +97,14 @@ func TestTheScreenFollows(t *testing.T) {
 	m.Update(press("down"))
 	m.Update(press("enter"))
 	source.cluster.Nodes, source.cluster.Pods, source.changed = source.cluster.Nodes[:1], nil, true
-	if _, again := m.Update(tick(time.Now())); again == nil {
+	if _, again := m.Update(topTick(time.Now())); again == nil {
 		t.Error("there is no next time")
 	}
 	if m.looking || m.chosen != "a" {
 		t.Errorf("the cursor is at %q, and it looks into a node that is gone: %v", m.chosen, m.looking)
 	}
 	source.cluster, source.changed = top.Cluster{}, true
-	m.Update(tick(time.Now()))
+	m.Update(topTick(time.Now()))
 	for _, key := range []string{"down", "enter", "end", "r"} {
 		m.Update(press(key))
 	}
