@@ -8,17 +8,16 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/config/meter"
-	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // Options are the inputs of a directory besides its files.
 type Options struct {
-	Dir      string   // the directory within the file system; "" is its root
-	Version  string   // the version of this program, for required_version; "" satisfies all
-	VarFiles []File   // files of variable values, weakest first
-	Vars     []Var    // single variable values, weakest first; stronger than all files
-	Run      *run.Run // a test, whose variables are stronger than all others; nil for none
+	Dir      string // the directory within the file system; "" is its root
+	Version  string // the version of this program, for required_version; "" satisfies all
+	VarFiles []File // files of variable values, weakest first
+	Vars     []Var  // single variable values, weakest first; stronger than all files
+	Run      *Run   // a test, whose variables are stronger than all others; nil for none
 }
 
 // A File is a file that is named, and not found in the directory.

@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
-	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -31,7 +30,7 @@ type Policy struct {
 // value of planvalue.Type. The policy is not decided where it depends on something
 // that is unknown.
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
-	plan, err := meter.Convert(plan, planvalue.Type())
+	plan, err := meter.Convert(plan, Type())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Plan of another form",
 			fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
@@ -45,7 +44,7 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 		diags = append(diags, diag.AtExpression("Value cannot be worked out",
 			"The condition has no definite value, although all is known of the change.", attr.Expr))
 	}
-	if planvalue.Lacks(plan, attr.Expr, !conditionDiags.HasErrors()) {
+	if lacks(plan, attr.Expr, !conditionDiags.HasErrors()) {
 		diags = hcl.Diagnostics{diag.AtExpression("No pods are simulated", "It is about what becomes of pods, and none were "+
 			"simulated: add --simulate, and say which pods.", attr.Expr)}
 	}
@@ -78,7 +77,7 @@ func (c *compiler) policies() (policies []Policy) {
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
-		scope := c.scope.With("plan", eval.Root{Value: cty.UnknownVal(planvalue.Type())})
+		scope := c.scope.With("plan", eval.Root{Value: cty.UnknownVal(Type())})
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
 		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy))
 		if content.Attributes["error_message"] != nil {

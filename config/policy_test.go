@@ -8,7 +8,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/planvalue"
 )
 
 func numbers(values map[string]int64) cty.Value {
@@ -40,7 +39,7 @@ policy "no_mass_roll" {
 			"cost": cty.ObjectVal(map[string]cty.Value{
 				"current": cty.NumberIntVal(100), "floor": cty.NumberIntVal(50), "ceiling": cty.NullVal(cty.Number),
 			}),
-			"simulate": planvalue.Unsimulated(),
+			"simulate": config.Unsimulated(),
 		})
 	}
 	if decided, diags := policy.Evaluate(plan(3)); !decided || len(diags) > 0 {
@@ -55,7 +54,7 @@ policy "no_mass_roll" {
 		!strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
 		t.Errorf("of another form: %v", diags)
 	}
-	if decided, diags := policy.Evaluate(cty.UnknownVal(planvalue.Type())); decided || len(diags) > 0 {
+	if decided, diags := policy.Evaluate(cty.UnknownVal(config.Type())); decided || len(diags) > 0 {
 		t.Errorf("of a plan that is not known: decided %v, %v", decided, diags)
 	}
 }
@@ -65,7 +64,7 @@ func TestPolicyOnPodsNeverPassesUnsimulated(t *testing.T) {
 	none := cty.NumberIntVal(0)
 	about := func(simulated cty.Value) cty.Value {
 		values := map[string]cty.Value{"simulate": simulated}
-		for group, ty := range planvalue.Type().AttributeTypes() {
+		for group, ty := range config.Type().AttributeTypes() {
 			if group != "simulate" {
 				zeros := map[string]cty.Value{}
 				for name := range ty.AttributeTypes() {
@@ -76,7 +75,7 @@ func TestPolicyOnPodsNeverPassesUnsimulated(t *testing.T) {
 		}
 		return cty.ObjectVal(values)
 	}
-	unsimulated := about(planvalue.Unsimulated())
+	unsimulated := about(config.Unsimulated())
 	simulated := func(lost, delta int64) cty.Value {
 		return about(cty.ObjectVal(map[string]cty.Value{
 			"unschedulable": cty.NumberIntVal(lost),

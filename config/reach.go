@@ -1,7 +1,6 @@
 package config
 
 import (
-	"github.com/lkeplan/lkeplan/config/graph"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -15,4 +14,4 @@ func (m *Module) IsCluster() bool { return len(m.tree.Root.Blocks.OfType(schemas
 
 // Graph returns the names of the directory and the references between them, as they are
 // written.
-func (m *Module) Graph() graph.Graph { return graph.Of(m.tree.Root.Blocks) }
+func (m *Module) Graph() graph { return GraphOf(m.tree.Root.Blocks) }

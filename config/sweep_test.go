@@ -12,7 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
@@ -178,7 +177,7 @@ func withoutLine(src string) string {
 
 // aPlan is a plan of which all is known.
 func aPlan() cty.Value {
-	return ones(planvalue.Type())
+	return ones(Type())
 }
 
 // ones is a value of a type in which each number is 1.

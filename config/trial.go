@@ -8,7 +8,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/run"
 )
 
 // A Trial is a directory that was compiled for a run, whose assertions wait for what is
@@ -19,7 +18,7 @@ type Trial struct {
 }
 
 // begin gives the variables the values of a run, and keeps its assertions.
-func (m *Module) begin(r *run.Run) hcl.Diagnostics {
+func (m *Module) begin(r *Run) hcl.Diagnostics {
 	content, file, diags := r.Blocks(m.meter)
 	m.Files[r.File()] = file
 	if diags.HasErrors() {
@@ -41,8 +40,8 @@ func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 	}
 	earlier := len(t.in.run.Diags)
 	for _, block := range t.asserts {
-		found := t.in.assert(run.AssertTable(), block, "Assertion failed", scope)
-		content, _, _ := block.Body.PartialContent(decode.Schema(run.AssertTable()))
+		found := t.in.assert(assertTable(), block, "Assertion failed", scope)
+		content, _, _ := block.Body.PartialContent(decode.Schema(assertTable()))
 		if attr := content.Attributes["condition"]; attr != nil && !found.HasErrors() {
 			found = append(found, undecided(attr.Expr, scope)...)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/run"
 )
 
 const tested = `
@@ -77,7 +76,7 @@ func details(diags hcl.Diagnostics) string {
 func judged(t *testing.T, src string) hcl.Diagnostics {
 	t.Helper()
 	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(tested)}, "a.lketest.hcl": {Data: []byte(src)}}
-	runs, _, diags := run.Read(files, "")
+	runs, _, diags := config.Read(files, "")
 	if diags.HasErrors() || len(runs) != 1 {
 		t.Fatal(runs, diags)
 	}
@@ -103,12 +102,12 @@ func TestValuesOfARunAreStrongest(t *testing.T) {
 		"notes.lketest.hcl.md": {Data: []byte("{")},
 		".b.lketest.hcl":       {Data: []byte("{")},
 	}
-	runs, _, diags := run.Read(files, "")
+	runs, _, diags := config.Read(files, "")
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
 	regions := []string{}
-	for _, r := range []*run.Run{&runs[0], nil} {
+	for _, r := range []*config.Run{&runs[0], nil} {
 		module, diags := config.Load(files, config.Options{Run: r, Vars: []config.Var{{Name: "region", Value: "us-sea"}}})
 		if diags.HasErrors() {
 			t.Fatal(diags)
@@ -139,7 +138,7 @@ func TestHostileTestsEnd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, _, diags := run.Read(fstest.MapFS{"a.lketest.hcl": {Data: []byte(tt.src)}}, "")
+			_, _, diags := config.Read(fstest.MapFS{"a.lketest.hcl": {Data: []byte(tt.src)}}, "")
 			text := ""
 			for _, d := range diags {
 				text += d.Summary + ": " + d.Detail + "\n"

@@ -16,7 +16,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/trial"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -73,7 +72,7 @@ func TestTests(t *testing.T) {
 	}
 	for _, name := range files {
 		dir := path.Dir(name)
-		runs, _, diags := run.Read(examples, dir)
+		runs, _, diags := config.Read(examples, dir)
 		if diags.HasErrors() {
 			t.Error(diags)
 		}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/config/bounds"
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -23,7 +23,7 @@ requirement and function of this version, and the exit codes of the program.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(env.Stdout, schemas.Reference(functions, bounds.All())+exitCodesMarkdown())
+			_, err = fmt.Fprint(env.Stdout, schemas.Reference(functions, config.All())+exitCodesMarkdown())
 			return err
 		},
 	}

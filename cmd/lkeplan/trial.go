@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	tests "github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fleet"
@@ -64,7 +64,7 @@ func newTest(env *flags.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			runs, files, diags := tests.Read(fsys, opts.Dir)
+			runs, files, diags := config.Read(fsys, opts.Dir)
 			if diags.HasErrors() {
 				return flags.Report(env, compile.Result{Files: files}, diags)
 			}
@@ -84,11 +84,11 @@ func newTest(env *flags.Env) *cobra.Command {
 }
 
 // filtered are the runs whose names have one of some texts.
-func filtered(runs []tests.Run, texts []string) ([]tests.Run, error) {
+func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
 	if len(texts) == 0 {
 		return runs, nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(runs), func(r tests.Run) bool {
+	kept := slices.DeleteFunc(slices.Clone(runs), func(r config.Run) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(r.Name, text) })
 	})
 	if len(kept) == 0 {
@@ -97,7 +97,7 @@ func filtered(runs []tests.Run, texts []string) ([]tests.Run, error) {
 	return kept, nil
 }
 
-func tryAll(ctx context.Context, d trial.Directory, runs []tests.Run) (outcomes []trial.Outcome) {
+func tryAll(ctx context.Context, d trial.Directory, runs []config.Run) (outcomes []trial.Outcome) {
 	for _, r := range runs {
 		outcomes = append(outcomes, trial.Try(ctx, d, r))
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/engine/confine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
@@ -145,7 +144,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if req.Plan == nil || answer.Failed {
 		return answer, nil
 	}
-	value, err := ctyjson.Unmarshal(req.Plan, planvalue.Type())
+	value, err := ctyjson.Unmarshal(req.Plan, config.Type())
 	if err != nil {
 		return answer, fmt.Errorf("read the plan that policies judge: %w", err)
 	}

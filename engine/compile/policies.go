@@ -12,7 +12,6 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -76,7 +75,7 @@ func PolicyValue(p plan.Plan) cty.Value {
 // simulated is what became of pods; null where none were simulated.
 func simulated(w *plan.Workloads) cty.Value {
 	if w == nil {
-		return planvalue.Unsimulated()
+		return config.Unsimulated()
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"unschedulable": number(w.LostPods()),
@@ -113,7 +112,7 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
 	}
-	raw, err := ctyjson.Marshal(value, planvalue.Type())
+	raw, err := ctyjson.Marshal(value, config.Type())
 	if err != nil {
 		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -42,7 +42,7 @@ const (
 
 // An Outcome is what has come of a run.
 type Outcome struct {
-	Run         run.Run
+	Run         config.Run
 	Status      Status
 	Diagnostics hcl.Diagnostics      // errors only; none where it has passed
 	Files       map[string]*hcl.File // for showing them
@@ -50,7 +50,7 @@ type Outcome struct {
 }
 
 // Try tries one run.
-func Try(ctx context.Context, d Directory, r run.Run) Outcome {
+func Try(ctx context.Context, d Directory, r config.Run) Outcome {
 	t := &trying{Directory: d, run: r}
 	t.Options.Run = &r
 	head, diags := compile.Dir(ctx, d.FS, t.Options)
@@ -85,7 +85,7 @@ func errorsOf(diags hcl.Diagnostics) (errors hcl.Diagnostics) {
 // trying is one run that is being tried.
 type trying struct {
 	Directory
-	run      run.Run
+	run      config.Run
 	head     compile.Result
 	prices   *catalog.Catalog
 	snapshot *compare.Snapshot

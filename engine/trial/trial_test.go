@@ -6,7 +6,6 @@ import (
 	"testing/fstest"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/trial"
 )
@@ -67,7 +66,7 @@ func TestRuns(t *testing.T) {
 			} {
 				files[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			runs, _, diags := run.Read(files, "new")
+			runs, _, diags := config.Read(files, "new")
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}

@@ -1,10 +1,8 @@
-// Package bounds lists the limits of a configuration, for the reference.
-package bounds
+package config
 
 import (
 	"fmt"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
@@ -26,11 +24,11 @@ func All() []schemas.Bound {
 		{What: "files in sum, modules included", Most: fmt.Sprintf("%d MiB", load.MaxBytes>>20),
 			Instead: "a directory for each cluster"},
 		count("directories that are called as modules", load.MaxDirectories, "fewer modules, with variables"),
-		count("calls of modules", config.MaxModules, "`for_each` in the blocks of a module"),
-		count("names in all calls of modules", config.MaxNames, "fewer locals in modules that are called often"),
-		count("objects", config.MaxObjects, "a directory for each cluster"),
-		count("`moved` blocks", config.MaxMoves, "the old name in the block, `name = \"web\"`, and no `moved` block"),
-		count("`import` and `removed` blocks, each", config.MaxMoves, "delete those that were applied"),
+		count("calls of modules", MaxModules, "`for_each` in the blocks of a module"),
+		count("names in all calls of modules", MaxNames, "fewer locals in modules that are called often"),
+		count("objects", MaxObjects, "a directory for each cluster"),
+		count("`moved` blocks", MaxMoves, "the old name in the block, `name = \"web\"`, and no `moved` block"),
+		count("`import` and `removed` blocks, each", MaxMoves, "delete those that were applied"),
 		count("brackets, templates and conditionals within each other", syntax.MaxNesting, "locals"),
 		count("operators in a row", syntax.MaxChain, "locals"),
 		count("`for` expressions within each other", syntax.MaxLoops, "locals"),

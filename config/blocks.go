@@ -1,4 +1,4 @@
-package graph
+package config
 
 import (
 	"github.com/hashicorp/hcl/v2"
@@ -9,15 +9,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Of returns the names that the blocks of a directory declare and the references between
+// GraphOf returns the names that the blocks of a directory declare and the references between
 // them, as they are written: nothing is evaluated, so variables need no values. A
 // module is one name, whatever is in it.
-func Of(all hcl.Blocks) Graph {
-	var nodes []Node
-	var edges []Edge
+func GraphOf(all hcl.Blocks) graph {
+	var nodes []GraphNode
+	var edges []GraphEdge
 	used := map[string][]hcl.Traversal{} // by node
 	add := func(id, kind string, at hcl.Range, references []hcl.Traversal) {
-		nodes = append(nodes, Node{ID: id, Kind: kind, File: at.Filename, Line: at.Start.Line})
+		nodes = append(nodes, GraphNode{ID: id, Kind: kind, File: at.Filename, Line: at.Start.Line})
 		used[id] = append(used[id], references...)
 	}
 	for _, table := range schemas.Document() {
@@ -39,10 +39,10 @@ func Of(all hcl.Blocks) Graph {
 	}
 	for id, traversals := range used {
 		for _, to := range referents(traversals, nodes) {
-			edges = append(edges, Edge{From: id, To: to})
+			edges = append(edges, GraphEdge{From: id, To: to})
 		}
 	}
-	return New(nodes, edges)
+	return newGraph(nodes, edges)
 }
 
 // references collects what the expressions in a body refer to, those in
@@ -61,7 +61,7 @@ func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
 
 // referents are the nodes that references lead to. A root without a name, such
 // as pool in values(pool), leads to all that are below it.
-func referents(traversals []hcl.Traversal, nodes []Node) (ids []string) {
+func referents(traversals []hcl.Traversal, nodes []GraphNode) (ids []string) {
 	kinds := map[string]string{"var": schemas.Variable.Type, "local": "local"}
 	for _, t := range traversals {
 		root := t.RootName()

@@ -1,4 +1,4 @@
-package graph
+package config
 
 import (
 	"bufio"
@@ -9,7 +9,7 @@ import (
 )
 
 // DOT writes the graph in the language of Graphviz.
-func (g Graph) DOT(w io.Writer) error {
+func (g graph) DOT(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "digraph lkeplan {\n  rankdir=LR\n  node [shape=box, style=\"filled,rounded\", "+
 		"fontname=\"monospace\"]\n")
@@ -29,7 +29,7 @@ func dotQuote(text string) string {
 
 // Mermaid writes the graph as a flow chart, which GitHub and GitLab draw where
 // it is in a block of Markdown.
-func (g Graph) Mermaid(w io.Writer) error {
+func (g graph) Mermaid(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "flowchart LR\n")
 	ids := map[string]string{}

@@ -1,4 +1,4 @@
-package graph_test
+package config
 
 import (
 	"bytes"
@@ -8,26 +8,25 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/config/graph"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-var drawings = map[string]func(graph.Graph, io.Writer) error{
-	"dot": graph.Graph.DOT, "mermaid": graph.Graph.Mermaid, "json": graph.Graph.JSON,
+var drawings = map[string]func(graph, io.Writer) error{
+	"dot": graph.DOT, "mermaid": graph.Mermaid, "json": graph.JSON,
 }
 
 // small has an arrow over two columns, a node without arrows, and names that
 // would end the drawing they are in.
-func small() graph.Graph {
-	return graph.New(
-		[]graph.Node{
+func small() graph {
+	return newGraph(
+		[]GraphNode{
 			{ID: "var.x", Kind: "variable", File: "a.lke.hcl", Line: 1},
 			{ID: "pool.web", Kind: "pool", File: "a.lke.hcl", Line: 9},
 			{ID: "local.b", Kind: "local", File: "a.lke.hcl", Line: 5},
 			{ID: "local.alone", Kind: "local", File: "a.lke.hcl", Line: 6},
 			{ID: "pool.\"]\n--><script>#;\\", Kind: "pool", File: "<b>.lke.hcl", Line: 2},
 		},
-		[]graph.Edge{
+		[]GraphEdge{
 			{"pool.web", "var.x"}, {"pool.web", "local.b"}, {"local.b", "var.x"}, {"pool.web", "local.b"},
 			{"local.b", "local.b"}, {"pool.web", "local.missing"}, {"pool.\"]\n--><script>#;\\", "local.b"},
 		})
@@ -40,7 +39,7 @@ func TestDrawings(t *testing.T) {
 			if err := draw(small(), &got); err != nil {
 				t.Fatal(err)
 			}
-			golden.File(t, "testdata/small."+name, got.Bytes())
+			golden.File(t, "testdata/graph/small."+name, got.Bytes())
 		})
 	}
 }
@@ -48,8 +47,8 @@ func TestDrawings(t *testing.T) {
 // TestShapes draws graphs of many forms: each drawing is whole, the same each
 // time, and has each node in it.
 func TestShapes(t *testing.T) {
-	for name, g := range map[string]graph.Graph{
-		"empty":  graph.New(nil, nil),
+	for name, g := range map[string]graph{
+		"empty":  newGraph(nil, nil),
 		"circle": number(3, func(i int) []int { return []int{(i + 1) % 3} }),
 		"chain":  number(60, func(i int) []int { return []int{i + 1} }),
 		"all":    number(30, func(i int) []int { return span(i+1, 30) }),
@@ -74,17 +73,17 @@ func TestShapes(t *testing.T) {
 }
 
 // number makes a graph of n nodes by what each refers to.
-func number(n int, refers func(int) []int) graph.Graph {
-	var nodes []graph.Node
-	var edges []graph.Edge
+func number(n int, refers func(int) []int) graph {
+	var nodes []GraphNode
+	var edges []GraphEdge
 	for i := range n {
 		id := fmt.Sprintf("pool.n%d", i)
-		nodes = append(nodes, graph.Node{ID: id, Kind: "pool"})
+		nodes = append(nodes, GraphNode{ID: id, Kind: "pool"})
 		for _, to := range refers(i) {
-			edges = append(edges, graph.Edge{From: id, To: fmt.Sprintf("pool.n%d", to)})
+			edges = append(edges, GraphEdge{From: id, To: fmt.Sprintf("pool.n%d", to)})
 		}
 	}
-	return graph.New(nodes, edges)
+	return newGraph(nodes, edges)
 }
 
 func span(from, to int) (list []int) {

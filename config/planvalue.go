@@ -1,6 +1,4 @@
-// Package planvalue is the form of what policies know of a change, as plan, and which of it
-// an expression reads. It knows neither changes nor policies.
-package planvalue
+package config
 
 import (
 	"strings"
@@ -47,11 +45,11 @@ func (g group) attributes() cty.Type {
 // Unsimulated is what a plan has of pods where none are simulated.
 func Unsimulated() cty.Value { return cty.NullVal(Type().AttributeType(schemas.Simulated)) }
 
-// Lacks reports whether an expression needs more than a plan says: it reads what becomes
+// lacks reports whether an expression needs more than a plan says: it reads what becomes
 // of pods, and none were simulated. One that asks whether there is any, and so says itself
 // what holds then, lacks it only where it cannot be evaluated. No other falls back on
 // something else, as try would have it.
-func Lacks(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
+func lacks(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
 	if !plan.IsKnown() || !plan.GetAttr(schemas.Simulated).IsNull() {
 		return false
 	}

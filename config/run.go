@@ -1,8 +1,4 @@
-// Package run reads the tests of a directory: the run blocks in its files named
-// *.lketest.hcl, with what each compiles, simulates and compares.
-//
-// It evaluates no assertion, and does not read the directory itself.
-package run
+package config
 
 import (
 	"fmt"
@@ -22,8 +18,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Max bounds the tests of a directory, each of which is compiled.
-const Max = 500
+// MaxRuns bounds the tests of a directory, each of which is compiled.
+const MaxRuns = 500
 
 // A Run is one test of a directory.
 type Run struct {
@@ -65,9 +61,9 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 		}
 		diags = append(diags, append(fileDiags, m.Overrun()...)...)
 	}
-	if len(runs) > Max {
-		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory has %d runs at most.", Max),
-			runs[Max].Range))
+	if len(runs) > MaxRuns {
+		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory has %d runs at most.", MaxRuns),
+			runs[MaxRuns].Range))
 	}
 	return runs, files, diag.Sort(diags)
 }
@@ -131,7 +127,7 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 	}
 	asserts := content.Blocks.OfType("assert")
 	for _, assert := range asserts {
-		_, assertDiags := assert.Body.Content(decode.Schema(AssertTable()))
+		_, assertDiags := assert.Body.Content(decode.Schema(assertTable()))
 		diags = append(diags, assertDiags...)
 	}
 	for _, name := range []string{"pods", "workloads", "base", "snapshot", "at", "expect_error"} {
@@ -162,8 +158,8 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 	return diags
 }
 
-// AssertTable is that of the assertions of a run.
-func AssertTable() schemas.Block {
+// assertTable is that of the assertions of a run.
+func assertTable() schemas.Block {
 	for _, table := range schemas.Run.Blocks {
 		if table.Type == "assert" {
 			return table

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+)
+
+// A graph is the names of a directory and the references between them. The
+// JSON names are part of the command line's interface.
+type graph struct {
+	Nodes []GraphNode `json:"nodes"`
+	Edges []GraphEdge `json:"edges"`
+}
+
+// A GraphNode is a block that has a name, or one local.
+type GraphNode struct {
+	ID   string `json:"id"`   // as expressions refer to it: pool.general
+	Kind string `json:"kind"` // the type of the block; "local"
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// An GraphEdge is a reference: the block From uses the value of To.
+type GraphEdge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// newGraph returns the graph of nodes and edges in their one order. Edges to what
+// is not a node, or from a node to itself, are left out.
+func newGraph(nodes []GraphNode, edges []GraphEdge) graph {
+	known := map[string]bool{}
+	for _, n := range nodes {
+		known[n.ID] = true
+	}
+	edges = slices.DeleteFunc(edges, func(e GraphEdge) bool { return e.From == e.To || !known[e.From] || !known[e.To] })
+	slices.SortFunc(edges, func(a, b GraphEdge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(nodes, func(a, b GraphNode) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	nodes = slices.CompactFunc(nodes, func(a, b GraphNode) bool { return a.ID == b.ID })
+	return graph{Nodes: append([]GraphNode{}, nodes...), Edges: append([]GraphEdge{}, slices.Compact(edges)...)}
+}
+
+// JSON writes the graph for programs.
+func (g graph) JSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(g)
+}
+
+// colors are the backgrounds of nodes by their kinds.
+var colors = map[string]string{
+	"pool": "#cfe8d5", "node_class": "#d3e2f7", "variable": "#fbe7c2", "local": "#f3f0e6", "module": "#e5d9f2",
+	"check": "#f8d7d3", "policy": "#f8d7d3", "limits": "#f8d7d3",
+}
+
+func color(kind string) string { return cmp.Or(colors[kind], "#e8e8e8") }
