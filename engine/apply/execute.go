@@ -16,7 +16,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -113,7 +112,7 @@ func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any)
 // ending are the changes that end an object, those of node classes last.
 func ending(changes []plan.Change) []plan.Change {
 	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
-		return c.UID == "" || c.Prune == prune.Condemn || (c.Action != plan.Delete && c.Action != plan.Forget)
+		return c.UID == "" || c.Prune == plan.StartRemoval || (c.Action != plan.Delete && c.Action != plan.Forget)
 	})
 	slices.SortStableFunc(ends, func(a, b plan.Change) int {
 		return cmp.Compare(rank(a), rank(b))

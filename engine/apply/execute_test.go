@@ -13,7 +13,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -61,7 +60,7 @@ func object(kind, name string) map[string]any {
 // done while others have set fields of the plan, or if the plan does not name each change.
 func TestAnApplyChangesObjectsInOrder(t *testing.T) {
 	target := func(kind, name string) compare.Target { return compare.Target{Desired: object(kind, name)} }
-	ends := func(kind, name string, action plan.Action, stage prune.Stage) plan.Change {
+	ends := func(kind, name string, action plan.Action, stage plan.RemovalStage) plan.Change {
 		return plan.Change{Kind: kind, Name: name, UID: "uid of " + name, Action: action, Prune: stage}
 	}
 	old, drained := target("NodePool", "old"), target("NodePool", "drained")
@@ -73,10 +72,10 @@ func TestAnApplyChangesObjectsInOrder(t *testing.T) {
 		Plan: plan.Plan{Changes: []plan.Change{
 			{Kind: "NodePool", Name: "new", Action: plan.Create},
 			{Kind: "LinodeNodeClass", Name: "new", Action: plan.Create},
-			ends("LinodeNodeClass", "unused", plan.Delete, prune.AtOnce),
-			ends("NodePool", "old", plan.Delete, prune.Condemn),
-			ends("NodePool", "drained", plan.Delete, prune.Drained),
-			ends("NodePool", "kept", plan.Forget, prune.AtOnce),
+			ends("LinodeNodeClass", "unused", plan.Delete, plan.RemoveAtOnce),
+			ends("NodePool", "old", plan.Delete, plan.StartRemoval),
+			ends("NodePool", "drained", plan.Delete, plan.Drained),
+			ends("NodePool", "kept", plan.Forget, plan.RemoveAtOnce),
 		}},
 	}
 	to := &changing{}

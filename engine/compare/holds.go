@@ -15,7 +15,6 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/replacements"
 )
 
@@ -51,7 +50,7 @@ func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) 
 			}
 		}
 		if n.Patient && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], limits, pace.ClockAt(now))...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], limits, plan.ClockAt(now))...)
 		}
 		if n.Condemned && elsewhere != nil && n.Node != "" {
 			n.Holds = append(n.Holds, elsewhere.homeless(on[n.Node])...)

@@ -20,7 +20,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
@@ -321,7 +320,7 @@ func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog
 // matter: head takes that back.
 func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects []config.Object) {
 	for _, o := range head.Objects {
-		if o.Defaulted = prune.Unmarked(live[o.Key()]); o.Defaulted != nil {
+		if o.Defaulted = plan.UnmarkRemoval(live[o.Key()]); o.Defaulted != nil {
 			objects = append(objects, o)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // places knows where pods of condemned pools can go: to nodes that other pools make, or
@@ -33,7 +32,7 @@ func placesOf(pools []karpv1.NodePool, machines []corev1.Node, leaving map[strin
 	p := &places{known: map[string]bool{}}
 	for i := range pools {
 		pool := &pools[i]
-		_, condemned := pool.Annotations[prune.Annotation]
+		_, condemned := pool.Annotations[plan.RemovalAnnotation]
 		if leaving[pool.Name] || condemned || !pool.DeletionTimestamp.IsZero() {
 			continue
 		}

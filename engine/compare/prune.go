@@ -10,7 +10,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -29,7 +28,7 @@ func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []
 	var pools []map[string]any
 	for _, o := range over {
 		change, goes := changes[o.Key()]
-		if o.Kind() != schemas.Pool.Object.Kind || goes && change.Prune != prune.Condemn {
+		if o.Kind() != schemas.Pool.Object.Kind || goes && change.Prune != plan.StartRemoval {
 			continue
 		}
 		t, err := condemnedTarget(ctx, o.Manifest, nodes, predict, now)
@@ -38,7 +37,7 @@ func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []
 		}
 		c.Condemned, pools = append(c.Condemned, t), append(pools, o.Manifest)
 	}
-	used := prune.Classes(pools)
+	used := plan.RemovalClasses(pools)
 	c.Plan.Changes = slices.DeleteFunc(c.Plan.Changes, func(change plan.Change) bool {
 		return change.Kind == schemas.NodeClass.Object.Kind && change.Action == plan.Delete && used[change.Name]
 	})
@@ -47,15 +46,15 @@ func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []
 
 func condemnedTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
 	now time.Time) (Target, error) {
-	var own []prune.Node
+	var own []plan.RemovalNode
 	for _, n := range nodes {
 		if n.Pool == manifest.Name(live) {
-			own = append(own, prune.Node{
+			own = append(own, plan.RemovalNode{
 				Hash: n.Annotations[karpv1.NodePoolHashAnnotationKey], Settled: n.Settled, Leaving: n.Leaving,
 			})
 		}
 	}
-	desired, err := prune.Condemned(live, own, now)
+	desired, err := plan.MarkRemoval(live, own, now)
 	if err != nil {
 		return Target{}, err
 	}
@@ -71,7 +70,7 @@ func condemnedTarget(ctx context.Context, live map[string]any, nodes []plan.Node
 func condemnedNodes(p plan.Plan, nodes []plan.Node) []plan.Node {
 	pools := map[string]bool{}
 	for _, c := range p.Changes {
-		pools[c.Name] = pools[c.Name] || c.Prune == prune.Condemn
+		pools[c.Name] = pools[c.Name] || c.Prune == plan.StartRemoval
 	}
 	for _, r := range p.Rolling {
 		pools[r.Pool] = pools[r.Pool] || r.Condemned != nil
@@ -95,7 +94,7 @@ func condemnedIn(objects []map[string]any, head compile.Result) (pools []config.
 	}
 	for _, obj := range objects {
 		key := manifest.KeyOf(obj)
-		_, condemned := prune.Read(obj)
+		_, condemned := plan.ReadRemoval(obj)
 		if !condemned || key.Kind != schemas.Pool.Object.Kind || stays[key] || manifest.Deleted(obj) {
 			continue
 		}
@@ -110,10 +109,10 @@ func condemnedIn(objects []map[string]any, head compile.Result) (pools []config.
 // without what keeps it from making nodes, or from replacing them. It is nil where nothing
 // does.
 func Released(live map[string]any) map[string]any {
-	if _, condemned := prune.Read(live); !condemned && !rollout.Waits(live) {
+	if _, condemned := plan.ReadRemoval(live); !condemned && !rollout.Waits(live) {
 		return nil
 	}
-	return rollout.Released(prune.Released(live))
+	return rollout.Released(plan.ReleaseRemoval(live))
 }
 
 // release notes on pools that are no longer managed how they are to be left.

@@ -15,7 +15,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -162,7 +161,7 @@ func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
 	gpu := corev1.Taint{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}
 	old := pool("old", map[string]string{"team": "web"})
 	going := pool("going", map[string]string{"team": "web"})
-	going.Annotations = map[string]string{prune.Annotation: "2026-11-22T08:00:00Z 3"}
+	going.Annotations = map[string]string{plan.RemovalAnnotation: "2026-11-22T08:00:00Z 3"}
 	system := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "system", Labels: map[string]string{"disk": "large"}}}
 	asks := func(selector map[string]string) corev1.PodSpec { return corev1.PodSpec{NodeSelector: selector} }
 	either := corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -144,7 +143,7 @@ func staleness(planned, now plan.Change) string {
 		return fmt.Sprintf("it was to %s, and would %s now", becomes(planned.Action), becomes(now.Action))
 	case planned.UID != now.UID:
 		return "it has been deleted and created again"
-	case now.Action == plan.Delete && now.Prune == prune.AtOnce && now.Effect == plan.DeleteNodes && planned.Prune != now.Prune:
+	case now.Action == plan.Delete && now.Prune == plan.RemoveAtOnce && now.Effect == plan.DeleteNodes && planned.Prune != now.Prune:
 		return "it was to give up its nodes first, and would go at once"
 	}
 	if text := difference(planned, now); text != "" {

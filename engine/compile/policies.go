@@ -13,7 +13,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -127,7 +126,7 @@ func checkPeriods(g config.Guards) hcl.Diagnostics {
 
 func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {
 	for _, p := range periods {
-		schedule, err := pace.ParseSchedule(p.Schedule)
+		schedule, err := plan.ParseSchedule(p.Schedule)
 		detail := ""
 		switch {
 		case err != nil:

@@ -8,7 +8,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"k8s.io/apimachinery/pkg/api/equality"
 
-	"github.com/lkeplan/lkeplan/engine/approval"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -17,7 +17,7 @@ import (
 // is not written, nothing is changed, and the approval stays for the next try.
 func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
-	rev.spent = approval.Spend(np, p.digest)
+	rev.spent = plan.SpendApproval(np, p.digest)
 	if state(); rev.spent == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
 		return nil
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -173,9 +172,9 @@ func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	}
 	var left []string
 	for _, change := range p.Plan.Changes {
-		_, condemned := prune.Read(change.Old)
+		_, condemned := plan.ReadRemoval(change.Old)
 		none := change.Impact != nil && change.Impact.Known && change.Impact.Of == 0
-		goes := change.Prune == prune.Condemn || change.Effect != plan.None && change.Effect != plan.InPlace || change.Loosens
+		goes := change.Prune == plan.StartRemoval || change.Effect != plan.None && change.Effect != plan.InPlace || change.Loosens
 		if goes && change.Old != nil && change.Kind == "NodePool" && !change.Outside &&
 			!declared[change.Key()] && !condemned && !none {
 			left = append(left, change.Addr)

@@ -15,10 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
-	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -109,7 +109,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	defer os.RemoveAll(dir)
 	rev := &revision{
 		sourceArtifact: sourceArtifact{Revision: np.Status.LastAttemptedRevision},
-		np:       np, target: target{NodePlan: np}, cluster: to, ending: true,
+		np:             np, target: target{NodePlan: np}, cluster: to, ending: true,
 	}
 	vars, _ := w.Vars(ctx, np) // only values from Secrets are needed, and without one the change waits for approval
 	rev.target.vars, rev.record = vars, Variables{Secrets: vars.Secrets}.masked(np, record)
@@ -128,7 +128,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	if p.digest, err = p.Plan.Digest(); err != nil {
 		return err
 	}
-	why := approval.Lift(np.Status.Approval, &p.Plan, p.digest, w.Now())
+	why := plan.LiftByApproval(np.Status.Approval, &p.Plan, p.digest, w.Now())
 	if writePlan(np, p.Plan, rev.Revision, p.digest); p.Plan.Refused() {
 		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for "+
 			"approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -26,12 +25,12 @@ func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
 		Now: now,
 		Rolling: []plan.Rolling{
 			{Pool: "web", Of: 5, Outdated: 2},
-			{Pool: "old", Of: 12, Outdated: 12, Pace: closed, Holds: held, Condemned: &prune.Sentence{Since: now.Add(-time.Hour), Nodes: 20}},
-			{Pool: "edited", Of: 3, Outdated: 3, Condemned: &prune.Sentence{}},
+			{Pool: "old", Of: 12, Outdated: 12, Pace: closed, Holds: held, Condemned: &plan.Removal{Since: now.Add(-time.Hour), Nodes: 20}},
+			{Pool: "edited", Of: 3, Outdated: 3, Condemned: &plan.Removal{}},
 		},
 		Changes: []plan.Change{
-			{Name: "batch", Action: plan.Delete, Prune: prune.Condemn, Impact: &plan.Impact{Known: true, Of: 4, Rolled: 4, Elsewhere: true}},
-			{Name: "gone", Action: plan.Delete, Prune: prune.Drained, Impact: &plan.Impact{Known: true}},
+			{Name: "batch", Action: plan.Delete, Prune: plan.StartRemoval, Impact: &plan.Impact{Known: true, Of: 4, Rolled: 4, Elsewhere: true}},
+			{Name: "gone", Action: plan.Delete, Prune: plan.Drained, Impact: &plan.Impact{Known: true}},
 		},
 	}
 	at := func(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }

@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -23,10 +22,10 @@ func condemnedStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 		}
 	}
 	for _, c := range p.Changes {
-		if c.Prune == prune.Condemn && c.Impact != nil {
+		if c.Prune == plan.StartRemoval && c.Impact != nil {
 			pools = append(pools, rollingStatus(plan.Rolling{
 				Addr: c.Addr, Pool: c.Name, Of: c.Impact.Of, Outdated: c.Impact.Of, Pace: c.Impact.Pace, Holds: c.Impact.Holds,
-				Condemned: &prune.Sentence{Since: p.Now, Nodes: c.Impact.Of},
+				Condemned: &plan.Removal{Since: p.Now, Nodes: c.Impact.Of},
 			}, p.Now))
 		}
 	}

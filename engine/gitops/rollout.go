@@ -16,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -240,7 +239,7 @@ func (w *Worker) bring(
 		part.made = cmp.Or(rev.np.Status.LastAppliedOriginRevision, rev.np.Status.LastAppliedRevision)
 	}
 	part.goes = func(o config.Object) bool {
-		_, condemned := prune.Read(o.Manifest)
+		_, condemned := plan.ReadRemoval(o.Manifest)
 		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && slices.ContainsFunc(s.Pools,
 			func(p lkeplanv1alpha1.RolloutPool) bool {
 				return p.Created && p.Name == o.Name() && o.Kind() == "NodePool"

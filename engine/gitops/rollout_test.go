@@ -19,7 +19,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -164,7 +164,7 @@ func (p *proving) has(pool string) string {
 	if rollout.Waits(live) {
 		text += ", " + manifest.Text(live, "metadata", "annotations", rollout.Annotation)
 	}
-	if _, condemned := prune.Read(live); condemned {
+	if _, condemned := plan.ReadRemoval(live); condemned {
 		text += ", condemned"
 	}
 	return text

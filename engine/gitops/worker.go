@@ -17,10 +17,10 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/apply"
-	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -169,7 +169,7 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 		return outcome{}, err
 	}
 	given, digest := rev.approval(p.digest)
-	why := approval.Lift(given, &p.Plan, digest, w.Now())
+	why := plan.LiftByApproval(given, &p.Plan, digest, w.Now())
 	before := rev.np.Status.DeepCopy()
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	switch {

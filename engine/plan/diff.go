@@ -8,7 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -34,7 +33,7 @@ func Diff(base, head State) (Plan, error) {
 		if _, stays := after[o.Key()]; stays {
 			continue
 		}
-		if c := gone(o, base, head); c.Prune != prune.Draining { // Rolling says how far it is
+		if c := gone(o, base, head); c.Prune != Draining { // Rolling says how far it is
 			p.Changes = append(p.Changes, c)
 		}
 	}
@@ -166,14 +165,14 @@ func deleted(o config.Object) Change {
 // condemn has a pool that goes give up its nodes first. Without a cluster they are not
 // known, and it is as if it had some.
 func (c *Change) condemn(o config.Object, nodes []Node) {
-	c.Prune = prune.Condemn
+	c.Prune = StartRemoval
 	if nodes != nil {
-		c.Prune = prune.Next(o.Defaulted, len(byPool(nodes)[c.Name]))
+		c.Prune = NextRemoval(o.Defaulted, len(byPool(nodes)[c.Name]))
 	}
 	switch c.Prune {
-	case prune.Condemn:
+	case StartRemoval:
 		c.Effect = Roll
-	case prune.Drained:
+	case Drained:
 		c.Effect = None
 	}
 }
@@ -196,10 +195,10 @@ func updated(old, o config.Object, unheld func(map[string]any) map[string]any) (
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
 	}
-	if _, condemned := prune.Read(old.Defaulted); condemned { // its nodes are what they were before
-		c.Prune = prune.Reprieve
+	if _, condemned := ReadRemoval(old.Defaulted); condemned { // its nodes are what they were before
+		c.Prune = CancelRemoval
 	}
-	acted := prune.Unmarked(old.Defaulted)
+	acted := UnmarkRemoval(old.Defaulted)
 	if unheld != nil && c.Kind == "NodePool" {
 		acted = unheld(acted)
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-
-	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Digest names what the plan does to objects, as sha256 and 64 hexadecimal
@@ -22,7 +20,7 @@ func (p Plan) Digest() (string, error) {
 	type change struct {
 		Kind, Namespace, Name, UID string
 		Action                     Action
-		Prune                      prune.Stage `json:",omitempty"`
+		Prune                      RemovalStage `json:",omitempty"`
 		Effect                     Effect
 		Fields                     []field
 	}

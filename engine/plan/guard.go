@@ -10,8 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/prune"
-	"github.com/lkeplan/lkeplan/engine/window"
 )
 
 // Bounds are what a plan is judged by.
@@ -84,7 +82,7 @@ func (b Bounds) empty() Verdict {
 
 func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 	for _, c := range p.Changes {
-		judged := c.Prune == prune.Drained // when it was condemned
+		judged := c.Prune == Drained // when it was condemned
 		if c.Kind == "NodePool" && c.Action == Delete && !judged && slices.Contains(g.Protected, c.Name) {
 			verdicts = append(verdicts, Verdict{
 				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: g.Origins.Find(ProtectedPool).Range,
@@ -98,7 +96,7 @@ func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 func (p Plan) deletedPools(g config.Guards) Verdict {
 	deleted := len(p.Summary().Condemned)
 	for _, c := range p.Changes {
-		if c.Kind == "NodePool" && c.Action == Delete && c.Prune != prune.Condemn {
+		if c.Kind == "NodePool" && c.Action == Delete && c.Prune != StartRemoval {
 			deleted++
 		}
 	}
@@ -189,10 +187,10 @@ func (s Summary) touches() bool {
 func (p Plan) frozen(f config.Period) (Verdict, error) {
 	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
 	if p.Now.IsZero() || !p.Summary().touches() {
-		_, err := window.Lasts(f, p.Now)
+		_, err := FreezeLasts(f, p.Now)
 		return v, err
 	}
-	until, err := window.Lasts(f, p.Now)
+	until, err := FreezeLasts(f, p.Now)
 	if err != nil || until.IsZero() {
 		return v, err
 	}
@@ -217,12 +215,12 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if p.Now.IsZero() || !p.Summary().touches() {
 		return []Verdict{v}, nil
 	}
-	open, err := window.Opens(g.Windows, nil, p.Now)
+	open, err := WindowOpens(g.Windows, nil, p.Now)
 	if err != nil || open.Equal(p.Now) {
 		return []Verdict{v}, err
 	}
 	v.Status = Waiting
-	if v.Until, err = window.Opens(g.Windows, g.Freezes, p.Now); err != nil {
+	if v.Until, err = WindowOpens(g.Windows, g.Freezes, p.Now); err != nil {
 		return nil, err
 	}
 	v.Detail = "Nodes are replaced and deleted in change windows only; the next one "
@@ -347,7 +345,7 @@ func (p *Plan) Permit() {
 // counts nothing.
 func (p Plan) counted(guard string) (addrs []string) {
 	for _, c := range p.Changes {
-		counts := c.Effect == DeleteNodes || c.Prune == prune.Condemn
+		counts := c.Effect == DeleteNodes || c.Prune == StartRemoval
 		switch guard {
 		case MaxDeletedPools, MaxDeletedNodes:
 		case MaxRolledNodes, ChangeWindow:

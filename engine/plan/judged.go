@@ -5,8 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Unnamed returns the paths in which two states of an object differ and that the change does
@@ -30,7 +28,7 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 			unnamed = append(unnamed, path)
 		}
 	}
-	old, err := TemplateHash(prune.Unmarked(before))
+	old, err := TemplateHash(UnmarkRemoval(before))
 	if err != nil {
 		return nil, err
 	}

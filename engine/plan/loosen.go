@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -133,7 +132,7 @@ func budgetOf(b karpv1.Budget) budget {
 			duration = b.Duration.Duration
 		}
 		var err error
-		if read.schedule, err = pace.ParseSchedule(schedule); err != nil {
+		if read.schedule, err = ParseSchedule(schedule); err != nil {
 			return budget{always: true}
 		}
 		read.duration = duration

@@ -12,9 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -124,7 +122,7 @@ func (p *Plan) SetImpact(base, head State) error {
 		asks, was := after[key], before[key]
 		was.condemned = false // of one that is declared again, the nodes are judged as if it had never been
 		switch {
-		case c.Prune == prune.Condemn:
+		case c.Prune == StartRemoval:
 			asks, was = before[key], judge{}
 			asks.condemned = true
 		case c.Action == Delete:
@@ -191,7 +189,7 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		if settled == 0 {
 			settled = len(nodes) // they will count when they are ready
 		}
-		spread, err := pace.Of(after.pool, settled, leaving, len(rolled), head.Now)
+		spread, err := PaceOf(after.pool, settled, leaving, len(rolled), head.Now)
 		if err != nil {
 			return err
 		}
@@ -293,10 +291,10 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 			continue
 		}
 		pool := &karpv1.NodePool{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(prune.Unmarked(o.Defaulted), pool); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(UnmarkRemoval(o.Defaulted), pool); err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
-		_, condemned := prune.Read(o.Defaulted)
+		_, condemned := ReadRemoval(o.Defaulted)
 		all[o.Key()] = judge{
 			condemned: condemned,
 			pool:      pool, hash: sync.OnceValue(pool.Hash), classes: classes, versions: versions,

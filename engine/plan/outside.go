@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -15,7 +14,7 @@ func (p *Plan) outside(head State) {
 	rolled := p.rolledClasses()
 	nodes := byPool(head.Nodes)
 	for _, o := range head.Others {
-		if _, condemned := prune.Read(o.Defaulted); condemned {
+		if _, condemned := ReadRemoval(o.Defaulted); condemned {
 			continue // its nodes go in any case
 		}
 		c := changeOf(o, Keep)

@@ -1,5 +1,7 @@
 // Package plan says what a change of configuration does: which objects change
-// in which fields, and what becomes of the nodes.
+// in which fields, which nodes are replaced or removed, when the budgets let
+// them be (pace.go), in which change windows (window.go), how a pool is removed
+// without a gap in capacity (removal.go), and what an approval lets pass.
 //
 // It is pure: objects go in, a Plan comes out, and renderers write it down.
 // What rolls nodes is asked of Karpenter's and the provider's own hashes, never
@@ -15,17 +17,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-)
-
-// Pace and Window are of package pace: how the budgets spread a roll.
-type (
-	Pace   = pace.Pace
-	Window = pace.Window
 )
 
 // State is one revision: its objects, and what nodes can be made of where they
@@ -134,7 +128,7 @@ type Change struct {
 	// the pool, or of pools that are not known.
 	Loosens bool
 	// Prune is how a pool goes, or that it stays after all; AtOnce for what does neither.
-	Prune prune.Stage
+	Prune RemovalStage
 	// Outside tells that no state declares the pool: it stays as it is, and its nodes are
 	// replaced because of their class. Its address is kind and name.
 	Outside bool
@@ -346,7 +340,7 @@ func (p Plan) Summary() Summary {
 		of := func(nodes int) Count { return Count{nodes, im.Known} }
 		switch {
 		case c.Kind != "NodePool":
-		case c.Prune == prune.Condemn:
+		case c.Prune == StartRemoval:
 			s.Condemned = append(s.Condemned, c.Addr)
 			s.NodesDrained = s.NodesDrained.Plus(of(im.Rolled))
 		default:

@@ -3,8 +3,6 @@ package plan
 import (
 	"cmp"
 	"slices"
-
-	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Rolling is how far the nodes of a pool are what the pool and its class ask for.
@@ -15,7 +13,7 @@ type Rolling struct {
 	Joining    int    // the others that are no nodes of the cluster yet
 	// Condemned is since when the pool gives up its nodes, to be deleted after them, and
 	// how many it had then; nil where it does not.
-	Condemned *prune.Sentence
+	Condemned *Removal
 	// Pace is how the budgets spread what is left; nil where nothing is, or the
 	// time is not known.
 	Pace *Pace
@@ -48,7 +46,7 @@ func Rolls(s State) ([]Rolling, error) {
 			Addr: o.Addr.String(), Pool: o.Name(), Of: len(nodes), Outdated: im.Rolled, Joining: asks.joining(nodes),
 			Pace: im.Pace, Holds: im.Holds,
 		}
-		if sentence, condemned := prune.Read(o.Defaulted); condemned {
+		if sentence, condemned := ReadRemoval(o.Defaulted); condemned {
 			r.Condemned = &sentence
 		}
 		rolling = append(rolling, r)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/style"
 	"github.com/lkeplan/lkeplan/engine/report/value"
 	"github.com/lkeplan/lkeplan/engine/report/workload"
@@ -199,9 +198,9 @@ func objectOf(c plan.Change) objectView {
 	switch {
 	case c.Effect == plan.DeleteNodes:
 		o.Effect = "deletes nodes"
-	case c.Prune == prune.Condemn:
+	case c.Prune == plan.StartRemoval:
 		o.Effect = "gives up nodes"
-	case c.Prune == prune.Drained:
+	case c.Prune == plan.Drained:
 		o.Effect = "deleted"
 	case c.Effect == plan.Roll:
 		o.Effect = "rolls nodes"

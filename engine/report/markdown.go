@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/markup"
 	"github.com/lkeplan/lkeplan/engine/report/page"
@@ -242,8 +241,8 @@ func (c *comment) names() {
 		{"**Deletes nodes of**", func(ch plan.Change) bool {
 			return ch.Effect == plan.DeleteNodes && ch.Action != plan.Delete
 		}},
-		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == prune.Condemn }},
-		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != prune.Condemn }},
+		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == plan.StartRemoval }},
+		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != plan.StartRemoval }},
 		{"**May remove nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.MayRemove }},
 		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
 	} {
@@ -263,7 +262,7 @@ func action(c plan.Change) string {
 	switch {
 	case c.Action == plan.Create:
 		return "created"
-	case c.Prune == prune.Condemn:
+	case c.Prune == plan.StartRemoval:
 		return "**condemned**"
 	case c.Action == plan.Delete:
 		return "**deleted**"
@@ -299,7 +298,7 @@ func nodes(c plan.Change) string {
 		}
 	case known:
 		text = code.consequence(c.Impact)
-	case c.Prune == prune.Condemn:
+	case c.Prune == plan.StartRemoval:
 		text = "**all given up**, within the budgets"
 	case c.Kind == "LinodeNodeClass":
 		text = "**all replaced** in the pools that use it"

@@ -10,7 +10,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -183,7 +182,7 @@ func offline() Report {
 		Old: nodePool("batch", map[string]any{}), Before: bounds(0, 960), Impact: &plan.Impact{},
 	}, {
 		Addr: "pool.old", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "old",
-		Source: lineIn("clusters/prod/main.lke.hcl", 40), Action: plan.Delete, Effect: plan.Roll, Prune: prune.Condemn,
+		Source: lineIn("clusters/prod/main.lke.hcl", 40), Action: plan.Delete, Effect: plan.Roll, Prune: plan.StartRemoval,
 		Old: nodePool("old", map[string]any{}), Before: bounds(0, 960), Impact: &plan.Impact{},
 	}, {
 		Addr: "pool.web", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "web",

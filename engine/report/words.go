@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/shell"
 )
@@ -124,10 +123,10 @@ func (v voice) headline(c plan.Change) string {
 		parts = append(parts, "created")
 	case plan.Delete:
 		switch {
-		case c.Prune == prune.Condemn:
+		case c.Prune == plan.StartRemoval:
 			return "condemned: it makes no new nodes, gives up those that it has within its budgets, and is deleted when it " +
 				"has none left"
-		case c.Prune == prune.Drained:
+		case c.Prune == plan.Drained:
 			return "deleted; it has given up all of its nodes"
 		case c.Effect == plan.DeleteNodes:
 			return "deleted, and all its nodes with it, at once and past its budgets"
@@ -141,7 +140,7 @@ func (v voice) headline(c plan.Change) string {
 	case plan.Update:
 		parts = append(parts, "updated")
 	}
-	if c.Prune == prune.Reprieve {
+	if c.Prune == plan.CancelRemoval {
 		parts = append(parts, "no longer condemned: it keeps the nodes that it has left")
 	}
 	if c.Previous != "" {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -69,7 +68,7 @@ func (c Change) Wave(t Terms) (first []First, whole bool) {
 func (c Change) creates(key manifest.Key) (created, rolls bool) {
 	for _, live := range c.Live.Changes {
 		if live.Key() == key {
-			return live.Action == plan.Create || live.Prune == prune.Reprieve || Waits(live.Old), live.Effect == plan.Roll
+			return live.Action == plan.Create || live.Prune == plan.CancelRemoval || Waits(live.Old), live.Effect == plan.Roll
 		}
 	}
 	return false, false

@@ -14,7 +14,7 @@ import (
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
@@ -80,7 +80,7 @@ func (w *world) redeclare(ctx context.Context, objects []map[string]any) error {
 	return err
 }
 
-// condemned is a pool that is no longer declared, as package prune has it: it makes no
+// condemned is a pool that is no longer declared, as package plan has it: it makes no
 // node, and its nodes differ from it. One with replicas gives them up in the same way.
 func condemned(pool *karpv1.NodePool) *karpv1.NodePool {
 	pool = pool.DeepCopy()
@@ -88,11 +88,11 @@ func condemned(pool *karpv1.NodePool) *karpv1.NodePool {
 		pool.Spec.Limits = karpv1.Limits{}
 	}
 	pool.Spec.Limits[resources.Node], pool.Spec.Replicas = resource.Quantity{}, nil
-	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, prune.Annotation, "simulated")
+	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, plan.RemovalAnnotation, "simulated")
 	if pool.Spec.Template.Annotations == nil {
 		pool.Spec.Template.Annotations = map[string]string{}
 	}
-	pool.Spec.Template.Annotations[prune.Annotation] = "simulated"
+	pool.Spec.Template.Annotations[plan.RemovalAnnotation] = "simulated"
 	return pool
 }
 

@@ -11,7 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -149,7 +149,7 @@ func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 func (w *world) condemned(pool string) bool {
 	for _, p := range w.Lists.Pools {
 		if p.Name == pool {
-			_, found := p.Annotations[prune.Annotation]
+			_, found := p.Annotations[plan.RemovalAnnotation]
 			return found
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -79,7 +78,7 @@ func (w *world) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (t
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
 		texts = append(texts, fmt.Sprintf("a pod has come or gone %s ago, and consolidate_after is %s", w.age(since),
-			pace.WriteDuration(*after)))
+			plan.WriteDuration(*after)))
 	}
 	return texts
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -123,7 +123,7 @@ func (a *approving) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time
 
 // approval is that of the plan that waits, within what the flags say.
 func (a *approving) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
-	given, err := approval.For(np)
+	given, err := plan.ApprovalFor(np)
 	if err != nil {
 		return given, err
 	}

@@ -21,7 +21,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // FormatVersion is the version of the JSON form. A new minor one only adds.
@@ -139,24 +138,24 @@ func moment(t time.Time) *time.Time {
 }
 
 type resourceChange struct {
-	Address  string      `json:"address" doc:"Of the block: pool.general."`
-	Previous string      `json:"previous_address,omitempty" doc:"Of a block that was moved."`
-	Mode     string      `json:"mode" doc:"Always managed."`
-	Type     string      `json:"type" doc:"The type of the block: pool, node_class."`
-	Name     string      `json:"name" doc:"Of the object in the cluster."`
-	Object   object      `json:"object"`
-	Source   *diag.Range `json:"source,omitempty" doc:"Where the block is; in the base, if it is deleted."`
-	Change   alteration  `json:"change"`
-	Reason   string      `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_may_remove_nodes, update_in_place or delete_because_no_resource_config."`
-	Effect   plan.Effect `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
-	Partial  bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
-	Loosens  bool        `json:"loosens,omitempty" doc:"Whether Karpenter may remove nodes that the effect leaves."`
-	Prune    prune.Stage `json:"prune,omitempty" doc:"Of a pool. condemn: it is not declared any more, gives up its nodes within its budgets, and is deleted after them. drained: it has given up all of them, and is deleted. reprieve: it was condemned, is declared again, and keeps the nodes that it has left."`
-	Outside  bool        `json:"outside,omitempty" doc:"Of a pool that the directory does not declare: its nodes are replaced because of their class. The address is its kind and name: NodePool hand."`
-	Because  []string    `json:"because,omitempty" doc:"What else rolls this pool, or may have nodes of it removed: the addresses of its class, of overlays, buffers and pools with another weight."`
-	Fields   []field     `json:"fields" doc:"What changes, by path."`
-	Impact   *impact     `json:"impact,omitempty" doc:"Of a pool: what becomes of its nodes."`
-	Cost     *cost       `json:"cost,omitempty" doc:"Of a pool."`
+	Address  string            `json:"address" doc:"Of the block: pool.general."`
+	Previous string            `json:"previous_address,omitempty" doc:"Of a block that was moved."`
+	Mode     string            `json:"mode" doc:"Always managed."`
+	Type     string            `json:"type" doc:"The type of the block: pool, node_class."`
+	Name     string            `json:"name" doc:"Of the object in the cluster."`
+	Object   object            `json:"object"`
+	Source   *diag.Range       `json:"source,omitempty" doc:"Where the block is; in the base, if it is deleted."`
+	Change   alteration        `json:"change"`
+	Reason   string            `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_may_remove_nodes, update_in_place or delete_because_no_resource_config."`
+	Effect   plan.Effect       `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
+	Partial  bool              `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
+	Loosens  bool              `json:"loosens,omitempty" doc:"Whether Karpenter may remove nodes that the effect leaves."`
+	Prune    plan.RemovalStage `json:"prune,omitempty" doc:"Of a pool. condemn: it is not declared any more, gives up its nodes within its budgets, and is deleted after them. drained: it has given up all of them, and is deleted. reprieve: it was condemned, is declared again, and keeps the nodes that it has left."`
+	Outside  bool              `json:"outside,omitempty" doc:"Of a pool that the directory does not declare: its nodes are replaced because of their class. The address is its kind and name: NodePool hand."`
+	Because  []string          `json:"because,omitempty" doc:"What else rolls this pool, or may have nodes of it removed: the addresses of its class, of overlays, buffers and pools with another weight."`
+	Fields   []field           `json:"fields" doc:"What changes, by path."`
+	Impact   *impact           `json:"impact,omitempty" doc:"Of a pool: what becomes of its nodes."`
+	Cost     *cost             `json:"cost,omitempty" doc:"Of a pool."`
 	// Conflicts refuse an apply.
 	Conflicts []conflict `json:"conflicts,omitempty" doc:"Fields that somebody else has set to another value. An apply is refused."`
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of what Write writes, of a Document or
@@ -99,9 +98,9 @@ func (s schema) structure(t reflect.Type) map[string]any {
 
 // values are what the words of a plan may be.
 var values = map[any][]any{
-	plan.Action(""):     {plan.Create, plan.Update, plan.Delete, plan.Keep, plan.Forget},
-	plan.Effect(""):     {plan.None, plan.InPlace, plan.MayRemove, plan.Roll, plan.DeleteNodes},
-	prune.Stage(""):     {prune.Condemn, prune.Drained, prune.Reprieve},
-	plan.Status(""):     {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown, plan.Changed, plan.Waiting},
-	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.HeldAsLoop, plan.NoOtherPlace},
+	plan.Action(""):       {plan.Create, plan.Update, plan.Delete, plan.Keep, plan.Forget},
+	plan.Effect(""):       {plan.None, plan.InPlace, plan.MayRemove, plan.Roll, plan.DeleteNodes},
+	plan.RemovalStage(""): {plan.StartRemoval, plan.Drained, plan.CancelRemoval},
+	plan.Status(""):       {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown, plan.Changed, plan.Waiting},
+	plan.HoldReason(""):   {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.HeldAsLoop, plan.NoOtherPlace},
 }

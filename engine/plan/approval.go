@@ -1,9 +1,4 @@
-// Package approval decides what an approval lets pass: one plan, some of its guards, a
-// number of nodes, and a time.
-//
-// It is pure. Who may give an approval is for RBAC and the policy in
-// kube/deploy/approval.yaml; what becomes of a plan that is let pass, for others.
-package approval
+package plan
 
 import (
 	"fmt"
@@ -12,15 +7,14 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Lift lifts the guards that an approval names, where it is for this plan, names as
+// LiftByApproval lifts the guards that an approval names, where it is for this plan, names as
 // many nodes as the plan touches, and has not ended. It notes on all guards that refuse
 // the plan what lifts them. It returns why they still refuse it, in a sentence; "" where
 // they do not, or nothing was approved.
-func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Time) (why string) {
+func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now time.Time) (why string) {
 	p.Permit()
 	if a == nil || !p.Refused() {
 		return ""
@@ -42,9 +36,9 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		switch {
-		case v.Status != plan.Blocked:
+		case v.Status != Blocked:
 		case slices.Contains(a.Guards, v.Permission), covers(a.Guards, v.Permission):
-			v.Status = plan.Allowed
+			v.Status = Allowed
 		default:
 			left = append(left, v.Permission)
 		}
@@ -71,10 +65,10 @@ func covers(given []string, permission string) bool {
 	return true
 }
 
-// For returns the approval that lets pass what a NodePlan waits with: its plan, what
+// ApprovalFor returns the approval that lets pass what a NodePlan waits with: its plan, what
 // refuses it now, and as many nodes as it touches now. Who gives it, and until when, is
 // left to the caller. Where nothing waits the error says what there is instead.
-func For(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
+func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	name := np.Namespace + "/" + np.Name
 	if np.Status.Plan == nil {
 		return lkeplanv1alpha1.Approval{}, fmt.Errorf("NodePlan %s has no plan yet", name)
@@ -89,7 +83,7 @@ func For(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 			np.Status.LastAttemptedRevision)
 	}
 	for _, g := range np.Status.Guards {
-		if g.Status == string(plan.Blocked) {
+		if g.Status == string(Blocked) {
 			a.Guards = append(a.Guards, g.Permission)
 		}
 	}
@@ -104,10 +98,10 @@ func For(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	return a, nil
 }
 
-// Spend takes an approval out of the status where it was for a plan that is applied, and
+// SpendApproval takes an approval out of the status where it was for a plan that is applied, and
 // returns it for the history. Another plan needs another one, and so does the same plan
 // a second time.
-func Spend(np *lkeplanv1alpha1.NodePlan, digest string) *lkeplanv1alpha1.Approval {
+func SpendApproval(np *lkeplanv1alpha1.NodePlan, digest string) *lkeplanv1alpha1.Approval {
 	a := np.Status.Approval
 	if a == nil || a.PlanDigest != digest {
 		return nil

@@ -1,8 +1,4 @@
-// Package window says when changes may begin: in change windows, where there are any, and
-// outside of freezes.
-//
-// It is pure, and knows neither plans nor clusters: periods and a moment go in.
-package window
+package plan
 
 import (
 	"fmt"
@@ -11,26 +7,25 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 )
 
-// Opens is the first moment from now on at which one of the windows is open and none of
+// WindowOpens is the first moment from now on at which one of the windows is open and none of
 // the freezes lasts. Without windows they are always open. It is the zero time where that
 // is never, within a year.
-func Opens(windows, freezes []config.Period, now time.Time) (time.Time, error) {
-	open, err := timetablesOf(windows)
+func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, error) {
+	open, err := recurrencesOf(windows)
 	if err != nil {
 		return time.Time{}, err
 	}
-	frozen, err := timetablesOf(freezes)
+	frozen, err := recurrencesOf(freezes)
 	if err != nil {
 		return time.Time{}, err
 	}
 	at := now.UTC()
-	for end, turns := at.AddDate(1, 0, 0), 0; !at.IsZero() && at.Before(end) && turns < pace.MostTurns; turns++ {
+	for end, turns := at.AddDate(1, 0, 0), 0; !at.IsZero() && at.Before(end) && turns < MostTurns; turns++ {
 		next := thaws(frozen, at)
 		if next.Equal(at) {
-			next = opens(open, at)
+			next = opensAt(open, at)
 		}
 		if next.Equal(at) {
 			return at, nil
@@ -40,10 +35,10 @@ func Opens(windows, freezes []config.Period, now time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// Lasts returns until when a period lasts that has begun, and may begin again before it
+// FreezeLasts returns until when a period lasts that has begun, and may begin again before it
 // has ended; the zero time where it does not last now.
-func Lasts(p config.Period, now time.Time) (time.Time, error) {
-	all, err := timetablesOf([]config.Period{p})
+func FreezeLasts(p config.Period, now time.Time) (time.Time, error) {
+	all, err := recurrencesOf([]config.Period{p})
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -53,26 +48,26 @@ func Lasts(p config.Period, now time.Time) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// A timetable is when a period recurs, and for how long it lasts each time.
-type timetable struct {
+// A recurrence is when a period recurs, and for how long it lasts each time.
+type recurrence struct {
 	cron.Schedule
 	lasts time.Duration
 }
 
-func timetablesOf(periods []config.Period) (all []timetable, err error) {
+func recurrencesOf(periods []config.Period) (all []recurrence, err error) {
 	for _, p := range periods {
-		schedule, err := pace.ParseSchedule(p.Schedule)
+		schedule, err := ParseSchedule(p.Schedule)
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule of %q: %w", p.Name, err)
 		}
-		all = append(all, timetable{schedule, p.Duration})
+		all = append(all, recurrence{schedule, p.Duration})
 	}
 	return all, nil
 }
 
 // began is when a period began that lasts at a moment; the zero time where none does. The
 // moment at which it ends is not in it.
-func (t timetable) began(at time.Time) time.Time {
+func (t recurrence) began(at time.Time) time.Time {
 	if began := t.Next(at.Add(-t.lasts)); !began.IsZero() && !began.After(at) {
 		return began
 	}
@@ -80,8 +75,8 @@ func (t timetable) began(at time.Time) time.Time {
 }
 
 // thaws is the first moment from at on, at which none of the periods lasts.
-func thaws(periods []timetable, at time.Time) time.Time {
-	for range pace.MostTurns {
+func thaws(periods []recurrence, at time.Time) time.Time {
+	for range MostTurns {
 		until := at
 		for _, p := range periods {
 			if began := p.began(at); !began.IsZero() && began.Add(p.lasts).After(until) {
@@ -96,9 +91,9 @@ func thaws(periods []timetable, at time.Time) time.Time {
 	return at
 }
 
-// opens is the first moment from at on, at which one of the periods lasts; at itself
+// opensAt is the first moment from at on, at which one of the periods lasts; at itself
 // where there are none, and the zero time where that is never.
-func opens(periods []timetable, at time.Time) (first time.Time) {
+func opensAt(periods []recurrence, at time.Time) (first time.Time) {
 	if len(periods) == 0 {
 		return at
 	}

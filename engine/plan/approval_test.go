@@ -1,4 +1,4 @@
-package approval
+package plan
 
 import (
 	"strings"
@@ -8,8 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -60,23 +58,23 @@ func TestWhatAnApprovalLetsPass(t *testing.T) {
 		"a guard with all addresses": {given(digest, 7, "max_deleted_pools:*", "protected:*"), []string{pools, batch},
 			"does not lift"},
 	} {
-		p := plan.Plan{
-			Changes: []plan.Change{
-				{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Known: true, Rolled: 2}},
-				{Addr: "pool.b", Kind: "NodePool", Action: plan.Delete, Effect: plan.DeleteNodes, Impact: &plan.Impact{Known: true, Deleted: 4}},
-				{Addr: "pool.c", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Prune: prune.Condemn,
-					Impact: &plan.Impact{Known: true, Rolled: 1}},
+		p := Plan{
+			Changes: []Change{
+				{Addr: "pool.a", Kind: "NodePool", Action: Update, Effect: Roll, Impact: &Impact{Known: true, Rolled: 2}},
+				{Addr: "pool.b", Kind: "NodePool", Action: Delete, Effect: DeleteNodes, Impact: &Impact{Known: true, Deleted: 4}},
+				{Addr: "pool.c", Kind: "NodePool", Action: Update, Effect: Roll, Prune: StartRemoval,
+					Impact: &Impact{Known: true, Rolled: 1}},
 			},
-			Verdicts: []plan.Verdict{
-				{Guard: "max_deleted_pools", Status: plan.Blocked},
-				{Guard: "max_rolled_nodes", Status: plan.Passed},
-				{Guard: "protected", Addr: "pool.b", Status: plan.Blocked},
+			Verdicts: []Verdict{
+				{Guard: "max_deleted_pools", Status: Blocked},
+				{Guard: "max_rolled_nodes", Status: Passed},
+				{Guard: "protected", Addr: "pool.b", Status: Blocked},
 			},
 		}
-		why := Lift(tt.approval, &p, digest, now)
+		why := LiftByApproval(tt.approval, &p, digest, now)
 		var refused []string
 		for _, v := range p.Verdicts {
-			if v.Status == plan.Blocked {
+			if v.Status == Blocked {
 				refused = append(refused, v.Permission)
 			}
 		}
@@ -90,8 +88,8 @@ func TestWhatAnApprovalLetsPass(t *testing.T) {
 }
 
 func TestAnApprovalIsNotMentionedWhereNothingRefusesThePlan(t *testing.T) {
-	p := plan.Plan{Verdicts: []plan.Verdict{{Guard: "protected", Status: plan.Passed}}}
-	if why := Lift(given(another, 0), &p, digest, now); why != "" {
+	p := Plan{Verdicts: []Verdict{{Guard: "protected", Status: Passed}}}
+	if why := LiftByApproval(given(another, 0), &p, digest, now); why != "" {
 		t.Error(why)
 	}
 }
@@ -106,12 +104,12 @@ func TestAnApprovalIsUsedUpByItsPlan(t *testing.T) {
 	} {
 		np := &lkeplanv1alpha1.NodePlan{}
 		np.Status.Approval = tt.approval
-		spent := Spend(np, digest)
+		spent := SpendApproval(np, digest)
 		left := np.Status.Approval
 		if (spent != nil) != tt.spent || tt.spent && left != nil || !tt.spent && left != tt.approval {
 			t.Errorf("%s: spent %v, left %v", name, spent, left)
 		}
-		if again := Spend(np, digest); again != nil {
+		if again := SpendApproval(np, digest); again != nil {
 			t.Errorf("%s: it was spent twice", name)
 		}
 	}
@@ -162,7 +160,7 @@ func TestWhatThereIsToApprove(t *testing.T) {
 		},
 	} {
 		np := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}, Status: tt.status}
-		got, err := For(np)
+		got, err := ApprovalFor(np)
 		if tt.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%s: %v, want %q", name, err, tt.err)
@@ -179,17 +177,17 @@ func TestWhatThereIsToApprove(t *testing.T) {
 // TestAnApprovalIsForAKnownNumberOfNodes: none lets a plan pass whose nodes were not counted.
 func TestAnApprovalIsForAKnownNumberOfNodes(t *testing.T) {
 	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-	p := plan.Plan{
-		Changes: []plan.Change{{
-			Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{},
+	p := Plan{
+		Changes: []Change{{
+			Addr: "pool.a", Kind: "NodePool", Action: Update, Effect: Roll, Impact: &Impact{},
 		}},
-		Verdicts: []plan.Verdict{{Guard: plan.MaxRolledNodes, Status: plan.Blocked}},
+		Verdicts: []Verdict{{Guard: MaxRolledNodes, Status: Blocked}},
 	}
 	given := &lkeplanv1alpha1.Approval{
 		By: "jane", PlanDigest: "sha256:1", MaxNodes: 99, Expires: metav1.NewTime(now.Add(time.Hour)),
 		Guards: []string{"max_rolled_nodes:pool.a"},
 	}
-	if why := Lift(given, &p, "sha256:1", now); !strings.Contains(why, "is not known") || !p.Refused() {
+	if why := LiftByApproval(given, &p, "sha256:1", now); !strings.Contains(why, "is not known") || !p.Refused() {
 		t.Errorf("%q; refused: %v", why, p.Refused())
 	}
 }
@@ -198,13 +196,13 @@ func TestAnApprovalIsForAKnownNumberOfNodes(t *testing.T) {
 // change window all the same.
 func TestAnApprovalMayBeGivenAhead(t *testing.T) {
 	opens := now.Add(10 * time.Hour)
-	p := plan.Plan{
-		Changes: []plan.Change{{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Known: true, Rolled: 2}}},
-		Verdicts: []plan.Verdict{
-			{Guard: plan.MaxRolledNodes, Status: plan.Blocked}, {Guard: plan.ChangeWindow, Status: plan.Waiting, Until: opens},
+	p := Plan{
+		Changes: []Change{{Addr: "pool.a", Kind: "NodePool", Action: Update, Effect: Roll, Impact: &Impact{Known: true, Rolled: 2}}},
+		Verdicts: []Verdict{
+			{Guard: MaxRolledNodes, Status: Blocked}, {Guard: ChangeWindow, Status: Waiting, Until: opens},
 		},
 	}
-	if why := Lift(given(digest, 2, "max_rolled_nodes:pool.a"), &p, digest, now); why != "" || p.Refused() {
+	if why := LiftByApproval(given(digest, 2, "max_rolled_nodes:pool.a"), &p, digest, now); why != "" || p.Refused() {
 		t.Errorf("it is still refused: %q, %+v", why, p.Verdicts)
 	}
 	if until, waits := p.Waits(); !waits || !until.Equal(opens) {

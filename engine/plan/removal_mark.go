@@ -1,4 +1,4 @@
-package prune
+package plan
 
 import (
 	"fmt"
@@ -10,18 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Node is a node of a NodePool, as far as condemning that goes.
-type Node struct {
+// RemovalNode is a node of a NodePool, as far as condemning that goes.
+type RemovalNode struct {
 	Hash    string // of the template that it was made from
 	Settled bool   // it counts for budgets
 	Leaving bool   // it goes already, or is not ready
 }
 
-// Condemned returns a live NodePool as it has to be applied to make no node any more
+// MarkRemoval returns a live NodePool as it has to be applied to make no node any more
 // and to give up those that it has. It is that object and no other: it has its UID.
 //
 // By karpenter v1.14.1: a limit of no nodes keeps the scheduler from new nodes
@@ -31,12 +30,12 @@ type Node struct {
 // of its pods, after the nodes are there that its pods need elsewhere; where its pods
 // have no other place, it stays (Drift.ComputeCommands). A pool with replicas does not
 // heed limits; its replicas are lowered as its budgets let nodes go.
-func Condemned(live map[string]any, nodes []Node, now time.Time) (map[string]any, error) {
+func MarkRemoval(live map[string]any, nodes []RemovalNode, now time.Time) (map[string]any, error) {
 	pool := authored(live)
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
-	if s, _ := Read(live); s.Since.IsZero() {
+	if s, _ := ReadRemoval(live); s.Since.IsZero() {
 		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
-		annotations[Annotation] = Sentence{now, len(nodes), textOf(limit)}.String()
+		annotations[RemovalAnnotation] = Removal{now, len(nodes), textOf(limit)}.String()
 	}
 	typed := &karpv1.NodePool{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pool, typed); err != nil {
@@ -47,8 +46,8 @@ func Condemned(live map[string]any, nodes []Node, now time.Time) (map[string]any
 	}
 	manifest.Ensure(pool, "spec", "limits")["nodes"] = "0"
 	template := manifest.Ensure(pool, "spec", "template", "metadata", "annotations")
-	if template[Annotation] == nil {
-		template[Annotation] = stamp(now)
+	if template[RemovalAnnotation] == nil {
+		template[RemovalAnnotation] = stamp(now)
 	}
 	return pool, escapes(pool, template, nodes, now)
 }
@@ -81,14 +80,14 @@ func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 
 // escapes gives the template another stamp where a node was made from it all the same,
 // by a scheduler that had not seen the limit yet: the node would never drift.
-func escapes(pool, template map[string]any, nodes []Node, now time.Time) error {
+func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) error {
 	hash, err := hashOf(pool)
 	if err != nil {
 		return err
 	}
 	for _, n := range nodes {
 		if n.Hash == hash && !n.Leaving {
-			template[Annotation] = stamp(now)
+			template[RemovalAnnotation] = stamp(now)
 		}
 	}
 	return nil
@@ -103,7 +102,7 @@ func hashOf(pool map[string]any) (string, error) {
 }
 
 // lower takes as many replicas from a pool as its budgets let nodes go at this moment.
-func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.Time) error {
+func lower(pool map[string]any, typed *karpv1.NodePool, nodes []RemovalNode, now time.Time) error {
 	settled, going, staying := 0, 0, 0
 	for _, n := range nodes {
 		if n.Settled {
@@ -115,7 +114,7 @@ func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.T
 			staying++
 		}
 	}
-	may, err := typed.GetAllowedDisruptionsByReason(pace.ClockAt(now.UTC()), settled, karpv1.DisruptionReasonDrifted)
+	may, err := typed.GetAllowedDisruptionsByReason(ClockAt(now.UTC()), settled, karpv1.DisruptionReasonDrifted)
 	if err != nil {
 		may = 0 // Karpenter, too, lets none go by a budget that it cannot read
 	}
@@ -127,16 +126,16 @@ func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.T
 	return nil
 }
 
-// Unmarked returns a NodePool as it was before it was condemned, as far as its nodes
+// UnmarkRemoval returns a NodePool as it was before it was condemned, as far as its nodes
 // are concerned. It is the same object where it is not condemned.
-func Unmarked(pool map[string]any) map[string]any {
-	if _, condemned := Read(pool); !condemned {
+func UnmarkRemoval(pool map[string]any) map[string]any {
+	if _, condemned := ReadRemoval(pool); !condemned {
 		return pool
 	}
 	pool = runtime.DeepCopyJSON(pool)
 	for _, path := range [][]string{{"metadata", "annotations"}, {"spec", "template", "metadata", "annotations"}} {
 		entries := manifest.Map(pool, path...)
-		delete(entries, Annotation)
+		delete(entries, RemovalAnnotation)
 		if len(entries) == 0 {
 			delete(manifest.Map(pool, path[:len(path)-1]...), "annotations")
 		}
@@ -144,15 +143,15 @@ func Unmarked(pool map[string]any) map[string]any {
 	return pool
 }
 
-// Released returns a live NodePool as it has to be applied so that it makes nodes again,
+// ReleaseRemoval returns a live NodePool as it has to be applied so that it makes nodes again,
 // which nobody manages from then on. A pool with replicas keeps those that it has left.
-func Released(live map[string]any) map[string]any {
-	sentence, condemned := Read(live)
+func ReleaseRemoval(live map[string]any) map[string]any {
+	sentence, condemned := ReadRemoval(live)
 	pool := authored(live)
 	if !condemned {
 		return pool
 	}
-	pool = Unmarked(pool)
+	pool = UnmarkRemoval(pool)
 	limits := manifest.Map(pool, "spec", "limits")
 	if limits == nil {
 		return pool

@@ -1,6 +1,4 @@
-// Package pace says how the budgets of a pool spread the replacement of its nodes over
-// time, by Karpenter's own reading of them. It knows no plan and no cluster.
-package pace
+package plan
 
 import (
 	"fmt"
@@ -37,10 +35,10 @@ const (
 	MostTurns = 20_000
 )
 
-// Of asks Karpenter's own reading of the budgets (karpenter v1.14.1,
+// PaceOf asks Karpenter's own reading of the budgets (karpenter v1.14.1,
 // GetAllowedDisruptionsByReason) at each moment at which one begins or ends.
-// Of nodes that are not counted, a hundred are assumed: it tells when any go.
-func Of(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
+// PaceOf nodes that are not counted, a hundred are assumed: it tells when any go.
+func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	counted := nodes
 	if nodes == 0 {
@@ -61,7 +59,7 @@ func Of(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace
 		if err != nil {
 			return nil, err
 		}
-		until := turn(schedules, at, now.Add(year))
+		until := turnAt(schedules, at, now.Add(year))
 		if n > 0 && first < 0 {
 			first = n
 			if at.After(now) {
@@ -178,8 +176,8 @@ func schedulesOf(pool *karpv1.NodePool) (all []timetable, err error) {
 	return all, nil
 }
 
-// turn is the next moment at which a budget begins or ends, at most the limit.
-func turn(schedules []timetable, at, limit time.Time) time.Time {
+// turnAt is the next moment at which a budget begins or ends, at most the limit.
+func turnAt(schedules []timetable, at, limit time.Time) time.Time {
 	next := limit
 	for _, s := range schedules {
 		for _, t := range []time.Time{s.schedule.Next(at), s.schedule.Next(at.Add(-s.duration)).Add(s.duration)} {

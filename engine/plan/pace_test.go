@@ -1,4 +1,4 @@
-package pace
+package plan
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ func written(p *Pace) string {
 	return b.String()
 }
 
-// friday is a Friday morning.
-var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
+// fridayNoon is a Friday morning.
+var fridayNoon = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
 
 // poolWith is a pool with budgets.
 func poolWith(t *testing.T, budgets ...any) *karpv1.NodePool {
@@ -72,7 +72,7 @@ func TestPace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			pace, err := Of(poolWith(t, tt.budgets...), tt.nodes, tt.leaving, tt.rolled, friday)
+			pace, err := PaceOf(poolWith(t, tt.budgets...), tt.nodes, tt.leaving, tt.rolled, fridayNoon)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,11 +89,11 @@ func TestWindowsCoverTheWeek(t *testing.T) {
 	pool := poolWith(t, map[string]any{"nodes": "3"},
 		map[string]any{"nodes": "0", "schedule": "0 6 * * mon-fri", "duration": "12h"},
 		map[string]any{"nodes": "50%", "schedule": "30 */7 * * *", "duration": "10m"})
-	pace, err := Of(pool, 5, 0, 5, friday)
+	pace, err := PaceOf(pool, 5, 0, 5, fridayNoon)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := friday
+	at := fridayNoon
 	for _, w := range pace.Windows {
 		if !w.From.Equal(at) {
 			t.Errorf("a window begins at %s, want %s", w.From, at)
@@ -105,7 +105,7 @@ func TestWindowsCoverTheWeek(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(friday.Add(week), at); diff != "" {
+	if diff := cmp.Diff(fridayNoon.Add(week), at); diff != "" {
 		t.Errorf("the windows end early (-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package prune_test
+package plan
 
 import (
 	"fmt"
@@ -13,8 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
-	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -82,18 +80,18 @@ func (w *world) reconcile() {
 	if w.live == nil {
 		return
 	}
-	var nodes []prune.Node
+	var nodes []RemovalNode
 	for _, n := range w.nodes {
-		nodes = append(nodes, prune.Node{Hash: n.hash, Settled: true, Leaving: n.leaving})
+		nodes = append(nodes, RemovalNode{Hash: n.hash, Settled: true, Leaving: n.leaving})
 	}
-	switch stage := prune.Next(w.live, len(nodes)); stage {
-	case prune.AtOnce, prune.Drained:
+	switch stage := NextRemoval(w.live, len(nodes)); stage {
+	case RemoveAtOnce, Drained:
 		if len(w.nodes) > 0 {
 			w.fatalf("stage %q deletes a pool with %d nodes", stage, len(w.nodes))
 		}
 		w.live = nil
-	case prune.Condemn, prune.Draining:
-		desired, err := prune.Condemned(w.live, nodes, w.now)
+	case StartRemoval, Draining:
+		desired, err := MarkRemoval(w.live, nodes, w.now)
 		if err != nil {
 			w.fatalf("condemn: %v", err)
 		}
@@ -142,7 +140,7 @@ func (w *world) disrupt() {
 		}
 		return
 	}
-	may, err := pool.GetAllowedDisruptionsByReason(pace.ClockAt(w.now), len(w.nodes), karpv1.DisruptionReasonDrifted)
+	may, err := pool.GetAllowedDisruptionsByReason(ClockAt(w.now), len(w.nodes), karpv1.DisruptionReasonDrifted)
 	if err != nil {
 		w.fatalf("budgets: %v", err)
 	}
@@ -171,10 +169,10 @@ func (w *world) edit() {
 	case 0:
 		delete(manifest.Map(w.live, "spec", "limits"), "nodes")
 	case 1:
-		delete(manifest.Map(w.live, "spec", "template", "metadata", "annotations"), prune.Annotation)
+		delete(manifest.Map(w.live, "spec", "template", "metadata", "annotations"), RemovalAnnotation)
 	case 2:
-		if _, condemned := prune.Read(w.live); condemned {
-			manifest.Ensure(w.live, "metadata", "annotations")[prune.Annotation] = "soon"
+		if _, condemned := ReadRemoval(w.live); condemned {
+			manifest.Ensure(w.live, "metadata", "annotations")[RemovalAnnotation] = "soon"
 		}
 	}
 }
@@ -214,7 +212,7 @@ func (w *world) declaredAgain() {
 	if diff := cmp.Diff(fresh["spec"], w.live["spec"]); diff != "" {
 		w.fatalf("the pool that is declared again (-want +got):\n%s", diff)
 	}
-	if _, condemned := prune.Read(w.live); condemned {
+	if _, condemned := ReadRemoval(w.live); condemned {
 		w.fatalf("it is still condemned")
 	}
 }

@@ -1,11 +1,10 @@
-package window_test
+package plan
 
 import (
 	"testing"
 	"time"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/window"
 )
 
 func period(schedule string, lasts time.Duration) config.Period {
@@ -38,7 +37,7 @@ func TestWhenChangesMayBegin(t *testing.T) {
 		{"a freeze that never ends", nil, []config.Period{period("* * * * *", time.Hour)}, "Wed 18 12:00", never},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := window.Opens(tt.windows, tt.freezes, at(t, tt.now))
+			got, err := WindowOpens(tt.windows, tt.freezes, at(t, tt.now))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +63,7 @@ func at(t *testing.T, text string) time.Time {
 }
 
 func TestABadScheduleIsAnError(t *testing.T) {
-	if got, err := window.Opens([]config.Period{period("never", time.Hour)}, nil, time.Now()); err == nil {
+	if got, err := WindowOpens([]config.Period{period("never", time.Hour)}, nil, time.Now()); err == nil {
 		t.Errorf("it opens at %v", got)
 	}
 }
