@@ -333,8 +333,8 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capaci
 	for _, c := range claims {
 		asked[c.UID] = c
 	}
-	_ = parallel(32, binds, func(b capacity.Bind) error {
-		err := f.cfg.Claims.Bind(ctx, b)
+	_ = parallel(f, 32, binds, func(b capacity.Bind) error {
+		err := f.try(func() error { return f.cfg.Claims.Bind(ctx, b) })
 		f.remember(func(m *capacity.Memory, now time.Time) {
 			if err != nil {
 				m.BindFailed(b, now)
@@ -359,7 +359,7 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capaci
 // gives a Node to register: on Enterprise the slot alone may take longer to be listed. What
 // the slot may take, SlotTimeout bounds.
 func (f *Fleet) extend(ctx context.Context, granted []string) {
-	_ = parallel(8, granted, func(uid string) error {
+	_ = parallel(f, 8, granted, func(uid string) error {
 		if err := f.cfg.Claims.Extend(ctx, uid); err != nil && ctx.Err() == nil {
 			f.cfg.Log.Error("could not give a NodeClaim more time to register", "uid", uid, "error", err)
 		}
@@ -369,7 +369,7 @@ func (f *Fleet) extend(ctx context.Context, granted []string) {
 
 // end deletes the claims whose machine is gone, so that Karpenter makes others.
 func (f *Fleet) end(ctx context.Context, lost []string) {
-	_ = parallel(8, lost, func(uid string) error {
+	_ = parallel(f, 8, lost, func(uid string) error {
 		err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), "LKE does not have this node's Linode any more: LKE has replaced "+
 			"it, or somebody else has deleted it or lowered the count of its node pool")
 		if err != nil {

@@ -61,7 +61,8 @@ type rig struct {
 	version string // that claims ask for; "" where they ask for none
 
 	cluster int
-	claims  Claims // book, where it is nil
+	claims  Claims        // book, where it is nil
+	around  func(API) API // what the Fleet has in place of the client; nil for the client
 	served  served
 
 	mu    sync.Mutex // of what start replaces
@@ -106,8 +107,12 @@ func (r *rig) start(tier string) {
 	if claims == nil {
 		claims = r.book
 	}
+	var asked API = api
+	if r.around != nil {
+		asked = r.around(api)
+	}
 	fleet := New(Config{
-		API: api, Cluster: cluster, ControlPlane: NewControlPlane(api, cluster, r.types, log),
+		API: asked, Cluster: cluster, ControlPlane: NewControlPlane(api, cluster, r.types, log),
 		Claims: claims, Nodes: houses{r.book}, Types: r.types, Log: log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -12,7 +12,7 @@ import (
 // drain deletes the Nodes of machines that no claim owns.
 func (f *Fleet) drain(ctx context.Context, drains []capacity.Drain) {
 	for _, d := range drains {
-		if err := f.cfg.Nodes.Drain(ctx, d.Node); err != nil {
+		if err := f.try(func() error { return f.cfg.Nodes.Drain(ctx, d.Node) }); err != nil {
 			f.cfg.Log.Error("could not drain a Node without a NodeClaim", "node", d.Node, "error", err)
 			continue
 		}
@@ -30,11 +30,12 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 			what += " has no NodeClaim, and its pool no tag of this controller: another provider has made it, or somebody has " +
 				"taken the tag away; it costs until you delete it in Cloud Manager"
 			f.cfg.Log.Warn(what, "instance", k.Instance, "pool", k.Pool, "nodepool", k.NodePool)
-			f.cfg.Claims.WarnNodePool(ctx, k.NodePool, "LinodeUnowned", what)
+			f.warnNodePool(ctx, k.NodePool, "LinodeUnowned", what)
 			continue
 		}
 		byPool[k.NodePool] = append(byPool[k.NodePool], k)
-		if err := f.cfg.Nodes.Keep(ctx, k.Node); err != nil { // without it the Node stays while this process leads
+		err := f.try(func() error { return f.cfg.Nodes.Keep(ctx, k.Node) })
+		if err != nil { // without it the Node stays while this process leads
 			f.cfg.Log.Error("could not note on a Node that it stays", "node", k.Node, "error", err)
 		}
 	}
@@ -47,6 +48,6 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 			"their Linodes stay and cost %s an hour; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
 			len(kept), kept[0].Node, hourly, claims.AnnotationOrphaned, claims.OrphanDelete)
 		f.cfg.Log.Warn("kept machines without NodeClaims", "nodepool", nodePool, "nodes", len(kept), "message", message)
-		f.cfg.Claims.WarnNodePool(ctx, nodePool, "NodesOrphaned", message)
+		f.warnNodePool(ctx, nodePool, "NodesOrphaned", message)
 	}
 }

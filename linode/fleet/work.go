@@ -14,6 +14,7 @@ import (
 	"github.com/linode/linodego"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/lkeplan/lkeplan/linode/bug"
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -22,12 +23,12 @@ import (
 
 // carryOut asks LKE for one group's work: first corrections, then growth, then
 // deletions, so that a pool never loses its last slot while it is about to get
-// another. After a failed call the rest is left to the next decision.
+// another. After a failed call, or a bug, the rest is left to the next decision.
 func (f *Fleet) carryOut(ctx context.Context, w capacity.Work) {
 	f.mend(ctx, w.Mends)
-	err := f.grow(ctx, w)
+	err := f.try(func() error { return f.grow(ctx, w) })
 	if err == nil {
-		err = f.shrink(ctx, w)
+		err = f.try(func() error { return f.shrink(ctx, w) })
 	}
 	f.remember(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
 	// After a failure the timer starts the next poll: waking here would repeat a
@@ -36,6 +37,10 @@ func (f *Fleet) carryOut(ctx context.Context, w capacity.Work) {
 		f.Wake()
 	}
 }
+
+// try returns the error of do, or that do has a bug: what is done for one group or claim does not
+// end the process.
+func (f *Fleet) try(do func() error) error { return bug.Try(f.cfg.Log, do) }
 
 // grow makes what is missing. Each call is sent once; the next poll shows what it
 // did, whatever the answer was.
@@ -69,6 +74,7 @@ func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
 // growOnce sends the calls, a few at a time. It returns how many slots were made, and how
 // many a call asked for that failed.
 func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made, failed int, err error) {
+	defer bug.Catch(f.cfg.Log, &err)
 	var mu sync.Mutex
 	note := func(n int, callErr error) {
 		mu.Lock()
@@ -87,12 +93,15 @@ func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made, failed int
 	for _, n := range w.Create {
 		calls = append(calls, func() { note(n, f.create(ctx, w, n)) })
 	}
-	_ = parallel(4, calls, func(call func()) error { call(); return nil })
+	_ = parallel(f, 4, calls, func(call func()) error { call(); return nil })
 	return made, failed, err
 }
 
 func (f *Fleet) raise(ctx context.Context, group capacity.Group, g capacity.Grow) error {
-	_, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count)
+	err := f.try(func() error {
+		_, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count)
+		return err
+	})
 	f.remember(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcome(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", group.Plan, "nodepool", group.NodePool, "count", g.Count)
@@ -101,7 +110,11 @@ func (f *Fleet) raise(ctx context.Context, group capacity.Group, g capacity.Grow
 }
 
 func (f *Fleet) create(ctx context.Context, w capacity.Work, n int) error {
-	pool, err := f.makePool(ctx, w, n)
+	var pool lkeapi.Pool
+	err := f.try(func() (err error) {
+		pool, err = f.makePool(ctx, w, n)
+		return err
+	})
 	f.remember(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
@@ -156,11 +169,15 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 	case lkeapi.ClassAuth:
 		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
 			"%v; give the controller %s; tried again in %s", err, lkeapi.Allow(err, lkeapi.ScopePools), hold))
+	case lkeapi.ClassUnknown:
+		if bug.Is(err) {
+			f.warn(ctx, w.For, "MachineNotMade", fmt.Sprintf("%v; tried again in %s", err, hold))
+		}
 	}
 }
 
 func (f *Fleet) giveUp(ctx context.Context, uids []string, reason string) {
-	_ = parallel(8, uids, func(uid string) error {
+	_ = parallel(f, 8, uids, func(uid string) error {
 		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
 			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
 		}
@@ -170,7 +187,7 @@ func (f *Fleet) giveUp(ctx context.Context, uids []string, reason string) {
 
 func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string) {
 	for _, uid := range uids {
-		f.cfg.Claims.Warn(ctx, uid, reason, message)
+		_ = f.try(func() error { f.cfg.Claims.Warn(ctx, uid, reason, message); return nil })
 	}
 }
 
@@ -184,14 +201,14 @@ func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no machine in %s in time",
 			w.Group.Plan, f.cfg.Cluster.Region))
 	}
-	pools := parallel(8, w.DeletePools, func(pool int) error {
-		err := f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)
+	pools := parallel(f, 8, w.DeletePools, func(pool int) error {
+		err := f.try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
 		f.remember(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
 		f.undeleted(ctx, err, func(p lkeapi.Pool, _ lkeapi.Slot) bool { return p.ID == pool })
 		return f.deleted("pool", pool, w.Group, err)
 	})
-	slots := parallel(8, w.DeleteSlots, func(slot string) error {
-		err := f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)
+	slots := parallel(f, 8, w.DeleteSlots, func(slot string) error {
+		err := f.try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
 		f.remember(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
 		f.undeleted(ctx, err, func(_ lkeapi.Pool, s lkeapi.Slot) bool { return s.ID == slot })
 		return f.deleted("slot", slot, w.Group, err)
@@ -242,7 +259,8 @@ func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 		what := strings.Join(m.Fields, ", ")
 		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
 			what)
-		if err := f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)); err != nil {
+		err := f.try(func() error { return f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)) })
+		if err != nil {
 			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
 				m.Pool, m.Group.Plan, what, err)
 			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error",
@@ -253,8 +271,12 @@ func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 		if m.Unmarked() {
 			continue // an earlier release made the pool: nothing is wrong with it
 		}
-		f.cfg.Claims.WarnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
+		f.warnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
 	}
+}
+
+func (f *Fleet) warnNodePool(ctx context.Context, nodePool, reason, message string) {
+	_ = f.try(func() error { f.cfg.Claims.WarnNodePool(ctx, nodePool, reason, message); return nil })
 }
 
 // poolChange is the request that corrects a pool.
@@ -322,12 +344,13 @@ func tagsOf(g capacity.Group) []string {
 	return tags
 }
 
-// parallel runs do for each item, so many at a time, and returns the first error when all have ended.
-func parallel[T any](limit int, items []T, do func(T) error) error {
+// parallel runs do for each item, so many at a time, and returns the first error when all have ended. A
+// bug is an error of its item.
+func parallel[T any](f *Fleet, limit int, items []T, do func(T) error) error {
 	var group errgroup.Group
 	group.SetLimit(limit)
 	for _, item := range items {
-		group.Go(func() error { return do(item) })
+		group.Go(func() error { return f.try(func() error { return do(item) }) })
 	}
 	return group.Wait()
 }

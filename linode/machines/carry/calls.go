@@ -3,10 +3,10 @@ package carry
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"time"
 
+	"github.com/lkeplan/lkeplan/linode/bug"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/machines"
 )
@@ -67,18 +67,9 @@ func (c *Carrier) start(ctx context.Context, room chan struct{}, work func(conte
 		defer func() { <-room }()
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		work(ctx)
+		_ = bug.Try(c.cfg.Log, func() error { work(ctx); return nil })
 		c.Wake()
 	})
-}
-
-// caught has a bug in what is done for one claim fail that, and not end the process, which would
-// meet it again at its next start.
-func (c *Carrier) caught(err *error) {
-	if cause := recover(); cause != nil {
-		c.cfg.Log.Error("a bug in lkeplan", "cause", cause, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("a bug in lkeplan, which the log of the controller describes: %v", cause)
-	}
 }
 
 // once starts what no Memory knows of, unless it is under way.
@@ -90,7 +81,7 @@ func (c *Carrier) once(ctx context.Context, what string, work func(context.Conte
 	}
 	c.underway[what] = true
 	c.start(ctx, c.others, func(ctx context.Context) {
-		if err := work(ctx); err != nil {
+		if err := bug.Try(c.cfg.Log, func() error { return work(ctx) }); err != nil {
 			c.cfg.Log.Warn("cannot "+what, "error", err)
 		}
 		c.mu.Lock()
@@ -108,24 +99,25 @@ func (c *Carrier) remember(record func(m *machines.Memory, now time.Time)) {
 
 func (c *Carrier) create(ctx context.Context, claim machines.Claim, order machines.Create) {
 	id, outcome, err := c.make(ctx, order)
+	defer c.remember(func(m *machines.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not made", "label", order.Label, "claim", order.UID, "error", err)
 		c.cfg.Refused(ctx, order.UID, err)
 	} else {
 		c.cfg.Log.Info("machine made", "id", id, "label", order.Label, "claim", order.UID)
 	}
-	c.remember(func(m *machines.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
 }
 
 // make makes a machine, or finds it where it is there already.
 func (c *Carrier) make(ctx context.Context, order machines.Create) (id int, o machines.Outcome, err error) {
 	o = machines.Refused
-	defer c.caught(&err)
+	defer bug.Catch(c.cfg.Log, &err)
 	spec, err := c.cfg.Cluster.Spec(ctx, order.UID)
 	if err != nil {
 		return 0, machines.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
 	}
 	spec.Label, spec.Tags = order.Label, append(slices.Clone(spec.Tags), c.cfg.Tag)
+	o = machines.Unknown // from here on it may be made
 	made, err := c.cfg.Linode.CreateInstance(ctx, spec)
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassNone:
@@ -170,14 +162,15 @@ func outcomeOf(err error) machines.Outcome {
 }
 
 func (c *Carrier) bind(ctx context.Context, b machines.Bind) {
-	if err := c.cfg.Cluster.Bind(ctx, b); err != nil {
+	if err := bug.Try(c.cfg.Log, func() error { return c.cfg.Cluster.Bind(ctx, b) }); err != nil {
 		c.cfg.Log.Warn("machine not stored on its claim", "id", b.Machine, "claim", b.UID, "error", err)
 	}
 	c.remember(func(m *machines.Memory, now time.Time) { m.Bound(b, now) })
 }
 
 func (c *Carrier) find(ctx context.Context, l machines.Look) {
-	there, known := c.there(ctx, l)
+	var there, known bool
+	_ = bug.Try(c.cfg.Log, func() error { there, known = c.there(ctx, l); return nil })
 	c.remember(func(m *machines.Memory, now time.Time) { m.Looked(l, there, known, now) })
 }
 
@@ -193,19 +186,20 @@ func (c *Carrier) there(ctx context.Context, l machines.Look) (there, known bool
 
 func (c *Carrier) delete(ctx context.Context, order machines.Delete) {
 	outcome, err := c.unmake(ctx, order)
+	defer c.remember(func(m *machines.Memory, now time.Time) { m.Deleted(order, outcome, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
 		if order.UID != "" {
 			c.cfg.Undeleted(ctx, order.UID, fmt.Errorf("Linode %d is not deleted: %w; it is tried again", order.Machine, err))
 		}
 	}
-	c.remember(func(m *machines.Memory, now time.Time) { m.Deleted(order, outcome, now) })
 }
 
 // unmake deletes a machine, if it is the one that is meant. It is Done when Linode no longer
 // has it, not when Linode has said that it will go: the decision asks again until then.
 func (c *Carrier) unmake(ctx context.Context, order machines.Delete) (outcome machines.Outcome, err error) {
-	defer c.caught(&err)
+	outcome = machines.Unknown
+	defer bug.Catch(c.cfg.Log, &err)
 	i, err := c.cfg.Linode.Instance(ctx, order.Machine)
 	tagged := lkeapi.Tagged(i, c.cfg.Tag)
 	switch {

@@ -237,3 +237,21 @@ func TestWhatBecomesOfACreate(t *testing.T) {
 		}
 	}
 }
+
+// TestABugInTheWorkForOneClaimDoesNotEndTheProcess: not even if all of it has one. canned has no Bind and no GiveUp.
+func TestABugInTheWorkForOneClaimDoesNotEndTheProcess(t *testing.T) {
+	api := &canned{panics: true, err: map[string]error{"get": errSilence}}
+	bug := func(context.Context, string, error) { panic("assignment to entry in nil map") }
+	c := New(Config{Linode: api, Cluster: api, Policy: policy, Tag: tag, Refused: bug, Undeleted: bug})
+	c.begin(t.Context(), machines.View{}, machines.Decision{
+		Creates: []machines.Create{{UID: "a", Label: "prod-a"}},
+		Binds:   []machines.Bind{{UID: "b", Machine: 7}},
+		Deletes: []machines.Delete{{UID: "c", Machine: 8, Label: "prod-c"}},
+		Looks:   []machines.Look{{UID: "d", Machine: 9}},
+		Lost:    []string{"e"},
+	})
+	c.calls.Wait()
+	if len(c.underway) > 0 {
+		t.Errorf("%v is still under way", c.underway)
+	}
+}
