@@ -165,8 +165,12 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why carry.Reason) error
 	reason := fmt.Sprintf("another Linode of the account is called %s", c.cfg.Identity.Node(uid))
 	if why == carry.Starved {
 		plan := nodeclaim.PlanOf(nc)
-		c.cfg.Types.Block(plan, time.Now().Add(c.cfg.Timing.NoCapacity))
-		reason = fmt.Sprintf("Linode has no %s in %s", plan, c.cfg.Types.Region())
+		if _, closed := c.cfg.Types.Closed()[plan]; closed {
+			reason = fmt.Sprintf("plan %s is closed to this account; ask Linode Support for access to it", plan)
+		} else {
+			c.cfg.Types.Block(plan, time.Now().Add(c.cfg.Timing.NoCapacity))
+			reason = fmt.Sprintf("Linode has no %s in %s", plan, c.cfg.Types.Region())
+		}
 	}
 	return c.claims.GiveUp(ctx, &live, reason)
 }
@@ -190,14 +194,25 @@ func (c cluster) Keep(machine int) {
 	}
 }
 
+// closer is Linode as the carrier asks it. A plan that is found closed to the account is not offered for hours, whatever
+// happens to the claim that it was asked for.
+type closer struct {
+	API
+	types *instancetype.Set
+}
+
+// CreateInstance implements carry.Linode.
+func (a closer) CreateInstance(ctx context.Context, spec lkeapi.InstanceSpec) (lkeapi.Instance, error) {
+	made, err := a.API.CreateInstance(ctx, spec)
+	if lkeapi.ClassOf(err) == lkeapi.ClassPlanClosed {
+		a.types.Close(spec.Type, time.Now().Add(instancetype.ClosedFor))
+	}
+	return made, err
+}
+
 // refused counts that a claim's machine was not made, and says on the claim why.
 func (i *Instances) refused(ctx context.Context, uid string, err error) {
 	i.count(ctx, uid, err)
-	if lkeapi.ClassOf(err) == lkeapi.ClassPlanClosed {
-		if nc, err := nodeclaim.ByUID(ctx, i.cfg.Client, uid); err == nil {
-			i.cfg.Types.Close(nodeclaim.PlanOf(nc), time.Now().Add(instancetype.ClosedFor))
-		}
-	}
 	if i.news(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
 	}

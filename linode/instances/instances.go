@@ -95,7 +95,7 @@ func New(cfg Config) *Instances {
 		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Size: groupSize, Keep: keep, Needed: i.neededGroups, Log: cfg.Log,
 	})
 	i.carrier = carry.New(carry.Config{
-		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
+		Linode: closer{cfg.API, cfg.Types}, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
 		Listed: i.listed, Refused: i.refused, Undeleted: i.undeleted, Held: i.held, Queued: i.beat,
 		Policy: machines.Policy{
 			Cluster: cfg.Identity.Name, Keep: keep,

@@ -154,7 +154,8 @@ func (t *Set) price(id string) catalog.Price {
 // ClosedFor is how long a plan that is closed to the account is not asked for: Support opens it by hand.
 const ClosedFor = 6 * time.Hour
 
-// Close is Block for a plan that the account may not have.
+// Close is Block for a plan that the account may not have. It is not stored: after a restart the first claim of the plan
+// finds it closed again, which costs one refused call for each plan, and until then no class has the condition PlanClosed.
 func (t *Set) Close(plan string, until time.Time) {
 	t.mu.Lock()
 	t.closed[plan] = until
