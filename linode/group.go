@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -73,9 +75,11 @@ func Reserved(key string) bool {
 	return strings.Contains(key, "kubernetes.io") || strings.Contains(key, "linode.com")
 }
 
-// groupFor is the group of LKE pools that the claim's machine comes from.
+// groupFor is the group of LKE pools that the claim's machine comes from. Version and firewall are for
+// Enterprise: a pool of the standard tier is made without them, and would never match a group that
+// has one.
 func groupFor(
-	nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, plan string, labels map[string]string,
+	nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, plan string, labels map[string]string, tier catalog.Tier,
 ) capacity.Group {
 	group := capacity.Group{
 		NodePool:       nc.Labels[karpv1.NodePoolLabelKey],
@@ -84,8 +88,9 @@ func groupFor(
 		DiskEncryption: class.Spec.DiskEncryption,
 		Tags:           slices.Sorted(slices.Values(class.Spec.Tags)),
 	}
-	if class.Spec.FirewallID != nil {
-		group.FirewallID = *class.Spec.FirewallID
+	if tier == catalog.Enterprise {
+		group.Version = class.Status.KubernetesVersion
+		group.FirewallID = ptr.Deref(class.Spec.FirewallID, 0)
 	}
 	for _, t := range nc.Spec.Taints {
 		if !Reserved(t.Key) {

@@ -64,10 +64,7 @@ func (l *LKE) Offer(_ context.Context, _ string, pool *karpv1.NodePool, types []
 func (l *LKE) Order(
 	_ context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
 ) (map[string]string, error) {
-	group := groupFor(nc, class, plan, poolLabels(nc, pool))
-	if l.tier == catalog.Enterprise { // elsewhere LKE has no versions of pools
-		group.Version = class.Status.KubernetesVersion
-	}
+	group := groupFor(nc, class, plan, poolLabels(nc, pool), l.tier)
 	return map[string]string{nodeclaim.AnnotationGroup: group.Encode()}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,8 +59,8 @@ func (l *LKEClasses) Problem(ctx context.Context, class *linodev1alpha1.LinodeNo
 // Drifted implements Rules: what drifted before stays so.
 func (l *LKEClasses) Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool {
 	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
-	return err == nil &&
-		(group.DiskEncryption != class.Spec.DiskEncryption || group.FirewallID != ptr.Deref(class.Spec.FirewallID, 0))
+	return err == nil && (group.DiskEncryption != class.Spec.DiskEncryption ||
+		l.tier() == catalog.Enterprise && group.FirewallID != ptr.Deref(class.Spec.FirewallID, 0))
 }
 
 // missing says what a class names that Linode does not have; "" where nothing is
@@ -71,7 +72,7 @@ func (l *LKEClasses) missing(ctx context.Context, spec linodev1alpha1.LinodeNode
 				*v, strings.Join(versions, ", "))
 		}
 	}
-	if id := spec.FirewallID; id != nil {
+	if id := spec.FirewallID; id != nil && l.tier() == catalog.Enterprise {
 		if err := l.account.Firewall(ctx, *id); lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
 			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall",
 				*id)
@@ -80,9 +81,23 @@ func (l *LKEClasses) missing(ctx context.Context, spec linodev1alpha1.LinodeNode
 	return ""
 }
 
+// writeFirewall says of a class of the standard tier that its firewall has no effect. An event says so once.
+func (l *LKEClasses) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
+	conditions, id := class.StatusConditions(), class.Spec.FirewallID
+	if id == nil || l.tier() == catalog.Enterprise {
+		_ = conditions.Clear(linodev1alpha1.ConditionFirewallWithoutEffect) // it fails for parts of Ready only
+		return
+	}
+	text := fmt.Sprintf("the cluster is of the standard tier, where lkeplan makes node pools without a firewall: %d has no "+
+		"effect on the nodes, and a change of it replaces them; take spec.firewallID out", *id)
+	if conditions.SetTrueWithReason(linodev1alpha1.ConditionFirewallWithoutEffect, "StandardTier", text) {
+		l.events.Eventf(class, nil, corev1.EventTypeWarning, linodev1alpha1.ConditionFirewallWithoutEffect, "Validate", "%s",
+			text)
+	}
+}
+
 // ClassProblem says why LKE would refuse pools of a class; "" where it would
-// not. Limits of tags: 3 to 50 characters (API: pool tags); firewalls are for
-// Enterprise clusters.
+// not. Limits of tags: 3 to 50 characters (API: pool tags).
 func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	for _, tag := range spec.Tags {
 		if len(tag) < 3 || len(tag) > 50 {
@@ -91,10 +106,6 @@ func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) st
 		if strings.HasPrefix(strings.ToLower(tag), fleet.GroupTag) {
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
 		}
-	}
-	if spec.FirewallID != nil && tier != catalog.Enterprise {
-		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; " +
-			"this cluster is of the standard tier; remove it"
 	}
 	if v := spec.LKEK8sVersion; v != nil {
 		if problem := kubeversion.Fits(*v, tier == catalog.Enterprise); problem != "" {

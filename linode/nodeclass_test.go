@@ -46,8 +46,8 @@ func TestClassProblem(t *testing.T) {
 			"a tag of ours", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"LKEPLAN-group=1"}}, catalog.Standard, "own tags",
 		},
 		{
-			"a firewall on standard", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall}, catalog.Standard,
-			"only LKE Enterprise",
+			"a firewall on standard, which has no effect", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall},
+			catalog.Standard, "",
 		},
 		{
 			"a version of Enterprise on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version},

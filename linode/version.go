@@ -116,6 +116,7 @@ func (l *LKEClasses) Settle(ctx context.Context, class *linodev1alpha1.LinodeNod
 		}
 	}
 	l.writeVersion(class, w, w.decide())
+	l.writeFirewall(class)
 	return nil
 }
 

@@ -41,6 +41,21 @@ func noEffect(c *checker) {
 	}
 }
 
+// firewalls finds classes of the standard tier that name a firewall. Terraform's documents show one
+// there, and whether LKE takes it is not known: the provider does not send it. It is part of the
+// class's hash on both tiers, as the class does not know its tier.
+func firewalls(c *checker) {
+	if catalog.Tier(c.in.Cluster.Tier) != catalog.Standard {
+		return
+	}
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		if id := class.Spec.FirewallID; id != nil {
+			c.report(object.Addr, "spec.firewallID", "On the standard tier lkeplan makes LKE node pools without a firewall: %d "+
+				"has no effect on the nodes, and a change of it replaces them all the same. Take it out.", *id)
+		}
+	}
+}
+
 // encryption finds classes of Enterprise that leave the encryption of disks to LKE, which does not
 // encrypt them there.
 func encryption(c *checker) {

@@ -44,6 +44,7 @@ func lints() []Rule {
 		{Name: "overlapping-pools-equal-weight", find: equals},
 		{Name: "shadowed-pool", find: shadowed},
 		{Name: "no-effect-on-lke", find: noEffect},
+		{Name: "firewall-without-effect", find: firewalls},
 		{Name: "disks-not-encrypted", find: encryption},
 		{Name: "backups-not-in-price", find: backups},
 		{Name: "nodes-limit-between-passes", pool: betweenPasses},

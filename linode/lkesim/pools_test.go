@@ -93,7 +93,7 @@ func TestPoolValidation(t *testing.T) {
 			}, "autoscaler: min and max must be 1-100",
 		},
 		{"encryption", "standard", fields{"disk_encryption": "maybe"}, "disk_encryption: Must be enabled or disabled"},
-		{"firewall on standard", "standard", fields{"firewall_id": 1}, "firewall_id: Only for LKE Enterprise clusters"},
+		{"firewall on standard", "standard", fields{"firewall_id": 1}, ""},
 		{"version on standard", "standard", fields{"k8s_version": "1.35"}, "k8s_version: Only for LKE Enterprise clusters"},
 		{
 			"strategy on standard", "standard", fields{"update_strategy": "on_recycle"},

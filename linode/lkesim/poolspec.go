@@ -180,8 +180,7 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
 		const only = "Only for LKE Enterprise clusters"
 		c.must(s.Version == nil, "k8s_version", only)
 		c.must(s.Strategy == nil, "update_strategy", only)
-		c.must(s.Firewall == nil, "firewall_id", only)
-		return
+		return // a firewall is taken, and has no effect
 	}
 	if s.Version != nil {
 		c.must(st.offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")

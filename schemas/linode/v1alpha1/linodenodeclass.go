@@ -17,6 +17,10 @@ const ConditionVersionCurrent = "KubernetesVersionCurrent"
 // such condition otherwise. It has no effect on Ready: other plans are used.
 const ConditionPlanClosed = "PlanClosed"
 
+// ConditionFirewallWithoutEffect is True on a class that names a firewall in a cluster of the standard tier: pools are
+// made without it. There is no such condition otherwise. It has no effect on Ready.
+const ConditionFirewallWithoutEffect = "FirewallWithoutEffect"
+
 // ConditionLinodeAnswers reports whether the Linode API answers the controller, and
 // takes its token. While it refuses the token, the class is not Ready either: no
 // node can be made. While it does not answer, NodeClaims wait.
