@@ -211,8 +211,8 @@ func (p Patient) installed(ctx context.Context) []Finding {
 		switch {
 		case d.idle:
 			f.Level, f.Text = Fail, f.Text+" has no pod that is available"
-			f.Do = fmt.Sprintf("kubectl -n %s describe pods says why: the Secret with the token, the image, or no node that "+
-				"is not of a pool", d.namespace)
+			f.Do = fmt.Sprintf("kubectl -n %s describe pods says why: the Secret with the token, the image, or no node but "+
+				"those of NodePools: make an LKE pool for it, as a cluster of LKE Enterprise can have none", d.namespace)
 		case Skewed(p.Version, "v"+d.version):
 			f.Level = Warn
 			f.Do = fmt.Sprintf("use releases that are one minor version apart at most; this is %s", p.Version)

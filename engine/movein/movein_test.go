@@ -113,3 +113,18 @@ func TestNamesOfOthersAreLeft(t *testing.T) {
 		})
 	}
 }
+
+// TestStepsOnEnterpriseKeepThePoolOfTheController: LKE refuses to delete the last pool on the standard tier only.
+func TestStepsOnEnterpriseKeepThePoolOfTheController(t *testing.T) {
+	plans, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tier, want := range map[string]bool{"": false, "standard": false, "enterprise": true} {
+		c := movein.Cluster{Label: "dev", Tier: tier, Pools: []movein.Pool{{ID: 1, Plan: "g6-standard-2", Count: 1}}}
+		steps := strings.Join(movein.Move(c, plans, func(map[string]any) bool { return false }).Steps(c), "\n")
+		if !strings.Contains(steps, "Keep the LKE pool") || strings.Contains(steps, "does not keep a last pool") != want {
+			t.Errorf("%q:\n%s", tier, steps)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package movein
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
 
 // Steps say what to do, a line each: what the NodePools do not say, and how the pods of one
 // LKE pool after the other move over. PodDisruptionBudgets hold all the while.
@@ -22,8 +26,12 @@ func (m Moved) Steps(c Cluster) (lines []string) {
 	lines = append(lines, "Apply the pools while the controller runs: no node is made before a pod needs one. Then "+
 		"move the pods of "+
 		"one LKE pool after the other. PodDisruptionBudgets hold; a pod that none covers is gone until it runs elsewhere.")
-	lines = append(lines, "Keep the LKE pool that the controller runs on, and leave out its steps: it cannot run on nodes "+
-		"that it has to make first.")
+	keep := "Keep the LKE pool that the controller runs on, and leave out its steps: it cannot run on nodes that it has to " +
+		"make first."
+	if c.Tier == string(catalog.Enterprise) {
+		keep += " LKE Enterprise does not keep a last pool: there a cluster can have none."
+	}
+	lines = append(lines, keep)
 	if c.Terraform {
 		lines = append(lines,
 			"Before the first node: set external_pool_tags = [\"lkeplan\"] in the linode_lke_cluster. Otherwise the next "+
