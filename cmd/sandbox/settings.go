@@ -49,6 +49,8 @@ func (s *settings) register(flags *pflag.FlagSet) {
 		"time until the node of an instance that is gone is removed")
 	flags.DurationVar(&c.ListDelay, "list-delay", 5*time.Second,
 		"time until a pool of the enterprise tier lists a new node")
+	flags.IntVar(&c.MemoryKept, "memory-kept", 0,
+		"how many percent of the memory of small plans pods cannot use on the enterprise tier (default: 25)")
 	flags.Float64Var(&c.Jitter, "jitter", 0, "by what fraction the delays vary: 0.2 makes 10s into 8s to 12s")
 	flags.Uint64Var(&c.Seed, "seed", 1, "what chance starts from: the same seed plays the same")
 	flags.StringVar(&c.RateLimit, "rate-limit", "off",

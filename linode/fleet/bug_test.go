@@ -161,12 +161,7 @@ func TestABugIsAnEventOfTheClaimsThatWait(t *testing.T) {
 		b := &bugs{method: "CreatePool", plan: "g6-standard-2", left: 1000}
 		r := buggy(t, "standard", b)
 		defer r.kill()
-		r.wantOf("bad", 1)
-		r.book.mu.Lock()
-		c := r.book.claims["claim-001"]
-		c.Group.Plan = b.plan
-		r.book.claims["claim-001"] = c
-		r.book.mu.Unlock()
+		r.wantOfPlan("bad", b.plan, 1)
 		r.want(1)
 		r.until("the other has its machine", func() bool { return r.seen().claims["claim-002"].Instance != 0 })
 		time.Sleep(10 * time.Minute)

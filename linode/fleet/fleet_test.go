@@ -144,14 +144,17 @@ func (r *rig) running() *Fleet {
 func (r *rig) want(n int) { r.wantOf("web", n) }
 
 // wantOf makes n claims of a NodePool.
-func (r *rig) wantOf(nodePool string, n int) {
+func (r *rig) wantOf(nodePool string, n int) { r.wantOfPlan(nodePool, "g6-standard-4", n) }
+
+// wantOfPlan makes n claims of a NodePool that have a plan type.
+func (r *rig) wantOfPlan(nodePool, plan string, n int) {
 	r.book.mu.Lock()
 	defer r.book.mu.Unlock()
 	for range n {
 		r.next++
 		uid := fmt.Sprintf("claim-%03d", r.next)
 		r.book.claims[uid] = capacity.Claim{
-			UID: uid, Group: capacity.Group{NodePool: nodePool, Plan: "g6-standard-4", Version: r.version},
+			UID: uid, Group: capacity.Group{NodePool: nodePool, Plan: plan, Version: r.version},
 			Created: time.Now(),
 		}
 	}

@@ -17,6 +17,7 @@ type machine struct {
 	plan       catalog.Plan
 	region     string
 	tier       catalog.Tier
+	memoryKept int
 	version    string // of Kubernetes
 	hostUUID   string
 	machineID  string
@@ -35,7 +36,9 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 	s.settled(func(st *state, _ time.Time) {
 		for _, i := range byID(st.instances) {
 			if p := i.slot.pool; p.cluster.ID == cluster {
-				all = append(all, i.machine())
+				m := i.machine()
+				m.memoryKept = st.cfg.MemoryKept
+				all = append(all, m)
 			}
 		}
 		next = st.agenda.next()

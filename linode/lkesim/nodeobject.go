@@ -17,6 +17,8 @@ const (
 	hostLabel      = "node.k8s.linode.com/host-uuid"
 	csiRegionLabel = "topology.linode.com/region"
 
+	smallEnterpriseMiB = 8192
+
 	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 )
 
@@ -25,8 +27,9 @@ const (
 // kubelets do that are started for an external cloud provider, the second is what any API server adds.
 func (m *machine) bare(now metav1.Time) *corev1.Node {
 	reported := m.plan.Reported()
-	if m.tier == catalog.Enterprise && m.plan.MemoryMiB <= 8192 { // about 6 GiB of 8, as Akamai's landing zone has it
-		reported.Allocatable.MemoryBytes -= int64(m.plan.MemoryMiB) << 20 * 20 / 100
+	if m.tier == catalog.Enterprise && m.plan.MemoryMiB <= smallEnterpriseMiB {
+		rest := int64(m.plan.MemoryMiB) << 20 * int64(100-m.memoryKept) / 100
+		reported.Allocatable.MemoryBytes = min(reported.Allocatable.MemoryBytes, rest)
 	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{

@@ -402,3 +402,31 @@ func TestNodesInABurst(t *testing.T) {
 		}
 	})
 }
+
+// TestSmallNodesOfEnterpriseHaveLessMemory by the profile's percentage of the plan, and others as on the standard tier.
+func TestSmallNodesOfEnterpriseHaveLessMemory(t *testing.T) {
+	for _, tt := range []struct {
+		tier, plan string
+		kept       int
+		want       int64 // MiB for pods
+	}{
+		{"enterprise", "g6-standard-4", 0, 6144},
+		{"enterprise", "g6-standard-4", 50, 4096},
+		{"enterprise", "g6-standard-6", 50, 15612},
+		{"standard", "g6-standard-4", 50, 7756},
+	} {
+		a := newAccount(t, Config{Tier: tt.tier, MemoryKept: tt.kept})
+		a.makePool(1, fields{"type": tt.plan})
+		machines, _ := a.machines(a.ClusterID())
+		if len(machines) != 1 {
+			t.Fatalf("%d machines", len(machines))
+		}
+		free := machines[0].bare(metav1.Now()).Status.Allocatable
+		if got := free.Memory().Value() >> 20; got != tt.want {
+			t.Errorf("%s on %s, %d %% kept: %d MiB for pods, want %d", tt.plan, tt.tier, tt.kept, got, tt.want)
+		}
+	}
+	if _, err := New(Config{MemoryKept: 100}); err == nil {
+		t.Error("all of the memory may be kept")
+	}
+}
