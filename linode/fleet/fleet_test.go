@@ -422,12 +422,23 @@ func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 		}
 		return false
 	}
-	for how, within := range map[string]time.Duration{lkesim.Refuse: 2 * time.Second, lkesim.NullSlots: 5 * time.Minute} {
+	for how, tt := range map[string]struct {
+		fault  lkesim.Fault
+		within time.Duration
+	}{
+		"refused": {lkesim.Fault{NoCapacity: lkesim.Refuse}, 2 * time.Second},
+		"refused with the field type": {lkesim.Fault{
+			NoCapacity: lkesim.Refuse, Field: "type", Body: "Plan g6-standard-4 is not available for LKE in region us-ord",
+		}, 2 * time.Second},
+		"null": {lkesim.Fault{NoCapacity: lkesim.NullSlots}, 5 * time.Minute},
+	} {
+		within := tt.within
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lkesim.Config{Tier: "standard"})
 				defer r.kill()
-				r.sim.Inject(lkesim.Fault{NoCapacity: how, Plan: "g6-standard-4"})
+				tt.fault.Plan = "g6-standard-4"
+				r.inject(tt.fault)
 				start := time.Now()
 				r.want(3)
 				r.until("the claims are given up", func() bool {
@@ -438,6 +449,9 @@ func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 				}
 				if available(r) {
 					t.Error("the plan is still offered")
+				}
+				if seen := r.seen(); len(seen.warned) > 0 {
+					t.Errorf("the NodePool is blamed: %v", seen.warned)
 				}
 				r.release(3)
 				if slots := r.sim.Stats().Slots; slots != 0 {

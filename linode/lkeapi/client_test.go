@@ -52,6 +52,17 @@ func TestClassOfAnswers(t *testing.T) {
 			ClassNoCapacity,
 		},
 		{400, `{"errors":[{"reason":"No open slots for this plan!"}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"Plan g6-standard-4 is not available for LKE in region us-ord","field":"type"}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"Plan g6-standard-4 is not available for LKE in region us-ord"}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"This Linode type is currently unavailable in us-ord."}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"Insufficient capacity","field":"type"}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"` + lkesim.PlanClosed + `","field":"type"}]}`, ClassPlanClosed},
+		{400, `{"errors":[{"reason":"A valid plan type by that ID was not found","field":"type"}]}`, ClassValidation},
+		{400, `{"errors":[{"reason":"This type of tag is not available","field":"tags"}]}`, ClassValidation},
+		{
+			400, `{"errors":[{"reason":"Plan a is not available","field":"type"},{"reason":"Length must be 3-50","field":"tags"}]}`,
+			ClassValidation,
+		},
 		{400, `{"errors":[{"reason":"Label must be unique among your linodes","field":"label"}]}`, ClassLabelTaken},
 		{400, `{"errors":[{"reason":"Label must be unique among your Cloud Firewalls","field":"label"}]}`, ClassValidation},
 		{

@@ -125,9 +125,20 @@ func RefusesField(err error, field string) bool {
 // accountLimit is how Cloud Manager recognizes a limit of the account.
 var accountLimit = regexp.MustCompile(`(limit|limit for the number of active services) on your account`)
 
+// noStock reports whether a text says that a plan cannot be had now.
+func noStock(text string) bool {
+	return strings.Contains(text, "capacity") || strings.Contains(text, "no open slots") || strings.Contains(text, "sold out") ||
+		unavailable.MatchString(text)
+}
+
+var unavailable = regexp.MustCompile(`\b(plan|type)\b.*\b(not available|unavailable|out of stock)\b`)
+
+// closedPlan is in the answer about a plan that the account may not have.
+const closedPlan = "preventing the deployment of the selected linode plan"
+
 // classOfReasons reads a 400. A reason with a field is about the request,
 // whatever its words: taking it for capacity would black out a plan because of
-// a bad tag.
+// a bad tag. The field type is the plan itself: no NodePool can mend that it is not available.
 //
 // Unverified: the texts for capacity, which are those of older API answers, and that for locks.
 func classOfReasons(reasons []Reason) Class {
@@ -136,20 +147,20 @@ func classOfReasons(reasons []Reason) Class {
 	}
 	class := ClassValidation
 	for _, r := range reasons {
-		if r.Field != "" {
+		text := strings.ToLower(r.Reason)
+		if r.Field != "" && !(r.Field == "type" && (noStock(text) || strings.Contains(text, closedPlan))) {
 			return ClassValidation
 		}
-		text := strings.ToLower(r.Reason)
 		switch {
 		case strings.Contains(text, "linode busy"):
 			class = ClassBusy
-		case strings.Contains(text, "preventing the deployment of the selected linode plan"):
+		case strings.Contains(text, closedPlan):
 			class = ClassPlanClosed
 		case strings.Contains(text, "is locked"):
 			class = ClassLocked
 		case accountLimit.MatchString(text), strings.Contains(text, "account limit"), strings.Contains(text, "limit reached"):
 			class = ClassAccountLimit
-		case strings.Contains(text, "capacity"), strings.Contains(text, "no open slots"), strings.Contains(text, "sold out"):
+		case noStock(text):
 			class = ClassNoCapacity
 		}
 	}

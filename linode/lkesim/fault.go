@@ -57,8 +57,10 @@ type Fault struct {
 	// lists them until then, "clamp" answers with success and makes fewer. Which of them real LKE does is not known. Plan
 	// and Region say where; "" is any.
 	NoCapacity string `json:"no_capacity,omitempty"`
-	Plan       string `json:"plan,omitempty"`
-	Region     string `json:"region,omitempty"`
+	// Field is what a refusal for lack of capacity is about, such as "type". Whether real LKE names one is not known.
+	Field  string `json:"field,omitempty"`
+	Plan   string `json:"plan,omitempty"`
+	Region string `json:"region,omitempty"`
 	// NeverJoins has machines that are made while the fault is there never become nodes. It goes with Plan and Region.
 	NeverJoins bool `json:"never_joins,omitempty"`
 	// What follows is only for Linodes that are in no LKE pool, and goes with Plan and Region as well. NeverBoots has them

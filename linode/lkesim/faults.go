@@ -120,14 +120,15 @@ func (l *faults) spoil(made *linodes.Linode) {
 	}
 }
 
-// refuse returns why so many more of the plan cannot be had; "" where they can.
-func (l *faults) refuse(plan, region string, nodes int) string {
+// refuse returns why so many more of the plan cannot be had; nil where they can.
+func (l *faults) refuse(plan, region string, nodes int) error {
 	f := l.capacity(Refuse, plan, region, nodes)
 	if f == nil {
-		return ""
+		return nil
 	}
 	// Nobody recorded the real text; this is what the existing provider's own test double says.
-	return cmp.Or(f.Fault.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
+	reason := cmp.Or(f.Fault.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
+	return refusal(http.StatusBadRequest, f.Fault.Field, reason)
 }
 
 // clamp returns how many of so many more nodes are made.
@@ -189,6 +190,8 @@ func (f *Fault) check() error {
 		return fmt.Errorf("chance %v: want 0 to 1", f.Chance)
 	case f.Room > 0 && f.NoCapacity != Refuse && f.NoCapacity != Clamp:
 		return fmt.Errorf("room %d: give no_capacity %s or %s with it", f.Room, Refuse, Clamp)
+	case f.Field != "" && f.NoCapacity != Refuse:
+		return fmt.Errorf("field %q: give no_capacity %s with it", f.Field, Refuse)
 	case f.Late.Duration > 0 && f.Status < 400 && !f.Lost && !f.Hang:
 		return errors.New("late: give a status from 400, lost or hang with it; who gets an answer does not wait")
 	case f.Ignored && !strings.EqualFold(f.Method, "DELETE"):

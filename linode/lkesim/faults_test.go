@@ -208,6 +208,7 @@ func TestInjectRefuses(t *testing.T) {
 		"start with /":      {Status: 500, Path: "lke"},
 		"leave out /v4":     {Status: 500, Path: "/v4/lke"},
 		"no_capacity":       {NoCapacity: "some"},
+		"field":             {NoCapacity: NullSlots, Field: "type"},
 		"negative":          {Status: 500, Count: -1},
 		"late":              {Status: 200, Late: metav1.Duration{Duration: time.Second}},
 		"room":              {Status: 500, Room: 1},

@@ -174,10 +174,7 @@ func (st *state) accountRoom(plan, region string, more int) error {
 	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.linodes.All())+more > st.cfg.MaxInstances {
 		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
 	}
-	if reason := st.faults.refuse(plan, region, more); reason != "" {
-		return refusal(http.StatusBadRequest, "", reason)
-	}
-	return nil
+	return st.faults.refuse(plan, region, more)
 }
 
 func (st *state) removePool(p *pool, q *request) (any, error) {
