@@ -22,6 +22,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -231,5 +232,29 @@ func TestPodsAreToldOfLimits(t *testing.T) {
 				t.Errorf("the pod hears %q, want %q", said, tt.want)
 			}
 		})
+	}
+}
+
+// TestAPlanWithoutAMonthlyPriceCountsByTheHour: GPU plans have none, and would count nothing against monthly_cost.
+func TestAPlanWithoutAMonthlyPriceCountsByTheHour(t *testing.T) {
+	e := enforcer(t, fake.NewClientBuilder().WithScheme(scheme.Scheme).Build())
+	for plan, want := range map[string]string{
+		"g2-gpu-rtx4000a1-l": "700.8", // 0.96 an hour, 730 hours
+		"g1-gpu-rtx6000-1":   "1000",  // 1.5 an hour, and 1000 a month at most
+		"g6-standard-4":      "48",
+	} {
+		if got := catalog.Money(e.sold(plan)[limits.MonthlyCost]).String(); got != want {
+			t.Errorf("%s counts for $%s a month, want $%s", plan, got, want)
+		}
+	}
+	for _, it := range e.types.List() {
+		if price := e.types.Price(it.Name); price.Hourly > 0 && e.sold(it.Name)[limits.MonthlyCost] <= 0 {
+			t.Errorf("%s counts nothing", it.Name)
+		}
+	}
+	nc := linodetest.Decided(1)
+	nc.Labels[corev1.LabelInstanceTypeStable] = "g2-gpu-rtx4000a1-l"
+	if held := e.held(nc); held.Sold[limits.MonthlyCost] != 700_800_000 {
+		t.Errorf("a NodeClaim of it counts for %d", held.Sold[limits.MonthlyCost])
 	}
 }
