@@ -44,9 +44,9 @@ func TestTheNextControllerLeadsAtOnce(t *testing.T) {
 	s.until("the second one leads", 4*time.Second, func(state) bool { return holder() != "" && holder() != leader })
 }
 
-// fencedClass is a class with a firewall, which only node pools of LKE Enterprise can have.
-const fencedClass = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
-	"metadata":{"name":"fenced"},"spec":{"firewallID":12}}`
+// versionedClass is a class of a version that only node pools of LKE Enterprise can have.
+const versionedClass = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
+	"metadata":{"name":"versioned"},"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`
 
 // TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed follows a class from creation to
 // deletion.
@@ -55,19 +55,19 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.kube(fencedClass, "apply", "-f", "-")
+	s.kube(versionedClass, "apply", "-f", "-")
 	s.until("the class says what is wrong", 20*time.Second, func(state) bool {
 		var class linodev1alpha1.LinodeNodeClass
-		if err := s.client.Get(t.Context(), client.ObjectKey{Name: "fenced"}, &class); err != nil {
+		if err := s.client.Get(t.Context(), client.ObjectKey{Name: "versioned"}, &class); err != nil {
 			t.Fatal(err)
 		}
 		ready := class.StatusConditions().Get("Ready")
 		return ready.IsFalse() &&
 			strings.Contains(class.StatusConditions().Get(linodev1alpha1.ConditionValidationSucceeded).Message,
-				"spec.firewallID: only LKE Enterprise")
+				`spec.lkeK8sVersion: "v1.33.4+lke2" is not a version`)
 	})
-	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", "--timeout", "3s", fenced(t)).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "is not ready: spec.firewallID: only LKE Enterprise") {
+	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", "--timeout", "3s", refusedDir(t)).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "is not ready: spec.lkeK8sVersion: ") {
 		t.Errorf("apply does not say why the class is not ready: %v\n%s", err, out)
 	}
 
@@ -87,13 +87,13 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	})
 }
 
-// fenced is a directory of an Enterprise cluster, with a class that standard clusters
+// refusedDir is a directory of an Enterprise cluster, with a class that standard clusters
 // refuse.
-func fenced(t *testing.T) string {
+func refusedDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	text := "cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n  tier = \"enterprise\"\n}\n\n" +
-		"node_class \"fenced\" {\n  firewall_id = 12\n}\n"
+		"node_class \"versioned\" {\n  kubernetes_version = \"v1.33.4+lke2\"\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

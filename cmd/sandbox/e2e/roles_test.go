@@ -91,7 +91,7 @@ func (s *sandbox) walk() {
 	all := file(s.t.(*testing.T), "roles/main.lke.hcl")
 	s.kube(configMap("lkeplan-fleet", "fleet", all), "apply", "--server-side", "-f", "-")
 	s.kube(spare, "apply", "-f", "-")
-	s.kube(fencedClass, "apply", "-f", "-") // which an event says
+	s.kube(versionedClass, "apply", "-f", "-") // which an event says
 	s.kube("", append(in, "create", "secret", "generic", "values", "--from-literal=token=hunter2")...)
 	s.kube(strings.NewReplacer("NAME", "fleet", "namespace: default",
 		"namespace: lkeplan-fleet").Replace(nodePlanOfConfigMap)+

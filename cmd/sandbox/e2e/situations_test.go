@@ -124,9 +124,9 @@ var refusals = []situation{
 		helps: func(s *sandbox) { s.kube(bound("later", "us-southeast"), "apply", "-f", "-") },
 	},
 	{
-		name: "class", pool: four, pod: "CPU 1", says: "it is not ready: spec.firewallID: only LKE Enterprise",
+		name: "class", pool: four, pod: "CPU 1", says: "it is not ready: spec.lkeK8sVersion: ",
 		helps: func(s *sandbox) {
-			s.merge("linodenodeclass", "broken", `{"spec":{"firewallID":null}}`)
+			s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":null}}`)
 		},
 	},
 	{

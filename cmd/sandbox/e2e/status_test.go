@@ -72,10 +72,10 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		}, waits("small", "no instance type has enough resources"),
 			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
-			s.merge("linodenodeclass", "broken", `{"spec":{"firewallID":7}}`)
+			s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
 			s.applyAll(workload("refused", 1))
-		}, waits("refused", "spec.firewallID: only LKE Enterprise"),
-			[3]string{"Pod", "NodePoolNotReady", "spec.firewallID: only LKE Enterprise"}},
+		}, waits("refused", "spec.lkeK8sVersion: "),
+			[3]string{"Pod", "NodePoolNotReady", "spec.lkeK8sVersion: "}},
 		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
 			says("guarded", status.Held, "PodDisruptionBudget default/guarded, which allows no eviction"),
 			[3]string{"Node", "DisruptionBlocked", "default/guarded"}},
@@ -98,7 +98,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 
 	for pool, want := range map[string]string{
 		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "can be had in us-ord",
-		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: spec.firewallID: only LKE Enterprise",
+		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
 	} {
 		pod := s.waitingPod(pool)
 		var a why.Answer

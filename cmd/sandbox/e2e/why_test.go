@@ -98,7 +98,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	s.run("lkeplan", "apply", "--yes", "--prune", situationsConfig(t, func(name string) bool {
 		return name != "condemned"
 	}))
-	s.merge("linodenodeclass", "broken", `{"spec":{"firewallID":7}}`)
+	s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
 	s.minValues("choice", 3)
 	s.until("pools say what is wrong", time.Minute, func(state) bool {
 		found := s.status(viewer)
@@ -129,7 +129,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	})
 	s.until("events on the pods say why, too", time.Minute, func(state) bool {
 		return s.told("Pod", "PlanTypeOutOfStock", "of g6-standard-6") &&
-			s.told("Pod", "NodePoolNotReady", "spec.firewallID") &&
+			s.told("Pod", "NodePoolNotReady", "spec.lkeK8sVersion") &&
 			s.told("Pod", "CapacityLimitReached", "NodePool limit") &&
 			s.told("Pod", "CapacityLimitReached", "CapacityLimit capped")
 	})
