@@ -49,6 +49,10 @@ type Config struct {
 	ListDelay     time.Duration
 	// NodeGoneDelay is from an instance being gone to the cloud controller deleting its Node object.
 	NodeGoneDelay time.Duration
+	// EventDelay is from an event to the list that shows it. ClockAhead is how much later it is by the API's clock than
+	// here, negative for earlier: the Date of answers and the time of events are by that clock.
+	EventDelay time.Duration
+	ClockAhead time.Duration
 	// Jitter spreads each of these delays by that fraction in both directions: with 0.2 a delay of 10 s takes 8 to
 	// 12 s. 0 makes them exact.
 	Jitter float64
@@ -131,7 +135,7 @@ func (c Config) check() error {
 	}
 	delays := []time.Duration{
 		c.InstanceDelay, c.JoinDelay, c.CCMDelay, c.DeleteDelay, c.ListDelay, c.NodeGoneDelay, c.PoolSyncPeriod,
-		c.LateDelay,
+		c.LateDelay, c.EventDelay,
 	}
 	if slices.Min(delays) < 0 {
 		return fmt.Errorf("a delay is negative")

@@ -25,7 +25,7 @@ type Fault struct {
 	// segment, ** at the end for all that follow.
 	Method string `json:"method,omitempty"`
 	Path   string `json:"path,omitempty"`
-	// After lets that many matching calls (with NoCapacity "null": nodes) through first; Count is how many are hit after
+	// After lets that many matching calls (with NoCapacity "null" or "event": nodes) through first; Count is how many are hit after
 	// that, 0 all.
 	After int `json:"after,omitempty"`
 	Count int `json:"count,omitempty"`
@@ -53,9 +53,9 @@ type Fault struct {
 	Hang  bool            `json:"hang,omitempty"`
 
 	// NoCapacity is how a plan is out of stock: "refuse" answers calls that want more of it with 400 and Body (default:
-	// a text), "null" leaves the slots without an instance until the fault is cleared, "hidden" counts them and never
-	// lists them until then, "clamp" answers with success and makes fewer. Which of them real LKE does is not known. Plan
-	// and Region say where; "" is any.
+	// a text), "null" leaves the slots without an instance until the fault is cleared, "event" does the same and writes an
+	// event lke_node_create for each, "hidden" counts them and never lists them until then, "clamp" answers with success and
+	// makes fewer. Which of them real LKE does is not known. Plan and Region say where; "" is any.
 	NoCapacity string `json:"no_capacity,omitempty"`
 	// Field is what a refusal for lack of capacity is about, such as "type". Whether real LKE names one is not known.
 	Field  string `json:"field,omitempty"`
@@ -63,6 +63,9 @@ type Fault struct {
 	Region string `json:"region,omitempty"`
 	// NeverJoins has machines that are made while the fault is there never become nodes. It goes with Plan and Region.
 	NeverJoins bool `json:"never_joins,omitempty"`
+	// StaysOffline has machines of LKE pools that are made while the fault is there never boot. It goes with Plan and
+	// Region.
+	StaysOffline bool `json:"stays_offline,omitempty"`
 	// What follows is only for Linodes that are in no LKE pool, and goes with Plan and Region as well. NeverBoots has them
 	// boot for ever, SlowBoot takes so much longer than JoinDelay, LosesKey has them forget the key of their first request
 	// for a certificate, and PosesAs is another name than their own that they register under.
@@ -78,6 +81,7 @@ type Fault struct {
 const (
 	Refuse    = "refuse"
 	NullSlots = "null"
+	NodeEvent = "event"
 	Hidden    = "hidden"
 	Clamp     = "clamp"
 )

@@ -95,15 +95,24 @@ func (l *faults) give(plan, region string, nodes int) {
 	}
 }
 
-// starve and hide say whether a new slot of the plan stays without an instance, or is counted and never listed.
+// starve, unmake and hide say whether a new slot of the plan stays without an instance, with an event or without one, or
+// is counted and never listed.
 func (l *faults) starve(plan, region string) bool {
 	return l.capacity(NullSlots, plan, region, 1) != nil
+}
+func (l *faults) unmake(plan, region string) bool {
+	return l.capacity(NodeEvent, plan, region, 1) != nil
 }
 func (l *faults) hide(plan, region string) bool { return l.capacity(Hidden, plan, region, 1) != nil }
 
 // strand says whether a new machine of the plan never becomes a node.
 func (l *faults) strand(plan, region string) bool {
 	return l.first(func(f *injected) bool { return f.Fault.NeverJoins && f.Fault.empties("", plan, region) }) != nil
+}
+
+// darken says whether a new machine of an LKE pool never boots.
+func (l *faults) darken(plan, region string) bool {
+	return l.first(func(f *injected) bool { return f.Fault.StaysOffline && f.Fault.empties("", plan, region) }) != nil
 }
 
 // spoil has a new Linode meet the faults that are for it: each of them, not only the first.
@@ -145,7 +154,9 @@ func (f *Fault) empties(way, plan, region string) bool {
 }
 
 // ofMachines says whether a fault is matched against machines, and not against calls.
-func (f *Fault) ofMachines() bool { return f.NoCapacity != "" || f.NeverJoins || f.ofLinodes() }
+func (f *Fault) ofMachines() bool {
+	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.ofLinodes()
+}
 
 // ofLinodes says whether it is for Linodes that join by themselves.
 func (f *Fault) ofLinodes() bool {
@@ -180,9 +191,9 @@ func (f *Fault) check() error {
 		return fmt.Errorf("path %q: want it to start with / and without /v4", f.Path)
 	case strings.HasPrefix(f.Path, "/v4"):
 		return fmt.Errorf("path %q: leave out /v4 and /v4beta", f.Path)
-	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, Hidden, Clamp}, f.NoCapacity):
-		return fmt.Errorf("no_capacity %q: want %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, Hidden, Clamp)
-	case f.NoCapacity != "" && (f.NeverJoins || f.ofLinodes()):
+	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, NodeEvent, Hidden, Clamp}, f.NoCapacity):
+		return fmt.Errorf("no_capacity %q: want %s, %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, NodeEvent, Hidden, Clamp)
+	case f.NoCapacity != "" && (f.NeverJoins || f.StaysOffline || f.ofLinodes()):
 		return errors.New("never_joins and the like: a machine that is not there cannot join; leave out no_capacity")
 	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0 || f.SlowBoot.Duration < 0:
 		return errors.New("after, count, room, delay, late and slow_boot cannot be negative")
@@ -198,7 +209,7 @@ func (f *Fault) check() error {
 		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
 		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity, " +
-			"never_joins, never_boots, slow_boot, loses_key or poses_as")
+			"never_joins, stays_offline, never_boots, slow_boot, loses_key or poses_as")
 	}
 	return nil
 }

@@ -323,3 +323,78 @@ func TestMachinesThatNeverJoin(t *testing.T) {
 		}
 	})
 }
+
+// TestAnEventSaysThatANodeWasNotMade: the slots stay empty, and the list of events has one for each, by the API's own
+// clock, from when it shows them. A token without the scope does not see it.
+func TestAnEventSaysThatANodeWasNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount(t, Config{
+			InstanceDelay: 5 * time.Second, EventDelay: 20 * time.Second, ClockAhead: time.Hour, ClusterLabel: "prod",
+		})
+		if err := a.Inject(Fault{NoCapacity: NodeEvent, After: 1}); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		pool := a.makePool(3, nil)
+		var list struct{ Data []Event }
+		time.Sleep(24 * time.Second)
+		if a.do("GET", "/account/events", nil, &list); len(list.Data) > 0 {
+			t.Errorf("shown at once: %+v", list.Data)
+		}
+		time.Sleep(time.Second)
+		a.do("GET", "/account/events", nil, &list)
+		if len(list.Data) != 2 || nulls(a.pool(pool.ID)) != 2 {
+			t.Fatalf("%d events and %d empty slots, want 2 of each", len(list.Data), nulls(a.pool(pool.ID)))
+		}
+		want := EventEntity{ID: pool.ID, Label: "prod", Type: "lkenodepool", URL: "/v4/lke/clusters"}
+		e := list.Data[0]
+		if e.Action != "lke_node_create" || e.Entity != want || e.Created != stamp(began.Add(time.Hour+5*time.Second)) {
+			t.Errorf("%+v", e)
+		}
+		a.ClearFaults()
+		time.Sleep(5 * time.Second)
+		if n := nulls(a.pool(pool.ID)); n != 0 {
+			t.Errorf("%d slots are empty after the fault", n)
+		}
+		res, err := a.try("GET", "/account/events", nil, nil)
+		if err != nil || res.Header.Get("Date") != time.Now().Add(time.Hour).UTC().Format(http.TimeFormat) {
+			t.Errorf("the answer is of %s, %v", res.Header.Get("Date"), err)
+		}
+	})
+	a := newAccount(t, Config{Scopes: "lke:read_write linodes:read_write"})
+	if got := a.refused("GET", "/account/events", nil); !strings.HasPrefix(got, "401") {
+		t.Errorf("without the scope: %s", got)
+	}
+}
+
+// TestALinodeOfAPoolStaysOffline, or somebody powers it off. One that never joins boots all the same.
+func TestALinodeOfAPoolStaysOffline(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fault Fault
+		power []bool // what a person does then
+		want  string
+	}{
+		"it boots":          {Fault{Status: 500, Method: "PUT"}, nil, "running"},
+		"it never boots":    {Fault{StaysOffline: true}, nil, "offline"},
+		"it never joins":    {Fault{NeverJoins: true}, nil, "running"},
+		"it is powered off": {Fault{NeverJoins: true}, []bool{false}, "offline"},
+		"it is powered on":  {Fault{StaysOffline: true}, []bool{true}, "running"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAccount(t, Config{JoinDelay: time.Minute})
+				if err := a.Inject(tc.fault); err != nil {
+					t.Fatal(err)
+				}
+				a.makePool(1, nil)
+				time.Sleep(time.Hour)
+				for _, on := range tc.power {
+					a.Power(a.Instances()[0].ID, on)
+				}
+				if got := a.Instances()[0].Status; got != tc.want {
+					t.Errorf("it is %s, want %s", got, tc.want)
+				}
+			})
+		})
+	}
+}

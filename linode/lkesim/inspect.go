@@ -131,6 +131,17 @@ func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	return found
 }
 
+// Power switches an instance of an LKE pool off or on, as a person can in Cloud Manager. It says whether there is one.
+// What that does to its Node is not played.
+func (s *Simulator) Power(id int, on bool) (found bool) {
+	s.settled(func(st *state, now time.Time) {
+		if i := st.instances[id]; i != nil {
+			i.off, found = !on, true
+		}
+	})
+	return found
+}
+
 // The locks of a pool: it cannot be deleted, or neither it nor its nodes.
 const (
 	LockDelete    = "cannot_delete"

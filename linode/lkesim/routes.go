@@ -21,6 +21,7 @@ const (
 	imagesRead   = "images:read_only"
 	vpcRead      = "vpc:read_only"
 	accountRead  = "account:read_only"
+	eventsRead   = "events:read_only"
 )
 
 // route is one call of the API.
@@ -113,6 +114,7 @@ func routesOfAssets() []route {
 		{pattern: "POST /placement/groups", scope: linodesWrite, serve: (*state).createGroup},
 		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: on(group, (*state).getGroup)},
 		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on(group, (*state).removeGroup)},
+		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
 		{pattern: "GET /account/users", scope: accountRead, list: true, serve: (*state).listUsers},
 	}
 }

@@ -50,7 +50,10 @@ func New(cfg Config) (*Simulator, error) {
 }
 
 // ServeHTTP answers the Linode API under /v4 and /v4beta, and the control API under /simulator/.
-func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Date", time.Now().Add(s.cfg.ClockAhead).UTC().Format(http.TimeFormat))
+	s.handler.ServeHTTP(w, r)
+}
 
 func (s *Simulator) root() http.Handler {
 	mux, api := http.NewServeMux(), s.routes()

@@ -48,7 +48,15 @@ func (st *state) slotHash(p *pool) string {
 func (st *state) provide(sl *slot, now time.Time) {
 	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
 	sl.hidden = st.faults.hide(plan, region)
-	if sl.starved = sl.hidden || st.faults.starve(plan, region); sl.starved {
+	unmade := st.faults.unmake(plan, region)
+	if unmade {
+		st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
+			if !sl.gone && sl.instance == nil {
+				st.noteUnmade(sl.pool, at)
+			}
+		})
+	}
+	if sl.starved = sl.hidden || unmade || st.faults.starve(plan, region); sl.starved {
 		return
 	}
 	st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
@@ -77,12 +85,13 @@ func (st *state) boot(sl *slot, now time.Time) {
 	st.lastInstance++
 	i := &instance{
 		id: st.lastInstance, slot: sl, tags: []string{}, created: now, updated: now,
-		joins: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
+		runs: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
 		hostUUID: st.hash(40), version: sl.pool.version(),
 		// A letter first: tools that write this into YAML without quotes could take digits for a number.
 		machineID: "c" + st.hash(32)[1:],
 	}
-	if st.faults.strand(sl.pool.plan.ID, sl.pool.cluster.Region) {
+	i.joins, i.off = i.runs, st.faults.darken(sl.pool.plan.ID, sl.pool.cluster.Region)
+	if st.faults.strand(sl.pool.plan.ID, sl.pool.cluster.Region) || i.off {
 		i.joins = now.AddDate(1, 0, 0)
 	}
 	if sl.pool.cluster.Tier == catalog.Enterprise {

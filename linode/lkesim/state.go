@@ -24,8 +24,9 @@ type state struct {
 	instances map[int]*instance // of LKE pools
 	linodes   linodes.Account   // all others
 	assets    *assets.Account
+	events    []Event // newest first
 
-	lastCluster, lastPool, lastInstance int
+	lastCluster, lastPool, lastInstance, lastEvent int
 }
 
 // cluster is a cluster and, under it, its pools.
@@ -65,7 +66,9 @@ type instance struct {
 	tags      []string
 	created   time.Time
 	updated   time.Time
-	joins     time.Time     // when its kubelet registers
+	runs      time.Time     // when it has booted
+	joins     time.Time     // when its kubelet registers; never, or with runs
+	off       bool          // it has never booted, or somebody has powered it off
 	ccm       time.Duration // from there to its providerID
 	gone      time.Time     // when it will be gone; zero: it stays
 	hostUUID  string
@@ -90,6 +93,7 @@ func newState(cfg Config) *state {
 	st.lastCluster = 400_000 + st.rng.IntN(100_000)
 	st.lastPool = 800_000 + st.rng.IntN(100_000)
 	st.lastInstance = 90_000_000 + st.rng.IntN(9_000_000)
+	st.lastEvent = 800_000_000
 	return st
 }
 

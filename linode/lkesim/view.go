@@ -117,9 +117,11 @@ func (i *instance) status(now time.Time) string {
 	switch {
 	case !i.gone.IsZero():
 		return "deleting"
-	case !i.joins.After(now):
+	case i.off:
+		return "offline"
+	case !i.runs.After(now):
 		return "running"
-	case now.Sub(i.created) < i.joins.Sub(i.created)/4:
+	case now.Sub(i.created) < i.runs.Sub(i.created)/4:
 		return "offline"
 	default:
 		return "booting"

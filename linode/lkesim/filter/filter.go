@@ -92,12 +92,14 @@ func comparison(key string, value json.RawMessage) (Filter, *Problem) {
 	matches := strings.EqualFold
 	operators := map[string]json.RawMessage{}
 	if json.Unmarshal(value, &operators) == nil {
-		contains, only := operators["+contains"]
-		if !only || len(operators) != 1 {
-			return nil, wrong("Invalid operator for %s", key) // others are not simulated
+		if len(operators) != 1 {
+			return nil, wrong("Invalid operator for %s", key)
 		}
-		value, matches = contains, func(have, want string) bool {
-			return strings.Contains(strings.ToLower(have), strings.ToLower(want))
+		for name, operand := range operators {
+			value, matches = operand, operator(name)
+		}
+		if matches == nil {
+			return nil, wrong("Invalid operator for %s", key) // others are not simulated
 		}
 	}
 	var want any
@@ -108,4 +110,15 @@ func comparison(key string, value json.RawMessage) (Filter, *Problem) {
 	return func(row Row) bool {
 		return slices.ContainsFunc(row[key], func(have string) bool { return matches(have, text) })
 	}, nil
+}
+
+// operator is what an operator compares by; nil if it is not played. Times are ordered as the API writes them, as text.
+func operator(name string) func(have, want string) bool {
+	switch name {
+	case "+contains":
+		return func(have, want string) bool { return strings.Contains(strings.ToLower(have), strings.ToLower(want)) }
+	case "+gte":
+		return func(have, want string) bool { return have >= want }
+	}
+	return nil
 }

@@ -5,7 +5,8 @@ import (
 )
 
 func TestFilter(t *testing.T) {
-	row := Row{"id": {"7"}, "label": {"prod-0a"}, "tags": {"lkeplan-cluster=prod", "Team=web"}, "region": {"us-ord"}}
+	row := Row{"id": {"7"}, "label": {"prod-0a"}, "tags": {"lkeplan-cluster=prod", "Team=web"}, "region": {"us-ord"},
+		"created": {"2026-01-02T03:04:05"}}
 	for _, tc := range []struct {
 		header string
 		want   bool
@@ -19,6 +20,8 @@ func TestFilter(t *testing.T) {
 		{`{"tags":{"+contains":"staging"}}`, false},
 		{`{"label":"prod-0a","region":"us-ord"}`, true},
 		{`{"label":"prod-0a","region":"us-sea"}`, false},
+		{`{"created":{"+gte":"2026-01-02T03:04:05"}}`, true},
+		{`{"created":{"+gte":"2026-01-02T03:04:06"}}`, false},
 		{`{"id":7}`, true},
 		{`{"image":"linode/debian12"}`, false},
 		{`{"+and":[{"tags":"team=web"},{"tags":"lkeplan-cluster=prod"}]}`, true},
@@ -27,7 +30,7 @@ func TestFilter(t *testing.T) {
 		{`{"+or":[]}`, false},
 		{`{"+order_by":"id","+order":"asc"}`, true},
 	} {
-		picks, problem := Parse(tc.header, "id", "label", "tags", "region", "image")
+		picks, problem := Parse(tc.header, "id", "label", "tags", "region", "image", "created")
 		if problem != nil {
 			t.Errorf("%s: %s", tc.header, problem.Reason)
 			continue
