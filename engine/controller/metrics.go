@@ -49,6 +49,9 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 
 // observeLinode counts one request, and says in the log when the API wants no more.
 func observeLinode(log *slog.Logger, call lkeapi.Call) {
+	if call.Optional && call.Class == lkeapi.ClassAuth {
+		return // a token can do without it, and the alert about refused tokens goes by these metrics
+	}
 	m := linodeMetrics()
 	m.duration.WithLabelValues(call.Method, call.Route, strconv.Itoa(call.Status)).Observe(call.Duration.Seconds())
 	m.waited.WithLabelValues(call.Route).Add(call.Waited.Seconds())

@@ -62,6 +62,7 @@ type Call struct {
 	Asked    time.Duration // after a 429: how long the answer asks to be left alone
 	Paused   time.Duration // how long that is heeded
 	For      []string      // whom it was sent for, as For was told
+	Optional bool          // what it asks for helps, and is not needed: see Failures
 }
 
 type forKey struct{}
@@ -71,6 +72,16 @@ type forKey struct{}
 func For(ctx context.Context, names []string) context.Context {
 	return context.WithValue(ctx, forKey{}, names)
 }
+
+type dateKey struct{}
+
+// Dated returns a context that has the first answer to its requests write when it was, by the API's own clock: that of
+// events. It stays zero if no answer says it.
+func Dated(ctx context.Context, at *time.Time) context.Context {
+	return context.WithValue(ctx, dateKey{}, at)
+}
+
+type optionalKey struct{}
 
 // New returns a client for the API at baseURL (DefaultURL where it is empty),
 // such as https://api.linode.com. The error says what is wrong with the URL or

@@ -11,6 +11,13 @@ const ScopePools = "lke:read_write"
 // ScopeInstances is the scope that all calls for Linodes need.
 const ScopeInstances = "linodes:read_write"
 
+// ScopeEvents and ScopeReadInstances are the scopes of calls that a controller of LKE can do without: Failures and
+// Offline.
+const (
+	ScopeEvents        = "events:read_only"
+	ScopeReadInstances = "linodes:read_only"
+)
+
 // Scopes returns the token's scopes, such as lke:read_write, as the last answer
 // named them; nil where no answer has.
 func (c *Client) Scopes() []string {

@@ -10,7 +10,7 @@ import (
 
 // Standing is how the Linode API answers of late: whether it does, and whether it
 // takes the token. Only calls for what nodes are made of count: a token may lack the right to
-// read firewalls and be good for all that nodes need. It is safe for concurrent use.
+// read firewalls or events and be good for all that nodes need. It is safe for concurrent use.
 //
 // Unverified: that a refused token is always answered with 401 or 403, and that the next
 // good answer means that it works again.
@@ -63,7 +63,7 @@ func (s *Standing) Changed() <-chan struct{} { return s.changed }
 
 // Observe takes a call into account; it is for Options.Observe.
 func (s *Standing) Observe(call Call) {
-	if !strings.HasPrefix(call.Route, s.routes) {
+	if call.Optional || !strings.HasPrefix(call.Route, s.routes) {
 		return
 	}
 	s.mu.Lock()

@@ -36,6 +36,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	op := operationOf(req.Context())
 	call := Call{Method: req.Method, Route: route(req.URL.Path), Left: -1}
 	call.For, _ = req.Context().Value(forKey{}).([]string)
+	call.Optional = req.Context().Value(optionalKey{}) != nil
 	bucket := bucketFor(req)
 	asked := time.Now()
 	if err := t.limiter.wait(req.Context(), bucket); err != nil {
@@ -117,6 +118,9 @@ func (t *transport) send(req *http.Request, bucket bucket, call *Call) (*http.Re
 	}
 	defer resp.Body.Close()
 	t.note(call, resp)
+	if at, ok := req.Context().Value(dateKey{}).(*time.Time); ok && at.IsZero() {
+		*at, _ = http.ParseTime(resp.Header.Get("Date"))
+	}
 	call.Asked = t.limiter.update(bucket, resp.StatusCode, resp.Header)
 	call.Paused = min(call.Asked, longestPause)
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))

@@ -107,6 +107,9 @@ func comparison(key string, value json.RawMessage) (Filter, *Problem) {
 		return nil, wrong("Invalid value of %s", key)
 	}
 	text := fmt.Sprint(want)
+	if _, number := want.(float64); number {
+		text = string(value) // as it was written: an id of eight digits is no power of ten
+	}
 	return func(row Row) bool {
 		return slices.ContainsFunc(row[key], func(have string) bool { return matches(have, text) })
 	}, nil

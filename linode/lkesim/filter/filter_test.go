@@ -23,6 +23,7 @@ func TestFilter(t *testing.T) {
 		{`{"created":{"+gte":"2026-01-02T03:04:05"}}`, true},
 		{`{"created":{"+gte":"2026-01-02T03:04:06"}}`, false},
 		{`{"id":7}`, true},
+		{`{"+or":[{"id":7},{"id":96050806}]}`, true},
 		{`{"image":"linode/debian12"}`, false},
 		{`{"+and":[{"tags":"team=web"},{"tags":"lkeplan-cluster=prod"}]}`, true},
 		{`{"+and":[{"tags":"team=web"},{"tags":"other"}]}`, false},
@@ -38,6 +39,10 @@ func TestFilter(t *testing.T) {
 		if got := picks(row); got != tc.want {
 			t.Errorf("%s: %v", tc.header, got)
 		}
+	}
+	picks, problem := Parse(`{"id":96050806}`, "id")
+	if problem != nil || !picks(Row{"id": {"96050806"}}) {
+		t.Errorf("a large id is not found: %v", problem)
 	}
 }
 
