@@ -13,6 +13,8 @@
 //	         counted by LKE but not listed yet
 //
 //	bind     a claim of the demand takes an unowned slot with an instance
+//	give up  a slot that stays without an instance for too long, or of which LKE has
+//	         written that it cannot make its node; with it the claim that waits for it
 //	grow     demand above supply: one call that raises one pool's count
 //	shrink   a released claim's slot goes at once; supply above demand goes
 //	         when it stayed unowned for a grace period
@@ -45,6 +47,9 @@ type View struct {
 	Pools  []Pool
 	Nodes  map[int]Node // by instance, those that Karpenter has registered
 	Asked  time.Time    // when LKE was asked for the pools: what it answered before is in them
+	Shown  time.Time    // when it answered, by its own clock; zero if it did not say
+
+	Failures []Failure // what LKE has written since the time that Memory.Doubts says; none if it was not asked
 }
 
 // Claim is a NodeClaim, as far as capacity goes.
@@ -122,7 +127,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, now)}
 	s := &scene{
 		View: view, owner: map[int]Claim{}, listed: map[int]bool{}, living: map[string]bool{}, memory: &d.Memory,
-		policy: policy, now: now,
+		policy: policy, now: now, uncovered: map[int]time.Time{},
 	}
 	missed := d.Memory.compare(view, now)
 	s.rebind(&d)
@@ -138,12 +143,14 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	groups, room := s.gather(), s.room()
 	for _, g := range groups {
 		g.remember(memory, &d.Memory, now)
+		s.explain(g, memory)
 		work := g.decide(s, &d, missed[g.key], &room)
 		g.mend(memory, &d.Memory, &work, now)
 		if !work.idle() {
 			d.Works = append(d.Works, work)
 		}
 	}
+	s.forget()
 	s.retire(&d, groups, memory)
 	s.inherit(&d, memory)
 	s.lose(&d, memory)

@@ -16,6 +16,8 @@ type scene struct {
 	memory *Memory         // the next one
 	policy Policy
 	now    time.Time
+
+	uncovered map[int]time.Time // by pool that lists slots it has hidden: not before then were they asked for
 }
 
 // group is one group's share of claims and slots.

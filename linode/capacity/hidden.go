@@ -10,6 +10,9 @@ import (
 type hidden struct {
 	since   []time.Time // of each, oldest first
 	starved int         // of those that are overdue: so many claims were given up
+	count   int         // of the pool
+	listed  []Slot      // of the pool
+	before  time.Time   // none of them was asked for later than in the view after that, by LKE's clock
 }
 
 // next brings it up to date: of those that were hidden the oldest are listed first, but for
@@ -39,7 +42,19 @@ func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 // uncover brings the memory of hidden slots up to date.
 func (s *scene) uncover(old Memory) {
 	for _, p := range s.Pools {
-		if h := old.hidden[p.ID].next(p.hidden(), s.policy.SlotTimeout, s.now); len(h.since) > 0 {
+		last := old.hidden[p.ID]
+		h := last.next(p.hidden(), s.policy.SlotTimeout, s.now)
+		h.count, h.listed, h.before = p.Count, p.Slots, last.before
+		// If a slot is gone, another may have been asked for meanwhile.
+		gone := slices.ContainsFunc(last.listed, func(slot Slot) bool {
+			return !slices.ContainsFunc(p.Slots, func(other Slot) bool { return other.ID == slot.ID })
+		})
+		if gone || p.Count > last.count || len(h.since) > len(last.since) {
+			h.before = s.before(old)
+		} else if len(h.since) < len(last.since) {
+			s.uncovered[p.ID] = last.before
+		}
+		if len(h.since) > 0 {
 			s.memory.hidden[p.ID] = h
 		}
 	}

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +15,13 @@ type story struct {
 	at     time.Time
 	memory Memory
 	nodes  map[int]Node
+
+	failures []Failure // that LKE lists
+	silent   bool      // LKE does not say when it answers
 }
+
+// ahead is how far LKE's clock is before ours.
+const ahead = -3 * time.Hour
 
 func begin(t *testing.T) *story {
 	return &story{T: t, at: now, memory: Memory{started: now.Add(-time.Hour)}}
@@ -29,7 +36,14 @@ func (s *story) sees(after time.Duration, o Outcome, claims []Claim, pools []Poo
 			s.memory.Release(c.UID, s.at.Add(-time.Millisecond))
 		}
 	}
-	d := Decide(View{Claims: claims, Pools: pools, Nodes: s.nodes, Asked: s.at}, s.memory, policy, s.at)
+	view := View{Claims: claims, Pools: pools, Nodes: s.nodes, Asked: s.at}
+	if !s.silent {
+		view.Shown = s.at.Add(ahead)
+	}
+	if since, ask := s.memory.Doubts(s.at); ask {
+		view.Failures = slices.DeleteFunc(slices.Clone(s.failures), func(f Failure) bool { return f.At.Before(since) })
+	}
+	d := Decide(view, s.memory, policy, s.at)
 	s.memory = d.Memory
 	for _, b := range d.Binds {
 		s.memory.Bound(b, s.at)

@@ -19,6 +19,10 @@ type Memory struct {
 	unownedSince map[string]time.Time  // by slot id
 	emptySince   map[string]time.Time  // by slot id, of slots without an instance
 	starved      map[string]bool       // slots without an instance that a claim was given up for
+	unmade       map[string]bool       // slots that LKE has said it cannot make
+	notBefore    map[string]time.Time  // by slot id, of those to be filled: failures before then are about others
+	spent        map[int]time.Time     // failures that have explained a slot, with their times
+	clock        time.Time             // when LKE answered with the last view, by its own clock
 	hidden       map[int]hidden        // by pool id: slots that are counted and not listed
 	lastSeen     map[int]int           // by instance: the pool that lists it, or, of a claim's, listed it last
 	noded        map[int]time.Time     // instances that had a registered Node, and when last
@@ -127,6 +131,7 @@ func (m *Memory) after(view View, now time.Time) Memory {
 	next := Memory{
 		started: m.started, firstShown: m.firstShown, made: m.made,
 		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, starved: map[string]bool{},
+		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
 		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, mended: map[int]attempt{},
 		lost: map[string]absence{}, told: map[string]bool{}, assigned: map[string]assignment{},
 		released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
@@ -136,6 +141,7 @@ func (m *Memory) after(view View, now time.Time) Memory {
 		next.started = view.Asked
 	}
 	maps.Copy(next.groups, m.groups)
+	maps.Copy(next.spent, m.spent)
 	for _, c := range view.Claims {
 		if c.Instance != 0 {
 			next.assigned[c.UID] = assignment{instance: c.Instance, at: now}

@@ -85,6 +85,7 @@ func (w *world) begin(work Work) {
 	for _, p := range work.DeletePools {
 		e.calls = append(e.calls, w.deletingPool(p))
 	}
+	w.blame(work.Unmade)
 	w.giveUp(work.Starved)
 	w.underway = append(w.underway, e)
 }
@@ -296,6 +297,11 @@ func (w *world) step() {
 		w.edit()
 	case 11:
 		w.register()
+		for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+			if w.chance(6) { // of a node that LKE made all the same, or of a pool that is not ours
+				w.fail(id)
+			}
+		}
 	case 12:
 		if w.chance(3) {
 			w.blind = w.now.Add(time.Duration(w.rng.IntN(600)) * time.Second)
@@ -329,7 +335,7 @@ func (w *world) end(c *Claim) {
 // on for a moment.
 func (w *world) restart() {
 	w.trouble++
-	w.memory, w.cache = Memory{}, nil
+	w.memory, w.cache, w.unmade = Memory{}, nil, map[string]time.Time{}
 	w.epoch++
 }
 
@@ -406,7 +412,8 @@ var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
 var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 takes some minutes")
 
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
-// late, are lost, do less than they say, slots that are not listed or stay empty, lists without
+// late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed twice or
+// about others, lists without
 // machines that are there, machines that are recycled, restarts, two leaders - in the end each claim has an instance of its
 // own and no slot is without a claim. No claim loses its machine by a call of ours, but
 // for those of a process that has ended.

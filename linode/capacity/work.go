@@ -15,6 +15,8 @@ type Work struct {
 	// Starved claims wait for machines that did not come in time. The plan type must
 	// not be chosen for a while.
 	Starved []string
+	// Unmade are the slots given up with them of which LKE has written that it cannot make their nodes.
+	Unmade []string
 }
 
 // Grow raises the count of a pool.
@@ -88,12 +90,13 @@ func (g *group) bind(d *Decision, m *Memory) {
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// starve gives up slots that got no instance in time, were never listed, or were granted
+// starve gives up slots that got no instance in time, that LKE has said it cannot make, were never listed, or were granted
 // and never counted, and with each of them, once, the youngest claim that waits.
 func (g *group) starve(s *scene, work *Work, missed int) {
 	var patient []Slot
 	for _, slot := range g.empty {
-		if s.now.Sub(s.memory.emptySince[slot.ID]) < s.policy.SlotTimeout {
+		unmade := s.memory.unmade[slot.ID]
+		if !unmade && s.now.Sub(s.memory.emptySince[slot.ID]) < s.policy.SlotTimeout {
 			patient = append(patient, slot)
 			continue
 		}
@@ -103,6 +106,9 @@ func (g *group) starve(s *scene, work *Work, missed int) {
 		if !s.memory.starved[slot.ID] && !s.memory.moving(g.key, s.Asked) {
 			s.memory.starved[slot.ID] = true
 			missed++
+			if unmade {
+				work.Unmade = append(work.Unmade, slot.ID)
+			}
 		}
 	}
 	g.empty = patient

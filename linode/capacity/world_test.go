@@ -31,6 +31,11 @@ type world struct {
 
 	blind time.Time // until when lists lack the machines that Nodes run on
 
+	ahead    time.Duration        // of our clock is LKE's
+	viewed   time.Time            // when LKE was looked at last
+	failures []written            // events of LKE
+	unmade   map[string]time.Time // slots that were given up for one, and when they were asked for; of this process
+
 	writes, made, trouble, robbed int
 }
 
@@ -43,8 +48,16 @@ type place struct {
 type berth struct {
 	Slot
 	listed  time.Time
-	phantom bool // it is never listed
-	barren  bool // it gets no instance
+	asked   time.Time // when LKE was looked at last before it was asked for, or lost its instance
+	empty   bool      // the last view has shown it so
+	phantom bool      // it is never listed
+	barren  bool      // it gets no instance
+}
+
+// written is an event, and from when lists show it.
+type written struct {
+	Failure
+	listed time.Time
 }
 
 // late is a call that LKE carries out some time after nobody has heard of it.
@@ -57,11 +70,12 @@ type late struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now, faults: true,
-		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, drained: map[int]int{},
+		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, drained: map[int]int{}, unmade: map[string]time.Time{},
 		policy: Policy{
 			Grace: time.Minute, Keep: 10 * time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7, ClusterSize: 60,
 		},
 	}
+	w.ahead = time.Duration(w.rng.IntN(7200)-3600) * time.Second
 	// Somebody else's pool, which never lists one of its nodes.
 	w.pools[900] = &place{Pool: Pool{ID: 900}, slots: []*berth{{Slot: Slot{"900-a", 999_999}}, {phantom: true}}}
 	return w
@@ -94,7 +108,14 @@ func (w *world) view() View {
 			w.cache = append(w.cache, *w.claims[uid])
 		}
 	}
-	v := View{Claims: w.cache, Nodes: map[int]Node{}, Asked: w.now}
+	w.viewed = w.now
+	v := View{Claims: w.cache, Nodes: map[int]Node{}, Asked: w.now, Shown: w.now.Add(w.ahead)}
+	if since, ask := w.memory.Doubts(w.now); ask && !w.chance(5) {
+		v.Failures = w.listed(since)
+	}
+	if w.chance(20) {
+		v.Shown = time.Time{}
+	}
 	for instance, n := range w.nodes {
 		n.Ready = w.alive(instance)
 		v.Nodes[instance] = n
@@ -111,6 +132,7 @@ func (w *world) view() View {
 			if !b.phantom && !b.listed.After(w.now) {
 				shown.Slots = append(shown.Slots, slot)
 			}
+			b.empty = slot.Instance == 0
 		}
 		slices.SortFunc(shown.Slots, func(a, b Slot) int { return compareIDs(a.ID, b.ID) })
 		v.Pools = append(v.Pools, shown)
@@ -177,13 +199,76 @@ func (w *world) resize(p *place, count int) {
 		p.slots = slices.Delete(p.slots, i, i+1)
 	}
 	for len(p.slots) < count {
-		b := &berth{Slot: Slot{ID: fmt.Sprintf("%d-%06d", p.ID, w.id())}, listed: w.now}
+		b := &berth{Slot: Slot{ID: fmt.Sprintf("%d-%06d", p.ID, w.id())}, listed: w.now, asked: w.viewed}
 		if w.chance(3) {
 			b.listed = w.now.Add(time.Duration(w.rng.IntN(60)) * time.Second)
 		}
 		b.phantom, b.barren = w.chance(40), w.chance(20)
 		p.slots = append(p.slots, b)
+		if b.barren && !w.chance(3) {
+			w.fail(p.ID)
+		}
 	}
+}
+
+// fail has LKE write that it could not make a node of a pool, now or a moment later, which lists show at some time.
+func (w *world) fail(pool int) {
+	after := time.Duration(w.rng.IntN(60)) * time.Second
+	w.late = append(w.late, late{at: w.now.Add(after), epoch: w.epoch, apply: func(int) {
+		shown := time.Duration(w.rng.IntN(90)) * time.Second * time.Duration(w.rng.IntN(2))
+		w.failures = append(w.failures, written{Failure{w.id(), pool, w.now.Add(w.ahead)}, w.now.Add(shown)})
+	}})
+}
+
+// listed are the failures that LKE shows, in any order, some of them twice.
+func (w *world) listed(since time.Time) (all []Failure) {
+	for _, f := range w.failures {
+		if f.At.Before(since) || f.listed.After(w.now) {
+			continue
+		}
+		for range 1 + w.rng.IntN(2) {
+			all = append(all, f.Failure)
+		}
+	}
+	w.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// blame fails the test if more slots of a pool were given up for failures than LKE has written, or one for an older failure.
+func (w *world) blame(slots []string) {
+	for id, p := range w.pools {
+		mine := map[string]time.Time{}
+		for _, b := range p.slots {
+			if slices.Contains(slots, b.ID) {
+				w.unmade[b.ID] = b.asked
+				if b.Instance != 0 {
+					w.t.Fatalf("slot %s was given up for a failure, and has instance %d", b.ID, b.Instance)
+				}
+			}
+		}
+		for slot, asked := range w.unmade {
+			if poolOf(slot) == id {
+				mine[slot] = asked
+			}
+		}
+		for _, f := range w.failures { // in their order
+			var last string
+			for slot, asked := range mine {
+				if f.Pool == id && !asked.After(f.At.Add(-w.ahead)) && (last == "" || asked.After(mine[last])) {
+					last = slot
+				}
+			}
+			delete(mine, last)
+		}
+		if len(mine) > 0 {
+			w.t.Fatalf("slots of pool %d were given up for failures that LKE has not written: %v", id, mine)
+		}
+	}
+}
+
+func poolOf(slot string) (pool int) {
+	fmt.Sscanf(slot, "%d-", &pool)
+	return pool
 }
 
 func (w *world) ownerOf(instance int) *Claim {
@@ -268,11 +353,13 @@ func (w *world) recycle(p *place) {
 		}
 		delete(w.nodes, b.Instance)
 		if w.rng.IntN(2) == 0 {
-			b.Instance = 0
+			if b.Instance = 0; !b.empty { // nobody can have seen that it was filled in between
+				b.asked = w.viewed
+			}
 			continue
 		}
 		p.slots = slices.DeleteFunc(p.slots, func(other *berth) bool { return other == b })
-		p.slots = append(p.slots, &berth{Slot: Slot{ID: fmt.Sprintf("%d-%06d", p.ID, w.id())}, listed: w.now})
+		p.slots = append(p.slots, &berth{Slot: Slot{ID: fmt.Sprintf("%d-%06d", p.ID, w.id())}, listed: w.now, asked: w.viewed})
 	}
 }
 

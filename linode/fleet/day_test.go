@@ -171,8 +171,8 @@ func (d *day) disturb() {
 	switch d.rng.IntN(6) {
 	case 0, 1:
 		d.sim.EndFaults(stock)
-		ways := []string{lkesim.Refuse, lkesim.NullSlots, lkesim.Hidden, lkesim.Clamp}
-		f := lkesim.Fault{Name: stock, NoCapacity: ways[d.rng.IntN(4)], Plan: cheap}
+		ways := []string{lkesim.Refuse, lkesim.NullSlots, lkesim.NodeEvent, lkesim.Hidden, lkesim.Clamp}
+		f := lkesim.Fault{Name: stock, NoCapacity: ways[d.rng.IntN(len(ways))], Plan: cheap}
 		if f.NoCapacity == lkesim.Refuse || f.NoCapacity == lkesim.Clamp {
 			f.Room = d.rng.IntN(20)
 		}

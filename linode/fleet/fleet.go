@@ -29,6 +29,7 @@ type API interface {
 	DeletePool(ctx context.Context, cluster, pool int) error
 	DeleteSlot(ctx context.Context, cluster int, slot string) error
 	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
+	Failures(ctx context.Context, since time.Time) ([]lkeapi.Failure, error)
 }
 
 // Claims is where a Fleet finds the demand and leaves its answers. It may lag
@@ -119,6 +120,7 @@ type Fleet struct {
 	metrics *metrics
 	wake    chan struct{} // a poll is due soon
 	now     chan struct{} // a poll is due at once
+	events  hint          // of nodes that LKE could not make
 
 	mu     sync.Mutex
 	memory capacity.Memory
@@ -147,6 +149,7 @@ func New(cfg Config) *Fleet {
 	return &Fleet{
 		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
 		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		events: hint{what: "events", scope: lkeapi.ScopeEvents},
 	}
 }
 
@@ -257,7 +260,8 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 	if err != nil {
 		return f.retryIn(ctx, err)
 	}
-	view := capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked}
+	view := capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown}
+	view.Failures = f.failures(ctx)
 	if f.cfg.Nodes != nil {
 		if view.Nodes, err = f.cfg.Nodes.List(ctx); err != nil {
 			return f.retryIn(ctx, err)

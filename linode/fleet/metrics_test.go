@@ -87,7 +87,9 @@ func TestMetricsFollowTheMachines(t *testing.T) {
 
 // TestRefusalsAreCounted: by what they are for, from zero on.
 func TestRefusalsAreCounted(t *testing.T) {
-	for how, reason := range map[string]string{lkesim.Refuse: "no-capacity", lkesim.NullSlots: "timeout"} {
+	for how, reason := range map[string]string{
+		lkesim.Refuse: "no-capacity", lkesim.NodeEvent: "no-capacity", lkesim.NullSlots: "timeout",
+	} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lkesim.Config{Tier: "standard"})

@@ -16,6 +16,7 @@ import (
 // snapshot holds the pools of one answer of LKE.
 type snapshot struct {
 	asked time.Time // when the request was sent: what was answered before is in it
+	shown time.Time // when it was answered, by LKE's clock; zero if it did not say
 	pools []lkeapi.Pool
 }
 
@@ -24,15 +25,15 @@ type snapshot struct {
 // Unverified: that the count of a pool shows a change as soon as the call that made
 // it was answered.
 func (f *Fleet) poll(ctx context.Context) (snapshot, error) {
-	asked := time.Now()
-	pools, err := f.cfg.API.Pools(ctx, f.cfg.Cluster.ID)
+	shown := snapshot{asked: time.Now()}
+	var err error
+	shown.pools, err = f.cfg.API.Pools(lkeapi.Dated(ctx, &shown.shown), f.cfg.Cluster.ID)
 	if err != nil {
 		return snapshot{}, err
 	}
-	shown := snapshot{asked: asked, pools: pools}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if asked.After(f.last.asked) {
+	if shown.asked.After(f.last.asked) {
 		f.last = shown
 	}
 	return shown, nil

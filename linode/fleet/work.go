@@ -196,10 +196,15 @@ func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string)
 // Unverified: that a slot without an instance can be deleted.
 func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
-		f.metrics.Refused(w.Group.Plan, timedOut)
+		reason, why := timedOut, "LKE gave %s no machine in %s in time"
+		if len(w.Unmade) > 0 {
+			reason, why = string(lkeapi.ClassNoCapacity), "LKE could not make a node of %s in %s, as its event lke_node_create says"
+		}
+		f.metrics.Refused(w.Group.Plan, reason)
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
-		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no machine in %s in time",
-			w.Group.Plan, f.cfg.Cluster.Region))
+		f.cfg.Log.Info("LKE has not filled slots; the plan rests", "plan", w.Group.Plan, "claims", len(w.Starved),
+			"failed", w.Unmade)
+		f.giveUp(ctx, w.Starved, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
 	}
 	pools := parallel(f, 8, w.DeletePools, func(pool int) error {
 		err := f.try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })

@@ -1,0 +1,66 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// hint is a call that shows sooner what else is found out later, and that a token may not be allowed.
+type hint struct {
+	what  string // it asks for
+	scope string // it needs
+	rests time.Time
+	told  bool
+}
+
+// How long a hint rests after it was refused, or not answered, and how long its answer is waited for: the poll waits as
+// long.
+const (
+	restRefused    = time.Hour
+	restUnanswered = time.Minute
+	hintTimeout    = 5 * time.Second
+)
+
+// read asks, unless the hint rests.
+func (h *hint) read(ctx context.Context, f *Fleet, ask func(context.Context) error) {
+	if time.Now().Before(h.rests) {
+		return
+	}
+	limited, cancel := context.WithTimeout(lkeapi.Patient(ctx), hintTimeout)
+	defer cancel()
+	err := ask(limited)
+	switch class := lkeapi.ClassOf(err); {
+	case err == nil, ctx.Err() != nil:
+	case class == lkeapi.ClassAuth:
+		h.rests = time.Now().Add(restRefused)
+		if !h.told {
+			h.told = true
+			f.cfg.Log.Info("the token may not read "+h.what+"; what they show is found out later", "scope", h.scope, "answer", err)
+		}
+	default:
+		h.rests = time.Now().Add(restUnanswered)
+		f.cfg.Log.Info("could not read "+h.what+"; what they show is found out later", "class", class, "error", err)
+	}
+}
+
+// failures returns what LKE has written of nodes that it could not make, if it can explain a slot that stays without an
+// instance: one request for all pools of a poll.
+func (f *Fleet) failures(ctx context.Context) (found []capacity.Failure) {
+	f.mu.Lock()
+	since, ask := f.memory.Doubts(time.Now())
+	f.mu.Unlock()
+	if !ask {
+		return nil
+	}
+	f.events.read(ctx, f, func(ctx context.Context) error {
+		failures, err := f.cfg.API.Failures(ctx, since)
+		for _, failure := range failures {
+			found = append(found, capacity.Failure(failure))
+		}
+		return err
+	})
+	return found
+}

@@ -1,0 +1,153 @@
+package fleet
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// asked is how often a path was asked for.
+func (r *rig) asked(path string) (n int) {
+	for _, call := range r.sim.Calls() {
+		if strings.Contains(call.Path, path) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestAFailureOfLKEIsKnownWithinSeconds if the token may read events, whatever LKE's clock shows. Else, and if no event
+// is there, a slot without an instance is given up as before, and refusals are few.
+func TestAFailureOfLKEIsKnownWithinSeconds(t *testing.T) {
+	const events = "/account/events"
+	for name, tt := range map[string]struct {
+		cfg     lkesim.Config
+		faults  []lkesim.Fault
+		way     string
+		from    time.Duration // the claims are given up after that, and within ten seconds of it
+		most    int           // requests for events in an hour
+		because string
+	}{
+		"at once": {
+			way: lkesim.NodeEvent, from: 30 * time.Second, most: 2, because: "lke_node_create",
+		},
+		"LKE's clock is ahead": {
+			cfg: lkesim.Config{ClockAhead: 90 * time.Minute}, way: lkesim.NodeEvent, from: 30 * time.Second, most: 2,
+			because: "lke_node_create",
+		},
+		"LKE's clock is behind": {
+			cfg: lkesim.Config{ClockAhead: -90 * time.Minute}, way: lkesim.NodeEvent, from: 30 * time.Second, most: 2,
+			because: "lke_node_create",
+		},
+		"listed late": {
+			cfg: lkesim.Config{EventDelay: time.Minute}, way: lkesim.NodeEvent, from: time.Minute, most: 12,
+			because: "lke_node_create",
+		},
+		"no event": {
+			way: lkesim.NullSlots, from: 4 * time.Minute, most: 40, because: "in time",
+		},
+		"the token lacks the scope": {
+			cfg: lkesim.Config{Scopes: "lke:read_write"}, way: lkesim.NodeEvent, from: 4 * time.Minute, most: 1,
+			because: "in time",
+		},
+		"the role of its user does not allow it": {
+			faults: []lkesim.Fault{{Path: events, Status: 403}}, way: lkesim.NodeEvent, from: 4 * time.Minute, most: 1,
+			because: "in time",
+		},
+		"no answer": {
+			faults: []lkesim.Fault{{Path: events, Hang: true}}, way: lkesim.NodeEvent, from: 4 * time.Minute, most: 4,
+			because: "in time",
+		},
+		"slow": {
+			faults: []lkesim.Fault{{Path: events, Delay: metav1.Duration{Duration: 3 * time.Second}}}, way: lkesim.NodeEvent,
+			from: 30 * time.Second, most: 2, because: "lke_node_create",
+		},
+		"answers without a date": {
+			faults: []lkesim.Fault{{Header: map[string]string{"Date": ""}}}, way: lkesim.NodeEvent, from: 4 * time.Minute,
+			because: "in time",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.cfg.Tier = "standard"
+				r := newRig(t, tt.cfg)
+				defer r.kill()
+				for _, f := range append(tt.faults, lkesim.Fault{NoCapacity: tt.way, Plan: "g6-standard-4"}) {
+					if err := r.sim.Inject(f); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Minute)
+				start := time.Now()
+				r.want(3)
+				r.until("the claims are given up", func() bool { return len(r.seen().gaveUp) == 3 })
+				if took := time.Since(start); took < tt.from || took > tt.from+10*time.Second {
+					t.Errorf("given up after %s, want %s", took, tt.from)
+				}
+				for uid, why := range r.seen().gaveUp {
+					if !strings.Contains(why, tt.because) {
+						t.Errorf("%s is given up as %q", uid, why)
+					}
+				}
+				if r.offered("g6-standard-4") {
+					t.Error("the plan type is still offered")
+				}
+				r.release(3)
+				time.Sleep(50 * time.Minute)
+				if n := r.asked(events); n > tt.most || n == 0 && tt.most > 0 {
+					t.Errorf("%d requests for events, want at most %d", n, tt.most)
+				}
+				if len(r.seen().warned) > 0 {
+					t.Errorf("warnings: %v", r.seen().warned)
+				}
+			})
+		})
+	}
+}
+
+// TestAFailureOfAnotherPoolGivesNothingUp: nor does an old one of the same pool, nor one of a slot that was filled.
+func TestAFailureOfAnotherPoolGivesNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		r.want(2)
+		r.until("the claims have machines", r.bound)
+		r.sim.NoteUnmade(r.sim.Pools()[0].ID)
+		time.Sleep(time.Minute)
+		if err := r.sim.Inject(lkesim.Fault{NoCapacity: lkesim.NullSlots}); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		r.want(1)
+		for len(r.seen().gaveUp) == 0 && time.Since(start) < time.Hour {
+			r.sim.NoteUnmade(r.sim.Pools()[0].ID + 1)
+			time.Sleep(10 * time.Second)
+		}
+		if took := time.Since(start); took < 4*time.Minute || took > 5*time.Minute {
+			t.Errorf("given up after %s", took)
+		}
+	})
+}
+
+// TestOneRequestReadsTheFailuresOfAllPools: of three pools with slots that stay empty.
+func TestOneRequestReadsTheFailuresOfAllPools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		if err := r.sim.Inject(lkesim.Fault{NoCapacity: lkesim.NodeEvent}); err != nil {
+			t.Fatal(err)
+		}
+		for _, pool := range []string{"web", "batch", "jobs"} {
+			r.wantOf(pool, 5)
+		}
+		r.until("the claims are given up", func() bool { return len(r.seen().gaveUp) == 15 })
+		if n := r.asked("/account/events"); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
