@@ -33,7 +33,7 @@ func (p Patient) linode(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{Fail, of, err.Error(), unanswered(err, newToken)}}
 	}
-	about := []Finding{p.scope(lkeapi.ScopePools, newToken)}
+	about := append([]Finding{p.scope(lkeapi.ScopePools, newToken)}, p.optional()...)
 	if name == "" && id == 0 {
 		return append(about, Finding{Warn, of, "no name of an LKE cluster was given to look for",
 			"--cluster-name, CLUSTER_NAME or LKE_CLUSTER_ID"})
@@ -51,6 +51,15 @@ func (p Patient) scope(scope, otherwise string) Finding {
 		return Finding{Fail, of, fmt.Sprintf("the token lacks the scope %s: it has %s", scope, strings.Join(scopes, " ")), otherwise}
 	}
 	return Finding{OK, of, "the token has the scope " + scope, ""}
+}
+
+// optional are the findings about scopes that a token of a cluster of LKE can do without.
+func (p Patient) optional() (found []Finding) {
+	if !p.Linode.MayUse(lkeapi.ScopeEvents) {
+		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + lkeapi.ScopeEvents +
+			": that LKE cannot make a node is known after minutes, not seconds", "for that, add Events, Read Only to the token"})
+	}
+	return found
 }
 
 // linodes looks at the Linodes of a cluster in instance mode.

@@ -108,8 +108,8 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 		},
 		"a slot that was hidden before": {
 			looks: []look{
-				{0, claim, none, nil}, {2, claim, []Pool{pool(1, 1)}, nil}, {60, claim, one, nil},
-				{92, claim, one, []Failure{failed(7, 1, 20)}},
+				{0, claim, none, nil}, {2, claim, []Pool{pool(1, 1)}, nil},
+				{50, claim, []Pool{pool(1, 1)}, nil}, {60, claim, one, nil}, {92, claim, one, []Failure{failed(7, 1, 20)}},
 			},
 			want: []string{"web: delete pool 1", "web: starve a"},
 		},
