@@ -32,7 +32,8 @@
 //     the surplus is deleted after the grace period.
 //   - A claim can get a machine that the last process was deleting. It is lost within
 //     two minutes, and the claim is ended as for any lost machine.
-//   - Waits begin anew: for slots without an instance, for backoffs, for grace periods.
+//   - Waits begin anew: for slots without an instance, for machines that are offline, for
+//     backoffs, for grace periods.
 package capacity
 
 import (
@@ -49,7 +50,8 @@ type View struct {
 	Asked  time.Time    // when LKE was asked for the pools: what it answered before is in them
 	Shown  time.Time    // when it answered, by its own clock; zero if it did not say
 
-	Failures []Failure // what LKE has written since the time that Memory.Doubts says; none if it was not asked
+	Failures []Failure    // what LKE has written since the time that Memory.Doubts says; none if it was not asked
+	Offline  map[int]bool // of the machines that Memory.Unjoined names, which were looked at, and whether they are offline
 }
 
 // Claim is a NodeClaim, as far as capacity goes.
@@ -60,6 +62,8 @@ type Claim struct {
 	Instance int       // the Linode that is its machine; 0 while it waits for one
 	Created  time.Time // older claims are served first
 	Leaving  bool      // it is being deleted: it asks for nothing
+	// Registered claims have had a Node, which may be gone.
+	Registered bool
 
 	released bool // Memory.Release was called: its machine may go
 }
@@ -102,6 +106,7 @@ type Decision struct {
 	Binds   []Bind
 	Works   []Work   // at most one for each group, sorted by group
 	Lost    []string // claims whose machine LKE does not have any more: to be ended
+	Offline []string // claims whose machine stays offline and has never become a Node: to be ended
 	Unseen  []string // claims whose machine no list shows though its Node is ready, reported once
 	Drains  []Drain  // Nodes to delete before their machines
 	Kept    []Kept   // machines that cost and stay, reported once
@@ -154,6 +159,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	s.retire(&d, groups, memory)
 	s.inherit(&d, memory)
 	s.lose(&d, memory)
+	s.lookAfter(&d, memory)
 	s.settle(&d)
 	d.Full = slices.DeleteFunc(d.Full, func(uid string) bool { return !d.Memory.tell(memory, uid) })
 	d.begin(view, now)

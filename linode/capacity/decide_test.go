@@ -213,6 +213,9 @@ func render(d Decision) []string {
 	for _, uid := range d.Lost {
 		lines = append(lines, "lost "+uid)
 	}
+	for _, uid := range d.Offline {
+		lines = append(lines, "offline "+uid)
+	}
 	for _, uid := range d.Full {
 		lines = append(lines, "full for "+uid)
 	}

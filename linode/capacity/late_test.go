@@ -16,8 +16,9 @@ type story struct {
 	memory Memory
 	nodes  map[int]Node
 
-	failures []Failure // that LKE lists
-	silent   bool      // LKE does not say when it answers
+	failures []Failure    // that LKE lists
+	offline  map[int]bool // machines that were looked at, if they were to be
+	silent   bool         // LKE does not say when it answers
 }
 
 // ahead is how far LKE's clock is before ours.
@@ -42,6 +43,11 @@ func (s *story) sees(after time.Duration, o Outcome, claims []Claim, pools []Poo
 	}
 	if since, ask := s.memory.Doubts(s.at); ask {
 		view.Failures = slices.DeleteFunc(slices.Clone(s.failures), func(f Failure) bool { return f.At.Before(since) })
+	}
+	for _, instance := range s.memory.Unjoined(s.at) {
+		if offline, looked := s.offline[instance]; looked {
+			put(&view.Offline, instance, offline)
+		}
 	}
 	d := Decide(view, s.memory, policy, s.at)
 	s.memory = d.Memory

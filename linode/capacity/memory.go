@@ -27,6 +27,7 @@ type Memory struct {
 	lastSeen     map[int]int           // by instance: the pool that lists it, or, of a claim's, listed it last
 	noded        map[int]time.Time     // instances that had a registered Node, and when last
 	mended       map[int]attempt       // by pool id
+	unjoined     map[int]unjoined      // by instance, of claims
 	lost         map[string]absence    // claims whose machine is in no list
 	told         map[string]bool       // what was reported, by the slot or claim that it is about
 	assigned     map[string]assignment // machines of claims, which the view may not show yet
@@ -133,7 +134,8 @@ func (m *Memory) after(view View, now time.Time) Memory {
 		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, starved: map[string]bool{},
 		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
 		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, mended: map[int]attempt{},
-		lost: map[string]absence{}, told: map[string]bool{}, assigned: map[string]assignment{},
+		unjoined: map[int]unjoined{},
+		lost:     map[string]absence{}, told: map[string]bool{}, assigned: map[string]assignment{},
 		released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
 		asked: m.asked.clone(), waitingSince: m.waitingSince,
 	}

@@ -43,6 +43,15 @@ func (w *world) decide() {
 			w.t.Fatalf("claim %s was ended while its Linode %d lives", uid, c.Instance)
 		}
 	}
+	for _, uid := range d.Offline {
+		if c := w.claims[uid]; c != nil && c.Instance != 0 && !c.Leaving {
+			if b := w.berthOf(c.Instance); c.Registered || b == nil || !b.dark {
+				w.t.Fatalf("claim %s was ended for its Linode %d, which is not offline or has had a Node", uid, c.Instance)
+			}
+			w.trouble++
+			w.leave(c)
+		}
+	}
 	for _, drain := range d.Drains {
 		if c := w.ownerOf(drain.Instance); c != nil && !c.released {
 			w.t.Fatalf("the Node of claim %s was deleted", c.UID)
@@ -303,6 +312,7 @@ func (w *world) step() {
 			}
 		}
 	case 12:
+		w.power()
 		if w.chance(3) {
 			w.blind = w.now.Add(time.Duration(w.rng.IntN(600)) * time.Second)
 		}
@@ -371,6 +381,9 @@ func (w *world) atRest() {
 			w.t.Fatalf("claim %s has instance %d, which is none or another's", uid, c.Instance)
 		}
 		owned[c.Instance] = true
+		if b := w.berthOf(c.Instance); b != nil && b.dark && !c.Registered {
+			w.t.Fatalf("claim %s waits for its Linode %d, which stays offline", uid, c.Instance)
+		}
 	}
 	for _, p := range w.pools {
 		for _, g := range []Group{web, batch} {
@@ -414,7 +427,7 @@ var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 t
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
 // late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed twice or
 // about others, lists without
-// machines that are there, machines that are recycled, restarts, two leaders - in the end each claim has an instance of its
+// machines that are there, machines that stay offline, or that a person switches off or on, machines that are recycled, restarts, two leaders - in the end each claim has an instance of its
 // own and no slot is without a claim. No claim loses its machine by a call of ours, but
 // for those of a process that has ended.
 func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {

@@ -52,6 +52,7 @@ type berth struct {
 	empty   bool      // the last view has shown it so
 	phantom bool      // it is never listed
 	barren  bool      // it gets no instance
+	dark    bool      // its instance is offline
 }
 
 // written is an event, and from when lists show it.
@@ -112,6 +113,11 @@ func (w *world) view() View {
 	v := View{Claims: w.cache, Nodes: map[int]Node{}, Asked: w.now, Shown: w.now.Add(w.ahead)}
 	if since, ask := w.memory.Doubts(w.now); ask && !w.chance(5) {
 		v.Failures = w.listed(since)
+	}
+	for _, instance := range w.memory.Unjoined(w.now) {
+		if b := w.berthOf(instance); b != nil && !w.chance(5) {
+			put(&v.Offline, instance, b.dark)
+		}
 	}
 	if w.chance(20) {
 		v.Shown = time.Time{}
@@ -303,7 +309,7 @@ func (w *world) provision(chance float64) {
 		for _, b := range w.pools[id].slots {
 			barren := b.barren && w.faults
 			if b.Instance == 0 && !b.phantom && !barren && w.rng.Float64() < chance {
-				b.Instance = w.id()
+				b.Instance, b.dark = w.id(), w.chance(12)
 			}
 		}
 	}
@@ -312,7 +318,8 @@ func (w *world) provision(chance float64) {
 // register has some machines of claims join as Nodes.
 func (w *world) register() {
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
-		if c := w.claims[uid]; c.Instance != 0 && !c.Leaving && w.alive(c.Instance) && w.rng.IntN(2) == 0 {
+		if c := w.claims[uid]; c.Instance != 0 && !c.Leaving && w.alive(c.Instance) && !w.berthOf(c.Instance).dark && w.rng.IntN(2) == 0 {
+			c.Registered = true
 			w.nodes[c.Instance] = Node{Name: fmt.Sprint(c.Instance), NodePool: c.Group.NodePool, Slot: w.slotOf(c.Instance)}
 		}
 	}
@@ -322,14 +329,33 @@ func (w *world) alive(instance int) bool { return w.slotOf(instance) != "" }
 
 // slotOf is the slot of an instance; "" where there is none.
 func (w *world) slotOf(instance int) string {
+	if b := w.berthOf(instance); b != nil {
+		return b.ID
+	}
+	return ""
+}
+
+// berthOf is the same with what the world knows of it; nil where there is none.
+func (w *world) berthOf(instance int) *berth {
 	for _, p := range w.pools {
 		for _, b := range p.slots {
 			if instance != 0 && b.Instance == instance {
-				return b.ID
+				return b
 			}
 		}
 	}
-	return ""
+	return nil
+}
+
+// power has a person switch some machines off or on.
+func (w *world) power() {
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		for _, b := range w.pools[id].slots {
+			if w.chance(4) {
+				b.dark = !b.dark
+			}
+		}
+	}
 }
 
 // tagged reports whether the pool of an instance has its tag. Where it has not, only the

@@ -30,6 +30,7 @@ type API interface {
 	DeleteSlot(ctx context.Context, cluster int, slot string) error
 	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
 	Failures(ctx context.Context, since time.Time) ([]lkeapi.Failure, error)
+	Offline(ctx context.Context, ids []int) (map[int]bool, error)
 }
 
 // Claims is where a Fleet finds the demand and leaves its answers. It may lag
@@ -121,6 +122,7 @@ type Fleet struct {
 	wake    chan struct{} // a poll is due soon
 	now     chan struct{} // a poll is due at once
 	events  hint          // of nodes that LKE could not make
+	power   hint          // of machines that have not joined
 
 	mu     sync.Mutex
 	memory capacity.Memory
@@ -150,6 +152,7 @@ func New(cfg Config) *Fleet {
 		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
 		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		events: hint{what: "events", scope: lkeapi.ScopeEvents},
+		power:  hint{what: "Linodes", scope: lkeapi.ScopeReadInstances, every: 30 * time.Second},
 	}
 }
 
@@ -261,7 +264,7 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 		return f.retryIn(ctx, err)
 	}
 	view := capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown}
-	view.Failures = f.failures(ctx)
+	view.Failures, view.Offline = f.failures(ctx), f.offline(ctx)
 	if f.cfg.Nodes != nil {
 		if view.Nodes, err = f.cfg.Nodes.List(ctx); err != nil {
 			return f.retryIn(ctx, err)
@@ -273,7 +276,10 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 		works.Go(func() { f.bind(ctx, decision.Binds, view.Claims) })
 	}
 	if len(decision.Lost) > 0 {
-		works.Go(func() { f.end(ctx, decision.Lost) })
+		works.Go(func() { f.end(ctx, decision.Lost, whyGone) })
+	}
+	if len(decision.Offline) > 0 {
+		works.Go(func() { f.end(ctx, decision.Offline, whyOffline) })
 	}
 	if len(decision.Granted) > 0 {
 		works.Go(func() { f.extend(ctx, decision.Granted) })
@@ -371,13 +377,19 @@ func (f *Fleet) extend(ctx context.Context, granted []string) {
 	})
 }
 
-// end deletes the claims whose machine is gone, so that Karpenter makes others.
-func (f *Fleet) end(ctx context.Context, lost []string) {
+// Why machines are lost.
+const (
+	whyGone = "LKE does not have this node's Linode any more: LKE has replaced it, or somebody else has deleted it or " +
+		"lowered the count of its node pool"
+	whyOffline = "this node's Linode has been offline for five minutes and has never become a Node: LKE has not booted it, or " +
+		"somebody has powered it off; it is deleted, and another is made"
+)
+
+// end deletes the claims whose machine is lost, so that Karpenter makes others.
+func (f *Fleet) end(ctx context.Context, lost []string, why string) {
 	_ = parallel(f, 8, lost, func(uid string) error {
-		err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), "LKE does not have this node's Linode any more: LKE has replaced "+
-			"it, or somebody else has deleted it or lowered the count of its node pool")
-		if err != nil {
-			f.cfg.Log.Error("could not end a NodeClaim whose machine is gone", "uid", uid, "error", err)
+		if err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), why); err != nil {
+			f.cfg.Log.Error("could not end a NodeClaim whose machine is lost", "uid", uid, "why", why, "error", err)
 		}
 		return nil
 	})

@@ -10,8 +10,9 @@ import (
 
 // hint is a call that shows sooner what else is found out later, and that a token may not be allowed.
 type hint struct {
-	what  string // it asks for
-	scope string // it needs
+	what  string        // it asks for
+	scope string        // it needs
+	every time.Duration // it is asked no more often than that
 	rests time.Time
 	told  bool
 }
@@ -33,7 +34,9 @@ func (h *hint) read(ctx context.Context, f *Fleet, ask func(context.Context) err
 	defer cancel()
 	err := ask(limited)
 	switch class := lkeapi.ClassOf(err); {
-	case err == nil, ctx.Err() != nil:
+	case err == nil:
+		h.rests = time.Now().Add(h.every)
+	case ctx.Err() != nil:
 	case class == lkeapi.ClassAuth:
 		h.rests = time.Now().Add(restRefused)
 		if !h.told {
@@ -60,6 +63,21 @@ func (f *Fleet) failures(ctx context.Context) (found []capacity.Failure) {
 		for _, failure := range failures {
 			found = append(found, capacity.Failure(failure))
 		}
+		return err
+	})
+	return found
+}
+
+// offline returns which machines that have not joined are offline.
+func (f *Fleet) offline(ctx context.Context) (found map[int]bool) {
+	f.mu.Lock()
+	unjoined := f.memory.Unjoined(time.Now())
+	f.mu.Unlock()
+	if len(unjoined) == 0 {
+		return nil
+	}
+	f.power.read(ctx, f, func(ctx context.Context) (err error) {
+		found, err = f.cfg.API.Offline(ctx, unjoined)
 		return err
 	})
 	return found

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
@@ -150,4 +152,104 @@ func TestOneRequestReadsTheFailuresOfAllPools(t *testing.T) {
 			t.Errorf("%d requests", n)
 		}
 	})
+}
+
+// join has the machines of claims join that are not offline.
+func (r *rig) join() {
+	off := map[int]bool{}
+	for _, i := range r.sim.Instances() {
+		off[i.ID] = i.Status == "offline"
+	}
+	r.book.mu.Lock()
+	defer r.book.mu.Unlock()
+	for _, c := range r.book.claims {
+		if c.Instance != 0 && !off[c.Instance] {
+			r.book.nodes[c.Instance] = capacity.Node{Name: fmt.Sprint(c.Instance), NodePool: "web", Ready: true}
+		}
+	}
+}
+
+// TestALinodeThatStaysOfflineIsReplaced: after five minutes, if the token may read Linodes. One that a person powers off
+// after it has joined is not, nor one that boots late.
+func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
+	const linodes = "/linode/instances"
+	for name, tt := range map[string]struct {
+		cfg    lkesim.Config
+		faults []lkesim.Fault
+		during func(r *rig)  // after the claims have their machines
+		ended  time.Duration // then; 0: never, in fourteen minutes
+		most   int           // requests for Linodes
+	}{
+		"it never boots": {
+			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}}, ended: 7 * time.Minute, most: 9,
+		},
+		"it boots after four minutes": {
+			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}}, most: 16,
+			during: func(r *rig) {
+				time.Sleep(4 * time.Minute)
+				r.sim.Power(r.sim.Instances()[0].ID, true)
+			},
+		},
+		"it never joins": {
+			faults: []lkesim.Fault{{NeverJoins: true, Count: 1}}, most: 16,
+			during: func(r *rig) {
+				r.book.mu.Lock()
+				defer r.book.mu.Unlock()
+				delete(r.book.nodes, r.sim.Instances()[0].ID)
+			},
+		},
+		"somebody powers it off after it has joined": {
+			during: func(r *rig) { r.sim.Power(r.sim.Instances()[0].ID, false) },
+		},
+		"the token lacks the scope": {
+			cfg: lkesim.Config{Scopes: "lke:read_write"}, faults: []lkesim.Fault{{StaysOffline: true, Count: 1}}, most: 1,
+		},
+		"the role of its user does not allow it": {
+			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}, {Path: linodes, Status: 403}}, most: 1,
+		},
+		"no answer": {
+			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}, {Path: linodes, Hang: true}}, most: 15,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.cfg.Tier = "standard"
+				r := newRig(t, tt.cfg)
+				defer r.kill()
+				for _, f := range tt.faults {
+					if err := r.sim.Inject(f); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r.want(2)
+				r.until("the claims have machines", r.bound)
+				r.join()
+				time.Sleep(2 * time.Second)
+				start, first := time.Now(), r.sim.Instances()[0].ID
+				if tt.during != nil {
+					tt.during(r)
+				}
+				for len(r.seen().ended) == 0 && time.Since(start) < 14*time.Minute {
+					time.Sleep(time.Second)
+				}
+				if took, ended := time.Since(start), r.seen().ended; tt.ended == 0 && len(ended) > 0 ||
+					tt.ended > 0 && (len(ended) != 1 || took < 5*time.Minute || took > tt.ended) {
+					t.Errorf("ended after %s: %v", took, ended)
+				}
+				if n := r.asked(linodes); n > tt.most {
+					t.Errorf("%d requests for Linodes, want at most %d", n, tt.most)
+				}
+				if tt.ended == 0 {
+					return
+				}
+				if c := r.seen().claims[r.seen().ended[0]]; c.Instance != first {
+					t.Errorf("the claim of Linode %d was ended, and not that of %d", c.Instance, first)
+				}
+				r.until("its machine goes", func() bool { return r.drop(r.seen().ended[0]) })
+				if slots := r.sim.Stats().Slots; slots != 1 {
+					t.Errorf("%d slots are left", slots)
+				}
+			})
+		})
+	}
 }

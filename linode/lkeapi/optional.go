@@ -83,11 +83,14 @@ func (c *Client) Offline(ctx context.Context, ids []int) (map[int]bool, error) {
 		o.Filter = string(filter)
 		return c.api.ListInstances(ctx, o)
 	})
+	if err != nil {
+		return nil, err
+	}
 	offline := map[int]bool{}
 	for _, i := range rows {
 		if wanted[i.ID] {
 			offline[i.ID] = i.Status == linodego.InstanceOffline
 		}
 	}
-	return offline, err
+	return offline, nil
 }

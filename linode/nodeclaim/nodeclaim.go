@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -79,6 +80,8 @@ func Read(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
 		Instance: InstanceOf(id),
 		Created:  nc.CreationTimestamp.Time,
 		Leaving:  !nc.DeletionTimestamp.IsZero(),
+
+		Registered: nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue(),
 	}
 	if claim.Instance == 0 && !IsPending(id) {
 		return capacity.Claim{}, false

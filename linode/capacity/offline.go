@@ -1,0 +1,59 @@
+package capacity
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A machine of a claim that has not become a Node is looked at after a minute. If it is offline in all looks of five
+// minutes, it is lost: it never boots, as people have seen on LKE, and Karpenter would wait for it for fifteen.
+const (
+	lookedAt   = time.Minute
+	offlineFor = 5 * time.Minute
+	looksMost  = 100 // that one request names
+)
+
+// unjoined is a machine of a claim that has not become a Node. After a restart its times begin anew.
+type unjoined struct {
+	since   time.Time // when it was first shown
+	offline time.Time // when a look first found it so; zero if the last one did not
+}
+
+// Unjoined returns the machines that may be offline, those that have not become a Node for the longest time first.
+func (m *Memory) Unjoined(now time.Time) (instances []int) {
+	for instance, u := range m.unjoined {
+		if now.Sub(u.since) >= lookedAt {
+			instances = append(instances, instance)
+		}
+	}
+	slices.SortFunc(instances, func(a, b int) int {
+		return cmp.Or(m.unjoined[a].since.Compare(m.unjoined[b].since), cmp.Compare(a, b))
+	})
+	return instances[:min(len(instances), looksMost)]
+}
+
+// lookAfter finds claims whose machine stays offline and has never become a Node. One that somebody has powered off after
+// it had joined stays theirs.
+func (s *scene) lookAfter(d *Decision, old Memory) {
+	for _, c := range s.claims {
+		if c.Instance == 0 || c.Leaving || c.released || c.Registered || s.memory.assigned[c.UID].underway ||
+			!s.listed[c.Instance] || !s.memory.noded[c.Instance].IsZero() {
+			continue
+		}
+		u, known := old.unjoined[c.Instance]
+		if !known {
+			u.since = s.now
+		}
+		switch offline, looked := s.Offline[c.Instance]; {
+		case !looked:
+		case !offline:
+			u.offline = time.Time{}
+		case u.offline.IsZero():
+			u.offline = s.now
+		case s.now.Sub(u.offline) >= offlineFor:
+			d.Offline = append(d.Offline, c.UID)
+		}
+		s.memory.unjoined[c.Instance] = u
+	}
+}
