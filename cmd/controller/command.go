@@ -35,7 +35,7 @@ It runs inside the cluster, or outside with KUBECONFIG. The cluster's region and
 tier are asked of the Linode API.
 
   LINODE_TOKEN     API token with the scope lke:read_write, and the optional
-                   events:read_only; none with --only gitops
+                   events:read_only and linodes:read_only; none with --only gitops
   LINODE_URL       another Linode API than https://api.linode.com
   LKE_CLUSTER_ID   the cluster's number, or
   CLUSTER_NAME     the cluster's label

@@ -57,7 +57,13 @@ func (p Patient) scope(scope, otherwise string) Finding {
 func (p Patient) optional() (found []Finding) {
 	if !p.Linode.MayUse(lkeapi.ScopeEvents) {
 		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + lkeapi.ScopeEvents +
-			": that LKE cannot make a node is known after minutes, not seconds", "for that, add Events, Read Only to the token"})
+			": a node that LKE cannot make is given up after minutes, not seconds",
+			"for that, make a token that has Events, Read Only as well"})
+	}
+	if !p.Linode.MayUse(lkeapi.ScopeReadInstances) {
+		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + lkeapi.ScopeReadInstances +
+			": a Linode that never boots is replaced after 15 minutes, not six",
+			"for that, make a token that has Linodes, Read Only as well"})
 	}
 	return found
 }

@@ -19,10 +19,11 @@ func TestTheTokenIsTried(t *testing.T) {
 		want                []string
 	}{
 		{"*", "right", "lke-77", 0, []string{"ok: the token has the scope lke:read_write", "ok: lke-77 is 77"}},
-		{"lke:read_only events:read_only", "right", "", 0, []string{
+		{"lke:read_only events:read_only linodes:read_only", "right", "", 0, []string{
 			"fail: the token lacks the scope lke:read_write: it has lke:read_only events:read_only", "warn: no name of an LKE cluster"}},
 		{"lke:read_write", "right", "lke-77", 0, []string{"ok: the token has the scope lke:read_write",
-			"ok: the token lacks the optional scope events:read_only: that LKE cannot make a node is known after minutes",
+			"ok: the token lacks the optional scope events:read_only: a node that LKE cannot make is given up after minutes",
+			"ok: the token lacks the optional scope linodes:read_only: a Linode that never boots is replaced after 15 minutes",
 			"ok: lke-77 is 77"}},
 		{"*", "right", "other", 0, []string{"ok: the token", `fail: the account has none called "other"; it has: lke-77 (77)`}},
 		{"*", "wrong", "", 0, []string{"fail: "}},

@@ -8,6 +8,8 @@ import (
 
 // A machine of a claim that has not become a Node is looked at after a minute. If it is offline in all looks of five
 // minutes, it is lost: it never boots, as people have seen on LKE, and Karpenter would wait for it for fifteen.
+//
+// Unverified: that no Linode of LKE that is offline for so long boots later.
 const (
 	lookedAt   = time.Minute
 	offlineFor = 5 * time.Minute

@@ -183,6 +183,10 @@ func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
 		"it never boots": {
 			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}}, ended: 7 * time.Minute, most: 9,
 		},
+		"while others wait": {
+			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}, {NoCapacity: lkesim.NullSlots, After: 2}},
+			during: func(r *rig) { r.want(1) }, ended: 7 * time.Minute, most: 13,
+		},
 		"it boots after four minutes": {
 			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}}, most: 16,
 			during: func(r *rig) {
