@@ -257,3 +257,37 @@ func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
 		})
 	}
 }
+
+// TestEventsThatAreNotAnsweredHoldUpNoMachine for more than some seconds, and once a minute.
+func TestEventsThatAreNotAnsweredHoldUpNoMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		for _, f := range []lkesim.Fault{{Path: "/account/events", Hang: true}, {NoCapacity: lkesim.NullSlots, Count: 1}} {
+			if err := r.sim.Inject(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.want(1)
+		time.Sleep(25 * time.Second)
+		var worst, all time.Duration
+		for range 30 {
+			began := time.Now()
+			r.wantOf("batch", 1)
+			r.until("the claim has its machine", func() bool {
+				waiting := 0
+				for _, c := range r.seen().claims {
+					if c.Instance == 0 {
+						waiting++
+					}
+				}
+				return waiting == 1
+			})
+			worst, all = max(worst, time.Since(began)), all+time.Since(began)
+			time.Sleep(3 * time.Second)
+		}
+		if worst > 8*time.Second || all > 60*time.Second {
+			t.Errorf("a claim waited for %s, all together for %s", worst, all)
+		}
+	})
+}
