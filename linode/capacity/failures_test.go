@@ -12,7 +12,7 @@ func failed(id, pool, seconds int) Failure {
 	return Failure{ID: id, Pool: pool, At: now.Add(time.Duration(seconds)*time.Second + ahead)}
 }
 
-// TestASlotThatLKECannotMakeIsGivenUpWithinSeconds: and no other is, whatever else LKE has written.
+// TestASlotThatLKECannotMakeIsGivenUpWithinSeconds: and no other is, for no other failure.
 func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 	var (
 		none  []Pool
@@ -80,7 +80,7 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 			},
 			want: []string{"web: delete slot 1-a", "web: starve z", "wait"},
 		},
-		"listed again it gives up no other slot": {
+		"listed again it explains no other slot": {
 			looks: []look{
 				{0, all, none, nil}, {2, all, three, nil}, {34, all, three, []Failure{failed(7, 1, 3)}},
 				{50, both, []Pool{pool(1, 2, two[0].Slots[1], three[0].Slots[2])}, []Failure{failed(7, 1, 3)}},

@@ -134,9 +134,8 @@ func (m *Memory) after(view View, now time.Time) Memory {
 		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, starved: map[string]bool{},
 		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
 		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, mended: map[int]attempt{},
-		unjoined: map[int]unjoined{},
-		lost:     map[string]absence{}, told: map[string]bool{}, assigned: map[string]assignment{},
-		released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
+		unjoined: map[int]unjoined{}, lost: map[string]absence{}, told: map[string]bool{},
+		assigned: map[string]assignment{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
 		asked: m.asked.clone(), waitingSince: m.waitingSince,
 	}
 	if next.started.IsZero() {

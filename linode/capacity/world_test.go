@@ -379,7 +379,7 @@ func (w *world) recycle(p *place) {
 		}
 		delete(w.nodes, b.Instance)
 		if w.rng.IntN(2) == 0 {
-			if b.Instance = 0; !b.empty { // nobody can have seen that it was filled in between
+			if b.Instance = 0; !b.empty { // no view has shown that it was filled in between
 				b.asked = w.viewed
 			}
 			continue

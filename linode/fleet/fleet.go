@@ -259,12 +259,12 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 			f.cfg.Log.Error("could not write the roster of pools; the admission policy may miss new nodes", "error", err)
 		}
 	}
-	claims, err := f.cfg.Claims.List(ctx)
-	if err != nil {
+	view := capacity.View{
+		Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown, Failures: f.failures(ctx), Offline: f.offline(ctx),
+	}
+	if view.Claims, err = f.cfg.Claims.List(ctx); err != nil {
 		return f.retryIn(ctx, err)
 	}
-	view := capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown}
-	view.Failures, view.Offline = f.failures(ctx), f.offline(ctx)
 	if f.cfg.Nodes != nil {
 		if view.Nodes, err = f.cfg.Nodes.List(ctx); err != nil {
 			return f.retryIn(ctx, err)

@@ -23,8 +23,8 @@ func (r *rig) asked(path string) (n int) {
 	return n
 }
 
-// TestAFailureOfLKEIsKnownWithinSeconds if the token may read events, whatever LKE's clock shows. Else, and if no event
-// is there, a slot without an instance is given up as before, and refusals are few.
+// TestAFailureOfLKEIsKnownWithinSeconds if the token may read events, also if LKE's clock is not ours. Else, and if
+// there is no event, a slot without an instance is given up as before, and refusals are few.
 func TestAFailureOfLKEIsKnownWithinSeconds(t *testing.T) {
 	const events = "/account/events"
 	for name, tt := range map[string]struct {
