@@ -152,7 +152,7 @@ func New(cfg Config) *Fleet {
 		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
 		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		events: hint{what: "events", scope: lkeapi.ScopeEvents},
-		power:  hint{what: "Linodes", scope: lkeapi.ScopeReadInstances, every: 30 * time.Second},
+		power:  hint{what: "Linodes", scope: lkeapi.ScopeReadInstances, every: 50 * time.Second},
 	}
 }
 

@@ -185,7 +185,7 @@ func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
 		},
 		"while others wait": {
 			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}, {NoCapacity: lkesim.NullSlots, After: 2}},
-			during: func(r *rig) { r.want(1) }, ended: 7 * time.Minute, most: 13,
+			during: func(r *rig) { r.want(1) }, ended: 7 * time.Minute, most: 9,
 		},
 		"it boots after four minutes": {
 			faults: []lkesim.Fault{{StaysOffline: true, Count: 1}}, most: 16,
