@@ -10,7 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// TestRefusalsOfWhatIsOptionalAreNotCounted: the alert about a refused token goes by requests with the status 401 or 403.
+// TestRefusalsOfWhatIsOptionalAreNotCounted: the alert about a refused token goes by requests with the status 401 or
+// 403.
 func TestRefusalsOfWhatIsOptionalAreNotCounted(t *testing.T) {
 	call := lkeapi.Call{Method: "GET", Route: "account/events", Status: 403, Class: lkeapi.ClassAuth, Left: -1}
 	for optional, want := range map[bool]float64{true: 0, false: 1} {

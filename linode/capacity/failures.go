@@ -19,8 +19,8 @@ type Failure struct {
 // doubted is how long a slot stays without an instance until it is asked whether LKE has written why.
 const doubted = 30 * time.Second
 
-// Doubts returns since when failures may explain slots that stay without an instance, by LKE's clock, and false if there is
-// nothing to ask.
+// Doubts returns since when failures may explain slots that stay without an instance, by LKE's clock, and false if
+// there is nothing to ask.
 func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 	for slot, after := range m.notBefore {
 		if m.unmade[slot] || m.starved[slot] || now.Sub(m.emptySince[slot]) < doubted {
@@ -34,9 +34,10 @@ func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 }
 
 // before is the latest time that is known to be before a slot which a view is the first to show was asked for. It is by
-// LKE's clock, as the answers to lists have it: neither our clock nor the time that an answer takes can have an old failure
-// seem to be about a new slot. The first view of a process may show slots of any age, so that only what is written from then
-// on is about them. It is zero if that answer did not say its time.
+// LKE's clock, as the answers to lists have it: neither our clock nor the time that an answer takes can have an old
+// failure
+// seem to be about a new slot. The first view of a process may show slots of any age, so that only what is written
+// from then on is about them. It is zero if that answer did not say its time.
 func (s *scene) before(old Memory) time.Time {
 	if old.started.IsZero() {
 		return s.Shown
@@ -86,8 +87,8 @@ func (s *scene) explain(g *group, old Memory) {
 	}
 }
 
-// forget forgets the failures that have explained a slot when they cannot explain another: all that are there were asked for
-// later.
+// forget forgets the failures that have explained a slot when they cannot explain another: all that are there were
+// asked for later.
 func (s *scene) forget() {
 	var oldest []time.Time
 	for _, after := range s.memory.notBefore {

@@ -425,9 +425,10 @@ var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
 var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 takes some minutes")
 
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
-// late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed twice or
-// about others, lists without
-// machines that are there, machines that stay offline, or that a person switches off or on, machines that are recycled, restarts, two leaders - in the end each claim has an instance of its
+// late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed
+// twice or about others, lists without
+// machines that are there, machines that stay offline, or that a person switches off or on, machines that are
+// recycled, restarts, two leaders - in the end each claim has an instance of its
 // own and no slot is without a claim. No claim loses its machine by a call of ours, but
 // for those of a process that has ended.
 func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAMachineThatStaysOfflineIsLost: if it has never become a Node, and was offline whenever it was looked at during five
-// minutes. A restart begins them again.
+// TestAMachineThatStaysOfflineIsLost: if it has never become a Node, and was offline whenever it was looked at during
+// five minutes. A restart begins them again.
 func TestAMachineThatStaysOfflineIsLost(t *testing.T) {
 	registered := has("a", 10)
 	registered.Registered = true

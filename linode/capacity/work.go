@@ -90,8 +90,8 @@ func (g *group) bind(d *Decision, m *Memory) {
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// starve gives up slots that got no instance in time, that LKE has said it cannot make, were never listed, or were granted
-// and never counted, and with each of them, once, the youngest claim that waits.
+// starve gives up slots that got no instance in time, that LKE has said it cannot make, were never listed, or were
+// granted and never counted, and with each of them, once, the youngest claim that waits.
 func (g *group) starve(s *scene, work *Work, missed int) {
 	var patient []Slot
 	for _, slot := range g.empty {

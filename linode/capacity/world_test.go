@@ -240,7 +240,8 @@ func (w *world) listed(since time.Time) (all []Failure) {
 	return all
 }
 
-// blame fails the test if more slots of a pool were given up for failures than LKE has written, or one for an older failure.
+// blame fails the test if more slots of a pool were given up for failures than LKE has written, or one for an older
+// failure.
 func (w *world) blame(slots []string) {
 	for id, p := range w.pools {
 		mine := map[string]time.Time{}

@@ -260,7 +260,8 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 		}
 	}
 	view := capacity.View{
-		Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown, Failures: f.failures(ctx), Offline: f.offline(ctx),
+		Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown,
+		Failures: f.failures(ctx), Offline: f.offline(ctx),
 	}
 	if view.Claims, err = f.cfg.Claims.List(ctx); err != nil {
 		return f.retryIn(ctx, err)
@@ -381,8 +382,8 @@ func (f *Fleet) extend(ctx context.Context, granted []string) {
 const (
 	whyGone = "LKE does not have this node's Linode any more: LKE has replaced it, or somebody else has deleted it or " +
 		"lowered the count of its node pool"
-	whyOffline = "this node's Linode has been offline for five minutes and has never become a Node: LKE has not booted it, or " +
-		"somebody has powered it off; it is deleted, and another is made"
+	whyOffline = "this node's Linode has been offline for five minutes and has never become a Node: LKE has not booted " +
+		"it, or somebody has powered it off; it is deleted, and another is made"
 )
 
 // end deletes the claims whose machine is lost, so that Karpenter makes others.

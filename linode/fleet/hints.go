@@ -41,7 +41,8 @@ func (h *hint) read(ctx context.Context, f *Fleet, ask func(context.Context) err
 		h.rests = time.Now().Add(restRefused)
 		if !h.told {
 			h.told = true
-			f.cfg.Log.Info("the token may not read "+h.what+"; what they show is found out later", "scope", h.scope, "answer", err)
+			f.cfg.Log.Info("the token may not read "+h.what+"; what they show is found out later", "scope", h.scope,
+				"answer", err)
 		}
 	default:
 		h.rests = time.Now().Add(restUnanswered)

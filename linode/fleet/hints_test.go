@@ -169,8 +169,8 @@ func (r *rig) join() {
 	}
 }
 
-// TestALinodeThatStaysOfflineIsReplaced: after five minutes, if the token may read Linodes. One that a person powers off
-// after it has joined is not, nor one that boots late.
+// TestALinodeThatStaysOfflineIsReplaced: after five minutes, if the token may read Linodes. One that a person powers
+// off after it has joined is not, nor one that boots late.
 func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
 	const linodes = "/linode/instances"
 	for name, tt := range map[string]struct {

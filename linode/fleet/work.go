@@ -198,7 +198,8 @@ func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
 		reason, why := timedOut, "LKE gave %s no machine in %s in time"
 		if len(w.Unmade) > 0 {
-			reason, why = string(lkeapi.ClassNoCapacity), "LKE could not make a node of %s in %s, as its event lke_node_create says"
+			reason = string(lkeapi.ClassNoCapacity)
+			why = "LKE could not make a node of %s in %s, as its event lke_node_create says"
 		}
 		f.metrics.Refused(w.Group.Plan, reason)
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))

@@ -10,8 +10,8 @@ import (
 	"github.com/linode/linodego"
 )
 
-// Failure is an event of LKE that it could not make a node. The API calls its action lke_node_create; nodes that were made
-// have none.
+// Failure is an event of LKE that it could not make a node. The API calls its action lke_node_create; nodes that were
+// made have none.
 type Failure struct {
 	ID   int
 	Pool int

@@ -14,7 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// TestFailuresAreReadByTheClockOfTheAPI: it is the clock of events, an hour ahead of ours, and answers say what it shows.
+// TestFailuresAreReadByTheClockOfTheAPI: it is the clock of events, an hour ahead of ours, and answers say what it
+// shows.
 func TestFailuresAreReadByTheClockOfTheAPI(t *testing.T) {
 	sim, c := account(t, lkesim.Config{ClusterID: 77, ClockAhead: time.Hour})
 	sim.NoteUnmade(5)

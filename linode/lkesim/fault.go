@@ -25,8 +25,8 @@ type Fault struct {
 	// segment, ** at the end for all that follow.
 	Method string `json:"method,omitempty"`
 	Path   string `json:"path,omitempty"`
-	// After lets that many matching calls (with NoCapacity "null" or "event": nodes) through first; Count is how many are hit after
-	// that, 0 all.
+	// After lets that many matching calls (with NoCapacity "null" or "event": nodes) through first; Count is how many are
+	// hit after that, 0 all.
 	After int `json:"after,omitempty"`
 	Count int `json:"count,omitempty"`
 	// Chance hits only so many of those, at random: 0.05 is every twentieth. 0 hits all.
@@ -54,8 +54,8 @@ type Fault struct {
 
 	// NoCapacity is how a plan is out of stock: "refuse" answers calls that want more of it with 400 and Body (default:
 	// a text), "null" leaves the slots without an instance until the fault is cleared, "event" does the same and writes an
-	// event lke_node_create for each, "hidden" counts them and never lists them until then, "clamp" answers with success and
-	// makes fewer. Which of them real LKE does is not known. Plan and Region say where; "" is any.
+	// event lke_node_create for each, "hidden" counts them and never lists them until then, "clamp" answers with success
+	// and makes fewer. Which of them real LKE does is not known. Plan and Region say where; "" is any.
 	NoCapacity string `json:"no_capacity,omitempty"`
 	// Field is what a refusal for lack of capacity is about, such as "type". Whether real LKE names one is not known.
 	Field  string `json:"field,omitempty"`

@@ -95,8 +95,8 @@ func (l *faults) give(plan, region string, nodes int) {
 	}
 }
 
-// starve, unmake and hide say whether a new slot of the plan stays without an instance, with an event or without one, or
-// is counted and never listed.
+// starve, unmake and hide say whether a new slot of the plan stays without an instance, with an event or without one,
+// or is counted and never listed.
 func (l *faults) starve(plan, region string) bool {
 	return l.capacity(NullSlots, plan, region, 1) != nil
 }
@@ -192,7 +192,8 @@ func (f *Fault) check() error {
 	case strings.HasPrefix(f.Path, "/v4"):
 		return fmt.Errorf("path %q: leave out /v4 and /v4beta", f.Path)
 	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, NodeEvent, Hidden, Clamp}, f.NoCapacity):
-		return fmt.Errorf("no_capacity %q: want %s, %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, NodeEvent, Hidden, Clamp)
+		return fmt.Errorf("no_capacity %q: want %s, %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, NodeEvent,
+			Hidden, Clamp)
 	case f.NoCapacity != "" && (f.NeverJoins || f.StaysOffline || f.ofLinodes()):
 		return errors.New("never_joins and the like: a machine that is not there cannot join; leave out no_capacity")
 	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0 || f.SlowBoot.Duration < 0:
