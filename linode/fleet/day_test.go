@@ -33,30 +33,48 @@ type day struct {
 
 // oracle knows the future: it makes one machine for each claim at once, of the plan type that
 // there is, has it for as long as the claim lives, and makes no other. What LKE makes by itself
-// in the place of a machine, and no claim takes, costs the oracle an hour as well.
+// in the place of a machine, and no claim takes, costs the oracle an hour as well, and lives for ten
+// minutes of it: so long it is kept for a claim.
 type oracle struct {
 	hours  float64
 	bill   catalog.Money // begun hours count whole
 	claims map[string]capacity.Claim
 	slots  map[string]int // the machine that was last in each slot
-	gifts  map[int]string // the plan types of machines that LKE made by itself, and no claim has
+	gifts  map[int]gift   // machines that LKE made by itself, and no claim has
 	prices *catalog.Catalog
+}
+
+// gift is a machine that LKE made by itself.
+type gift struct {
+	plan string
+	made time.Time
 }
 
 // see notes the machines and claims there are, and charges for the claims that have gone. One
 // that never had a machine costs nothing.
 func (o *oracle) see(pools []lkesim.Pool, claims map[string]capacity.Claim) {
+	there := map[int]bool{}
 	for _, p := range pools {
 		for _, slot := range p.Nodes {
-			if had, is := o.slots[slot.ID], slot.InstanceID; is != nil && *is != had {
-				if o.slots[slot.ID] = *is; had != 0 {
-					o.gifts[*is] = p.Type
+			if slot.InstanceID == nil {
+				continue
+			}
+			had, is := o.slots[slot.ID], *slot.InstanceID
+			if there[is] = true; is != had {
+				if o.slots[slot.ID] = is; had != 0 {
+					o.gifts[is] = gift{p.Type, time.Now()}
 				}
 			}
 		}
 	}
 	for _, c := range claims {
 		delete(o.gifts, c.Instance)
+	}
+	for instance, g := range o.gifts {
+		if !there[instance] {
+			o.keep(g)
+			delete(o.gifts, instance)
+		}
 	}
 	for uid, c := range o.claims {
 		if now, there := claims[uid]; !there || now.Leaving {
@@ -82,13 +100,19 @@ func (o *oracle) pay(plan string, hours float64) {
 	o.bill += price.Hourly * catalog.Money(math.Ceil(hours))
 }
 
+// keep counts a machine that LKE made by itself and no claim took.
+func (o *oracle) keep(g gift) {
+	o.pay(g.plan, 1)
+	o.hours += min(time.Since(g.made), 10*time.Minute).Hours()
+}
+
 // end is the end of the day: all claims go.
 func (o *oracle) end() {
 	for _, c := range o.claims {
 		o.charge(c)
 	}
-	for _, plan := range o.gifts {
-		o.pay(plan, 1)
+	for _, g := range o.gifts {
+		o.keep(g)
 	}
 }
 
@@ -260,7 +284,7 @@ func play(t *testing.T, seed uint64) (billed float64) {
 			}),
 			rng: rand.New(rand.NewPCG(7, 1+seed)), last: time.Now(),
 			oracle: oracle{
-				claims: map[string]capacity.Claim{}, slots: map[string]int{}, gifts: map[int]string{}, prices: facts(t),
+				claims: map[string]capacity.Claim{}, slots: map[string]int{}, gifts: map[int]gift{}, prices: facts(t),
 			},
 		}
 		d.kill()
