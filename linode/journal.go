@@ -219,7 +219,9 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 	g := linodev1alpha1.GoneNode{
 		Time: metav1.Time{Time: nc.DeletionTimestamp.Time}, Created: nc.CreationTimestamp, NodeClaim: nc.Name,
 		Node: nc.Status.NodeName, NodePool: nc.Labels[karpv1.NodePoolLabelKey], PlanType: plan,
-		HourlyPrice: fmt.Sprint(j.plans.Price(plan).Hourly),
+	}
+	if price := j.plans.Price(plan); price.Known() {
+		g.HourlyPrice = fmt.Sprint(price.Hourly)
 	}
 	conditions := nc.StatusConditions(status.WithObservedOnly())
 	switch c := conditions.Get(karpv1.ConditionTypeDisruptionReason); {

@@ -245,7 +245,10 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Prob
 	case !want.Get(corev1.LabelTopologyZone).Has(region), !want.Get(corev1.LabelTopologyRegion).Has(region):
 		texts = append(texts, fmt.Sprintf(
 			"spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", region))
-	case !slices.ContainsFunc(types.List(), meets): // available or not
+	case slices.ContainsFunc(types.List(), meets): // available or not
+	case types.WhyNothing(want) != "":
+		texts = append(texts, "spec.template.spec.requirements: "+types.WhyNothing(want)+".")
+	default:
 		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
 	}
 	return strings.Join(texts, " ")

@@ -49,7 +49,7 @@ once everything has been read.`,
 				return err
 			}
 			plans, regions := len(fresh.Plans()), len(fresh.Regions())
-			fmt.Fprintf(env.Stdout, "%s: %d plans, %d regions, of %s\n", args[0], plans, regions, fresh.Date())
+			fmt.Fprintf(env.Stdout, "%s: %d plans, %d regions, %s\n", args[0], plans, regions, fresh.Age())
 			return nil
 		},
 	}

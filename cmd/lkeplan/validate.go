@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fleet"
+	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -106,10 +107,13 @@ all with a cluster block below. Pods are for one directory.`,
 	return cmd
 }
 
-// strictly makes errors of warnings.
+// strictly makes errors of warnings, but not of notes.
 func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
-		d.Severity = hcl.DiagError
+		name, _ := d.Extra.(compile.RuleName)
+		if rule, _ := lint.Lookup(string(name)); !rule.Note {
+			d.Severity = hcl.DiagError
+		}
 	}
 	return diags
 }

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -106,9 +107,17 @@ func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (cata
 // offers are the plans that the cluster's region sells.
 func offers(cluster config.Cluster, prices *catalog.Catalog) []price.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
+	types := instancetype.New(prices, cluster.Region, tier)
 	var offers []price.Offer
-	for _, it := range instancetype.New(prices, cluster.Region, tier).List() {
-		if len(it.Offerings.Available()) == 0 {
+	unknown := maps.Collect(types.Unknown())
+	for id, requirements := range unknown {
+		if plan, _ := prices.Plan(id); !plan.Sized() { // it is no type
+			offers = append(offers, price.Offer{Name: id, Requirements: requirements, Unknown: true})
+		}
+	}
+	for _, it := range types.List() {
+		_, lacks := unknown[it.Name]
+		if len(it.Offerings.Available()) == 0 && !lacks {
 			continue
 		}
 		sold, _ := prices.Price(it.Name, cluster.Region)
@@ -118,6 +127,7 @@ func offers(cluster config.Cluster, prices *catalog.Catalog) []price.Offer {
 			MilliCPU:     it.Capacity.Cpu().MilliValue(),
 			MemoryBytes:  it.Capacity.Memory().Value(),
 			Monthly:      sold.PerMonth(),
+			Unknown:      lacks,
 		})
 	}
 	return offers

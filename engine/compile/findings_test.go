@@ -60,7 +60,8 @@ func TestEveryRuleHasADocument(t *testing.T) {
 	for _, name := range lint.Names() {
 		for _, dir := range []string{"bad", "good"} {
 			rule, _ := lint.Lookup(name)
-			if name == "retired-plan" || name == lint.IgnoreWithoutReason || rule.Pods {
+			elsewhere := []string{"retired-plan", "plan-out-of-stock", "plan-needs-capability"} // TestCatalogDecides
+			if slices.Contains(elsewhere, name) || name == lint.IgnoreWithoutReason || rule.Pods {
 				continue
 			}
 			if _, err := os.Stat(filepath.Join("testdata/lint", dir, name+".lke.hcl")); err != nil {
@@ -75,12 +76,20 @@ const cluster = "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\nnode
 // TestCatalogDecides: what depends on the catalogue is an error where it is
 // current.
 func TestCatalogDecides(t *testing.T) {
+	cents := catalog.Price{Hourly: 10_000}
 	plans := []catalog.Plan{
-		{ID: "g6-old-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096, Successor: "g7-new-1"},
-		{ID: "g7-new-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096},
+		{ID: "g6-old-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096, Price: cents, Successor: "g7-new-1"},
+		{ID: "g7-new-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096, Price: cents},
+		{ID: "g7-out-1", Class: "premium", VCPUs: 2, MemoryMiB: 4096, Price: cents},
+		{ID: "g8-size-1", Class: "premium", Price: cents, From: "a list, 2026-10"},
+		{ID: "g8-price-1", Class: "premium", VCPUs: 2, MemoryMiB: 4096, From: "a list, 2026-10"},
+		{ID: "g8-price-2", Class: "dedicated", VCPUs: 2, MemoryMiB: 4096, From: "a list, 2026-10"},
+		{ID: "g1-card-1", Class: "accelerated", VCPUs: 2, MemoryMiB: 4096, Price: cents},
 	}
-	regions := []catalog.Region{{ID: "us-ord", Capabilities: []string{catalog.CapKubernetes, catalog.CapLinodes}}}
-	own, err := catalog.New("2026-11-01", "a test", plans, regions, nil)
+	regions := []catalog.Region{{ID: "us-ord", Capabilities: []string{
+		catalog.CapKubernetes, catalog.CapLinodes, catalog.CapAccelerated, catalog.CapPremium,
+	}}}
+	own, err := catalog.New("2026-11-01", "a test", plans, regions, []catalog.Availability{{Region: "us-ord", Plan: "g7-out-1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +101,13 @@ func TestCatalogDecides(t *testing.T) {
 		{"a plan with a successor", `{ instance_type = "g6-old-1" }`, "retired-plan", hcl.DiagWarning},
 		{"a plan that is not there", `{ instance_type = ["g7-new-1", "g6-standard-2"] }`, "unknown-plan", hcl.DiagError},
 		{"a class that is not there", `{ class = "gpu" }`, "matches-no-plan", hcl.DiagError},
-		{"more values than plans", `{ cpu = atleast(2, lte(4)) }`, "min-values-unsatisfiable", hcl.DiagError},
+		{"a plan that was out of stock", `{ instance_type = "g7-out-1" }`, "plan-out-of-stock", hcl.DiagWarning},
+		{"a plan without a size", `{ instance_type = "g8-size-1" }`, "plan-without-price", hcl.DiagWarning},
+		{"a plan without a price, beside another", `{ instance_type = ["g7-new-1", "g8-price-1"] }`, "plan-without-price",
+			hcl.DiagWarning},
+		{"a pool that only a plan without a price is for", `{ class = "dedicated" }`, "plan-without-price", hcl.DiagWarning},
+		{"accelerated plans", `{ class = "accelerated" }`, "plan-needs-capability", hcl.DiagWarning},
+		{"more values than plans", `{ class = "standard", cpu = atleast(2, lte(4)) }`, "min-values-unsatisfiable", hcl.DiagError},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,16 +57,18 @@ func PolicyValue(p plan.Plan) cty.Value {
 	nodes := map[string]cty.Value{
 		"total": total, "created": number(0), "deleted": counted(s.NodesDeleted), "rolled": counted(s.Moved()),
 	}
-	ceiling := cty.NullVal(cty.Number)
-	if !p.After.Ceiling.Unlimited {
+	ceiling, floor := cty.NullVal(cty.Number), dollars(p.After.Floor)
+	if p.After.Ceiling.Known() {
 		ceiling = dollars(p.After.Ceiling.Monthly)
+	}
+	if p.After.FloorUnknown {
+		floor = cty.NullVal(cty.Number)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"nodes": cty.ObjectVal(nodes),
 		"objects": cty.ObjectVal(map[string]cty.Value{"created": number(s.Create), "changed": number(s.Update),
 			"deleted": number(s.Delete)}),
-		"cost": cty.ObjectVal(map[string]cty.Value{"current": current, "floor": dollars(p.After.Floor),
-			"ceiling": ceiling}),
+		"cost":            cty.ObjectVal(map[string]cty.Value{"current": current, "floor": floor, "ceiling": ceiling}),
 		schemas.Simulated: simulated(p.Workloads),
 	})
 }

@@ -121,8 +121,8 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 	}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	if _, known := a.prices.Region(cfg.Region); !known {
-		return nil, fmt.Errorf("there is no region %q on Linode's list of %s; correct LINODE_REGION", cfg.Region,
-			a.prices.Date())
+		return nil, fmt.Errorf("there is no region %q on Linode's list %s; correct LINODE_REGION", cfg.Region,
+			a.prices.Age())
 	}
 	return a, nil
 }
@@ -255,7 +255,7 @@ func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh 
 		return list, true
 	}
 	list = builtInCatalog()
-	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "date", list.Date(), "error", err)
+	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "age", list.Age(), "error", err)
 	return list, false
 }
 

@@ -25,7 +25,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 			NodesRolled: s.NodesRolled.Nodes, NodesDeleted: s.NodesDeleted.Nodes, NodesDrained: s.NodesDrained.Nodes,
 			NodesRemovable: s.NodesRemovable.Nodes,
 		}
-		if !p.After.Ceiling.Unlimited {
+		if p.After.Ceiling.Known() {
 			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
 		}
 	}

@@ -32,6 +32,7 @@ type checker struct {
 	findings []Finding
 
 	pools     []*pool
+	set       *instancetype.Set                  // nil as types
 	types     []*cloudprovider.InstanceType      // what the region sells, by price
 	asked     map[string]scheduling.Requirements // of templates, without their labels
 	matches   map[string]cloudprovider.InstanceTypes
@@ -58,7 +59,8 @@ func newChecker(in Input) *checker {
 		schedules: map[string]schedule{}, covered: map[string]bool{},
 	}
 	if in.Catalog != nil && in.Cluster.Region != "" {
-		c.types = sold(in.Catalog, in.Cluster)
+		c.set = instancetype.New(in.Catalog, in.Cluster.Region, catalog.Tier(in.Cluster.Tier))
+		c.types = sold(c.set)
 	}
 	for object, pool := range typed[karpv1.NodePool](c, schemas.Pool.Object.Kind) {
 		c.pools = append(c.pools, c.pool(object, pool))
@@ -81,11 +83,9 @@ func typed[T any](c *checker, kind string) iter.Seq2[config.Object, *T] {
 	}
 }
 
-// sold are the plans that clusters of the tier can have in the region, the
-// cheapest first.
-func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.InstanceType {
-	types := instancetype.New(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
-	types = slices.DeleteFunc(types, func(it *cloudprovider.InstanceType) bool {
+// sold are the plans that nodes can be made of, the cheapest first.
+func sold(set *instancetype.Set) []*cloudprovider.InstanceType {
+	types := slices.DeleteFunc(slices.Clone(set.List()), func(it *cloudprovider.InstanceType) bool {
 		return len(it.Offerings.Available()) == 0
 	})
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {

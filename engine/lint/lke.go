@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,8 +45,8 @@ func region(c *checker) {
 	for _, r := range c.in.Catalog.Regions() {
 		ids = append(ids, r.ID)
 	}
-	c.report(config.Addr{}, "region", "Linode has no region %q, as of %s.%s%s",
-		cluster.Region, c.in.Catalog.Date(), eval.DidYouMean(cluster.Region, ids), refresh)
+	c.report(config.Addr{}, "region", "Linode has no region %q by the price list %s.%s%s",
+		cluster.Region, c.in.Catalog.Age(), eval.DidYouMean(cluster.Region, ids), refresh)
 }
 
 // refresh is what to do where the catalogue may be the one that is wrong.
@@ -76,8 +77,8 @@ func tier(c *checker) {
 	case catalog.Instances:
 		what = "Linodes"
 	}
-	c.report(config.Addr{}, argument, "The region %s (%s) has no %s, as of %s. Regions that have: %s.%s",
-		r.ID, r.Label, what, c.in.Catalog.Date(), say(others), refresh)
+	c.report(config.Addr{}, argument, "The region %s (%s) has no %s by the price list %s. Regions that have: %s.%s",
+		r.ID, r.Label, what, c.in.Catalog.Age(), say(others), refresh)
 }
 
 // classes asks the provider whether nodes can be made by each class.
@@ -166,10 +167,77 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, "There is no plan %q in the price list of %s.%s%s",
-				id, c.in.Catalog.Date(), eval.DidYouMean(id, ids), refresh)
+			c.report(p.object.Addr, path, "There is no plan %q in the price list %s.%s%s",
+				id, c.in.Catalog.Age(), eval.DidYouMean(id, ids), refresh)
 		}
 	})
+}
+
+// withoutPrice finds plans that are asked for by name, that are sold, and of which the catalogue lacks what nodes of
+// them need.
+func withoutPrice(c *checker) {
+	if len(c.types) == 0 {
+		return
+	}
+	region := c.in.Cluster.Region
+	c.namedPlans(func(p *pool, path, id string) {
+		plan, ok := c.in.Catalog.Plan(id)
+		lacks := lacks(c.in.Catalog, plan, region)
+		if !ok || lacks == "" || !c.in.Catalog.Sold(id, region, catalog.Tier(c.in.Cluster.Tier)) {
+			return
+		}
+		c.report(p.object.Addr, path, "The plan %s is sold, and its %s is not in the price list %s (%s). Without it, it is "+
+			"left out of what is planned and simulated. Refresh the catalogue with \"lkeplan catalog refresh FILE\" and name "+
+			"it with --catalog FILE.", id, lacks, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()))
+	})
+	for _, p := range c.pools {
+		if why := c.set.WhyNothing(p.requirements); why != "" && len(p.plans) == 0 && !c.asksForUnknown(p) {
+			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plans of which too little is known are like "+
+				"that: %s. Nothing is planned or simulated for this pool.%s", why, refresh)
+		}
+	}
+}
+
+// outOfStock finds plans that are asked for by name and that the region had none of when the catalogue was made.
+func outOfStock(c *checker) {
+	region := c.in.Cluster.Region
+	if len(c.types) == 0 {
+		return
+	}
+	c.namedPlans(func(p *pool, path, id string) {
+		if c.in.Catalog.Sold(id, region, catalog.Tier(c.in.Cluster.Tier)) && !c.in.Catalog.InStock(id, region) {
+			c.report(p.object.Addr, path, "The plan %s was out of stock in %s by the price list %s. It is tried all the same; "+
+				"while Linode has none, nodes are of the next plan that the pool allows, or wait.", id, region,
+				c.in.Catalog.Age())
+		}
+	})
+}
+
+// needsCapability finds pools all of whose plans are for accounts with a capability.
+func needsCapability(c *checker, p *pool) {
+	needed := ""
+	for _, it := range p.plans {
+		plan, _ := c.in.Catalog.Plan(it.Name)
+		if needed = plan.OfAccount(); needed == "" {
+			return
+		}
+	}
+	if needed != "" {
+		c.report(p.object.Addr, p.requirementPath(linodev1alpha1.LabelInstanceClass),
+			"All plans that the pool allows (%s) are for accounts with the capability %q. The controller offers them if the "+
+				"account has it, which is not asked here.", say(names(p.plans)), needed)
+	}
+}
+
+// lacks is what a catalogue does not say of a plan and nodes of it need; "" if that is nothing.
+func lacks(facts *catalog.Catalog, plan catalog.Plan, region string) string {
+	if !plan.Sized() {
+		return "size"
+	}
+	if _, known := facts.Price(plan.ID, region); !known {
+		return "price"
+	}
+	return ""
 }
 
 // notSold finds plans that are asked for by name and not sold where the
@@ -188,8 +256,8 @@ func notSold(c *checker) {
 		if !cluster.Instances() {
 			whose = fmt.Sprintf("for %s clusters ", cluster.Tier)
 		}
-		c.report(p.object.Addr, path, "The plan %s (%s) is not sold %sin %s, as of %s.%s",
-			id, plan.Label, whose, cluster.Region, c.in.Catalog.Date(), refresh)
+		c.report(p.object.Addr, path, "The plan %s (%s) is not sold %sin %s by the price list %s.%s",
+			id, plan.Label, whose, cluster.Region, c.in.Catalog.Age(), refresh)
 	})
 }
 

@@ -22,7 +22,7 @@ func matchesNoPlan(c *checker, p *pool) {
 	if len(c.types) == 0 {
 		return
 	}
-	if len(p.plans) > 0 || c.asksForUnknown(p) {
+	if len(p.plans) > 0 || c.asksForUnknown(p) || c.set.WhyNothing(p.requirements) != "" {
 		return
 	}
 	key, before := c.killer(p)
@@ -42,12 +42,13 @@ func matchesNoPlan(c *checker, p *pool) {
 }
 
 // asksForUnknown finds pools that ask for plans that the catalogue does not
-// have: unknown-plan says so, and nobody knows whether they match.
+// have, or not the price or the size of: unknown-plan and plan-without-price say
+// which, and nobody knows whether they match.
 func (c *checker) asksForUnknown(p *pool) bool {
 	r := p.requirements.Get(corev1.LabelInstanceTypeStable)
 	return r.Operator() == corev1.NodeSelectorOpIn && slices.ContainsFunc(r.Values(), func(id string) bool {
-		_, ok := c.in.Catalog.Plan(id)
-		return !ok
+		plan, ok := c.in.Catalog.Plan(id)
+		return !ok || lacks(c.in.Catalog, plan, c.in.Cluster.Region) != ""
 	})
 }
 
@@ -157,7 +158,7 @@ func names(plans cloudprovider.InstanceTypes) (names []string) {
 
 // minValues finds wishes for more different values than there are.
 func minValues(c *checker, p *pool) {
-	if len(p.plans) == 0 || !p.requirements.HasMinValues() {
+	if len(p.plans) == 0 || !p.requirements.HasMinValues() || c.set.WhyNothing(p.requirements) != "" {
 		return
 	}
 	_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
@@ -249,7 +250,7 @@ func uncapped(c *checker, p *pool) {
 		"Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. "+
 			"One large node is harder to fill and to drain than several small ones. "+
 			"Add a cap such as cpu = lte(16).",
-		dearest.Name, price.Monthly)
+		dearest.Name, price.PerMonth())
 }
 
 // capped reports whether the author has thought of the size of plans.

@@ -11,6 +11,7 @@ type Rule struct {
 	Title   string // the summary of a finding
 	Fatal   bool   // a finding is an error, which cannot be silenced
 	Catalog bool   // a finding is an error where the catalogue is current
+	Note    bool   // a finding is never an error, not where warnings are
 	Pods    bool   // it is looked for where pods are given, by package podlint
 	What    string // what is found, in one line
 	Why     string // what happens

@@ -60,6 +60,9 @@ func lints() []Rule {
 		{Name: "foreign-label", pool: foreignLabels},
 		{Name: "unknown-plan", Catalog: true, find: unknownPlans},
 		{Name: "plan-not-sold", Catalog: true, find: notSold},
+		{Name: "plan-without-price", Note: true, find: withoutPrice},
+		{Name: "plan-out-of-stock", Note: true, find: outOfStock},
+		{Name: "plan-needs-capability", Note: true, pool: needsCapability},
 		{Name: "retired-plan", find: retiredPlans},
 		{Name: "uncapped-plan-size", pool: uncapped},
 	})

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -35,6 +36,14 @@ func (p *Plan) cost(base, head State) error {
 		p.Notes = append(p.Notes, "The price of "+strings.Join(slices.Compact(types), ", ")+
 			" is not known, so what the nodes cost now is not; a newer catalogue may have it.")
 	}
+	if most := p.After.Ceiling; most.AtLeast && !most.Unlimited && len(p.Changes) > 0 {
+		plans, err := head.unpriced()
+		if err != nil {
+			return err
+		}
+		p.Notes = append(p.Notes, "What the pools cost at most is not known: they allow plans of which the catalogue lacks the "+
+			"price or the size ("+plans+"). A newer one may have it: lkeplan catalog refresh FILE.")
+	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		key := c.Key()
@@ -55,12 +64,37 @@ func (p *Plan) cost(base, head State) error {
 	return nil
 }
 
+// unpriced names the plans that pools allow and whose price or size is not known.
+func (s State) unpriced() (string, error) {
+	unknown := slices.DeleteFunc(slices.Clone(s.Offers), func(o price.Offer) bool { return !o.Unknown })
+	names := map[string]bool{}
+	for _, o := range s.Objects {
+		if o.Kind() != "NodePool" {
+			continue
+		}
+		requirements, err := price.Requirements(o.Defaulted)
+		if err != nil {
+			return "", fmt.Errorf("price %s: %w", o.Addr, err)
+		}
+		for _, offer := range price.Admitted(unknown, requirements) {
+			names[offer.Name] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(names))
+	if len(all) > 2 {
+		return fmt.Sprintf("%s and %d others", all[0], len(all)-1), nil
+	}
+	return strings.Join(all, " and "), nil
+}
+
 // spent is what the nodes of each pool cost in a month, by the pool's name, and which pools have
 // nodes of a plan type whose price is not known. One that has no plan type yet costs nothing.
 func (s State) spent() (spent map[string]catalog.Money, unknown map[string]string) {
 	prices := make(map[string]catalog.Money, len(s.Offers))
 	for _, o := range s.Offers {
-		prices[o.Name] = o.Monthly
+		if !o.Unknown {
+			prices[o.Name] = o.Monthly
+		}
 	}
 	spent, unknown = map[string]catalog.Money{}, map[string]string{}
 	for _, n := range s.Nodes {

@@ -47,7 +47,7 @@ type costBar struct {
 // span is a bar from nothing to the ceiling; up to the floor it is solid.
 type span struct {
 	Floor, Ceiling share
-	Endless        bool // nothing limits it
+	Endless        bool // nothing limits it, or it is not known
 }
 
 // costChartOf shows all pools together, and those whose cost changes most.
@@ -84,11 +84,11 @@ func costChartOf(r Report) *costChart {
 
 func sameCost(a, b *price.Cost) bool { return a != nil && b != nil && *a == *b }
 
-// moves is by how much the cost of a pool changes; what nothing limits comes
-// first.
+// moves is by how much the cost of a pool changes; what nothing limits, or is not known,
+// comes first.
 func moves(c plan.Change) catalog.Money {
 	before, after := ptr.Deref(c.Before, price.Cost{}), ptr.Deref(c.After, price.Cost{})
-	if before.Ceiling.Unlimited || after.Ceiling.Unlimited {
+	if !before.Ceiling.Known() || !after.Ceiling.Known() {
 		return 1 << 62
 	}
 	ceiling, floor := after.Ceiling.Monthly-before.Ceiling.Monthly, after.Floor-before.Floor
@@ -102,9 +102,8 @@ func scale(bounds []*price.Cost, current []*catalog.Money) (most float64) {
 	for _, c := range bounds {
 		if c != nil {
 			most = max(most, c.Floor.Float64())
-			if c.Ceiling.Unlimited {
-				endless = true
-			} else {
+			endless = endless || !c.Ceiling.Known()
+			if !c.Ceiling.Unlimited {
 				most = max(most, c.Ceiling.Monthly.Float64())
 			}
 		}
@@ -133,7 +132,7 @@ func spanOf(c *price.Cost, most float64) *span {
 	switch {
 	case c == nil:
 		return nil
-	case c.Ceiling.Unlimited:
+	case !c.Ceiling.Known():
 		return &span{Floor: shareOf(c.Floor.Float64(), most), Ceiling: "100", Endless: true}
 	}
 	return &span{Floor: shareOf(c.Floor.Float64(), most), Ceiling: shareOf(c.Ceiling.Monthly.Float64(), most)}

@@ -18,10 +18,16 @@ func ceilings(before, after *price.Cost) string {
 
 // floors writes what something costs at least; "" where that is nothing.
 func floors(before, after *price.Cost) string {
-	if (before == nil || before.Floor == 0) && (after == nil || after.Floor == 0) {
+	nothing := func(c *price.Cost) bool { return c == nil || c.Floor == 0 && !c.FloorUnknown }
+	if nothing(before) && nothing(after) {
 		return ""
 	}
-	return compared(before, after, func(c price.Cost) string { return dollars(c.Floor) })
+	return compared(before, after, func(c price.Cost) string {
+		if c.FloorUnknown && c.Floor == 0 {
+			return "an unknown amount"
+		}
+		return dollars(c.Floor)
+	})
 }
 
 func compared(before, after *price.Cost, text func(price.Cost) string) string {

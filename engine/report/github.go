@@ -94,9 +94,9 @@ func lostCount(r Report) string {
 }
 
 // costDelta is by how much the most that all pools can cost changes; "" where
-// nothing limits it.
+// nothing limits it, or it is not known.
 func costDelta(r Report) string {
-	if r.Before.Ceiling.Unlimited || r.After.Ceiling.Unlimited {
+	if !r.Before.Ceiling.Known() || !r.After.Ceiling.Known() {
 		return ""
 	}
 	return planjson.Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)

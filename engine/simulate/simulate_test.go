@@ -59,6 +59,53 @@ func TestWhatBecomesOfPods(t *testing.T) {
 	}
 }
 
+// TestStockDoesNotChangeASimulation: of the plan types that pods get, none in stock, is the same as all.
+func TestStockDoesNotChangeASimulation(t *testing.T) {
+	for _, name := range []string{"plain", "spread"} {
+		archive, err := txtar.ParseFile("testdata/" + name + ".txtar")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := inputOf(t, archive)
+		before, err := simulate.Run(t.Context(), in)
+		if err != nil || len(before.Nodes) == 0 {
+			t.Fatalf("%d nodes, %v", len(before.Nodes), err)
+		}
+		var out []catalog.Availability
+		for _, n := range before.Nodes {
+			out = append(out, catalog.Availability{Region: in.Region, Plan: n.Plan})
+		}
+		facts := in.Catalog
+		if in.Catalog, err = catalog.New(facts.Date(), facts.Source(), facts.Plans(), facts.Regions(), out); err != nil {
+			t.Fatal(err)
+		}
+		after, err := simulate.Run(t.Context(), in)
+		if d := cmp.Diff(before, after); err != nil || d != "" {
+			t.Errorf("%s: %v (-in stock +out of stock)\n%s", name, err, d)
+		}
+	}
+}
+
+// TestAPlanWithoutAPriceIsNotSimulated: nothing is made of it at a price of our own, and the pods that wait for it are
+// told why.
+func TestAPlanWithoutAPriceIsNotSimulated(t *testing.T) {
+	for plan, why := range map[string]string{
+		"g8-dedicated-32-8":   "lacks the price or the size of g8-dedicated-32-8",
+		"g2-gpu-rtx4000a1-xl": "lacks the price or the size of g2-gpu-rtx4000a1-xl",
+	} {
+		in := inputOf(t, txtar.Parse([]byte("-- main.lke.hcl --\ncluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n"+
+			"node_class \"default\" {}\npool \"web\" {\n  node_class   = node_class.default\n"+
+			"  requirements = { instance_type = \""+plan+"\" }\n}\n-- pods --\n3x1cpu,1Gi\n")))
+		result, err := simulate.Run(t.Context(), in)
+		if err != nil || len(result.Nodes) > 0 || result.Refused != 3 {
+			t.Fatalf("%s: %d nodes, %d pods refused, %v", plan, len(result.Nodes), result.Refused, err)
+		}
+		if text := simulate.NewReport("dir", "", result, nil).Text(); !strings.Contains(strings.Join(strings.Fields(text), " "), why) {
+			t.Errorf("%s: want %q in\n%s", plan, why, text)
+		}
+	}
+}
+
 // compare compares with the file want of an archive, or rewrites it.
 func compare(t *testing.T, name string, archive *txtar.Archive, got string) {
 	t.Helper()

@@ -33,10 +33,12 @@ type Pool struct {
 	Class  string         `json:"node_class,omitempty"`
 	Nodes  *int           `json:"nodes"`
 	States []Count        `json:"states"`
-	Cost   *catalog.Price `json:"cost"`
-	Limits []Amount       `json:"limits"` // its own
-	Says   []Remark       `json:"says"`
-	coming *int
+	Cost   *catalog.Price `json:"cost"` // without the unpriced
+	// Unpriced are the nodes whose price is not known.
+	Unpriced int      `json:"unpriced,omitempty"`
+	Limits   []Amount `json:"limits"` // its own
+	Says     []Remark `json:"says"`
+	coming   *int
 }
 
 // Count is how many nodes of a pool are in a state.
@@ -199,6 +201,7 @@ func (w *world) pools(screen top.Screen, r rolls) []Pool {
 		if w.Unread(kindNodes, kindClaims) == "" {
 			coming := int(row.Coming.N)
 			p.Nodes, p.Cost, p.coming, p.States = &row.Count, &row.Cost, &coming, []Count{}
+			p.Unpriced = row.Unpriced
 			for _, state := range states() {
 				if n := counts[row.Name][state]; n > 0 {
 					p.States = append(p.States, Count{state, n})

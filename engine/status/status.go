@@ -105,9 +105,10 @@ type Given struct {
 // Status is what is happening. What is not known, as its kind cannot be listed, is nil.
 type Status struct {
 	Place     string         `json:"cluster"`
-	Nodes     *int           `json:"nodes"`  // machines, those included that are still to come
-	Coming    *int           `json:"coming"` // of these
-	Cost      *catalog.Price `json:"cost"`
+	Nodes     *int           `json:"nodes"`              // machines, those included that are still to come
+	Coming    *int           `json:"coming"`             // of these
+	Cost      *catalog.Price `json:"cost"`               // without the unpriced
+	Unpriced  int            `json:"unpriced,omitempty"` // nodes whose price is not known
 	Pools     []Pool         `json:"pools"`
 	Classes   []Class        `json:"node_classes"` // that something is to be said of
 	Limits    []Limit        `json:"capacity_limits"`
@@ -155,6 +156,7 @@ func Of(l Lists, g Given) (Status, error) {
 	if l.Unread(kindNodes, kindClaims) == "" {
 		coming := int(screen.Total.Coming.N)
 		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
+		s.Unpriced = screen.Total.Unpriced
 	}
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}
 	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
@@ -220,7 +222,7 @@ func (s Status) only(pool string) (Status, error) {
 		return s, fmt.Errorf("there is no pool %s; there are: %s", pool, strings.Join(names, ", "))
 	}
 	p := s.Pools[at]
-	s.Pools, s.Nodes, s.Coming, s.Cost = []Pool{p}, p.Nodes, p.coming, p.Cost
+	s.Pools, s.Nodes, s.Coming, s.Cost, s.Unpriced = []Pool{p}, p.Nodes, p.coming, p.Cost, p.Unpriced
 	s.Classes = keep(s.Classes, func(c Class) bool { return c.Name == p.Class })
 	s.Limits = keep(s.Limits, func(l Limit) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
 	s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })

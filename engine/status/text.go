@@ -48,8 +48,7 @@ func (s Status) headline() string {
 	if s.Nodes == nil {
 		text += ", of whose nodes not all are known"
 	} else {
-		text = fmt.Sprintf("%s in %s, $%s an hour, $%s a month", diag.Counted(*s.Nodes, "node"), text, s.Cost.Hourly,
-			s.Cost.Monthly)
+		text = fmt.Sprintf("%s in %s, %s", diag.Counted(*s.Nodes, "node"), text, costText(*s.Cost, s.Unpriced))
 	}
 	if s.Place != "" {
 		text = s.Place + ": " + text
@@ -122,13 +121,22 @@ func (p *page) ago(t *time.Time) string {
 	return top.Age(p.now.Sub(*t))
 }
 
+// costText writes what nodes cost, and of how many that is not known.
+func costText(cost catalog.Price, unpriced int) string {
+	text := fmt.Sprintf("$%s an hour, $%s a month", cost.Hourly, cost.Monthly)
+	if unpriced > 0 {
+		text = fmt.Sprintf("at least %s: the price of %s is not known", text, diag.Counted(unpriced, "node"))
+	}
+	return text
+}
+
 // pools writes a line for each pool, and what there is to say of it below.
 func (p *page) pools(pools []Pool, all bool) {
 	if len(pools) == 0 {
 		return
 	}
 	rows := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}
-	silent, nodes, cost := 0, 0, catalog.Money(0) // of those that are left out
+	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of those that are left out
 	for _, pool := range pools {
 		if pool.quiet() {
 			silent++
@@ -141,12 +149,20 @@ func (p *page) pools(pools []Pool, all bool) {
 			folded++
 			nodes += *pool.Nodes
 			cost += pool.Cost.Monthly
+			unpriced += pool.Unpriced
 			continue
 		}
 		shown = append(shown, pool)
 		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
 		if pool.Nodes != nil {
 			row[1], row[2], row[3] = fmt.Sprint(*pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String()
+			switch pool.Unpriced {
+			case 0:
+			case *pool.Nodes:
+				row[3] = "?"
+			default:
+				row[3] += "+?"
+			}
 		}
 		rows = append(rows, row)
 	}
@@ -158,8 +174,12 @@ func (p *page) pools(pools []Pool, all bool) {
 		p.remarks(pool.Says)
 	}
 	if folded > 0 {
-		p.line(0, "and %s of which no more is to be said: %s, $%s a month (--all lists them)", diag.Counted(folded, "pool"),
-			diag.Counted(nodes, "node"), cost)
+		more := ""
+		if unpriced > 0 {
+			more = "at least "
+		}
+		p.line(0, "and %s of which no more is to be said: %s, %s$%s a month (--all lists them)",
+			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost)
 	}
 }
 

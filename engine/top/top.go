@@ -250,7 +250,7 @@ func (n *Node) price(prices Prices, region string) {
 		n.Unpriced = 1
 		return
 	}
-	n.Cost = cost
+	n.Cost = catalog.Price{Hourly: cost.Hourly, Monthly: cost.PerMonth()} // some have no monthly price
 }
 
 func planOf(nc *karpv1.NodeClaim) string { return nc.Labels[corev1.LabelInstanceTypeStable] }

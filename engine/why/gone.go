@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/top"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -48,8 +49,12 @@ func (w *world) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	if a.Kind == "node" {
 		what = "Node " + g.Node
 	}
-	a.Summary = fmt.Sprintf("%s went %s ago, at %s. It was a %s ($%s an hour) of pool %s, and was there for %s.", what,
-		w.age(g.Time.Time), g.Time.UTC().Format("2006-01-02 15:04 UTC"), g.PlanType, g.HourlyPrice, g.NodePool,
+	cost := catalog.Price{}.AnHour()
+	if g.HourlyPrice != "" && g.HourlyPrice != "0" {
+		cost = "$" + g.HourlyPrice + " an hour"
+	}
+	a.Summary = fmt.Sprintf("%s went %s ago, at %s. It was a %s (%s) of pool %s, and was there for %s.", what,
+		w.age(g.Time.Time), g.Time.UTC().Format("2006-01-02 15:04 UTC"), g.PlanType, cost, g.NodePool,
 		top.Age(g.Time.Sub(g.Created.Time)))
 	text, known := reasons[g.Reason]
 	if !known {

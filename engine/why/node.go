@@ -95,7 +95,7 @@ func (w *world) describe(nc *karpv1.NodeClaim) string {
 	plan, pool := nodeclaim.PlanOf(nc), nc.Labels[karpv1.NodePoolLabelKey]
 	text := "a node"
 	if plan != "" {
-		text = fmt.Sprintf("a %s ($%s an hour)", plan, w.price(plan).Hourly)
+		text = fmt.Sprintf("a %s (%s)", plan, w.price(plan).AnHour())
 	}
 	if pool != "" {
 		text += " of pool " + pool
@@ -147,11 +147,15 @@ func (w *world) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	wants := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
 	types := slices.Clone(w.types().List())
 	own := w.price(plan).Hourly
+	if !w.price(plan).Known() {
+		return plainly(fmt.Sprintf("what %s costs is not known, nor which plan types are cheaper", plan))
+	}
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
 		return cmp.Compare(w.price(b.Name).Hourly, w.price(a.Name).Hourly)
 	})
 	for _, it := range types {
-		if allowed.Intersects(it.Requirements) != nil || w.price(it.Name).Hourly >= own || it.Name == plan {
+		has := w.price(it.Name)
+		if allowed.Intersects(it.Requirements) != nil || !has.Known() || has.Hourly >= own || it.Name == plan {
 			continue
 		}
 		if cheaper++; cheaper <= mostPlans {

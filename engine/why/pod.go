@@ -114,8 +114,8 @@ func full(pod *corev1.Pod) string {
 func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	switch {
 	case p.Plan != "":
-		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would make a %s ($%s an hour) for it", p.Plan,
-			w.price(p.Plan).Hourly)}}
+		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would make a %s (%s) for it", p.Plan,
+			w.price(p.Plan).AnHour())}}
 	case p.Node != "":
 		return plainly(w.room(p.Node))
 	}

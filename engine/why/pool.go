@@ -77,7 +77,12 @@ func (w *world) summary(p status.Pool) string {
 	case *p.Nodes == 0:
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
-	return fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, diag.Counted(*p.Nodes, "node"), p.Cost.Hourly)
+	most := ""
+	if p.Unpriced > 0 {
+		most = "at least "
+	}
+	return fmt.Sprintf("Pool %s has %s, which cost %s$%s an hour.", p.Name, diag.Counted(*p.Nodes, "node"), most,
+		p.Cost.Hourly)
 }
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them
@@ -94,15 +99,22 @@ func (w *world) makes(pool *karpv1.NodePool) (texts []string) {
 		}
 	}
 	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
-		return cmp.Compare(w.price(a.Name).Hourly, w.price(b.Name).Hourly)
+		one, other := w.price(a.Name), w.price(b.Name)
+		if one.Known() != other.Known() { // what is not known comes last
+			return cmp.Compare(other.Hourly, one.Hourly)
+		}
+		return cmp.Compare(one.Hourly, other.Hourly)
 	})
 	out := linode.OutOfStock(pool)
 	for i, it := range allowed {
 		if i == mostListed {
 			return append(texts, fmt.Sprintf("and %d that cost more", len(allowed)-i))
 		}
-		text := fmt.Sprintf("%s ($%s an hour, $%s a month)", it.Name, w.price(it.Name).Hourly, w.price(it.Name).PerMonth())
+		has := w.price(it.Name)
+		text := fmt.Sprintf("%s ($%s an hour, $%s a month)", it.Name, has.Hourly, has.PerMonth())
 		switch {
+		case !has.Known():
+			text = it.Name + ": its price is not known, and nothing is made of it"
 		case slices.Contains(out, it.Name):
 			text += ": Linode has no machines of it"
 		case len(it.Offerings.Available()) == 0:

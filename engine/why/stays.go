@@ -156,9 +156,12 @@ func (w *world) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placemen
 		cost += w.price(p.Plan).Hourly
 	}
 	slices.Sort(names)
-	own := w.price(nodeclaim.PlanOf(nc)).Hourly
+	has := w.price(nodeclaim.PlanOf(nc))
+	own := has.Hourly
 	text := fmt.Sprintf("without it its pods need a %s", strings.Join(names, " and a "))
 	switch {
+	case !has.Known():
+		return text + fmt.Sprintf(" ($%s an hour), and what this one costs is not known", cost)
 	case cost < own && len(fresh) == 1:
 		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): nothing of that keeps it", cost,
 			own)

@@ -75,6 +75,14 @@ func Embedded() (*Catalog, error) {
 // Date is the day (YYYY-MM-DD) on which the facts were gathered; "" where that is not known.
 func (c *Catalog) Date() string { return c.date }
 
+// Age says of when the catalog is, after a noun: "of 2026-09-15". What a row says of its own source is in [Plan].
+func (c *Catalog) Age() string {
+	if c.date == "" {
+		return "of an unknown date"
+	}
+	return "of " + c.date
+}
+
 // Source says where the facts came from, for people to read.
 func (c *Catalog) Source() string { return c.source }
 

@@ -47,6 +47,10 @@ func TestSold(t *testing.T) {
 		{"g1-gpu-rtx6000-1", "ap-south", Standard, false, "LKE takes none"},
 		{"g1-gpu-rtx6000-1", "ap-south", Instances, true, "a Linode without LKE"},
 		{"g1-gpu-rtx4000a-1", "us-ord", Standard, false, "in the availability list, but not a plan"},
+		{"g8-dedicated-8-4", "us-east", Standard, true, "no gate of its own"},
+		{"g8-dedicated-256-128", "us-ord", Enterprise, true, ""},
+		{"g8-dedicated-512-128", "us-ord", Standard, false, "LKE takes no plan with 512 GB"},
+		{"g8-dedicated-512-256", "us-ord", Instances, true, "a Linode without LKE"},
 		{"g9-none-1", "us-ord", Standard, false, "unknown plan"},
 		{"g6-standard-2", "xx-yyy", Standard, false, "unknown region"},
 	} {
@@ -86,14 +90,19 @@ func TestPrice(t *testing.T) {
 		{"g7-premium-2", "id-cgk", "0.078/51.84"},
 		{"g6-nanode-1", "us-ord", "0.0075/5"},
 		{"g1-gpu-rtx6000-1", "br-gru", "1.5/1000"},
+		{"g8-dedicated-8-2", "us-ord", "0.11/0"},
 	} {
 		got, ok := c.Price(tc.plan, tc.region)
 		if !ok || got.String() != tc.want {
 			t.Errorf("Price(%s, %s) = %s, %v; want %s", tc.plan, tc.region, got, ok, tc.want)
 		}
 	}
-	if _, ok := c.Price("g9-none-1", "us-ord"); ok {
-		t.Error("a price for a plan that does not exist")
+	for _, tc := range [][2]string{
+		{"g9-none-1", "us-ord"}, {"g8-dedicated-32-8", "us-ord"}, {"g8-dedicated-8-2", "br-gru"},
+	} {
+		if got, ok := c.Price(tc[0], tc[1]); ok || got != (Price{}) || got.String() != "?" {
+			t.Errorf("%s in %s has the price %s, %v", tc[0], tc[1], got, ok)
+		}
 	}
 }
 

@@ -13,10 +13,30 @@ type Money int64
 // Dollar is one US dollar.
 const Dollar Money = 1_000_000
 
-// Price is what a plan costs: by the hour, until a calendar month has cost the monthly price.
+// Price is what a plan costs: by the hour, until a calendar month has cost the monthly price. Without an hourly price
+// it is not known: no plan is free.
 type Price struct {
 	Hourly  Money `json:"hourly"`
 	Monthly Money `json:"monthly"`
+}
+
+// Known says whether the price is known.
+func (p Price) Known() bool { return p.Hourly > 0 }
+
+// normal has one form for all prices that are not known.
+func (p Price) normal() Price {
+	if !p.Known() {
+		return Price{}
+	}
+	return p
+}
+
+// AnHour writes the hourly price for people: "$0.036 an hour".
+func (p Price) AnHour() string {
+	if !p.Known() {
+		return "at an unknown price"
+	}
+	return "$" + p.Hourly.String() + " an hour"
 }
 
 // HoursPerMonth is an average month; cost reports use it. Linode itself bills by the calendar month.
@@ -81,11 +101,16 @@ func (m *Money) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
+const unknown = "?"
+
 // ParsePrice reads what [Price.String] writes.
 func ParsePrice(s string) (Price, error) {
+	if s == unknown {
+		return Price{}, nil
+	}
 	hourly, monthly, ok := strings.Cut(s, "/")
 	if !ok {
-		return Price{}, fmt.Errorf("price %.40q: want HOURLY/MONTHLY", s)
+		return Price{}, fmt.Errorf("price %.40q: want HOURLY/MONTHLY, or ? for a price that is not known", s)
 	}
 	h, err := ParseMoney(hourly)
 	if err != nil {
@@ -98,5 +123,10 @@ func ParsePrice(s string) (Price, error) {
 	return Price{Hourly: h, Monthly: m}, nil
 }
 
-// String writes the price by the hour and the month: "0.036/24".
-func (p Price) String() string { return p.Hourly.String() + "/" + p.Monthly.String() }
+// String writes the price by the hour and the month: "0.036/24"; "?" if it is not known.
+func (p Price) String() string {
+	if !p.Known() {
+		return unknown
+	}
+	return p.Hourly.String() + "/" + p.Monthly.String()
+}

@@ -34,6 +34,10 @@ type Plan struct {
 	From string `json:"-"`
 }
 
+// Sized says whether the size of a node of the plan is known, as far as pods need it. A plan without a size is on the
+// price list by its id only.
+func (p Plan) Sized() bool { return p.VCPUs > 0 && p.MemoryMiB > 0 }
+
 // Volumes is how many volumes a node of the plan can attach, as Linode's CSI driver says on its CSINode: one for each
 // GiB of memory, from 8 to 64, less the disks that the machine has.
 //
@@ -120,9 +124,21 @@ func (p Plan) Gate() string {
 	}
 }
 
+// OfAccount is the capability that an account must have to be sold the plan; "" for most plans.
+func (p Plan) OfAccount() string {
+	if p.Class == "accelerated" {
+		return CapAccelerated
+	}
+	return ""
+}
+
 // normal returns a copy that shares nothing with the caller and has one form for each meaning.
 func (p Plan) normal() Plan {
+	p.Price = p.Price.normal()
 	p.RegionPrices = maps.Clone(p.RegionPrices)
+	for region, price := range p.RegionPrices {
+		p.RegionPrices[region] = price.normal()
+	}
 	if len(p.RegionPrices) == 0 {
 		p.RegionPrices = nil
 	}

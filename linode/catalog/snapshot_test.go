@@ -12,8 +12,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	odd, err := New("2026-01-02", `a "quoted" source # not a comment`,
 		[]Plan{
 			{ID: "g6-a", Label: `say "x=y"`, Class: "gpu", GPUs: 2, AcceleratedDevices: 1, Successor: "g7-a",
-				Price: Price{Hourly: 1}, RegionPrices: map[string]Price{"x": {Monthly: 5 * Dollar}}},
-			{ID: "g6-b"},
+				Price: Price{Hourly: 1}, RegionPrices: map[string]Price{"x": {2, 5 * Dollar}, "y": {}}},
+			{ID: "g6-b", From: "a list, 2026-01"},
 		},
 		[]Region{{ID: "x", Label: "Zürich\n, CH", Capabilities: []string{"A B", "C"}}, {ID: "y"}},
 		[]Availability{{"x", "g6-a", true}, {"y", "g6-a", false}, {"x", "other", false}})
@@ -51,6 +51,37 @@ func TestEmbeddedIsWritten(t *testing.T) {
 	}
 }
 
+// TestEmbeddedHasAllPlansOfThePriceList: as many of each class as a probe of the public API counted on 2026-09-17.
+func TestEmbeddedHasAllPlansOfThePriceList(t *testing.T) {
+	got := map[string]int{}
+	for _, p := range embedded(t).Plans() {
+		got[p.Class]++
+	}
+	want := map[string]int{
+		"nanode": 1, "standard": 9, "highmem": 5, "dedicated": 33, "premium": 8, "gpu": 13, "accelerated": 6,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("plans by class (-probe +snapshot):\n%s", diff)
+	}
+}
+
+// TestEmbeddedIsNoNewerThanItsRows: what is shown as the date of all rows is not newer than one of them, and what has
+// a source of its own has its date. A fact of a row that is not known is no fact of the list.
+func TestEmbeddedIsNoNewerThanItsRows(t *testing.T) {
+	c := embedded(t)
+	if c.Date() != "" {
+		t.Errorf("the recordings have no date, and %q is shown", c.Date())
+	}
+	for _, p := range c.Plans() {
+		if p.From == "" && (!p.Price.Known() || !p.Sized()) {
+			t.Errorf("%s lacks a fact and does not say where it is from", p.ID)
+		}
+		if p.From != "" && !strings.Contains(p.From, "2026") {
+			t.Errorf("%s is from %q, without a date", p.ID, p.From)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	const head = "lkeplan-catalog 1\n"
 	for _, tc := range []struct{ name, in, want string }{
@@ -79,7 +110,7 @@ func TestReadRefuses(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("lkeplan-catalog 1\n# n\ndate 2026-01-02\nsource \"a b\"\nregion x label=\"X, Y\" can=A can=\"B C\"\n"))
-	f.Add([]byte("lkeplan-catalog 1\nplan a label=\"b\" vcpus=1 price=0.018/12 price@x=1/2\n" +
+	f.Add([]byte("lkeplan-catalog 1\nplan a label=\"b\" vcpus=1 price=0.018/12 price@x=1/2 price@y=?\n" +
 		"limited a sold=x,y withheld=z\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Read(bytes.NewReader(data))

@@ -19,7 +19,7 @@ import (
 //	limited g7-premium-2 sold=au-mel,br-gru withheld=us-central,us-east
 //
 // A value with anything but plain characters is quoted as Go quotes strings. Lines that start with # and empty lines
-// are skipped. A count of zero and an empty value are left out.
+// are skipped. A count of zero and an empty value are left out, and a price that is not known is a question mark.
 const (
 	magic   = "lkeplan-catalog"
 	version = 1
@@ -29,7 +29,7 @@ const (
 func (c *Catalog) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d\n", magic, version)
-	b.WriteString("# Plans, regions and prices of Linode's public API; prices are US dollars, hourly/monthly.\n")
+	b.WriteString("# Plans, regions and prices of Linode's public API; prices are US dollars, hourly/monthly; ? is not known.\n")
 	if c.date != "" {
 		fmt.Fprintf(&b, "date %s\n", quote(c.date))
 	}

@@ -26,7 +26,8 @@ func (t Tier) Capability() string {
 // Sold says whether a node of the plan can be made in the region, on a cluster of the tier:
 //
 //   - the plan is not a nanode (LKE takes none, Cloud Manager filters the class, and its 1 GB is no node anywhere),
-//   - LKE takes the plan: no plan with an RTX 6000, and on Enterprise no GPU plan, which Cloud Manager hides there, and
+//   - LKE takes the plan: no plan with an RTX 6000 or 512 GB, and on Enterprise no GPU plan, which Cloud Manager hides
+//     there, and
 //   - the region runs clusters of the tier and sells the plan's class.
 //
 // The existing provider takes the list of limited plans for a list of regions, and so sells nothing in eight of
@@ -36,22 +37,29 @@ func (c *Catalog) Sold(plan, region string, tier Tier) bool {
 	if !ok || p.Class == "nanode" {
 		return false
 	}
-	if tier != Instances && strings.Contains(plan, "-gpu-rtx6000-") || tier == Enterprise && p.Class == "gpu" {
+	if tier != Instances && (strings.Contains(plan, "-gpu-rtx6000-") || p.MemoryMiB >= largestOfLKE) ||
+		tier == Enterprise && p.Class == "gpu" {
 		return false
 	}
 	r, ok := c.Region(region)
 	return ok && r.Has(tier.Capability()) && r.Has(p.Gate())
 }
 
+// largestOfLKE is from how much memory on LKE takes no plan, in MiB: Linode's documents and Cloud Manager leave out the
+// plans with 512 GB.
+const largestOfLKE = 512 << 10
+
 // Price is what the plan costs in the region: the region's own price where it has one, the list price elsewhere. It
-// says no for a plan that the catalog does not have; a region that it does not have gets the list price.
+// says no if the price is not known, as for a plan that the catalog does not have; a region that it does not have gets
+// the list price.
 func (c *Catalog) Price(plan, region string) (Price, bool) {
 	p, ok := c.Plan(plan)
 	if !ok {
 		return Price{}, false
 	}
+	price := p.Price
 	if own, ok := p.RegionPrices[region]; ok {
-		return own, true
+		price = own
 	}
-	return p.Price, true
+	return price, price.Known()
 }

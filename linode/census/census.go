@@ -103,8 +103,13 @@ func (m *Metrics) Show(rows Rows, price func(plan string) catalog.Price) {
 		m.machines.WithLabelValues(plan, "bound").Set(float64(row.Bound))
 		m.machines.WithLabelValues(plan, "unowned").Set(float64(row.Unowned))
 		m.machines.WithLabelValues(plan, "coming").Set(float64(row.Coming))
-		m.hourly.WithLabelValues(plan).Set(billed * costs.Hourly.Float64())
-		m.monthly.WithLabelValues(plan).Set(billed * costs.PerMonth().Float64())
+		if costs.Known() {
+			m.hourly.WithLabelValues(plan).Set(billed * costs.Hourly.Float64())
+			m.monthly.WithLabelValues(plan).Set(billed * costs.PerMonth().Float64())
+		} else {
+			m.hourly.DeleteLabelValues(plan)
+			m.monthly.DeleteLabelValues(plan)
+		}
 		m.waiting.WithLabelValues(plan).Set(float64(row.Waiting))
 		if row.Since.IsZero() {
 			m.since.DeleteLabelValues(plan)

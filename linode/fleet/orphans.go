@@ -24,7 +24,7 @@ func (f *Fleet) drain(ctx context.Context, drains []capacity.Drain) {
 func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 	byPool := map[string][]capacity.Kept{}
 	for _, k := range kept {
-		what := fmt.Sprintf("Linode %d (%s, %s an hour) of LKE pool %d", k.Instance, k.Plan, f.cfg.Types.Price(k.Plan).Hourly,
+		what := fmt.Sprintf("Linode %d (%s, %s) of LKE pool %d", k.Instance, k.Plan, f.cfg.Types.Price(k.Plan).AnHour(),
 			k.Pool)
 		if k.Node == "" {
 			what += " has no NodeClaim, and its pool no tag of this controller: another provider has made it, or somebody has " +
@@ -41,12 +41,16 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 	}
 	for nodePool, kept := range byPool {
 		var hourly catalog.Money
+		more := ""
 		for _, k := range kept {
-			hourly += f.cfg.Types.Price(k.Plan).Hourly
+			price := f.cfg.Types.Price(k.Plan)
+			if hourly += price.Hourly; !price.Known() {
+				more = "at least "
+			}
 		}
 		message := fmt.Sprintf("the NodeClaims of %d Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
-			"their Linodes stay and cost %s an hour; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
-			len(kept), kept[0].Node, hourly, claims.AnnotationOrphaned, claims.OrphanDelete)
+			"their Linodes stay and cost %s$%s an hour; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
+			len(kept), kept[0].Node, more, hourly, claims.AnnotationOrphaned, claims.OrphanDelete)
 		f.cfg.Log.Warn("kept machines without NodeClaims", "nodepool", nodePool, "nodes", len(kept), "message", message)
 		f.warnNodePool(ctx, nodePool, "NodesOrphaned", message)
 	}

@@ -38,7 +38,9 @@ func (t *Set) Collect(metrics chan<- prometheus.Metric) {
 		gauge(memoryDesc, it.Capacity.Memory().AsApproximateFloat64(), it.Name)
 		for _, o := range it.Offerings {
 			labels := []string{it.Name, o.CapacityType(), t.region, o.Zone()}
-			gauge(priceDesc, o.Price, labels...)
+			if o.Price > 0 { // it is known
+				gauge(priceDesc, o.Price, labels...)
+			}
 			gauge(availableDesc, oneIf(o), labels...)
 		}
 	}

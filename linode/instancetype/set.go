@@ -8,8 +8,11 @@ package instancetype
 
 import (
 	"cmp"
+	"fmt"
+	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,10 +21,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Set holds the plan types of the catalog as Karpenter's instance types in one
 // region. It is safe for concurrent use.
+//
+// A plan whose size is not known is none of them. One whose price is not known is
+// there, and nothing is made of it: Karpenter would compare it with the others.
 //
 // An instance type keeps its pointer until something about it changes, because
 // Karpenter computes what is allocatable once for each pointer.
@@ -92,7 +99,9 @@ func (t *Set) Refresh(facts *catalog.Catalog) {
 	defer t.mu.Unlock()
 	t.facts = facts
 	for _, plan := range facts.Plans() {
-		t.plans[plan.ID] = plan
+		if plan.Sized() {
+			t.plans[plan.ID] = plan
+		}
 	}
 	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
 }
@@ -128,6 +137,50 @@ func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Req
 	})
 }
 
+// Unknown returns the plans that the region sells and that nothing is made of, as their
+// price or their size is not known, with what is known of the labels of their nodes; by id.
+func (t *Set) Unknown() iter.Seq2[string, scheduling.Requirements] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	facts := t.facts
+	return func(yield func(string, scheduling.Requirements) bool) {
+		for _, plan := range facts.Plans() {
+			if _, priced := facts.Price(plan.ID, t.region); priced && plan.Sized() || !facts.Sold(plan.ID, t.region, t.tier) {
+				continue
+			}
+			labels := Labels(plan, t.region)
+			if !plan.Sized() {
+				delete(labels, linodev1alpha1.LabelInstanceCPU)
+				delete(labels, linodev1alpha1.LabelInstanceMemory)
+			}
+			if !yield(plan.ID, scheduling.NewLabelRequirements(labels)) {
+				return
+			}
+		}
+	}
+}
+
+// WhyNothing says of requirements that allow plans of Unknown why nothing is made of them; "" if they allow none.
+func (t *Set) WhyNothing(want scheduling.Requirements) string {
+	var plans []string
+	for id, has := range t.Unknown() {
+		if want.Intersects(has) == nil {
+			plans = append(plans, id)
+		}
+	}
+	if len(plans) == 0 {
+		return ""
+	}
+	const shown = 3
+	text := strings.Join(plans[:min(len(plans), shown)], ", ")
+	if more := len(plans) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprintf("the price list %s lacks the price or the size of %s; a newer list has them", t.facts.Age(), text)
+}
+
 // Plan returns the catalog's entry of a plan type.
 func (t *Set) Plan(id string) (catalog.Plan, bool) {
 	t.mu.Lock()
@@ -137,7 +190,7 @@ func (t *Set) Plan(id string) (catalog.Plan, bool) {
 }
 
 // Price returns what a plan type costs in the region, or cost when it was last
-// on the price list.
+// on the price list; a price that is not known is not.
 func (t *Set) Price(id string) catalog.Price {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -145,7 +198,8 @@ func (t *Set) Price(id string) catalog.Price {
 }
 
 func (t *Set) price(id string) catalog.Price {
-	if price, listed := t.facts.Price(id, t.region); listed {
+	if _, listed := t.facts.Plan(id); listed {
+		price, _ := t.facts.Price(id, t.region)
 		return price
 	}
 	return t.plans[id].Price
@@ -258,7 +312,7 @@ func (t *Set) rebuild(plans ...string) {
 
 func (t *Set) available(plan string) bool {
 	_, blocked := t.blocked[plan]
-	return !blocked && t.facts.Sold(plan, t.region, t.tier)
+	return !blocked && t.facts.Sold(plan, t.region, t.tier) && t.price(plan).Known()
 }
 
 func (t *Set) build(id string, available bool) *cloudprovider.InstanceType {

@@ -1,6 +1,7 @@
 package instancetype
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,7 +46,8 @@ func TestEveryTypeSaysAllThatTheCoreAsks(t *testing.T) {
 			}
 		}
 		for _, o := range it.Offerings {
-			if o.Zone() != "us-ord" || o.CapacityType() != karpv1.CapacityTypeOnDemand || o.Price <= 0 {
+			if o.Zone() != "us-ord" || o.CapacityType() != karpv1.CapacityTypeOnDemand ||
+				o.Available && o.Price <= 0 {
 				t.Errorf("%s is offered in zone %s as %s for %v", it.Name, o.Zone(), o.CapacityType(), o.Price)
 			}
 		}
@@ -231,27 +233,70 @@ func TestEveryRegionWithKubernetesSellsSomething(t *testing.T) {
 	}
 }
 
-// TestAcceleratedPlansHaveTheirCards: the price list that is built in has no
-// such plan; the one of the API does.
 func TestAcceleratedPlansHaveTheirCards(t *testing.T) {
-	card := catalog.Plan{
-		ID: "g1-accelerated-netint-vpu-t1u1-s", Class: "accelerated", VCPUs: 8, MemoryMiB: 16384, DiskMiB: 204800,
-		AcceleratedDevices: 1,
-	}
-	facts, err := catalog.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := catalog.New("2026-01-01", "test", append(facts.Plans(), card), facts.Regions(), facts.Availability())
-	if err != nil {
-		t.Fatal(err)
-	}
+	const card = "g1-accelerated-netint-vpu-t1u1-s"
 	for region, want := range map[string]int{"us-lax": 1, "us-ord": 0} {
-		it := byName(t, New(list, region, catalog.Standard), card.ID)
+		it := byName(t, typesIn(t, region), card)
 		cards := it.Capacity[ResourceVPU]
 		if cards.Value() != 1 || len(it.Offerings.Available()) != want ||
 			it.Requirements.Get(linodev1alpha1.LabelInstanceAcceleratedDevices).Any() != "1" {
 			t.Errorf("%s: %d offerings, capacity %v", region, len(it.Offerings.Available()), it.Capacity)
+		}
+	}
+}
+
+// TestNothingIsMadeOfAPlanWithoutAPrice: it is there for the nodes that it has, and Karpenter, which would compare it
+// with the others, makes none. Without a size it is no type. Both are said to be missing.
+func TestNothingIsMadeOfAPlanWithoutAPrice(t *testing.T) {
+	size := catalog.Plan{Class: "dedicated", VCPUs: 2, MemoryMiB: 4096, Price: catalog.Price{Hourly: 50_000}}
+	plan := func(id string, change func(*catalog.Plan)) catalog.Plan {
+		p := size
+		p.ID = id
+		change(&p)
+		return p
+	}
+	list, err := catalog.New("2026-01-02", "test", []catalog.Plan{
+		plan("known", func(*catalog.Plan) {}),
+		plan("unpriced", func(p *catalog.Plan) { p.Price = catalog.Price{} }),
+		plan("unpriced-here", func(p *catalog.Plan) { p.RegionPrices = catalog.RegionPrices{"us-ord": {}} }),
+		plan("unsized", func(p *catalog.Plan) { p.VCPUs, p.MemoryMiB = 0, 0 }),
+		plan("shared-one", func(p *catalog.Plan) { p.Class, p.Price = "nanode", catalog.Price{} }),
+	}, []catalog.Region{{ID: "us-ord", Capabilities: []string{catalog.CapKubernetes, catalog.CapLinodes}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := New(list, "us-ord", catalog.Standard)
+	offered := map[string]bool{}
+	for _, it := range types.List() {
+		offered[it.Name] = len(it.Offerings.Available()) > 0
+	}
+	want := map[string]bool{"known": true, "unpriced": false, "unpriced-here": false, "shared-one": false}
+	if d := cmp.Diff(want, offered); d != "" {
+		t.Errorf("offered (-want +got)\n%s", d)
+	}
+	if p := types.Price("unpriced-here"); p.Known() {
+		t.Errorf("the list price %s is taken for that of a region that has its own", p)
+	}
+	var missing []string
+	for id := range types.Unknown() {
+		missing = append(missing, id)
+	}
+	if d := cmp.Diff([]string{"unpriced", "unpriced-here", "unsized"}, missing); d != "" {
+		t.Errorf("missing (-want +got)\n%s", d)
+	}
+	in := func(key, value string) scheduling.Requirements {
+		return scheduling.NewRequirements(scheduling.NewRequirement(key, corev1.NodeSelectorOpIn, value))
+	}
+	for _, tt := range []struct {
+		want scheduling.Requirements
+		why  string
+	}{
+		{in(linodev1alpha1.LabelInstanceClass, "dedicated"), "unpriced, unpriced-here, unsized;"},
+		{in(linodev1alpha1.LabelInstanceCPU, "64"), "lacks the price or the size of unsized;"},
+		{in(linodev1alpha1.LabelInstanceClass, "standard"), ""},
+	} {
+		if why := types.WhyNothing(tt.want); !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
+			t.Errorf("%v: %q, want %q", tt.want, why, tt.why)
 		}
 	}
 }

@@ -96,9 +96,9 @@ func (u *uninstalling) run(ctx context.Context) error {
 		return err
 	}
 	machines, total := leave.Bill(held, prices)
-	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for $%s a month\n", cluster.Place(),
+	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for %s$%s a month\n", cluster.Place(),
 		diag.Counted(len(held.Pools), "pool"), diag.Counted(len(held.NodePlans), "NodePlan"),
-		diag.Counted(len(machines), "node"), total)
+		diag.Counted(len(machines), "node"), atLeast(machines), total)
 	if !u.yes {
 		question := "Drain and delete all nodes of these pools, and the pools?"
 		if u.leave {
@@ -204,6 +204,16 @@ The controller can be deleted (helm uninstall) and, with all pools, the CRDs:
 	return nil
 }
 
+// atLeast goes before the sum of what machines cost, if the price of one is not known.
+func atLeast(machines []leave.Machine) string {
+	for _, m := range machines {
+		if m.Monthly == 0 {
+			return "at least "
+		}
+	}
+	return ""
+}
+
 // bill lists what costs.
 func bill(out io.Writer, machines []leave.Machine, total catalog.Money) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -220,7 +230,7 @@ func bill(out io.Writer, machines []leave.Machine, total catalog.Money) error {
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	fmt.Fprintf(w, "together\t\t\t\t\t%s\n", total)
+	fmt.Fprintf(w, "together\t\t\t\t\t%s\n", atLeast(machines)+total.String())
 	return w.Flush()
 }
 

@@ -64,9 +64,15 @@ func (l limitsBlock) bound(of rates) Ceiling {
 	return most
 }
 
-// or is the lower of two ceilings that both hold.
+// or is the lower of two ceilings that both hold. One that is known holds whatever the other is.
 func (c Ceiling) or(other Ceiling) Ceiling {
-	if c.Unlimited || !other.Unlimited && other.Monthly < c.Monthly {
+	switch {
+	case c.Known() != other.Known() && !c.Unlimited && !other.Unlimited:
+		if c.Known() {
+			return c
+		}
+		return other
+	case c.Unlimited, !other.Unlimited && other.Monthly < c.Monthly:
 		return other
 	}
 	return c

@@ -31,6 +31,7 @@ type Offer struct {
 	MilliCPU     int64
 	MemoryBytes  int64
 	Monthly      catalog.Money // of a node that stays for a month
+	Unknown      bool          // its price or its size; the plan is on the price list
 }
 
 // Size is how much of a limited resource a node of the plan takes up; CPUs are
@@ -51,17 +52,28 @@ func (o Offer) Size(name string) int64 {
 type Ceiling struct {
 	Monthly   catalog.Money
 	Unlimited bool // nothing limits it
+	AtLeast   bool // it is more by what is not known: the price of a plan
 }
+
+// Known says whether there is a most, and it is known.
+func (c Ceiling) Known() bool { return !c.Unlimited && !c.AtLeast }
 
 func (c Ceiling) plus(other Ceiling) Ceiling {
 	sum := c.Monthly + other.Monthly
-	return Ceiling{Monthly: sum, Unlimited: c.Unlimited || other.Unlimited || sum < 0}
+	return Ceiling{
+		Monthly: sum, Unlimited: c.Unlimited || other.Unlimited || sum < 0, AtLeast: c.AtLeast || other.AtLeast,
+	}
 }
 
-// String writes the amount: $1,152, or that there is none.
+// String writes the amount: $1,152, or that there is none, or what of it is known.
 func (c Ceiling) String() string {
-	if c.Unlimited {
+	switch {
+	case c.Unlimited:
 		return "unlimited"
+	case c.AtLeast && c.Monthly == 0:
+		return "unknown"
+	case c.AtLeast:
+		return "at least $" + grouped(c.Monthly)
 	}
 	return "$" + grouped(c.Monthly)
 }
@@ -79,6 +91,8 @@ func grouped(m catalog.Money) string {
 type Cost struct {
 	Floor   catalog.Money // of the nodes that are always there: those of static pools
 	Ceiling Ceiling
+	// FloorUnknown says that there are nodes that are always there whose price is not known. The floor is without them.
+	FloorUnknown bool
 }
 
 // Plus adds the bounds of other pools.
@@ -87,7 +101,9 @@ func (c Cost) Plus(other Cost) Cost {
 	if floor < 0 { // it has wrapped
 		floor = math.MaxInt64
 	}
-	return Cost{Floor: floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
+	return Cost{
+		Floor: floor, Ceiling: c.Ceiling.plus(other.Ceiling), FloorUnknown: c.FloorUnknown || other.FloorUnknown,
+	}
 }
 
 // Of tells what each pool among objects costs at least and at most in a month, and
@@ -125,7 +141,8 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 			}
 		}
 		each[o.Key()] = c
-		total.Floor = total.Plus(c).Floor
+		sum := total.Plus(c)
+		total.Floor, total.FloorUnknown = sum.Floor, sum.FloorUnknown
 		pools = append(pools, pricedPool{o.Name(), highest, c.Ceiling})
 	}
 	total.Ceiling = together(pools, limits)
@@ -144,7 +161,8 @@ func Requirements(obj map[string]any) (scheduling.Requirements, error) {
 // boundsOf tells what the nodes of a NodePool cost at least and at most, of the
 // offers that it allows. For the ceiling, each limit is filled with the plan that
 // costs most for what the limit counts. It is not reached where the limits fit no
-// such mix. The floor is that of a static pool with its cheapest plan.
+// such mix. The floor is that of a static pool with its cheapest plan. A plan whose
+// price is not known may cost more than all others, and is taken to cost no less.
 func boundsOf(pool map[string]any, allowed []Offer) Cost {
 	cost := Cost{Ceiling: Ceiling{Unlimited: true}}
 	highest := ratesOf(allowed)
@@ -153,9 +171,12 @@ func boundsOf(pool map[string]any, allowed []Offer) Cost {
 			cost.Ceiling = cost.Ceiling.or(highest.fill(name, limit))
 		}
 	}
-	replicas, _ := manifest.Lookup(pool, "spec", "replicas")
-	if replicas, static := replicas.(int64); static && len(allowed) > 0 {
-		cheapest := slices.MinFunc(allowed, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
+	written, _ := manifest.Lookup(pool, "spec", "replicas")
+	priced := slices.DeleteFunc(slices.Clone(allowed), func(o Offer) bool { return o.Unknown })
+	replicas, static := written.(int64)
+	cost.FloorUnknown = static && replicas > 0 && len(priced) == 0 && len(allowed) > 0
+	if static && len(priced) > 0 {
+		cheapest := slices.MinFunc(priced, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
 		cost.Floor = catalog.Money(min(replicas, math.MaxInt64/int64(max(cheapest.Monthly, 1)))) * cheapest.Monthly
 	}
 	return cost

@@ -61,6 +61,62 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
+// TestUnknownPriceIsAtLeastTheRest: a plan without a price may cost more than all others, so that a sum with it is of
+// what is known, and never zero. A limit of money holds whatever it costs.
+func TestUnknownPriceIsAtLeastTheRest(t *testing.T) {
+	named := func(name string) scheduling.Requirements {
+		return scheduling.NewRequirements(scheduling.NewRequirement(corev1.LabelInstanceTypeStable,
+			corev1.NodeSelectorOpIn, name))
+	}
+	offers := []Offer{
+		{Name: "small", Requirements: named("small"), MilliCPU: 2000, MemoryBytes: 4 << 30, Monthly: 24 * catalog.Dollar},
+		{Name: "new", Requirements: named("new"), MilliCPU: 2000, MemoryBytes: 4 << 30, Unknown: true},
+	}
+	object := func(kind, name string, spec map[string]any) config.Object {
+		obj := map[string]any{"kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
+		return config.Object{Manifest: obj, Defaulted: obj}
+	}
+	pool := func(name string, limits map[string]any, replicas any, plans ...any) config.Object {
+		spec := map[string]any{"template": map[string]any{"spec": map[string]any{"requirements": []any{
+			map[string]any{"key": corev1.LabelInstanceTypeStable, "operator": "In", "values": plans}}}}}
+		if limits != nil {
+			spec["limits"] = limits
+		}
+		if replicas != nil {
+			spec["replicas"] = replicas
+		}
+		return object("NodePool", name, spec)
+	}
+	cpus := map[string]any{"cpu": "100"}
+	budget := object("CapacityLimit", "all", map[string]any{"monthlyCost": "700"})
+	for _, tt := range []struct {
+		name    string
+		objects []config.Object
+		ceiling string
+		floor   catalog.Money
+		unknown bool // the floor
+	}{
+		{"known", []config.Object{pool("a", cpus, nil, "small")}, "$1,200", 0, false},
+		{"one of two", []config.Object{pool("a", cpus, nil, "small", "new")}, "at least $1,200", 0, false},
+		{"only it", []config.Object{pool("a", cpus, nil, "new")}, "unknown", 0, false},
+		{"no limit", []config.Object{pool("a", nil, nil, "new")}, "unlimited", 0, false},
+		{"beside another", []config.Object{pool("a", cpus, nil, "new"), pool("b", cpus, nil, "small")}, "at least $1,200", 0, false},
+		{"a budget", []config.Object{pool("a", cpus, nil, "new"), pool("b", cpus, nil, "small"), budget}, "$700", 0, false},
+		{"a large budget", []config.Object{pool("a", map[string]any{"cpu": "2"}, nil, "small", "new"), budget}, "$700", 0, false},
+		{"static", []config.Object{pool("a", nil, int64(2), "small", "new")}, "at least $48", 48 * catalog.Dollar, false},
+		{"static and only it", []config.Object{pool("a", nil, int64(2), "new")}, "unknown", 0, true},
+		{"static beside another", []config.Object{pool("a", nil, int64(2), "new"), pool("b", nil, int64(1), "small")},
+			"at least $24", 24 * catalog.Dollar, true},
+	} {
+		var total Cost
+		_, err := Of(tt.objects, offers, &total)
+		if err != nil || total.Ceiling.String() != tt.ceiling || total.Floor != tt.floor || total.FloorUnknown != tt.unknown {
+			t.Errorf("%s: ceiling %s, floor %s, unknown %v, %v; want %s, %s, %v", tt.name, total.Ceiling, total.Floor,
+				total.FloorUnknown, err, tt.ceiling, tt.floor, tt.unknown)
+		}
+	}
+}
+
 // TestALargerLimitNeverCostsLess: also one that no int64 holds, of a pool, of several, or as the
 // replicas of a static pool.
 func TestALargerLimitNeverCostsLess(t *testing.T) {

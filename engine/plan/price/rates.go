@@ -13,6 +13,7 @@ import (
 type rate struct {
 	monthly catalog.Money
 	size    int64
+	atLeast bool // the rate of a plan is not known
 }
 
 // above reports whether as much costs more at a than at b.
@@ -29,8 +30,10 @@ func ratesOf(offers []Offer) rates {
 	highest := rates{}
 	for _, o := range offers {
 		for _, name := range []string{"nodes", "cpu", "memory"} {
-			if size := o.Size(name); size > 0 {
-				highest.add(rates{name: {o.Monthly, size}})
+			if o.Unknown {
+				highest.add(rates{name: {size: 1, atLeast: true}})
+			} else if size := o.Size(name); size > 0 {
+				highest.add(rates{name: {monthly: o.Monthly, size: size}})
 			}
 		}
 	}
@@ -39,9 +42,13 @@ func ratesOf(offers []Offer) rates {
 
 func (all rates) add(more rates) {
 	for name, r := range more {
-		if had, ok := all[name]; !ok || r.above(had) {
-			all[name] = r
+		had, ok := all[name]
+		atLeast := had.atLeast || r.atLeast
+		if ok && !r.above(had) {
+			r = had
 		}
+		r.atLeast = atLeast
+		all[name] = r
 	}
 }
 
@@ -68,5 +75,5 @@ func (all rates) fill(name string, amount resource.Quantity) Ceiling {
 		return Ceiling{Unlimited: true}
 	}
 	cost, _ := bits.Div64(high, low, uint64(r.size))
-	return Ceiling{Monthly: catalog.Money(cost), Unlimited: cost > math.MaxInt64}
+	return Ceiling{Monthly: catalog.Money(cost), Unlimited: cost > math.MaxInt64, AtLeast: r.atLeast}
 }

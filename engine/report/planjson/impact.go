@@ -138,7 +138,10 @@ func amountOf(m catalog.Money) *amount {
 	return &a
 }
 
-const unlimited amount = "unlimited"
+const (
+	unlimited amount = "unlimited"
+	unknown   amount = "unknown"
+)
 
 // cost is what pools cost, in JSON.
 type cost struct {
@@ -148,9 +151,9 @@ type cost struct {
 
 type monthlyCost struct {
 	Current       *amount `json:"current" doc:"Of the nodes there are; null where no cluster was asked."`
-	FloorBefore   *amount `json:"floor_before" doc:"Of the nodes that are always there; null where there was no pool."`
+	FloorBefore   *amount `json:"floor_before" doc:"Of the nodes that are always there; null where there was no pool; unknown where the price of one is."`
 	FloorAfter    *amount `json:"floor_after"`
-	CeilingBefore *amount `json:"ceiling_before" doc:"The most that the limits allow; null where there was no pool."`
+	CeilingBefore *amount `json:"ceiling_before" doc:"The most that the limits allow; null where there was no pool; unknown where a pool allows a plan whose price is not known."`
 	CeilingAfter  *amount `json:"ceiling_after"`
 }
 
@@ -168,14 +171,20 @@ func costOf(before, after *price.Cost, current *catalog.Money) *cost {
 		c.Monthly.Current = amountOf(*current)
 	}
 	bounds := func(c *price.Cost) (floor, ceiling *amount) {
-		switch {
-		case c == nil:
+		if c == nil {
 			return nil, nil
-		case c.Ceiling.Unlimited:
-			most := unlimited
-			return amountOf(c.Floor), &most
 		}
-		return amountOf(c.Floor), amountOf(c.Ceiling.Monthly)
+		floor, ceiling = amountOf(c.Floor), amountOf(c.Ceiling.Monthly)
+		if c.FloorUnknown {
+			*floor = unknown
+		}
+		switch {
+		case c.Ceiling.Unlimited:
+			*ceiling = unlimited
+		case c.Ceiling.AtLeast:
+			*ceiling = unknown
+		}
+		return floor, ceiling
 	}
 	c.Monthly.FloorBefore, c.Monthly.CeilingBefore = bounds(before)
 	c.Monthly.FloorAfter, c.Monthly.CeilingAfter = bounds(after)

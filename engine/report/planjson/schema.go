@@ -41,7 +41,7 @@ func (s schema) of(t reflect.Type) map[string]any {
 	case reflect.TypeFor[time.Time]():
 		return map[string]any{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[amount]():
-		return map[string]any{"type": "string", "pattern": `^(-?[0-9]+\.[0-9]{2}|` + string(unlimited) + `)$`}
+		return map[string]any{"type": "string", "pattern": `^(-?[0-9]+\.[0-9]{2}|` + string(unlimited+"|"+unknown) + `)$`}
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

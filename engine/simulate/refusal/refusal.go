@@ -191,7 +191,17 @@ func (e *Explainer) nothingToHave(pool *karpv1.NodePool) string {
 	if len(fit) > 0 {
 		return "its plan types do not meet minValues of its requirements."
 	}
-	return fmt.Sprintf("none of the plan types that it allows can be had in %s.", e.types.Region())
+	return e.noneOf("none of the plan types that it allows can be had in %s", instancetype.RequirementsOf(pool))
+}
+
+// noneOf says that requirements leave no plan type that can be had in a region, and whether more would be known of a
+// newer price list.
+func (e *Explainer) noneOf(format string, want reqs.Requirements) string {
+	text := fmt.Sprintf(format, e.types.Region())
+	if why := e.types.WhyNothing(want); why != "" {
+		text += ": " + why
+	}
+	return text + "."
 }
 
 func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
@@ -259,7 +269,7 @@ func (e *Explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)
 	if len(allowed) == 0 {
-		return fmt.Sprintf("none of the plan types that the pool and the pod allow can be had in %s.", e.types.Region())
+		return e.noneOf("none of the plan types that the pool and the pod allow can be had in %s", want)
 	}
 	fit := instancetype.Candidates(e.types.List(), want, asked)
 	if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {

@@ -234,7 +234,7 @@ type GoneNode struct {
 	// PlanType is what kind of Linode it was.
 	PlanType string `json:"planType"`
 
-	// HourlyPrice is what it cost, in US dollars.
+	// HourlyPrice is what it cost, in US dollars; empty where that is not known.
 	HourlyPrice string `json:"hourlyPrice"`
 
 	// Reason is why it went: Drifted, Empty, Underutilized or another that Karpenter

@@ -181,7 +181,7 @@ type PlanSummary struct {
 	NodesRemovable int `json:"nodesRemovable,omitempty"`
 
 	// CostCeiling is the most that all pools can cost in a month, in US dollars;
-	// empty where nothing bounds it.
+	// empty where nothing bounds it, or a price is not known.
 	// +optional
 	CostCeiling string `json:"costCeiling,omitempty"`
 }

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
+)
+
+// TestNotesAreNoErrors: not with --strict either, of which warnings are.
+func TestNotesAreNoErrors(t *testing.T) {
+	for name, want := range map[compile.RuleName]hcl.DiagnosticSeverity{
+		"plan-out-of-stock": hcl.DiagWarning, "plan-without-price": hcl.DiagWarning, "plan-needs-capability": hcl.DiagWarning,
+		"uncapped-plan-size": hcl.DiagError, "": hcl.DiagError,
+	} {
+		d := &hcl.Diagnostic{Severity: hcl.DiagWarning, Extra: name}
+		if strictly(hcl.Diagnostics{d}); d.Severity != want {
+			t.Errorf("%q: severity %v, want %v", name, d.Severity, want)
+		}
+	}
+}
