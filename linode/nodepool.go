@@ -245,6 +245,8 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Prob
 	case !want.Get(corev1.LabelTopologyZone).Has(region), !want.Get(corev1.LabelTopologyRegion).Has(region):
 		texts = append(texts, fmt.Sprintf(
 			"spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", region))
+	case types.WhyWithheld(want) != "":
+		texts = append(texts, "spec.template.spec.requirements: "+types.WhyWithheld(want)+".")
 	case slices.ContainsFunc(types.List(), meets): // available or not
 	case types.WhyNothing(want) != "":
 		texts = append(texts, "spec.template.spec.requirements: "+types.WhyNothing(want)+".")

@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -102,6 +104,35 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 				t.Errorf("%d offerings", offered)
 			}
 		})
+	}
+}
+
+// TestNodePoolsOfPlansThatNothingIsMadeOf: as too little is known of them, or of the account.
+func TestNodePoolsOfPlansThatNothingIsMadeOf(t *testing.T) {
+	facts, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := instancetype.New(facts, "gb-lon", catalog.Standard)
+	accelerated := in(corev1.LabelInstanceTypeStable, "g1-accelerated-netint-vpu-t1u1-s")
+	for _, tt := range []struct {
+		want karpv1.NodeSelectorRequirementWithMinValues
+		says string
+	}{
+		{in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-xl"), "lacks the price or the size of g2-gpu-rtx4000a1-xl"},
+		{accelerated, ""},
+	} {
+		pool := nodePool()
+		pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.want}
+		if got := Unacceptable(pool, types, nil); !strings.Contains(got, tt.says) || (got == "") != (tt.says == "") {
+			t.Errorf("%v: %q, want %q", tt.want.Values, got, tt.says)
+		}
+	}
+	pool := nodePool()
+	pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{accelerated}
+	types.SetAccount(nil, "the token may not read it")
+	if got := Unacceptable(pool, types, nil); !strings.Contains(got, "the token may not read it") {
+		t.Errorf("got %q", got)
 	}
 }
 

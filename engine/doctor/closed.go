@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 
+	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -29,4 +30,27 @@ func (p Patient) closed(ctx context.Context) []Finding {
 		}
 	}
 	return nil
+}
+
+// unaccepted looks for NodePools that the controller makes no node for, as they are.
+func (p Patient) unaccepted(ctx context.Context) (found []Finding) {
+	const of = "NodePools"
+	pools, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
+	if err != nil {
+		return unknown(of, err)
+	}
+	for _, pool := range pools {
+		state, _ := pool["status"].(map[string]any)
+		conditions, _ := state["conditions"].([]any)
+		for _, one := range conditions {
+			c, _ := one.(map[string]any)
+			if c["type"] != linode.ConditionAccepted || c["status"] != "False" {
+				continue
+			}
+			text, _ := c["message"].(string)
+			found = append(found, Finding{Warn, of, "NodePool " + manifest.Name(pool) + " gets no node: " + text,
+				"correct what it says"})
+		}
+	}
+	return found
 }

@@ -37,3 +37,22 @@ func TestPlansThatAreClosedToTheAccount(t *testing.T) {
 		}
 	}
 }
+
+// TestNodePoolsThatGetNoNode are a warning each, with what the controller says of them.
+func TestNodePoolsThatGetNoNode(t *testing.T) {
+	pool := func(status string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": "video"}, "status": map[string]any{
+			"conditions": []any{map[string]any{"type": "LKEAccepted", "status": status, "message": "the account:read_only"}},
+		}}
+	}
+	for _, tt := range []struct {
+		pools []map[string]any
+		want  int
+	}{{nil, 0}, {[]map[string]any{{}, pool("True")}, 0}, {[]map[string]any{pool("False"), pool("True")}, 1}} {
+		found := Patient{Cluster: shelves{classes: tt.pools}}.unaccepted(t.Context())
+		if len(found) != tt.want || tt.want == 1 && (found[0].Level != Warn ||
+			!strings.Contains(found[0].Text, "video gets no node: the account:read_only")) {
+			t.Errorf("%v: %+v", tt.pools, found)
+		}
+	}
+}

@@ -21,6 +21,20 @@ type Refresher struct {
 	list     *catalog.Catalog // the price list
 	listRead time.Time
 	answered time.Time // when the region answered last; zero where no answer counts
+	account  Account   // nil: it is not asked
+	known    bool      // the account has answered
+}
+
+// Account says which capabilities the account has.
+type Account func(ctx context.Context) ([]string, error)
+
+// Ask has the account asked for its capabilities, if the region sells plans that need one. Until it has answered,
+// these are not offered.
+func (r *Refresher) Ask(account Account) {
+	r.account = account
+	if r.types.AccountMatters() {
+		r.types.SetAccount(nil, "the account has not answered yet")
+	}
 }
 
 // Source is where plan types and their availability are read.
@@ -51,12 +65,14 @@ func NewRefresher(source Source, types *Set, list *catalog.Catalog, fresh bool, 
 func (r *Refresher) Start(ctx context.Context) error {
 	tick := time.NewTicker(availabilityEvery)
 	defer tick.Stop()
+	r.askAccount(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 			r.refresh(ctx)
+			r.askAccount(ctx)
 		}
 	}
 }
@@ -90,5 +106,22 @@ func (r *Refresher) refresh(ctx context.Context) {
 			"region", region, "error", err)
 	default:
 		r.log.Warn("could not read the availability of plan types", "region", region, "error", err)
+	}
+}
+
+// askAccount takes over the capabilities of the account. Those that it had count while it does not answer.
+func (r *Refresher) askAccount(ctx context.Context) {
+	if r.account == nil || !r.types.AccountMatters() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	capabilities, err := r.account(ctx)
+	switch {
+	case err == nil:
+		r.types.SetAccount(capabilities, "")
+		r.known = true
+	case !r.known:
+		r.types.SetAccount(nil, err.Error()+"; the token needs the scope account:read_only")
 	}
 }

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // counter is a Source that says what the test wants.
@@ -101,6 +106,72 @@ func TestTheStockIsFollowed(t *testing.T) {
 		defer region.mu.Unlock()
 		if region.asked > 18 {
 			t.Errorf("the region was asked %d times", region.asked)
+		}
+	})
+}
+
+// TestAcceleratedPlansNeedTheAccountsCapability: they are not offered until the account is known to have it. What it
+// had counts while it does not answer. Where the region sells none, the account is not asked.
+func TestAcceleratedPlansNeedTheAccountsCapability(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		facts, err := catalog.Embedded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const plan = "g1-accelerated-netint-vpu-t1u1-s"
+		want := scheduling.NewRequirements(scheduling.NewRequirement(linodev1alpha1.LabelInstanceClass,
+			corev1.NodeSelectorOpIn, "accelerated"))
+		var mu sync.Mutex
+		var has []string
+		no, asked := errors.New("forbidden"), 0
+		answer := func(capabilities []string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			has, no = capabilities, err
+		}
+		account := func(context.Context) ([]string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked++
+			return has, no
+		}
+		run := func(region string) *Set {
+			types := New(facts, region, catalog.Standard)
+			r := NewRefresher(&counter{}, types, facts, true, slog.New(slog.DiscardHandler))
+			r.Ask(account)
+			if region == "gb-lon" && !strings.Contains(types.WhyWithheld(want), "has not answered yet") {
+				t.Errorf("before an answer: %q", types.WhyWithheld(want))
+			}
+			go r.Start(t.Context())
+			synctest.Wait()
+			return types
+		}
+		run("us-ord")
+		if asked != 0 {
+			t.Error("the account was asked where the region sells no plan that needs a capability")
+		}
+		types := run("gb-lon")
+		says := func(offered bool, why string) {
+			t.Helper()
+			if got := len(byName(t, types, plan).Offerings.Available()) > 0; got != offered {
+				t.Errorf("offered: %v", got)
+			}
+			if got := types.WhyWithheld(want); !strings.Contains(got, why) || (got == "") != (why == "") {
+				t.Errorf("%q, want %q", got, why)
+			}
+		}
+		says(false, "forbidden; the token needs the scope account:read_only")
+		answer([]string{"Linodes"}, nil)
+		time.Sleep(6 * time.Minute)
+		says(false, "the account does not have it")
+		answer([]string{"Linodes", catalog.CapAccelerated}, nil)
+		time.Sleep(5 * time.Minute)
+		says(true, "")
+		answer(nil, errors.New("no answer"))
+		time.Sleep(5 * time.Minute)
+		says(true, "")
+		if all := scheduling.NewRequirements(); types.WhyWithheld(all) != "" {
+			t.Error("a pool that allows other plans is said to have none")
 		}
 	})
 }

@@ -45,9 +45,16 @@ type Set struct {
 	version  string                  // minor version of Kubernetes that new nodes have
 	reported map[observation]catalog.NodeResources
 	out      map[string]bool // plan types that the region says are out of stock
+	account  *account        // nil: every plan is taken to be sold to it
 	now      List
 	changed  chan struct{} // see Blocking
 	closing  chan struct{} // see Closing
+}
+
+// account is what is known of the account that plans are sold to.
+type account struct {
+	capabilities []string
+	unknown      string // why they are not known; "" if they are
 }
 
 // observation is a plan type whose nodes have joined under a minor version of
@@ -117,24 +124,100 @@ func (t *Set) SetStock(rows []catalog.Availability) {
 	}
 }
 
-// StockFirst puts plan types that are in stock before those of the same price that are not. The list is by price.
+// SetAccount takes over which capabilities the account has. Plans for accounts with another are not offered, and none
+// of such plans while unknown says why the capabilities are not known.
+func (t *Set) SetAccount(capabilities []string, unknown string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.account = &account{capabilities, unknown}
+	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
+}
+
+// AccountMatters says whether the region sells plans to accounts with a capability only.
+func (t *Set) AccountMatters() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.facts.Plans(), func(p catalog.Plan) bool {
+		return p.OfAccount() != "" && t.facts.Sold(p.ID, t.region, t.tier)
+	})
+}
+
+// withheld says whether the account is not known to be sold a plan.
+func (t *Set) withheld(plan catalog.Plan) bool {
+	needs := plan.OfAccount()
+	return needs != "" && t.account != nil && !slices.Contains(t.account.capabilities, needs)
+}
+
+// WhyWithheld says of requirements, all of whose plans need a capability that the account is not known to have, why
+// nothing is made of them; "" if they allow others, or none.
+func (t *Set) WhyWithheld(want scheduling.Requirements) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var plans []string
+	needs := ""
+	for _, it := range t.now.Types {
+		plan := t.plans[it.Name]
+		if want.Intersects(it.Requirements) != nil || !t.facts.Sold(it.Name, t.region, t.tier) {
+			continue
+		}
+		if !t.withheld(plan) {
+			return ""
+		}
+		plans, needs = append(plans, it.Name), plan.OfAccount()
+	}
+	if len(plans) == 0 {
+		return ""
+	}
+	why := "the account does not have it; ask Linode Support"
+	if t.account.unknown != "" {
+		why = "whether this one has it is not known: " + t.account.unknown
+	}
+	return fmt.Sprintf("%s are for accounts with the capability %q, and %s", strings.Join(plans, ", "), needs, why)
+}
+
+// StockFirst puts plan types that are in stock before those of the same price and size that are not, and then premium
+// ones last: g7-dedicated is their new name. Else the list is by price, and keeps its order.
 func (t *Set) StockFirst(list []*cloudprovider.InstanceType, want scheduling.Requirements) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	price := func(it *cloudprovider.InstanceType) float64 {
 		return it.Offerings.Available().Compatible(want).Cheapest().Price
 	}
-	slices.SortStableFunc(list, func(a, b *cloudprovider.InstanceType) int {
-		switch {
-		case price(a) != price(b):
-			return cmp.Compare(price(a), price(b))
-		case t.out[a.Name] == t.out[b.Name]:
-			return 0
-		case t.out[b.Name]:
-			return -1
+	slices.SortStableFunc(list, func(a, b *cloudprovider.InstanceType) int { return cmp.Compare(price(a), price(b)) })
+	type alike struct {
+		price                            float64
+		cpus, memory, disk, gpus, others int
+	}
+	places := map[alike][]int{}
+	for i, it := range list {
+		p := t.plans[it.Name]
+		key := alike{price(it), p.VCPUs, p.MemoryMiB, p.DiskMiB, p.GPUs, p.AcceleratedDevices}
+		places[key] = append(places[key], i)
+	}
+	for _, at := range places {
+		var types []*cloudprovider.InstanceType
+		for _, i := range at {
+			types = append(types, list[i])
 		}
-		return 1
-	})
+		slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
+			return cmp.Or(first(!t.out[a.Name], !t.out[b.Name]),
+				first(t.plans[a.Name].Class != "premium", t.plans[b.Name].Class != "premium"))
+		})
+		for n, i := range at {
+			list[i] = types[n]
+		}
+	}
+}
+
+// first puts true before false.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // Unknown returns the plans that the region sells and that nothing is made of, as their
@@ -312,7 +395,7 @@ func (t *Set) rebuild(plans ...string) {
 
 func (t *Set) available(plan string) bool {
 	_, blocked := t.blocked[plan]
-	return !blocked && t.facts.Sold(plan, t.region, t.tier) && t.price(plan).Known()
+	return !blocked && t.facts.Sold(plan, t.region, t.tier) && t.price(plan).Known() && !t.withheld(t.plans[plan])
 }
 
 func (t *Set) build(id string, available bool) *cloudprovider.InstanceType {

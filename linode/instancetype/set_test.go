@@ -355,6 +355,44 @@ func TestStockFirst(t *testing.T) {
 	}
 }
 
+// TestStockDoesNotChangeTheSize: of plan types with one price and different sizes the order stays, whatever is in stock.
+func TestStockDoesNotChangeTheSize(t *testing.T) {
+	plan := func(id, class string, cpus int) catalog.Plan {
+		return catalog.Plan{ID: id, Class: class, VCPUs: cpus, MemoryMiB: 65536, DiskMiB: 81920, Price: catalog.Price{Hourly: 864_000}}
+	}
+	list, err := catalog.New("", "", []catalog.Plan{
+		plan("g6-dedicated-32", "dedicated", 32), plan("g6-standard-20", "standard", 20), plan("g7-dedicated-x", "dedicated", 32),
+		plan("g7-premium-20", "premium", 20), plan("g8-dedicated-20", "dedicated", 20),
+	}, []catalog.Region{{
+		ID: "us-ord", Capabilities: []string{catalog.CapKubernetes, catalog.CapLinodes, catalog.CapPremium},
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := New(list, "us-ord", catalog.Standard)
+	for _, tt := range []struct{ out, want []string }{
+		{nil, []string{"g6-dedicated-32", "g6-standard-20", "g7-dedicated-x", "g8-dedicated-20", "g7-premium-20"}},
+		{[]string{"g6-dedicated-32"}, []string{"g7-dedicated-x", "g6-standard-20", "g6-dedicated-32", "g8-dedicated-20", "g7-premium-20"}},
+		{[]string{"g6-dedicated-32", "g7-dedicated-x"}, []string{"g6-dedicated-32", "g6-standard-20", "g7-dedicated-x", "g8-dedicated-20", "g7-premium-20"}},
+	} {
+		var rows []catalog.Availability
+		for _, id := range tt.out {
+			rows = append(rows, catalog.Availability{Region: "us-ord", Plan: id})
+		}
+		types.SetStock(rows)
+		want := scheduling.NewRequirements()
+		fit := Candidates(types.List(), want, nil)
+		types.StockFirst(fit, want)
+		var got []string
+		for _, it := range fit {
+			got = append(got, it.Name)
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("out of stock %v (-want +got)\n%s", tt.out, d)
+		}
+	}
+}
+
 // TestEnterpriseNodesAreNotPromisedMoreThanTheyHave: about 6 GiB of 8 are for pods there. What a node has reported
 // counts from then on.
 func TestEnterpriseNodesAreNotPromisedMoreThanTheyHave(t *testing.T) {

@@ -157,6 +157,12 @@ func (c *Client) Firewall(ctx context.Context, id int) error {
 	})
 }
 
+// Capabilities returns those of the account. The error is of class Auth where the token lacks account:read_only.
+func (c *Client) Capabilities(ctx context.Context) ([]string, error) {
+	account, err := one(ctx, "get the account", c.api.GetAccount)
+	return account.Capabilities, err
+}
+
 // Pools returns all node pools of a cluster with all their slots.
 func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
 	list := func(ctx context.Context, o *linodego.ListOptions) ([]Pool, error) {

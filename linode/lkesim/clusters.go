@@ -69,7 +69,7 @@ func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
 	for n, spec := range specs {
 		var own checker
 		spec.check(&own, cl, st)
-		spec.checkNew(&own, cl, st.cfg.Catalog)
+		spec.checkNew(&own, cl, st.cfg)
 		for _, err := range own.errs {
 			c.add(fmt.Sprintf("node_pools[%d].%s", n, err.Field), "%s", err.Reason)
 		}

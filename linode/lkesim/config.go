@@ -79,6 +79,9 @@ type Config struct {
 	// MaxInstances is the account's limit; 0 is none.
 	MaxInstances int
 
+	// Capabilities are those of the account; without "NETINT Quadra T1U" it is sold no accelerated plan.
+	Capabilities []string
+
 	// Assets are what the account has that Linodes are made with, besides the public images and one user.
 	Assets assets.Set
 

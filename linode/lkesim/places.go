@@ -1,7 +1,20 @@
 package lkesim
 
+import (
+	"slices"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// listTypes leaves out plans that the catalog has without their size: the API has none like that.
 func (st *state) listTypes(q *request) (any, error) {
-	return list(q, st.cfg.Catalog.Plans(), viewType)
+	plans := slices.DeleteFunc(st.cfg.Catalog.Plans(), func(p catalog.Plan) bool { return !p.Sized() })
+	return list(q, plans, viewType)
+}
+
+// getAccount has of an account what says which plans it is sold.
+func (st *state) getAccount(*request) (any, error) {
+	return map[string]any{"company": "Example", "capabilities": append([]string{}, st.cfg.Capabilities...)}, nil
 }
 
 func (st *state) listRegions(q *request) (any, error) {

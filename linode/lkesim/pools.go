@@ -35,7 +35,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	}
 	var c checker
 	spec.check(&c, cl, st)
-	spec.checkNew(&c, cl, st.cfg.Catalog)
+	spec.checkNew(&c, cl, st.cfg)
 	if cl.Tier == catalog.Enterprise { // by the API's specification
 		c.must(spec.Version != nil, "k8s_version", "k8s_version is required")
 		c.must(spec.Strategy != nil, "update_strategy", "update_strategy is required")

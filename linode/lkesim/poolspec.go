@@ -69,17 +69,22 @@ func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 }
 
 // checkNew has what only a creation needs.
-func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
+func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
 	c.must(s.Count != nil, "count", "count is required")
 	c.must(s.Plan != nil, "type", "type is required")
 	if s.Plan == nil {
 		return
 	}
-	if _, ok := cat.Plan(*s.Plan); !ok {
+	cat := cfg.Catalog
+	plan, ok := cat.Plan(*s.Plan)
+	if !ok || !plan.Sized() {
 		c.add("type", "A valid plan type by that ID was not found") // recorded, for instances
 		return
 	}
-	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
+	// Unverified: what the API says to a nanode, to a plan that the region does not sell, and to one that needs a
+	// capability of the account is not recorded.
+	needs := plan.OfAccount()
+	c.must(needs == "" || slices.Contains(cfg.Capabilities, needs), "", "%s", PlanClosed)
 	c.must(cat.InStock(*s.Plan, cl.Region), "", "No capacity for plan %s in region %s", *s.Plan, cl.Region)
 	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
 		cl.Region)

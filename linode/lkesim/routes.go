@@ -115,6 +115,7 @@ func routesOfAssets() []route {
 		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: on(group, (*state).getGroup)},
 		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on(group, (*state).removeGroup)},
 		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
+		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
 		{pattern: "GET /account/users", scope: accountRead, list: true, serve: (*state).listUsers},
 	}
 }
