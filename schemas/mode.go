@@ -76,3 +76,8 @@ func (w *reference) modes(block Block) {
 	}
 	w.table([]string{"argument or block", "LKE", "instance mode"}, rows)
 }
+
+// AnnotationRemoval marks a NodePool that is being removed: since when, and how many nodes it had
+// then. Its nodes go first, within its budgets: they drift by it. A configuration cannot set it, as
+// no guard has judged such a removal.
+const AnnotationRemoval = "lkeplan.dev/condemned"

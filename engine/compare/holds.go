@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/utils/clock"
@@ -50,7 +52,7 @@ func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) 
 			}
 		}
 		if n.Patient && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], limits, plan.ClockAt(now))...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], limits, timing.ClockAt(now))...)
 		}
 		if n.Condemned && elsewhere != nil && n.Node != "" {
 			n.Holds = append(n.Holds, elsewhere.homeless(on[n.Node])...)

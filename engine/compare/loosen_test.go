@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -332,7 +334,7 @@ func TestLooserBudgetsAreFound(t *testing.T) {
 		loosens := len(p.Summary().Removable) > 0
 		was, is, more := typed(old), typed(now), ""
 		for range 60 {
-			clock := plan.ClockAt(start.Add(time.Duration(rng.IntN(7*24*60)) * time.Minute))
+			clock := timing.ClockAt(start.Add(time.Duration(rng.IntN(7*24*60)) * time.Minute))
 			nodes := 1 + rng.IntN(20)
 			for _, reason := range []karpv1.DisruptionReason{
 				karpv1.DisruptionReasonUnderutilized, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted,

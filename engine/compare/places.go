@@ -3,6 +3,8 @@ package compare
 import (
 	"fmt"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
@@ -32,7 +34,7 @@ func placesOf(pools []karpv1.NodePool, machines []corev1.Node, leaving map[strin
 	p := &places{known: map[string]bool{}}
 	for i := range pools {
 		pool := &pools[i]
-		_, condemned := pool.Annotations[plan.RemovalAnnotation]
+		_, condemned := pool.Annotations[schemas.AnnotationRemoval]
 		if leaving[pool.Name] || condemned || !pool.DeletionTimestamp.IsZero() {
 			continue
 		}

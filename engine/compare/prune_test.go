@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -161,7 +163,7 @@ func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
 	gpu := corev1.Taint{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}
 	old := pool("old", map[string]string{"team": "web"})
 	going := pool("going", map[string]string{"team": "web"})
-	going.Annotations = map[string]string{plan.RemovalAnnotation: "2026-11-22T08:00:00Z 3"}
+	going.Annotations = map[string]string{schemas.AnnotationRemoval: "2026-11-22T08:00:00Z 3"}
 	system := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "system", Labels: map[string]string{"disk": "large"}}}
 	asks := func(selector map[string]string) corev1.PodSpec { return corev1.PodSpec{NodeSelector: selector} }
 	either := corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{

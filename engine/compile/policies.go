@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
@@ -128,7 +130,7 @@ func checkPeriods(g config.Guards) hcl.Diagnostics {
 
 func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {
 	for _, p := range periods {
-		schedule, err := plan.ParseSchedule(p.Schedule)
+		schedule, err := timing.ParseSchedule(p.Schedule)
 		detail := ""
 		switch {
 		case err != nil:

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -99,7 +100,7 @@ func neverOpens(c *checker, p *pool) {
 	when := "at all times"
 	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
 		when = fmt.Sprintf("at all times, as a window of %s begins again before it ends",
-			plan.WriteDuration(b.Duration.Duration))
+			timing.WriteDuration(b.Duration.Duration))
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
 		"The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no "+
@@ -182,7 +183,7 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 	c.report(p.object.Addr, path,
 		"Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its "+
 			"age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or "+
-			"accept it.", plan.WriteDuration(*expires))
+			"accept it.", timing.WriteDuration(*expires))
 }
 
 // joining is what a Linode can take until its node is ready, and pods have run for a moment.
@@ -194,7 +195,7 @@ func expiresTooSoon(c *checker, p *pool) {
 	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after it was asked for, and a Linode takes minutes to join: the pool buys nodes on "+
-				"which no pod runs, again and again. Write 10m or more, or \"Never\".", plan.WriteDuration(*expires))
+				"which no pod runs, again and again. Write 10m or more, or \"Never\".", timing.WriteDuration(*expires))
 	}
 }
 
@@ -204,7 +205,7 @@ func shortExpiry(c *checker, p *pool) {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
 			"Each node is drained %s after it was made, whatever budgets say, and each costs its started "+
 				"hours. An age of days does for updates; use disruption to save money.",
-			plan.WriteDuration(*expires))
+			timing.WriteDuration(*expires))
 	}
 }
 
@@ -221,5 +222,5 @@ func beforeHour(c *checker, p *pool) {
 	c.report(p.object.Addr, "spec.disruption.consolidateAfter",
 		"A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and "+
 			"pods that come back within the hour pay for a second one. Write 5m or more.",
-		plan.WriteDuration(*after))
+		timing.WriteDuration(*after))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,7 +20,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -201,7 +202,7 @@ type schedule struct {
 func (c *checker) schedule(text string) schedule {
 	s, ok := c.schedules[text]
 	if !ok {
-		if s.cron, s.err = plan.ParseSchedule(text); s.err == nil {
+		if s.cron, s.err = timing.ParseSchedule(text); s.err == nil {
 			s.fires = !s.cron.Next(aYear).IsZero()
 		}
 		c.schedules[text] = s

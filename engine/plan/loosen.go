@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -132,7 +134,7 @@ func budgetOf(b karpv1.Budget) budget {
 			duration = b.Duration.Duration
 		}
 		var err error
-		if read.schedule, err = ParseSchedule(schedule); err != nil {
+		if read.schedule, err = timing.ParseSchedule(schedule); err != nil {
 			return budget{always: true}
 		}
 		read.duration = duration

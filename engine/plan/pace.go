@@ -3,12 +3,12 @@ package plan
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
-	"k8s.io/utils/clock"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // Pace is how the budgets of a pool spread a roll over time.
@@ -31,8 +31,6 @@ type Window struct {
 const (
 	week = 7 * 24 * time.Hour
 	year = 366 * 24 * time.Hour
-	// MostTurns bounds the work on schedules that begin or end each minute.
-	MostTurns = 20_000
 )
 
 // PaceOf asks Karpenter's own reading of the budgets (karpenter v1.14.1,
@@ -49,12 +47,12 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		return nil, err
 	}
 	allowed := func(at time.Time) (int, error) {
-		n, err := pool.GetAllowedDisruptionsByReason(ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
+		n, err := pool.GetAllowedDisruptionsByReason(timing.ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
 		return min(n, counted), err
 	}
 	pace := &Pace{Closed: closed(pool, counted, now)}
 	first := -1
-	for at, turns := now, 0; at.Before(now.Add(year)) && turns < MostTurns; turns++ {
+	for at, turns := now, 0; at.Before(now.Add(year)) && turns < timing.MostTurns; turns++ {
 		n, err := allowed(at)
 		if err != nil {
 			return nil, err
@@ -115,28 +113,16 @@ func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 			continue
 		}
 		// One that cannot be read lets none go.
-		if n, err := b.GetAllowedDisruptions(ClockAt(at), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(timing.ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
 		text := b.Nodes
 		if b.Schedule != nil && b.Duration != nil {
-			text += fmt.Sprintf(" at %q for %s", *b.Schedule, WriteDuration(b.Duration.Duration))
+			text += fmt.Sprintf(" at %q for %s", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
 		}
 		budgets = append(budgets, text)
 	}
 	return budgets
-}
-
-// WriteDuration writes a duration without units of which it has none: 8h.
-func WriteDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // extend adds a span to the windows of the week.
@@ -167,7 +153,7 @@ func schedulesOf(pool *karpv1.NodePool) (all []timetable, err error) {
 		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
 			continue
 		}
-		s, err := ParseSchedule(*b.Schedule)
+		s, err := timing.ParseSchedule(*b.Schedule)
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule %q: %w", *b.Schedule, err)
 		}
@@ -189,30 +175,6 @@ func turnAt(schedules []timetable, at, limit time.Time) time.Time {
 	return next
 }
 
-// ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does
-// (v1.14.1, Budget.IsActive). The parser that it uses panics on a few texts that
-// the CRD lets through; here they are errors.
-func ParseSchedule(text string) (s cron.Schedule, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			s, err = nil, fmt.Errorf("%v", cause)
-		}
-	}()
-	return cron.ParseStandard("TZ=UTC " + text)
-}
-
 func concernsDrift(b karpv1.Budget) bool {
 	return b.Reasons == nil || slices.Contains(b.Reasons, karpv1.DisruptionReasonDrifted)
 }
-
-// ClockAt is a clock that always shows one moment, for Karpenter's functions that
-// ask for the time. It cannot wait: it has no timers.
-func ClockAt(at time.Time) clock.Clock { return clockAt{at: at} }
-
-type clockAt struct {
-	clock.Clock
-	at time.Time
-}
-
-func (c clockAt) Now() time.Time                  { return c.at }
-func (c clockAt) Since(t time.Time) time.Duration { return c.at.Sub(t) }

@@ -6,14 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
-
-// RemovalAnnotation marks a condemned NodePool: since when it is, and how many nodes it had
-// then. On the nodes that the pool would make, it makes those drift that it has.
-// A configuration must not set it: who could, would have pools pass for condemned
-// that no guard has judged.
-const RemovalAnnotation = "lkeplan.dev/condemned"
 
 // RemovalStage is how far a NodePool is, that is no longer declared, on its way out.
 type RemovalStage string
@@ -52,7 +48,7 @@ type Removal struct {
 // ReadRemoval returns the sentence of a condemned NodePool. Where its text cannot be read, it
 // is the zero Sentence, and the pool is condemned all the same.
 func ReadRemoval(pool map[string]any) (s Removal, condemned bool) {
-	value, condemned := manifest.Lookup(pool, "metadata", "annotations", RemovalAnnotation)
+	value, condemned := manifest.Lookup(pool, "metadata", "annotations", schemas.AnnotationRemoval)
 	if !condemned {
 		return s, false
 	}

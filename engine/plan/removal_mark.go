@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/schemas"
+
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -35,7 +38,7 @@ func MarkRemoval(live map[string]any, nodes []RemovalNode, now time.Time) (map[s
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
 	if s, _ := ReadRemoval(live); s.Since.IsZero() {
 		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
-		annotations[RemovalAnnotation] = Removal{now, len(nodes), textOf(limit)}.String()
+		annotations[schemas.AnnotationRemoval] = Removal{now, len(nodes), textOf(limit)}.String()
 	}
 	typed := &karpv1.NodePool{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pool, typed); err != nil {
@@ -46,8 +49,8 @@ func MarkRemoval(live map[string]any, nodes []RemovalNode, now time.Time) (map[s
 	}
 	manifest.Ensure(pool, "spec", "limits")["nodes"] = "0"
 	template := manifest.Ensure(pool, "spec", "template", "metadata", "annotations")
-	if template[RemovalAnnotation] == nil {
-		template[RemovalAnnotation] = stamp(now)
+	if template[schemas.AnnotationRemoval] == nil {
+		template[schemas.AnnotationRemoval] = stamp(now)
 	}
 	return pool, escapes(pool, template, nodes, now)
 }
@@ -87,7 +90,7 @@ func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) 
 	}
 	for _, n := range nodes {
 		if n.Hash == hash && !n.Leaving {
-			template[RemovalAnnotation] = stamp(now)
+			template[schemas.AnnotationRemoval] = stamp(now)
 		}
 	}
 	return nil
@@ -114,7 +117,7 @@ func lower(pool map[string]any, typed *karpv1.NodePool, nodes []RemovalNode, now
 			staying++
 		}
 	}
-	may, err := typed.GetAllowedDisruptionsByReason(ClockAt(now.UTC()), settled, karpv1.DisruptionReasonDrifted)
+	may, err := typed.GetAllowedDisruptionsByReason(timing.ClockAt(now.UTC()), settled, karpv1.DisruptionReasonDrifted)
 	if err != nil {
 		may = 0 // Karpenter, too, lets none go by a budget that it cannot read
 	}
@@ -135,7 +138,7 @@ func UnmarkRemoval(pool map[string]any) map[string]any {
 	pool = runtime.DeepCopyJSON(pool)
 	for _, path := range [][]string{{"metadata", "annotations"}, {"spec", "template", "metadata", "annotations"}} {
 		entries := manifest.Map(pool, path...)
-		delete(entries, RemovalAnnotation)
+		delete(entries, schemas.AnnotationRemoval)
 		if len(entries) == 0 {
 			delete(manifest.Map(pool, path[:len(path)-1]...), "annotations")
 		}

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/schemas"
+
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -140,7 +143,7 @@ func (w *world) disrupt() {
 		}
 		return
 	}
-	may, err := pool.GetAllowedDisruptionsByReason(ClockAt(w.now), len(w.nodes), karpv1.DisruptionReasonDrifted)
+	may, err := pool.GetAllowedDisruptionsByReason(timing.ClockAt(w.now), len(w.nodes), karpv1.DisruptionReasonDrifted)
 	if err != nil {
 		w.fatalf("budgets: %v", err)
 	}
@@ -169,10 +172,10 @@ func (w *world) edit() {
 	case 0:
 		delete(manifest.Map(w.live, "spec", "limits"), "nodes")
 	case 1:
-		delete(manifest.Map(w.live, "spec", "template", "metadata", "annotations"), RemovalAnnotation)
+		delete(manifest.Map(w.live, "spec", "template", "metadata", "annotations"), schemas.AnnotationRemoval)
 	case 2:
 		if _, condemned := ReadRemoval(w.live); condemned {
-			manifest.Ensure(w.live, "metadata", "annotations")[RemovalAnnotation] = "soon"
+			manifest.Ensure(w.live, "metadata", "annotations")[schemas.AnnotationRemoval] = "soon"
 		}
 	}
 }

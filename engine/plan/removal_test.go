@@ -4,13 +4,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 func withMark(value any) map[string]any {
-	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{RemovalAnnotation: value}}}
+	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{schemas.AnnotationRemoval: value}}}
 }
 
 func TestTheStageFollowsFromThePoolAndItsNodes(t *testing.T) {

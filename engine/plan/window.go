@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	"github.com/robfig/cron/v3"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -22,7 +24,7 @@ func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, er
 		return time.Time{}, err
 	}
 	at := now.UTC()
-	for end, turns := at.AddDate(1, 0, 0), 0; !at.IsZero() && at.Before(end) && turns < MostTurns; turns++ {
+	for end, turns := at.AddDate(1, 0, 0), 0; !at.IsZero() && at.Before(end) && turns < timing.MostTurns; turns++ {
 		next := thaws(frozen, at)
 		if next.Equal(at) {
 			next = opensAt(open, at)
@@ -56,7 +58,7 @@ type recurrence struct {
 
 func recurrencesOf(periods []config.Period) (all []recurrence, err error) {
 	for _, p := range periods {
-		schedule, err := ParseSchedule(p.Schedule)
+		schedule, err := timing.ParseSchedule(p.Schedule)
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule of %q: %w", p.Name, err)
 		}
@@ -76,7 +78,7 @@ func (t recurrence) began(at time.Time) time.Time {
 
 // thaws is the first moment from at on, at which none of the periods lasts.
 func thaws(periods []recurrence, at time.Time) time.Time {
-	for range MostTurns {
+	for range timing.MostTurns {
 		until := at
 		for _, p := range periods {
 			if began := p.began(at); !began.IsZero() && began.Add(p.lasts).After(until) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // waits says how far a pool is, and what it waits for.
@@ -74,4 +74,4 @@ func named(made []Node) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-func text(d time.Duration) string { return plan.WriteDuration(d) }
+func text(d time.Duration) string { return timing.WriteDuration(d) }

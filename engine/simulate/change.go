@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,7 +16,6 @@ import (
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
@@ -88,11 +89,11 @@ func condemned(pool *karpv1.NodePool) *karpv1.NodePool {
 		pool.Spec.Limits = karpv1.Limits{}
 	}
 	pool.Spec.Limits[resources.Node], pool.Spec.Replicas = resource.Quantity{}, nil
-	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, plan.RemovalAnnotation, "simulated")
+	metav1.SetMetaDataAnnotation(&pool.ObjectMeta, schemas.AnnotationRemoval, "simulated")
 	if pool.Spec.Template.Annotations == nil {
 		pool.Spec.Template.Annotations = map[string]string{}
 	}
-	pool.Spec.Template.Annotations[plan.RemovalAnnotation] = "simulated"
+	pool.Spec.Template.Annotations[schemas.AnnotationRemoval] = "simulated"
 	return pool
 }
 

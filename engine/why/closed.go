@@ -6,11 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 // closed are the budgets of a pool that do not let a node go now for a reason: those that
@@ -21,7 +22,7 @@ func (w *world) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv
 		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
 			continue
 		}
-		n, err := b.GetAllowedDisruptions(plan.ClockAt(w.Now), nodes)
+		n, err := b.GetAllowedDisruptions(timing.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets none of its %s go%s", b.Nodes, pool.Name,
@@ -74,7 +75,7 @@ func (w *world) window(b karpv1.Budget, nodes int) string {
 	if b.Schedule == nil || b.Duration == nil {
 		return ""
 	}
-	text := fmt.Sprintf(" at %q for %s", *b.Schedule, plan.WriteDuration(b.Duration.Duration))
+	text := fmt.Sprintf(" at %q for %s", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
 	if end := w.opens(b, nodes); !end.IsZero() {
 		layout := "15:04 UTC"
 		if end.Sub(w.Now) >= 24*time.Hour {
@@ -88,18 +89,18 @@ func (w *world) window(b karpv1.Budget, nodes int) string {
 // opens is when a budget that lets no node go next lets one go; the zero time where that is
 // never, or not within a year.
 func (w *world) opens(b karpv1.Budget, nodes int) time.Time {
-	schedule, err := plan.ParseSchedule(*b.Schedule)
+	schedule, err := timing.ParseSchedule(*b.Schedule)
 	if err != nil {
 		return time.Time{}
 	}
 	lasts := b.Duration.Duration
 	at := w.Now.UTC()
-	for range plan.MostTurns {
+	for range timing.MostTurns {
 		next := schedule.Next(at.Add(-lasts)).Add(lasts) // where the window ends that began last
 		if !next.After(at) || next.After(w.Now.AddDate(1, 0, 0)) {
 			return time.Time{}
 		}
-		if n, err := b.GetAllowedDisruptions(plan.ClockAt(next), nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(timing.ClockAt(next), nodes); err == nil && n > 0 {
 			return next
 		}
 		at = next

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -149,7 +150,7 @@ func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 func (w *world) condemned(pool string) bool {
 	for _, p := range w.Lists.Pools {
 		if p.Name == pool {
-			_, found := p.Annotations[plan.RemovalAnnotation]
+			_, found := p.Annotations[schemas.AnnotationRemoval]
 			return found
 		}
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/schemas"
+
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -77,7 +78,7 @@ func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 // rolls says which revision has changed what a node drifts from.
 func (w *world) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	pool, class := w.poolOf(nc), w.classOf(nc)
-	if pool != nil && pool.Annotations[plan.RemovalAnnotation] != "" {
+	if pool != nil && pool.Annotations[schemas.AnnotationRemoval] != "" {
 		return nil // it is condemned, which is said of it
 	}
 	if reason == "" {

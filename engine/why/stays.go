@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -78,7 +80,7 @@ func (w *world) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (t
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
 		texts = append(texts, fmt.Sprintf("a pod has come or gone %s ago, and consolidate_after is %s", w.age(since),
-			plan.WriteDuration(*after)))
+			timing.WriteDuration(*after)))
 	}
 	return texts
 }

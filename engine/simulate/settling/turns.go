@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+
 	"github.com/robfig/cron/v3"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-
-	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 // year is how far ahead schedules are followed.
@@ -22,7 +22,7 @@ func turns(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		seen := map[string]bool{}
 		at := now
-		for range plan.MostTurns {
+		for range timing.MostTurns {
 			if allowed := allowances(pools, at); !seen[allowed] {
 				seen[allowed] = true
 				if !yield(at) {
@@ -63,7 +63,7 @@ func timetables(pools []karpv1.NodePool) (all []timetable) {
 			if b.Schedule == nil || b.Duration == nil {
 				continue
 			}
-			if s, err := plan.ParseSchedule(*b.Schedule); err == nil {
+			if s, err := timing.ParseSchedule(*b.Schedule); err == nil {
 				all = append(all, timetable{s, b.Duration.Duration})
 			}
 		}
@@ -89,7 +89,7 @@ func allowances(pools []karpv1.NodePool, at time.Time) string {
 		for _, reason := range []karpv1.DisruptionReason{
 			karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonUnderutilized,
 		} {
-			fmt.Fprint(&b, pool.MustGetAllowedDisruptions(plan.ClockAt(at), nodes, reason), " ")
+			fmt.Fprint(&b, pool.MustGetAllowedDisruptions(timing.ClockAt(at), nodes, reason), " ")
 		}
 	}
 	return b.String()
