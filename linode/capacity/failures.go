@@ -34,10 +34,9 @@ func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 }
 
 // before is the latest time that is known to be before a slot which a view is the first to show was asked for. It is by
-// LKE's clock, as the answers to lists have it: neither our clock nor the time that an answer takes can have an old
-// failure
-// seem to be about a new slot. The first view of a process may show slots of any age, so that only what is written
-// from then on is about them. It is zero if that answer did not say its time.
+// LKE's clock, as the answers to lists have it, so that an old failure never seems to be about a new slot, whatever
+// our clock shows and however long an answer takes. The first view of a process may show slots of any age: only what
+// is written from then on is about them. It is zero if that answer did not say its time.
 func (s *scene) before(old Memory) time.Time {
 	if old.started.IsZero() {
 		return s.Shown
