@@ -24,7 +24,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
-	"github.com/lkeplan/lkeplan/engine/report/shell"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -318,11 +317,11 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		}
 	}
 	status := flags.CommandLine(a.cmd, "status", []string{"kubeconfig", "context"}, nil)
-	fmt.Fprintf(a.Env.Stderr, "What waits, and for what: %s\n", shell.Line(status...))
+	fmt.Fprintf(a.Env.Stderr, "What waits, and for what: %s\n", reports.ShellLine(status...))
 	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", shell.Line(slices.Insert(look, 2, "--base", "live")...))
+	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", reports.ShellLine(slices.Insert(look, 2, "--base", "live")...))
 	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", shell.Line(slices.Insert(wait, 2, "--yes", "--wait",
+	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", reports.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
 		a.wait.Value)...))
 	return flags.ErrReported
 }

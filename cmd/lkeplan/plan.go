@@ -17,7 +17,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
-	"github.com/lkeplan/lkeplan/engine/report/outfile"
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
@@ -94,7 +93,7 @@ func newPlan(env *env) *cobra.Command {
 // report.
 type planFile struct {
 	name    string
-	reports *outfile.Files
+	reports *reports.Files
 }
 
 // String implements pflag.Value.
@@ -105,7 +104,7 @@ func (f *planFile) Type() string { return "FILE" }
 
 // Set implements pflag.Value.
 func (f *planFile) Set(text string) error {
-	if strings.Contains(text, "=") || outfile.KnowsFile(text) {
+	if strings.Contains(text, "=") || reports.KnowsFile(text) {
 		return f.reports.Set(text)
 	}
 	if f.name != "" {

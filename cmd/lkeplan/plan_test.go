@@ -3,13 +3,13 @@ package main
 import (
 	"testing"
 
-	"github.com/lkeplan/lkeplan/engine/report/outfile"
+	"github.com/lkeplan/lkeplan/engine/report"
 )
 
 // TestOutOfPlanIsThePlanOrAReport: a name alone is the plan's file, unless it is
 // that of a format which knows where to go.
 func TestOutOfPlanIsThePlanOrAReport(t *testing.T) {
-	var reports outfile.Files
+	var reports report.Files
 	plan := planFile{reports: &reports}
 	for _, text := range []string{"github-summary", "prod.plan", "html=plan.html", "github-output"} {
 		if err := plan.Set(text); err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/report/markup"
+	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
@@ -19,7 +19,7 @@ const mostWorkloads = 50
 
 // Markdown is a simulation as the comment of a pull request.
 func Markdown(r simulate.Report) string {
-	return "### Simulation of " + markup.Code(r.Target) + "\n\n" + Section(r)
+	return "### Simulation of " + report.MarkdownCode(r.Target) + "\n\n" + Section(r)
 }
 
 // Section is what Markdown has below the heading.
@@ -27,31 +27,31 @@ func Section(r simulate.Report) string {
 	var b strings.Builder
 	b.WriteString("**" + Headline(r) + "**")
 	if r.Before != nil && r.Base != "" {
-		b.WriteString(", compared with " + markup.Code(r.Base))
+		b.WriteString(", compared with " + report.MarkdownCode(r.Base))
 	}
 	b.WriteString("\n\n")
 	writeTable(&b, r.Table())
 	if len(r.New) > 0 {
 		b.WriteString("\nPods that have a node before the change, and none after it:\n\n")
 		for _, s := range shown(r.New) {
-			fmt.Fprintf(&b, "* %s: %s\n", markup.Code(s.Workload), pods(s.Pods))
+			fmt.Fprintf(&b, "* %s: %s\n", report.MarkdownCode(s.Workload), pods(s.Pods))
 		}
 		b.WriteString(more(len(r.New)))
 	}
 	refused(&b, r.Head)
 	for _, s := range r.Head.Shortfalls {
-		fmt.Fprintf(&b, "\nPool %s gets %d of its %d nodes: %s\n", markup.Code(s.Pool), s.Made, s.Wanted,
-			markup.Entities(s.Text))
+		fmt.Fprintf(&b, "\nPool %s gets %d of its %d nodes: %s\n", report.MarkdownCode(s.Pool), s.Made, s.Wanted,
+			report.HTMLEntities(s.Text))
 	}
 	if text := diag.Visible(r.Afterwards()); text != "" {
-		fence := strings.Repeat("`", max(3, markup.LongestRun(text, '`')+1))
+		fence := strings.Repeat("`", max(3, report.LongestRun(text, '`')+1))
 		fmt.Fprintf(&b, "\n<details><summary>Afterwards</summary>\n\n%s\n%s\n%s\n\n</details>\n", fence, text, fence)
 	}
 	if len(r.Head.Notes) > 0 {
 		b.WriteString("\n")
 	}
 	for _, n := range r.Head.Notes {
-		b.WriteString("* " + markup.Entities(n) + "\n")
+		b.WriteString("* " + report.HTMLEntities(n) + "\n")
 	}
 	return b.String()
 }
@@ -85,7 +85,7 @@ func writeTable(b *strings.Builder, rows [][]string) {
 		for j := range cells {
 			switch {
 			case i > 0 && j < 2 && cells[j] != "" && i < len(rows)-1:
-				cells[j] = markup.Code(cells[j])
+				cells[j] = report.MarkdownCode(cells[j])
 			default:
 				cells[j] = strings.ReplaceAll(cells[j], " -> ", " → ")
 			}
@@ -104,13 +104,13 @@ func refused(b *strings.Builder, r simulate.Result) {
 	}
 	fmt.Fprintf(b, "\n<details><summary>Without a node: %d of %s</summary>\n\n", r.Refused, pods(r.Asked))
 	for _, f := range shown(r.Refusals) {
-		fmt.Fprintf(b, "* %s: %s\n", markup.Code(f.Workload), pods(f.Pods))
+		fmt.Fprintf(b, "* %s: %s\n", report.MarkdownCode(f.Workload), pods(f.Pods))
 		for _, reason := range f.Reasons {
 			pool := ""
 			if reason.Pool != "" {
-				pool = "pool " + markup.Code(reason.Pool) + ": "
+				pool = "pool " + report.MarkdownCode(reason.Pool) + ": "
 			}
-			fmt.Fprintf(b, "  * %s%s\n", pool, markup.Entities(reason.Text))
+			fmt.Fprintf(b, "  * %s%s\n", pool, report.HTMLEntities(reason.Text))
 		}
 	}
 	b.WriteString(more(len(r.Refusals)) + "\n</details>\n")

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/report/style"
+	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
@@ -47,7 +47,7 @@ type section struct {
 // image, no request. Its policy lets a browser load nothing.
 func HTML(w io.Writer, r simulate.Report) error {
 	v := view{
-		Policy: style.Policy(), CSS: template.CSS(style.CSS()), Tone: "good", Target: r.Target,
+		Policy: report.ContentPolicy(), CSS: template.CSS(report.CSS()), Tone: "good", Target: r.Target,
 		Headline: Headline(r), section: sectionOf(r),
 	}
 	if r.Before != nil {

@@ -3,15 +3,13 @@ package report
 import (
 	"fmt"
 	"strings"
-
-	"github.com/lkeplan/lkeplan/engine/report/markup"
 )
 
 // code is a code span of Markdown.
-var code voice = markup.Code
+var code voice = MarkdownCode
 
 // inHTML is text amid the HTML that Markdown may hold.
-var inHTML voice = func(s string) string { return "<code>" + markup.Entities(s) + "</code>" }
+var inHTML voice = func(s string) string { return "<code>" + HTMLEntities(s) + "</code>" }
 
 // marker keeps of a target what cannot end an HTML comment, and writes the rest
 // so that different targets stay different.
@@ -31,7 +29,7 @@ func marker(target string) string {
 }
 
 // fenceFor is a fence that text cannot close.
-func fenceFor(text string) string { return strings.Repeat("`", max(3, markup.LongestRun(text, '`')+1)) }
+func fenceFor(text string) string { return strings.Repeat("`", max(3, LongestRun(text, '`')+1)) }
 
 // abridged is the beginning of a long value.
 func abridged(s string) string {

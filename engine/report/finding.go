@@ -10,7 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/value"
 )
 
 // A finding is something that a reviewer should check, as a diagnostic: systems
@@ -48,7 +47,7 @@ func findings(r Report) (list []finding) {
 	}
 	for _, d := range r.Drift {
 		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.",
-			plainly(d.Addr), value.Path(d.Path), value.Text(d.Path, d.Live), plainly.list(d.Owners), drifted(d))
+			plainly(d.Addr), fieldPath(d.Path), valueText(d.Path, d.Live), plainly.list(d.Owners), drifted(d))
 		if d.Detail != "" {
 			text += " " + plainly(d.Detail)
 		}

@@ -10,9 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/style"
-	"github.com/lkeplan/lkeplan/engine/report/value"
-	"github.com/lkeplan/lkeplan/engine/report/workload"
 )
 
 //go:embed page.html
@@ -32,10 +29,10 @@ func HTML(w io.Writer, r Report, _ Options) error {
 // words are what the page says in the way of the other formats.
 var words = template.FuncMap{
 	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
-	"progress": plainly.progress, "short": value.Path, "unchanged": Report.unchanged,
-	"reason":    func(r plan.PoolReason) string { return workload.Reason(r, workload.Voice(plainly)) },
+	"progress": plainly.progress, "short": fieldPath, "unchanged": Report.unchanged,
+	"reason":    func(r plan.PoolReason) string { return reasonText(r, quoteFunc(plainly)) },
 	"obstacles": func(r plan.Rolling) []string { return plainly.obstacles(&plan.Impact{Holds: r.Holds}) },
-	"value":     value.Text, "verdict": plainly.verdict, "versus": plainly.versus,
+	"value":     valueText, "verdict": plainly.verdict, "versus": plainly.versus,
 	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 }
 
@@ -52,7 +49,7 @@ type view struct {
 	Cost    *costChart
 	Week    *weekChart
 	Groups  []group
-	Pods    *workload.View
+	Pods    *workloadView
 	Dirs    []part // of several, those that there is something to say of
 }
 
@@ -81,9 +78,9 @@ type pair struct{ Name, Value string }
 func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
-		Dirs: r.overview(), Report: r, Policy: style.Policy(), CSS: template.CSS(style.CSS()), Title: sentence(r), Tone: "good",
+		Dirs: r.overview(), Report: r, Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: sentence(r), Tone: "good",
 		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
-		Pods: workload.ViewOf(r.Workloads, r.Picture),
+		Pods: workloadViewOf(r.Workloads, r.Picture),
 	}
 	switch {
 	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:
@@ -219,8 +216,8 @@ func objectOf(c plan.Change) objectView {
 		o.Warnings = append(o.Warnings, "Conflict: "+plainly.conflict(found))
 	}
 	for _, f := range c.Fields {
-		before, after := value.Sides(f.Path, f.Before, f.After)
-		field := fieldView{value.Path(f.Path), abridged(before), abridged(after), effect(f), tones[f.Effect], at(f.Source)}
+		before, after := valueSides(f.Path, f.Before, f.After)
+		field := fieldView{fieldPath(f.Path), abridged(before), abridged(after), effect(f), tones[f.Effect], at(f.Source)}
 		if c.Action == plan.Create {
 			field.Effect = ""
 		}

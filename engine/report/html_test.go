@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/lkeplan/lkeplan/engine/report/style"
 )
 
 // parsed walks a page and returns its elements as TAG and TAG ATTRIBUTE, each
@@ -59,7 +57,7 @@ func TestPageIsOnItsOwn(t *testing.T) {
 			t.Error("the page holds characters that cannot be seen")
 		}
 	}
-	css := style.CSS()
+	css := CSS()
 	for _, loads := range []string{"url(", "@import", "image-set", "//"} {
 		if strings.Contains(css, loads) {
 			t.Errorf("the style sheet has %s", loads)

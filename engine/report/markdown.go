@@ -10,10 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/alike"
-	"github.com/lkeplan/lkeplan/engine/report/markup"
-	"github.com/lkeplan/lkeplan/engine/report/page"
-	"github.com/lkeplan/lkeplan/engine/report/value"
 )
 
 // MaxComment is how long Markdown may be by default, in characters. GitHub
@@ -36,7 +32,7 @@ func Markdown(w io.Writer, r Report, o Options) error {
 // fitting is the longest comment that fits, and the shortest where none does.
 func fitting(r Report, o Options, fits func(string) bool) string {
 	for d := allDetails; ; d-- {
-		c := &comment{Report: r, detail: d, entries: alike.Entries(r.Changes, o.All), apply: o.Apply}
+		c := &comment{Report: r, detail: d, entries: entries(r.Changes, o.All), apply: o.Apply}
 		if text := c.write(o.Target); d == onlyNames || fits(text) {
 			return text
 		}
@@ -59,7 +55,7 @@ type comment struct {
 	strings.Builder
 	Report
 	detail  detail
-	entries []alike.Entry
+	entries []entry
 	apply   []string
 }
 
@@ -217,7 +213,7 @@ func (c *comment) table() {
 
 // likewise names the objects of an entry of several. Those that are deleted or
 // whose nodes go are all named.
-func (c *comment) likewise(e alike.Entry) {
+func (c *comment) likewise(e entry) {
 	switch {
 	case len(e.More) == 0 || !essential(e.Change) && c.detail < allDetails:
 		return
@@ -226,7 +222,7 @@ func (c *comment) likewise(e alike.Entry) {
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
-		diag.Counted(len(e.More), "more object"), markup.Entities(e.Addr), code.list(addresses(e.More)))
+		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Addr), code.list(addresses(e.More)))
 }
 
 // names is what is left of the table where nothing else fits.
@@ -358,13 +354,13 @@ func (c *comment) drifted() {
 	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +
 		"|\n|---|---|---|---|---|\n")
 	for _, d := range c.Drift {
-		before, after := value.Sides(d.Path, d.Applied, d.Live)
+		before, after := valueSides(d.Path, d.Applied, d.Live)
 		c.printf("| %s | %s | %s | %s | %s |\n",
-			code(d.Addr), code(value.Path(d.Path)), code(abridged(page.Turned(before, after))), code.list(d.Owners), drifted(d))
+			code(d.Addr), code(fieldPath(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
 	}
 	for _, d := range c.Drift {
 		if d.Detail != "" {
-			c.printf("\n%s: %s\n", code(d.Addr), markup.Entities(d.Detail))
+			c.printf("\n%s: %s\n", code(d.Addr), HTMLEntities(d.Detail))
 		}
 	}
 }
@@ -391,12 +387,12 @@ func (c *comment) warnings() {
 
 // details lists the fields of one object, with the signs in the first column
 // that diffs are coloured by.
-func (c *comment) details(e alike.Entry) {
+func (c *comment) details(e entry) {
 	change := e.Change
 	if len(change.Fields) == 0 && change.Impact == nil {
 		return
 	}
-	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", markup.Entities(change.Addr), inHTML.headline(change))
+	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", HTMLEntities(change.Addr), inHTML.headline(change))
 	separator := "\n"
 	for _, text := range append([]string{code.consequenceOf(e)}, code.obstacles(e.Impacts())...) {
 		if text != "" {
@@ -422,8 +418,8 @@ func diffLines(c plan.Change) string {
 		case f.After == nil:
 			sign = "-"
 		}
-		before, after := value.Sides(f.Path, f.Before, f.After)
-		fmt.Fprintf(&lines, "%s %s  %s", sign, value.Path(f.Path), page.Turned(abridged(before), abridged(after)))
+		before, after := valueSides(f.Path, f.Before, f.After)
+		fmt.Fprintf(&lines, "%s %s  %s", sign, fieldPath(f.Path), turned(abridged(before), abridged(after)))
 		if c.Action != plan.Create {
 			fmt.Fprintf(&lines, "  (%s)", effect(f))
 		}

@@ -7,21 +7,19 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/markup"
-	"github.com/lkeplan/lkeplan/engine/report/page"
 )
 
 // migration writes the steps by which a pool becomes another object.
 func (p *text) migration(m plan.Migration) {
 	p.Section("To keep the nodes, in steps instead")
-	p.Sentence(2, page.In(p.Bold, plainly(m.From)+" → "+plainly(m.To)+": "+plainly(m.Reason)))
+	p.Sentence(2, inStyle(p.Bold, plainly(m.From)+" → "+plainly(m.To)+": "+plainly(m.Reason)))
 	if m.Moved != "" {
-		p.Sentence(2, page.Plainly(movedTitle))
+		p.Sentence(2, Plainly(movedTitle))
 		p.hcl(m.Moved)
-		p.Sentence(2, page.Plainly("Or, for an object with the new name:"))
+		p.Sentence(2, Plainly("Or, for an object with the new name:"))
 	}
 	for i, step := range m.Steps {
-		p.Sentence(2, page.Plainly(fmt.Sprintf("%d. %s", i+1, plainly(step.Title))))
+		p.Sentence(2, Plainly(fmt.Sprintf("%d. %s", i+1, plainly(step.Title))))
 		p.hcl(step.HCL)
 	}
 }
@@ -33,7 +31,7 @@ func (p *text) hcl(src string) {
 			p.Line(0)
 			continue
 		}
-		p.Line(7, page.Plainly(p.Plain(line)))
+		p.Line(7, Plainly(p.Plain(line)))
 	}
 }
 
@@ -54,7 +52,7 @@ func lines(text string) iter.Seq[string] {
 // migration writes the same as Markdown.
 func (c *comment) migration(m plan.Migration) {
 	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n",
-		markup.Entities(m.From), code(m.Reason))
+		HTMLEntities(m.From), code(m.Reason))
 	if m.Moved != "" {
 		c.printf("\n%s\n", movedTitle)
 		c.block(m.Moved)

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/style"
 )
 
 // update is the one flag of all golden files.
@@ -60,8 +59,8 @@ func TestFormats(t *testing.T) {
 	for name, r := range plans {
 		for _, format := range Formats() {
 			// The style sheet is looked at, not compared.
-			policy := strings.ReplaceAll(template.HTMLEscapeString(style.Policy()), "+", "&#43;")
-			got := strings.NewReplacer(style.CSS(), "", policy, "").Replace(written(t, format, r, Options{}))
+			policy := strings.ReplaceAll(template.HTMLEscapeString(ContentPolicy()), "+", "&#43;")
+			got := strings.NewReplacer(CSS(), "", policy, "").Replace(written(t, format, r, Options{}))
 			golden(t, "testdata/"+name+"."+format, got)
 		}
 	}

@@ -7,10 +7,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/alike"
-	"github.com/lkeplan/lkeplan/engine/report/page"
-	"github.com/lkeplan/lkeplan/engine/report/value"
-	"github.com/lkeplan/lkeplan/engine/report/workload"
 )
 
 // Text writes a plan for people: a paragraph for each object, a line for each
@@ -19,9 +15,9 @@ import (
 func Text(w io.Writer, r Report, o Options) error {
 	p := newText(o)
 	if text := plainly.versus(r); text != "" {
-		p.Sentence(0, page.Plainly(text))
+		p.Sentence(0, Plainly(text))
 	}
-	for _, e := range alike.Entries(r.Changes, o.All) {
+	for _, e := range entries(r.Changes, o.All) {
 		p.change(e)
 	}
 	for _, m := range r.Migrations {
@@ -33,7 +29,7 @@ func Text(w io.Writer, r Report, o Options) error {
 		p.rolling(rolling)
 	}
 	if r.Workloads != nil {
-		workload.Text(p.Page, *r.Workloads, workload.Voice(plainly))
+		workloadText(p.textPage, *r.Workloads, quoteFunc(plainly))
 	}
 	for _, v := range r.Verdicts {
 		if v.Status != plan.Passed {
@@ -43,7 +39,7 @@ func Text(w io.Writer, r Report, o Options) error {
 	}
 	for _, text := range r.Notes {
 		p.Section("Not checked")
-		p.Sentence(2, page.Plainly(plainly(text)))
+		p.Sentence(2, Plainly(plainly(text)))
 	}
 	p.overview(r)
 	p.Section("")
@@ -57,36 +53,36 @@ var signs = map[plan.Action]string{
 }
 
 // change writes the paragraph of an object, or of several with the same change.
-func (p *text) change(e alike.Entry) {
+func (p *text) change(e entry) {
 	c := e.Change
 	p.Gap()
-	header := []page.Styled{
-		page.In(p.actions[c.Action], signs[c.Action]+" "), page.In(p.Bold, plainly(c.Addr)),
+	header := []styled{
+		inStyle(p.actions[c.Action], signs[c.Action]+" "), inStyle(p.Bold, plainly(c.Addr)),
 	}
 	if !c.Outside { // its address is kind and name
-		header = append(header, page.Plainly(fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))))
+		header = append(header, Plainly(fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))))
 	}
 	if place := at(c.Source); place != "" {
-		header = append(header, page.In(p.Dim, "  "+place))
+		header = append(header, inStyle(p.Dim, "  "+place))
 	}
 	p.Line(0, header...)
 	if text := plainly.others(e); text != "" {
-		p.Sentence(4, page.In(p.Bold, text))
+		p.Sentence(4, inStyle(p.Bold, text))
 	}
-	p.Sentence(4, page.In(p.effects[c.Effect], plainly.headline(c)))
+	p.Sentence(4, inStyle(p.effects[c.Effect], plainly.headline(c)))
 	if text := plainly.consequenceOf(e); text != "" {
-		p.Sentence(4, page.Plainly(text))
+		p.Sentence(4, Plainly(text))
 	}
 	for _, text := range plainly.obstacles(e.Impacts()) {
-		p.Sentence(4, page.In(p.Warn, text))
+		p.Sentence(4, inStyle(p.Warn, text))
 	}
 	for _, found := range c.Conflicts {
-		p.Sentence(4, page.In(p.Bad, "CONFLICT: "+plainly.conflict(found)))
+		p.Sentence(4, inStyle(p.Bad, "CONFLICT: "+plainly.conflict(found)))
 	}
-	rows := make([]page.Row, 0, len(c.Fields)+3)
+	rows := make([]textRow, 0, len(c.Fields)+3)
 	for _, f := range c.Fields {
-		r := page.Row{Name: value.Path(f.Path), Words: effect(f), Style: p.effects[f.Effect], Place: at(f.Source)}
-		r.Before, r.After = value.Sides(f.Path, f.Before, f.After)
+		r := textRow{Name: fieldPath(f.Path), Words: effect(f), Style: p.effects[f.Effect], Place: at(f.Source)}
+		r.Before, r.After = valueSides(f.Path, f.Before, f.After)
 		if c.Action == plan.Create {
 			r.Words = ""
 		}
@@ -96,15 +92,15 @@ func (p *text) change(e alike.Entry) {
 }
 
 // costRows are the lines of a pool's cost in a month.
-func costRows(c plan.Change) (rows []page.Row) {
+func costRows(c plan.Change) (rows []textRow) {
 	if c.Current != nil {
-		rows = append(rows, page.Row{Name: "now a month", After: dollars(*c.Current)})
+		rows = append(rows, textRow{Name: "now a month", After: dollars(*c.Current)})
 	}
 	if text := floors(c.Before, c.After); text != "" {
-		rows = append(rows, page.Row{Name: "least a month", After: text})
+		rows = append(rows, textRow{Name: "least a month", After: text})
 	}
 	if text := ceilings(c.Before, c.After); text != "" {
-		rows = append(rows, page.Row{Name: "most a month", After: text})
+		rows = append(rows, textRow{Name: "most a month", After: text})
 	}
 	return rows
 }
@@ -112,19 +108,19 @@ func costRows(c plan.Change) (rows []page.Row) {
 // drift writes a table for each object of which others have set fields. They come
 // sorted by object.
 func (p *text) drift(fields []plan.Drift) {
-	var rows []page.Row
+	var rows []textRow
 	for i, d := range fields {
-		r := page.Row{Name: value.Path(d.Path), Words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
-		r.Before, r.After = value.Sides(d.Path, d.Applied, d.Live)
+		r := textRow{Name: fieldPath(d.Path), Words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
+		r.Before, r.After = valueSides(d.Path, d.Applied, d.Live)
 		rows = append(rows, r)
 		if i+1 < len(fields) && fields[i+1].Addr == d.Addr {
 			continue
 		}
 		p.Section("Drift: set by others in the cluster, not by this change")
-		p.Line(2, page.Plainly(plainly(d.Addr)))
+		p.Line(2, Plainly(plainly(d.Addr)))
 		p.Table(6, rows)
 		if d.Detail != "" {
-			p.Sentence(6, page.Plainly(plainly(d.Detail)))
+			p.Sentence(6, Plainly(plainly(d.Detail)))
 		}
 		rows = nil
 	}
@@ -140,14 +136,14 @@ func (p *text) verdict(v plan.Verdict) {
 	if place := at(v.Source); place != "" {
 		text += " (" + place + ")"
 	}
-	p.Item(2, page.In(p.statuses[v.Status], fmt.Sprintf("%-7s", status)), text)
+	p.Item(2, inStyle(p.statuses[v.Status], fmt.Sprintf("%-7s", status)), text)
 }
 
 // rolling writes how far the nodes of a pool are, and what holds them.
 func (p *text) rolling(r plan.Rolling) {
-	p.Sentence(2, page.Plainly(plainly(r.Addr)+": "+plainly.progress(r)))
+	p.Sentence(2, Plainly(plainly(r.Addr)+": "+plainly.progress(r)))
 	for _, text := range plainly.obstacles(&plan.Impact{Holds: r.Holds}) {
-		p.Sentence(4, page.In(p.Warn, text))
+		p.Sentence(4, inStyle(p.Warn, text))
 	}
 }
 
@@ -157,9 +153,9 @@ func (p *text) overview(r Report) {
 		return
 	}
 	p.Section("Directories")
-	var rows []page.Row
+	var rows []textRow
 	for _, d := range r.overview() {
-		rows = append(rows, page.Row{Name: plainly(d.Directory), Before: d.Objects, Words: d.Nodes, Place: d.Status})
+		rows = append(rows, textRow{Name: plainly(d.Directory), Before: d.Objects, Words: d.Nodes, Place: d.Status})
 	}
 	for i := range rows {
 		rows[i].Before, rows[i].After = "", rows[i].Before
@@ -173,7 +169,7 @@ func (p *text) overview(r Report) {
 		names []string
 	}{{"no changes", r.unchanged()}, {"not reached by the change", r.Unreached}} {
 		if len(line.names) > 0 {
-			p.Sentence(2, page.Plainly(line.says+": "+plainly.list(line.names)))
+			p.Sentence(2, Plainly(line.says+": "+plainly.list(line.names)))
 		}
 	}
 }
@@ -182,35 +178,35 @@ func (p *text) overview(r Report) {
 func (p *text) summary(r Report, o Options) {
 	s := r.Summary()
 	if n := len(r.failed()); n > 0 {
-		p.Sentence(0, page.In(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
+		p.Sentence(0, inStyle(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
 	}
 	switch {
 	case r.Empty() && r.Incomplete:
-		p.Line(0, page.Plainly("No changes in the others."))
+		p.Line(0, Plainly("No changes in the others."))
 	case r.Empty() && r.rulesChange():
-		p.Line(0, page.Plainly("No object changes, but what changes are judged by does."))
+		p.Line(0, Plainly("No object changes, but what changes are judged by does."))
 	case r.Empty():
-		p.Line(0, page.Plainly("No changes."))
+		p.Line(0, Plainly("No changes."))
 	default:
-		p.Sentence(0, page.In(p.Bold, "Plan: "+counts(s)+"."))
-		p.Sentence(0, page.Plainly("Nodes: "+plainly.nodes(s, o.All)+"."))
+		p.Sentence(0, inStyle(p.Bold, "Plan: "+counts(s)+"."))
+		p.Sentence(0, Plainly("Nodes: "+plainly.nodes(s, o.All)+"."))
 		if !s.NodesDeleted.Plus(s.Moved()).Known {
-			p.Sentence(0, page.Plainly("Number of nodes: unknown without a cluster."))
+			p.Sentence(0, Plainly("Number of nodes: unknown without a cluster."))
 		}
-		p.Sentence(0, page.Plainly(bill(r)))
+		p.Sentence(0, Plainly(bill(r)))
 	}
 	if s.Conflicts > 0 {
 		conflicts := diag.Counted(s.Conflicts, "field")
-		p.Sentence(0, page.In(p.Bad, "Conflicts: "+conflicts+" set by others, so an apply is refused."))
+		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by others, so an apply is refused."))
 		if line := retaking(r.Plan, o.Apply); line != "" {
-			p.Line(0, page.Plainly("To take back what they have set: "+plainly(line)))
+			p.Line(0, Plainly("To take back what they have set: "+plainly(line)))
 		}
 	}
 	switch {
 	case r.Refused():
-		p.Sentence(0, page.In(p.Bad, "Refused by "+plainly.list(r.refusing())+"."))
+		p.Sentence(0, inStyle(p.Bad, "Refused by "+plainly.list(r.refusing())+"."))
 	case r.guarded() != "":
-		p.Sentence(0, page.Plainly("Guards: "+r.guarded()+"."))
+		p.Sentence(0, Plainly("Guards: "+r.guarded()+"."))
 	}
 }
 
@@ -254,16 +250,16 @@ func (v voice) nodes(s plan.Summary, all bool) string {
 
 // text is a page with the styles of a plan.
 type text struct {
-	*page.Page
+	*textPage
 	actions  map[plan.Action]string
 	effects  map[plan.Effect]string
 	statuses map[plan.Status]string
 }
 
 func newText(o Options) *text {
-	p := page.New(o.Width, o.Color, o.ASCII)
+	p := newTextPage(o.Width, o.Color, o.ASCII)
 	return &text{
-		Page:    p,
+		textPage:    p,
 		actions: map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
 		effects: map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
 		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn,

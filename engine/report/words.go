@@ -10,8 +10,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/alike"
-	"github.com/lkeplan/lkeplan/engine/report/shell"
 )
 
 // voice is how a format writes what comes from the configuration or the
@@ -309,7 +307,7 @@ func retaking(p plan.Plan, apply []string) string {
 	if len(words) == 0 || len(apply) < 2 {
 		return ""
 	}
-	return shell.Line(slices.Concat(apply[:2], words, apply[2:])...)
+	return ShellLine(slices.Concat(apply[:2], words, apply[2:])...)
 }
 
 // obstacles say what keeps the nodes of a pool, and what takes them past the
@@ -381,7 +379,7 @@ func (v voice) verdict(d plan.Verdict) string {
 }
 
 // consequenceOf says what becomes of the nodes of all objects of an entry.
-func (v voice) consequenceOf(e alike.Entry) string {
+func (v voice) consequenceOf(e entry) string {
 	im := e.Impacts()
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
@@ -406,7 +404,7 @@ func (v voice) consequenceOf(e alike.Entry) string {
 const mostNamed = 8
 
 // others says how many more objects an entry is about; "" where there are none.
-func (v voice) others(e alike.Entry) string {
+func (v voice) others(e entry) string {
 	switch {
 	case len(e.More) == 0:
 		return ""

@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/workload"
 )
 
 // workloads writes what becomes of pods.
@@ -15,9 +14,9 @@ func (c *comment) workloads() {
 	switch {
 	case c.Workloads == nil:
 	case c.detail == onlyNames:
-		c.WriteString(workload.Headline(*c.Workloads))
+		c.WriteString(workloadHeadline(*c.Workloads))
 	default:
-		c.WriteString(workload.Markdown(*c.Workloads, workload.Voice(code), c.detail <= graveRows))
+		c.WriteString(workloadMarkdown(*c.Workloads, quoteFunc(code), c.detail <= graveRows))
 	}
 }
 
@@ -40,9 +39,9 @@ func lostPods(r Report) (list []finding) {
 		place = r.Changes[i].Source
 	}
 	for _, l := range r.Workloads.Lost {
-		text := capital(workload.Lost(l, workload.Voice(plainly)))
+		text := capital(lostText(l, quoteFunc(plainly)))
 		for _, reason := range l.Reasons {
-			text += "; " + strings.TrimSuffix(workload.Reason(reason, workload.Voice(plainly)), ".")
+			text += "; " + strings.TrimSuffix(reasonText(reason, quoteFunc(plainly)), ".")
 		}
 		list = append(list, found(severity, unschedulable, "Pods get no node any more", text+".", place, l.Workload))
 	}

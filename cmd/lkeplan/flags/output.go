@@ -7,14 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	reports "github.com/lkeplan/lkeplan/engine/report"
-	"github.com/lkeplan/lkeplan/engine/report/outfile"
 )
 
 // Output is where a command writes its report of a plan, and how: to standard
 // output in one format, and to any number of files in others.
 type Output struct {
 	Format   Choice
-	Files    outfile.Files
+	Files    reports.Files
 	Color    Choice
 	ascii    bool
 	width    int
@@ -46,7 +45,7 @@ func (o *Output) Effects() Effects {
 	in := func(what string, formats ...string) Effect {
 		return Effect{When: func([]string) bool {
 			return slices.Contains(formats, o.Format.Value) ||
-				slices.ContainsFunc(o.Files, func(f outfile.File) bool { return slices.Contains(formats, f.Format) })
+				slices.ContainsFunc(o.Files, func(f reports.File) bool { return slices.Contains(formats, f.Format) })
 		}, Else: "is for " + what}
 	}
 	text := in("text", "text")
@@ -75,7 +74,7 @@ func (o *Output) Write(stdout io.Writer, getenv func(string) string, r reports.R
 	opts.ASCII, opts.Color = o.ascii || !Unicode(getenv), o.Color.Value == "always"
 	printed := []string{o.Format.Value}
 	for _, f := range o.Files {
-		if f.Name == outfile.StandardOutput {
+		if f.Name == reports.StandardOutput {
 			printed = append(printed, f.Format)
 		} else if err := f.Write(r, opts, getenv); err != nil {
 			return err

@@ -1,8 +1,4 @@
-// Package workload writes down what becomes of pods on both sides of a change: as a part of
-// a page for a terminal, of a comment, and of an HTML page.
-//
-// It decides nothing. Whoever uses it says how to write what comes from others.
-package workload
+package report
 
 import (
 	"fmt"
@@ -14,29 +10,29 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A Voice writes what comes from a configuration or a cluster amid words of ours.
-type Voice func(string) string
+// A quoteFunc writes what comes from a configuration or a cluster amid words of ours.
+type quoteFunc func(string) string
 
-// Most workloads without a node any more are named.
-const Most = 20
+// mostLost workloads without a node any more are named.
+const mostLost = 20
 
-// Title says how many pods were simulated, and what comes of it.
-func Title(w plan.Workloads) string {
+// workloadTitle says how many pods were simulated, and what comes of it.
+func workloadTitle(w plan.Workloads) string {
 	verb := "get"
 	if w.Asked() == 1 {
 		verb = "gets"
 	}
 	return fmt.Sprintf("%s on a cluster without nodes %s %s, %s a month", diag.Counted(w.Asked(), "pod"), verb,
-		counts(w.Before.Nodes, w.After.Nodes, "node"), money(w.Before, w.After))
+		workloadCounts(w.Before.Nodes, w.After.Nodes, "node"), workloadMoney(w.Before, w.After))
 }
 
-// Lost says which pods get no node any more.
-func Lost(l plan.Lost, v Voice) string {
+// lostText says which pods get no node any more.
+func lostText(l plan.Lost, v quoteFunc) string {
 	return fmt.Sprintf("no node any more for %s of %s", diag.Counted(l.Pods, "pod"), v(l.Workload))
 }
 
-// Reason says why a pool has no node for pods.
-func Reason(r plan.PoolReason, v Voice) string {
+// reasonText says why a pool has no node for pods.
+func reasonText(r plan.PoolReason, v quoteFunc) string {
 	if r.Pool == "" {
 		return v(r.Text)
 	}
@@ -73,15 +69,15 @@ func sides(before, after string) string {
 	return before + " → " + after
 }
 
-// counts is a number of things before and after: 1 → 2 nodes.
-func counts(before, after int, noun string) string {
+// workloadCounts is a number of things before and after: 1 → 2 nodes.
+func workloadCounts(before, after int, noun string) string {
 	if before == after {
 		return diag.Counted(after, noun)
 	}
 	return fmt.Sprint(before, " → ", diag.Counted(after, noun))
 }
 
-func money(before, after plan.Placed) string {
+func workloadMoney(before, after plan.Placed) string {
 	text := func(m catalog.Money) string { return "$" + planjson.Dollars(m) }
 	return sides(text(before.Monthly), text(after.Monthly))
 }

@@ -1,5 +1,4 @@
-// Package style is the one style sheet of all HTML pages that are reports.
-package style
+package report
 
 import (
 	"crypto/sha256"
@@ -13,8 +12,8 @@ var css string
 // CSS is the style sheet. Pages hold it whole.
 func CSS() string { return css }
 
-// Policy has a browser load nothing, and allows the style sheet that is in the page.
-func Policy() string {
+// ContentPolicy has a browser load nothing, and allows the style sheet that is in the page.
+func ContentPolicy() string {
 	digest := sha256.Sum256([]byte(css))
 	hash := base64.StdEncoding.EncodeToString(digest[:])
 	return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"

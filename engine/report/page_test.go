@@ -1,4 +1,4 @@
-package page
+package report
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // TestValuesAreCutBetweenEscapes: \u001b that loses its end is another text.
 func TestValuesAreCutBetweenEscapes(t *testing.T) {
-	p := New(0, false, false)
+	p := newTextPage(0, false, false)
 	text := `ab\u001b[31m\"\U000e0001\nz`
 	for limit := range 30 {
 		got := strings.TrimSuffix(p.cut(text, limit), "…")

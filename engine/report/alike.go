@@ -1,7 +1,4 @@
-// Package alike joins objects of a plan that change in the same way, so that long plans
-// are short to read. It decides only what is the same; how it is written it does not
-// know.
-package alike
+package report
 
 import (
 	"encoding/json"
@@ -13,8 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan/price"
 )
 
-// Entry is one object of a plan, or several that change in the same way.
-type Entry struct {
+// entry is one object of a plan, or several that change in the same way.
+type entry struct {
 	plan.Change               // of the first
 	More        []plan.Change // of the others
 }
@@ -22,9 +19,9 @@ type Entry struct {
 // fewest is how many objects with the same change are worth one entry.
 const fewest = 4
 
-// Entries joins objects with the same change in one entry, in the place of the
+// entries joins objects with the same change in one entry, in the place of the
 // first of them; with all, each is an entry of its own.
-func Entries(changes []plan.Change, all bool) (list []Entry) {
+func entries(changes []plan.Change, all bool) (list []entry) {
 	count, at := map[string]int{}, map[string]int{}
 	keys := make([]string, len(changes))
 	for i, c := range changes {
@@ -42,7 +39,7 @@ func Entries(changes []plan.Change, all bool) (list []Entry) {
 			continue
 		}
 		at[key] = len(list)
-		list = append(list, Entry{Change: c})
+		list = append(list, entry{Change: c})
 	}
 	return list
 }
@@ -81,10 +78,10 @@ func sameness(c plan.Change) string {
 }
 
 // All are the changes of an entry.
-func (e Entry) All() []plan.Change { return append([]plan.Change{e.Change}, e.More...) }
+func (e entry) All() []plan.Change { return append([]plan.Change{e.Change}, e.More...) }
 
 // Impacts is what becomes of the nodes of all objects of an entry together.
-func (e Entry) Impacts() *plan.Impact {
+func (e entry) Impacts() *plan.Impact {
 	if e.Impact == nil || len(e.More) == 0 {
 		return e.Impact
 	}

@@ -1,7 +1,4 @@
-// Package page lays text out for a terminal: lines of styled pieces, wrapped sentences
-// and tables. It knows widths and colors, and not what the text is about. Nothing on a
-// page steers the terminal.
-package page
+package report
 
 import (
 	"strings"
@@ -10,69 +7,69 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Page is text for a terminal.
-type Page struct {
+// textPage is text for a terminal.
+type textPage struct {
 	strings.Builder
-	Palette
+	palette
 	ascii bool
 	width int // 0: as wide as it takes
 	title string
 }
 
-// New returns an empty page of a width in columns, 0 for one as wide as it takes.
+// newTextPage returns an empty page of a width in columns, 0 for one as wide as it takes.
 // With ascii it has no other characters.
-func New(width int, color, ascii bool) *Page {
-	p := &Page{ascii: ascii, width: width}
+func newTextPage(width int, color, ascii bool) *textPage {
+	p := &textPage{ascii: ascii, width: width}
 	if color {
-		p.Palette = colors()
+		p.palette = colors()
 	}
 	return p
 }
 
-// Palette is the escape sequences that begin a style; all are empty where there is no
+// palette is the escape sequences that begin a style; all are empty where there is no
 // color.
-type Palette struct{ Bold, Dim, Good, Warn, Grave, Bad string }
+type palette struct{ Bold, Dim, Good, Warn, Grave, Bad string }
 
 const reset = "\x1b[0m"
 
-func colors() Palette {
-	return Palette{
+func colors() palette {
+	return palette{
 		Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Warn: "\x1b[33m", Grave: "\x1b[31m", Bad: "\x1b[1;31m",
 	}
 }
 
-// Styled is a piece of a line. What comes from others is harmless in it already.
-type Styled struct {
+// styled is a piece of a line. What comes from others is harmless in it already.
+type styled struct {
 	Text  string
 	Style string // the escape sequence that begins it; "" for none
 }
 
 // Plainly is a piece without a style.
-func Plainly(text string) Styled { return Styled{Text: text} }
+func Plainly(text string) styled { return styled{Text: text} }
 
-// In is a piece in a style.
-func In(style, text string) Styled { return Styled{text, style} }
+// inStyle is a piece in a style.
+func inStyle(style, text string) styled { return styled{text, style} }
 
 // Gap leaves a line free, but not the first.
-func (p *Page) Gap() {
+func (p *textPage) Gap() {
 	if p.Len() > 0 {
 		p.WriteString("\n")
 	}
 }
 
 // Section begins a part with a title, unless it has begun already.
-func (p *Page) Section(title string) {
+func (p *textPage) Section(title string) {
 	if title != "" && title == p.title {
 		return
 	}
 	p.Gap()
 	if p.title = title; title != "" {
-		p.Line(0, Styled{title, p.Bold})
+		p.Line(0, styled{title, p.Bold})
 	}
 }
 
 // Line writes one line.
-func (p *Page) Line(indent int, pieces ...Styled) {
+func (p *textPage) Line(indent int, pieces ...styled) {
 	p.WriteString(strings.Repeat(" ", indent))
 	for _, piece := range pieces {
 		text := diag.Harmless(p.Plain(piece.Text))
@@ -85,19 +82,19 @@ func (p *Page) Line(indent int, pieces ...Styled) {
 }
 
 // Sentence writes text that is wrapped at the width of the page.
-func (p *Page) Sentence(indent int, s Styled) {
+func (p *textPage) Sentence(indent int, s styled) {
 	limit := p.width - indent
 	if p.width == 0 || width(p.Plain(s.Text)) <= limit {
 		p.Line(indent, s)
 		return
 	}
 	for i, text := range diag.Wrap(p.Plain(s.Text), max(20, limit-2)) {
-		p.Line(indent+2*min(i, 1), Styled{text, s.Style})
+		p.Line(indent+2*min(i, 1), styled{text, s.Style})
 	}
 }
 
 // Item writes a label and text next to it, which is wrapped below itself.
-func (p *Page) Item(indent int, label Styled, text string) {
+func (p *textPage) Item(indent int, label styled, text string) {
 	column := indent + width(label.Text) + 2
 	lines := []string{p.Plain(text)}
 	if p.width > 0 {
@@ -105,16 +102,16 @@ func (p *Page) Item(indent int, label Styled, text string) {
 	}
 	for i, line := range lines {
 		if i == 0 {
-			p.Line(indent, label, Styled{Text: "  " + line})
+			p.Line(indent, label, styled{Text: "  " + line})
 		} else {
-			p.Line(column, Styled{Text: line})
+			p.Line(column, styled{Text: line})
 		}
 	}
 }
 
-// Row is a line of a table: what it is about, how that turns, what it means,
+// textRow is a line of a table: what it is about, how that turns, what it means,
 // and where it stands.
-type Row struct {
+type textRow struct {
 	Name          string
 	Before, After string // one is "" where there is no change
 	Words, Style  string
@@ -122,8 +119,8 @@ type Row struct {
 }
 
 // turn is how a row's value turns, within a width.
-func (p *Page) turn(r Row, limit int) string {
-	text := p.Plain(Turned(r.Before, r.After))
+func (p *textPage) turn(r textRow, limit int) string {
+	text := p.Plain(turned(r.Before, r.After))
 	if width(text) <= limit {
 		return text
 	}
@@ -144,10 +141,10 @@ const widest = 60
 
 // Table writes rows in columns. What does not fit into the page is cut: the
 // values first.
-func (p *Page) Table(indent int, rows []Row) {
+func (p *textPage) Table(indent int, rows []textRow) {
 	const endless = 1 << 30
 	limits := [4]int{endless, endless, endless, endless}
-	columns := func(r Row) [4]string {
+	columns := func(r textRow) [4]string {
 		name, place := p.cut(p.Plain(r.Name), limits[0]), p.tail(p.Plain(r.Place), limits[3])
 		return [4]string{name, p.turn(r, limits[1]), p.Plain(r.Words), place}
 	}
@@ -173,12 +170,12 @@ func (p *Page) Table(indent int, rows []Row) {
 		}
 	}
 	for _, r := range rows {
-		var pieces []Styled
+		var pieces []styled
 		for i, text := range columns(r) {
 			style := [4]string{"", "", r.Style, p.Dim}[i]
-			pieces = append(pieces, Styled{text, style})
+			pieces = append(pieces, styled{text, style})
 			if widths[i] > 0 {
-				pieces = append(pieces, Styled{Text: strings.Repeat(" ", max(0, min(widths[i], widest)-width(text))+2)})
+				pieces = append(pieces, styled{Text: strings.Repeat(" ", max(0, min(widths[i], widest)-width(text))+2)})
 			}
 		}
 		p.Line(indent, trimmed(pieces)...)
@@ -186,7 +183,7 @@ func (p *Page) Table(indent int, rows []Row) {
 }
 
 // trimmed leaves out white space at the end of a line.
-func trimmed(pieces []Styled) []Styled {
+func trimmed(pieces []styled) []styled {
 	for len(pieces) > 0 && strings.TrimSpace(pieces[len(pieces)-1].Text) == "" {
 		pieces = pieces[:len(pieces)-1]
 	}
@@ -194,7 +191,7 @@ func trimmed(pieces []Styled) []Styled {
 }
 
 // Plain is text in the characters that the page has.
-func (p *Page) Plain(text string) string {
+func (p *textPage) Plain(text string) string {
 	if !p.ascii {
 		return text
 	}
@@ -204,7 +201,7 @@ func (p *Page) Plain(text string) string {
 
 // cut shortens text to a width. It does not end within an escape such as
 // \u001b, which would then say something else.
-func (p *Page) cut(text string, limit int) string {
+func (p *textPage) cut(text string, limit int) string {
 	if width(text) <= limit {
 		return text
 	}
@@ -219,7 +216,7 @@ func (p *Page) cut(text string, limit int) string {
 }
 
 // tail shortens text to a width and keeps its end: the line of a place.
-func (p *Page) tail(text string, limit int) string {
+func (p *textPage) tail(text string, limit int) string {
 	begin := p.Plain("…")
 	if over := width(text) - limit; over > 0 {
 		return begin + string([]rune(text)[over+width(begin):])
@@ -243,8 +240,8 @@ func escapeLength(begin []rune) int {
 // width is how many columns text takes up.
 func width(text string) int { return utf8.RuneCountInString(text) }
 
-// Turned joins two sides of a change; a value that is new has one.
-func Turned(before, after string) string {
+// turned joins two sides of a change; a value that is new has one.
+func turned(before, after string) string {
 	switch {
 	case before == "":
 		return after

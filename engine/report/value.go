@@ -1,6 +1,4 @@
-// Package value writes the fields of objects, their paths and values, for people who know
-// HCL. It knows no plan.
-package value
+package report
 
 import (
 	"bytes"
@@ -12,21 +10,21 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Path leaves out the part of a path that is the same in every pool.
-func Path(path string) string {
+// fieldPath leaves out the part of a path that is the same in every pool.
+func fieldPath(path string) string {
 	path = strings.TrimPrefix(path, "spec.template.spec.")
 	path = strings.TrimPrefix(path, "spec.template.metadata.")
 	return diag.OneLine(strings.TrimPrefix(path, "spec."))
 }
 
-// Sides are the values of a field before and after; "" where there is none.
-func Sides(path string, before, after any) (string, string) {
-	return Text(path, before), Text(path, after)
+// valueSides are the values of a field before and after; "" where there is none.
+func valueSides(path string, before, after any) (string, string) {
+	return valueText(path, before), valueText(path, after)
 }
 
-// Text writes a value as the reader of HCL knows it, on one line; "" stands for
+// valueText writes a value as the reader of HCL knows it, on one line; "" stands for
 // none.
-func Text(path string, v any) string {
+func valueText(path string, v any) string {
 	list, ok := v.([]any)
 	switch {
 	case v == nil:

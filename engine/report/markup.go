@@ -1,6 +1,4 @@
-// Package markup writes text of anybody into Markdown, so that nothing of it is markup, a
-// mention or a reference.
-package markup
+package report
 
 import (
 	"fmt"
@@ -9,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Code is a code span, in a table too.
-func Code(s string) string {
+// MarkdownCode is a code span, in a table too.
+func MarkdownCode(s string) string {
 	s = diag.OneLine(s)
 	fence := strings.Repeat("`", LongestRun(s, '`')+1)
 	// A table ends a cell at a bar, even in code, unless a backslash is before it;
@@ -22,9 +20,9 @@ func Code(s string) string {
 	return fence + s + fence
 }
 
-// Entities writes text for HTML within Markdown, without what either, or a bot,
+// HTMLEntities writes text for HTML within Markdown, without what either, or a bot,
 // could take for something else.
-func Entities(s string) string {
+func HTMLEntities(s string) string {
 	var b strings.Builder
 	for _, r := range diag.OneLine(s) {
 		if r < 0x80 && strings.ContainsRune("&<>\"'@#*_~`[]()\\!|:/$", r) {

@@ -1,9 +1,4 @@
-// Package outfile writes reports to the files that a command line names as
-// FORMAT=FILE.
-//
-// It knows which formats are added to a file of a CI system, and where that is;
-// what a format is like, package report knows.
-package outfile
+package report
 
 import (
 	"bytes"
@@ -14,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/engine/report"
 )
 
 // StandardOutput is the name that stands for it in place of a file.
@@ -32,9 +26,9 @@ type File struct{ Format, Name string }
 
 // Write puts the report in the place of what the file holds, or after it.
 // Variables of the environment may name the file.
-func (f File) Write(r report.Report, o report.Options, getenv func(string) string) error {
+func (f File) Write(r Report, o Options, getenv func(string) string) error {
 	var b bytes.Buffer
-	if err := report.Write(&b, f.Format, r, o); err != nil {
+	if err := Write(&b, f.Format, r, o); err != nil {
 		return err
 	}
 	variable, adds := appended[f.Format]
@@ -66,7 +60,7 @@ func (list *Files) Type() string { return "FORMAT=FILE" }
 // Set takes one more: FORMAT=FILE, or a format that knows its file.
 func (list *Files) Set(text string) error {
 	format, name, _ := strings.Cut(text, "=")
-	switch formats := report.Formats(); {
+	switch formats := Formats(); {
 	case !slices.Contains(formats, format):
 		meant := eval.DidYouMean(format, formats)
 		return fmt.Errorf("the format must be one of %s.%s", strings.Join(formats, ", "), meant)

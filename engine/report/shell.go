@@ -1,10 +1,9 @@
-// Package shell writes commands for people to type. It knows no plan.
-package shell
+package report
 
 import "strings"
 
-// Line is a line for a shell.
-func Line(words ...string) string {
+// ShellLine is a line for a shell.
+func ShellLine(words ...string) string {
 	line := make([]string, len(words))
 	for i, word := range words {
 		line[i] = quoted(word)
