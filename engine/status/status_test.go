@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	conditions "github.com/awslabs/operatorpkg/status"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/status/statustest"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -99,4 +102,22 @@ func prices(t testing.TB) *catalog.Catalog {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// TestAClassThatIsNotReadyDoesNotDecideTheTier: it can name a version that the cluster does not have.
+func TestAClassThatIsNotReadyDoesNotDecideTheTier(t *testing.T) {
+	class := func(version string, ready metav1.ConditionStatus) *linodev1alpha1.LinodeNodeClass {
+		c := &linodev1alpha1.LinodeNodeClass{}
+		c.Status.KubernetesVersion = version
+		c.Status.Conditions = []conditions.Condition{{Type: conditions.ConditionReady, Status: ready}}
+		return c
+	}
+	good, odd := class("1.35", metav1.ConditionTrue), class("v1.33.4+lke2", metav1.ConditionFalse)
+	for want, classes := range map[catalog.Tier][]*linodev1alpha1.LinodeNodeClass{
+		catalog.Standard: {odd, good}, catalog.Enterprise: {odd},
+	} {
+		if _, got := (status.Lists{Classes: classes}).Region(); got != want {
+			t.Errorf("tier %q, want %q", got, want)
+		}
+	}
 }
