@@ -116,6 +116,9 @@ func TestTheCatalogueIsReadFromTheAPI(t *testing.T) {
 		}
 		var lines []string
 		for line := range strings.Lines(string(raw)) {
+			if strings.HasPrefix(line, "plan ") && !strings.Contains(line, " vcpus=") {
+				continue // of which no size is known: the simulator does not sell it
+			}
 			if !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "date") && !strings.HasPrefix(line, "source") {
 				lines = append(lines, source.ReplaceAllString(line, "")) // the API does not say from where it knows a plan
 			}
