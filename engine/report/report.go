@@ -3,8 +3,9 @@
 //
 // A format is a function of one Report: a plan, and what else is known of it. The
 // package decides nothing: what changes, and what it does to nodes, is in the
-// plan. It knows no files, no terminal and no environment; its caller says how
-// wide and colorful a page may be. Equal reports give equal bytes.
+// plan. It knows no terminal and no environment: its caller says how wide and
+// colorful a page may be, and which files a report goes to (outfile.go). Equal
+// reports give equal bytes.
 //
 // What a plan holds may have been written by anybody who can open a pull
 // request. Nothing of it steers a terminal, a browser, a bot or a runner that
