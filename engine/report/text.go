@@ -259,9 +259,9 @@ type text struct {
 func newText(o Options) *text {
 	p := newTextPage(o.Width, o.Color, o.ASCII)
 	return &text{
-		textPage:    p,
-		actions: map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
-		effects: map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
+		textPage: p,
+		actions:  map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
+		effects:  map[plan.Effect]string{plan.MayRemove: p.Warn, plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
 		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn,
 			plan.Changed: p.Warn, plan.Waiting: p.Warn},
 	}
