@@ -99,7 +99,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		return name != "condemned"
 	}))
 	s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
-	s.minValues("choice", 3)
+	s.minValues("choice", 20)
 	s.until("pools say what is wrong", time.Minute, func(state) bool {
 		found := s.status(viewer)
 		return says("stock", "stock", "g6-standard-6")(found) && says("class", "class", "")(found)
