@@ -48,7 +48,8 @@ func (c *checker) asksForUnknown(p *pool) bool {
 	r := p.requirements.Get(corev1.LabelInstanceTypeStable)
 	return r.Operator() == corev1.NodeSelectorOpIn && slices.ContainsFunc(r.Values(), func(id string) bool {
 		plan, ok := c.in.Catalog.Plan(id)
-		return !ok || lacks(c.in.Catalog, plan, c.in.Cluster.Region) != ""
+		region, tier := c.in.Cluster.Region, catalog.Tier(c.in.Cluster.Tier)
+		return !ok || c.in.Catalog.Sold(id, region, tier) && lacks(c.in.Catalog, plan, region) != ""
 	})
 }
 
@@ -64,9 +65,7 @@ func (c *checker) unseen(p *pool, key string) bool {
 	}
 	region, _ := c.in.Catalog.Region(c.in.Cluster.Region)
 	return slices.ContainsFunc([]string{"gpu", "accelerated"}, func(class string) bool {
-		known := slices.ContainsFunc(c.types, func(it *cloudprovider.InstanceType) bool {
-			return it.Requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
-		})
+		known := slices.ContainsFunc(c.in.Catalog.Plans(), func(plan catalog.Plan) bool { return plan.Class == class })
 		return !known && region.Has(catalog.Plan{Class: class}.Gate()) &&
 			p.requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
 	})

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -78,20 +79,25 @@ func (f *Fleet) makeInstead(ctx context.Context, spec lkeapi.PoolSpec, want, ver
 }
 
 // newestBuild is the newest build on offer of the minor version of another; "" if there is
-// none or it is not known.
+// none or it is not known. One that is not newer is preferred: whether LKE makes nodes that are
+// newer than the control plane is not known.
 func (f *Fleet) newestBuild(ctx context.Context, of string) string {
 	versions, err := f.cfg.API.Versions(ctx, catalog.Enterprise)
 	if err != nil {
 		f.cfg.Log.Error("could not list the versions of LKE Enterprise", "error", err)
 		return ""
 	}
-	var same []string
+	var older, newer []string
 	for _, v := range versions {
-		if v != of && sameMinor(v, of) {
-			same = append(same, v)
+		switch {
+		case v == of || !sameMinor(v, of):
+		case kubeversion.Newer(v, of):
+			newer = append(newer, v)
+		default:
+			older = append(older, v)
 		}
 	}
-	return kubeversion.Newest(same...)
+	return cmp.Or(kubeversion.Newest(older...), kubeversion.Newest(newer...))
 }
 
 func sameMinor(a, b string) bool {

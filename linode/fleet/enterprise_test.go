@@ -104,9 +104,10 @@ func TestARetiredBuildIsReplacedByOneOfItsMinorVersion(t *testing.T) {
 		offered []string
 		want    string // "": no pool can be made
 	}{
-		"the newest of the minor version": {[]string{"v1.34.1+lke1", "v1.33.6+lke9", "v1.33.6+lke8"}, "v1.33.6+lke9"},
-		"only a newer minor version":      {[]string{"v1.34.1+lke1"}, ""},
-		"an older build":                  {[]string{"v1.33.6+lke6"}, "v1.33.6+lke6"},
+		"the newest of the minor version":  {[]string{"v1.34.1+lke1", "v1.33.6+lke9", "v1.33.6+lke8"}, "v1.33.6+lke9"},
+		"only a newer minor version":       {[]string{"v1.34.1+lke1"}, ""},
+		"an older build":                   {[]string{"v1.33.6+lke6"}, "v1.33.6+lke6"},
+		"rather an older than a newer one": {[]string{"v1.33.6+lke9", "v1.33.6+lke6"}, "v1.33.6+lke6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
