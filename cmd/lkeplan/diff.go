@@ -30,7 +30,8 @@ or it is not in this clone, the error says what to type.
 Whether nodes are replaced follows from Karpenter's hash of a pool's template,
 and from its requirements: a node goes that they no longer allow. How many nodes
 those are, only the cluster knows: --cluster counts them for a pull request.
-Costs are the most that the limits of the pools allow, at built-in prices.
+Costs are the most that the limits of the pools allow, at built-in prices or
+those of --catalog.
 
 With --simulate the report says what becomes of pods, too: which nodes they get
 of the pools before and after the change, what those cost, and which pods get no

@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	conditions "github.com/awslabs/operatorpkg/status"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -190,9 +188,9 @@ type world struct {
 }
 
 // Region is that of the cluster, and its tier, as nodes and classes tell: only Enterprise
-// has versions like v1.33.4+lke2, and classes of instance mode say so. A class that is not ready
-// can name a version that the cluster does not have, and counts only if none is. It is "" where
-// nothing tells.
+// has versions like v1.33.4+lke2, and classes of instance mode say so. A class can name a version
+// that the cluster does not have: one class with a version of the standard tier decides. It is ""
+// where nothing tells.
 func (l Lists) Region() (region string, tier catalog.Tier) {
 	for _, n := range l.Nodes {
 		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
@@ -203,20 +201,19 @@ func (l Lists) Region() (region string, tier catalog.Tier) {
 	for _, class := range l.Classes {
 		region = cmp.Or(region, class.Annotations[linodev1alpha1.AnnotationRegion])
 	}
-	ready := func(c *linodev1alpha1.LinodeNodeClass) bool {
-		return c.StatusConditions(conditions.WithObservedOnly()).Get(conditions.ConditionReady).IsTrue()
-	}
-	some := slices.ContainsFunc(l.Classes, ready)
+	tier = catalog.Standard
 	for _, class := range l.Classes {
-		switch {
-		case some && !ready(class):
+		switch version := class.Status.KubernetesVersion; {
 		case class.Annotations[linodev1alpha1.AnnotationMode] == linodev1alpha1.ModeInstance:
 			return region, catalog.Instances
-		case strings.Contains(class.Status.KubernetesVersion, "+lke"):
-			return region, catalog.Enterprise
+		case version == "":
+		case !strings.Contains(version, "+lke"):
+			return region, catalog.Standard
+		default:
+			tier = catalog.Enterprise
 		}
 	}
-	return region, catalog.Standard
+	return region, tier
 }
 
 // only is the part of a status that is about one pool.

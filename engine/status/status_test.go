@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	conditions "github.com/awslabs/operatorpkg/status"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/status/statustest"
@@ -104,20 +102,24 @@ func prices(t testing.TB) *catalog.Catalog {
 	return list
 }
 
-// TestAClassThatIsNotReadyDoesNotDecideTheTier: it can name a version that the cluster does not have.
-func TestAClassThatIsNotReadyDoesNotDecideTheTier(t *testing.T) {
-	class := func(version string, ready metav1.ConditionStatus) *linodev1alpha1.LinodeNodeClass {
+// TestOneClassDoesNotMakeAClusterEnterprise: it can name a version that the cluster does not have.
+func TestOneClassDoesNotMakeAClusterEnterprise(t *testing.T) {
+	class := func(version string) *linodev1alpha1.LinodeNodeClass {
 		c := &linodev1alpha1.LinodeNodeClass{}
 		c.Status.KubernetesVersion = version
-		c.Status.Conditions = []conditions.Condition{{Type: conditions.ConditionReady, Status: ready}}
 		return c
 	}
-	good, odd := class("1.35", metav1.ConditionTrue), class("v1.33.4+lke2", metav1.ConditionFalse)
-	for want, classes := range map[catalog.Tier][]*linodev1alpha1.LinodeNodeClass{
-		catalog.Standard: {odd, good}, catalog.Enterprise: {odd},
+	none, good, odd := class(""), class("1.35"), class("v1.33.4+lke2")
+	for _, tt := range []struct {
+		classes []*linodev1alpha1.LinodeNodeClass
+		want    catalog.Tier
+	}{
+		{nil, catalog.Standard}, {[]*linodev1alpha1.LinodeNodeClass{odd, none, good}, catalog.Standard},
+		{[]*linodev1alpha1.LinodeNodeClass{good, odd}, catalog.Standard},
+		{[]*linodev1alpha1.LinodeNodeClass{none, odd}, catalog.Enterprise},
 	} {
-		if _, got := (status.Lists{Classes: classes}).Region(); got != want {
-			t.Errorf("tier %q, want %q", got, want)
+		if _, got := (status.Lists{Classes: tt.classes}).Region(); got != tt.want {
+			t.Errorf("tier %q, want %q", got, tt.want)
 		}
 	}
 }

@@ -199,7 +199,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		c.Head.Cluster = c.Base.Cluster // whose nodes and prices it is about
 	}
 	head := c.Head
-	prices, err := catalog.Embedded()
+	prices, err := d.Catalog()
 	if err != nil {
 		return c, err
 	}
