@@ -237,7 +237,9 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Prob
 		texts = append(texts, p.Path+": "+p.Text)
 	}
 	want, region := instancetype.RequirementsOf(pool), types.Region()
-	meets := func(it *cloudprovider.InstanceType) bool { return want.Intersects(it.Requirements) == nil }
+	meets := func(it *cloudprovider.InstanceType) bool {
+		return want.Intersects(it.Requirements) == nil && types.Makes(it.Name)
+	}
 	switch {
 	case !want.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand):
 		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: Linode sells on demand only; let %s be %s.",
@@ -247,11 +249,12 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Prob
 			"spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", region))
 	case types.WhyWithheld(want) != "":
 		texts = append(texts, "spec.template.spec.requirements: "+types.WhyWithheld(want)+".")
-	case slices.ContainsFunc(types.List(), meets): // available or not
+	case slices.ContainsFunc(types.List(), meets): // in stock or not
 	case types.WhyNothing(want) != "":
 		texts = append(texts, "spec.template.spec.requirements: "+types.WhyNothing(want)+".")
 	default:
-		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
+		texts = append(texts, fmt.Sprintf(
+			"spec.template.spec.requirements: no plan that Linode sells in %s is like that.", region))
 	}
 	return strings.Join(texts, " ")
 }

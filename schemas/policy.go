@@ -32,7 +32,7 @@ func PlanAttributes() []PlanAttribute {
 		{"nodes", "deleted", "Nodes that go at once with deleted pools.", WithACluster},
 		{"nodes", "rolled", "Nodes that are replaced, that condemned pools give up, or that Karpenter may remove for the change.", WithACluster},
 		{"cost", "current", "What the nodes cost in a month, in US dollars.", WithACluster},
-		{"cost", "floor", "What all pools cost in a month at least, after the change.", Always},
+		{"cost", "floor", "What all pools cost in a month at least, after the change; null if the price of a node is not known.", Always},
 		{"cost", "ceiling", "What all pools cost in a month at most, after the change; null where nothing bounds it, or a price is not known.", Always},
 		{Simulated, "unschedulable", "Pods that have a node before the change, and none after it.", WithSimulated},
 		{Simulated + ".cost", "before", "What the nodes that the pods get cost in a month before the change, in US dollars.", WithSimulated},

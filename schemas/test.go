@@ -58,7 +58,7 @@ func TestValues() []TestValue {
 	)
 	values := []TestValue{
 		{"objects", "", "The compiled objects with their defaults, by address: `objects[\"pool.web\"].spec.weight`."},
-		{"cost.floor", "", "What all pools cost in a month at least, in US dollars."},
+		{"cost.floor", "", "What all pools cost in a month at least, in US dollars; null if the price of a node is not known."},
 		{"cost.ceiling", "", "What all pools cost in a month at most; null, which fails the run, where nothing bounds it, or a price is not known."},
 		{"simulate.nodes", pods, "The nodes that the pods get, those of static pools among them."},
 		{"simulate.pods", pods, "The pods that were simulated."},

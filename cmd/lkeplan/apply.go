@@ -12,11 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/base"

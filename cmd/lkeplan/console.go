@@ -4,11 +4,10 @@ import (
 	"errors"
 	"io"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/console"
 )
 

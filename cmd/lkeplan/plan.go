@@ -8,11 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"

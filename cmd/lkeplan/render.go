@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,15 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strconv"
-
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/argocd"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/kustomization"
@@ -187,25 +184,6 @@ func writeYAML(w io.Writer, manifests []map[string]any) error {
 		}
 	}
 	return nil
-}
-
-// printResult writes a value as JSON, or its text, as wide as the terminal or the 120 columns that
-// there are without one.
-func printResult(env *flags.Env, format string, value any, text func(width int) string) error {
-	if format == "json" {
-		return writeJSON(env.Stdout, value)
-	}
-	_, err := io.WriteString(env.Stdout, text(cmp.Or(columns(env), 120)))
-	return err
-}
-
-// columns are those of the terminal, or else of the variable COLUMNS; 0 if neither says.
-func columns(env *flags.Env) int {
-	width := flags.Columns(env.Stdout, env.Getenv)
-	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
-		width = n
-	}
-	return width
 }
 
 // writeJSON writes a value for people and programs to read.

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const statusHelp = `Say on one screen what is happening: of each pool the nodes by state, what they
@@ -90,18 +87,11 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	case s.watch && flags.Dumb(env.Getenv):
 		return errors.New("--watch moves the cursor, which this terminal cannot (TERM=dumb)")
 	}
-	prices, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
-	if err == nil && prices == nil {
-		prices, err = catalog.Embedded()
-	}
+	prices, err := workspace.Options{Catalog: s.catalog}.Prices()
 	if err != nil {
 		return err
 	}
-	cluster, err := kube.Connect(s.access)
-	if err != nil {
-		return err
-	}
-	client, err := cluster.Client(scheme.Scheme)
+	cluster, client, err := connect(s.access)
 	if err != nil {
 		return err
 	}
@@ -120,11 +110,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		defer cancel()
 		go reader.Follow(ctx)
 		m := &statusModel{source: reader, given: given, all: s.all, lists: lists, found: found}
-		_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(terminal)).Run()
-		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-			return nil // by a signal
-		}
-		return err
+		return draw(ctx, env, terminal, m)
 	}
 	return s.write(env, found)
 }

@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/top"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const topHelp = `Show the nodes of a cluster as they are now: how much of each the pods ask for,
@@ -79,15 +75,11 @@ func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	if s.interval < 100*time.Millisecond {
 		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
 	}
-	prices, err := s.prices()
+	prices, err := workspace.Options{Catalog: s.catalog}.Prices()
 	if err != nil {
 		return err
 	}
-	cluster, err := kube.Connect(s.access)
-	if err != nil {
-		return err
-	}
-	client, err := cluster.Client(scheme.Scheme)
+	cluster, client, err := connect(s.access)
 	if err != nil {
 		return err
 	}
@@ -98,34 +90,17 @@ func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	terminal := flags.Terminal(env.Stdout)
 	if s.once || s.output.Value == "json" || terminal == nil || flags.Dumb(env.Getenv) {
 		known, _ := follower.Cluster()
-		screen := top.Of(known, prices)
+		screen := top.Of(known, prices.Price)
 		screen.Sort(top.Key(s.sort.Value), s.reverse)
 		return s.write(env, screen, cluster.Place())
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go follower.Follow(ctx)
-	m := newModel(follower, prices, top.View{
+	m := newModel(follower, prices.Price, top.View{
 		Place: cluster.Place(), ASCII: !flags.Unicode(env.Getenv), Paint: painter(terminal, env.Getenv),
 	}, top.Key(s.sort.Value), s.reverse)
-	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(terminal)).Run()
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
-		return nil // by a signal
-	}
-	return err
-}
-
-func (s topSettings) prices() (top.Prices, error) {
-	list, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
-	if err != nil {
-		return nil, err
-	}
-	if list == nil {
-		if list, err = catalog.Embedded(); err != nil {
-			return nil, err
-		}
-	}
-	return list.Price, nil
+	return draw(ctx, env, terminal, m)
 }
 
 // write writes one screen, as wide as it is where there is no terminal.

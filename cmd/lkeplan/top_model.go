@@ -82,7 +82,7 @@ var topSorts = map[string]top.Key{
 	"p": top.ByPool, "n": top.ByName, "c": top.ByCPU, "m": top.ByMemory, "d": top.ByCost, "a": top.ByAge, "s": top.ByState,
 }
 
-// pressTop does what a key is for.
+// press does what a key is for.
 func (m *topModel) press(key string) tea.Cmd {
 	page := max(1, m.view.Height/2)
 	switch key {

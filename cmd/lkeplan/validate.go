@@ -9,15 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/spf13/cobra"
-
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fleet"

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
-	"github.com/lkeplan/lkeplan/config/diag"
-
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/podlint"
 	"github.com/lkeplan/lkeplan/kube"

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/follow"
@@ -16,7 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/why"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const whyHelp = `Say why one thing is as it is, by what is in the cluster now.
@@ -79,14 +77,11 @@ func newWhy(env *flags.Env) *cobra.Command {
 }
 
 func (s whySettings) run(ctx context.Context, env *flags.Env, kind, name string) error {
-	prices, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
-	if err == nil && prices == nil {
-		prices, err = catalog.Embedded()
-	}
+	prices, err := workspace.Options{Catalog: s.catalog}.Prices()
 	if err != nil {
 		return err
 	}
-	cluster, err := kube.Connect(s.access)
+	cluster, reads, err := connect(s.access)
 	if err != nil {
 		return err
 	}
@@ -97,11 +92,7 @@ func (s whySettings) run(ctx context.Context, env *flags.Env, kind, name string)
 	if question.Namespace == "" {
 		question.Namespace = cluster.Namespace()
 	}
-	client, err := cluster.Client(scheme.Scheme)
-	if err != nil {
-		return err
-	}
-	reader := follow.NewStatusOfAll(client, time.Second)
+	reader := follow.NewStatusOfAll(reads, time.Second)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}

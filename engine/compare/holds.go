@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/utils/clock"
@@ -17,6 +15,7 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/replacements"
 )
 

@@ -3,14 +3,13 @@ package compare
 import (
 	"fmt"
 
-	"github.com/lkeplan/lkeplan/schemas"
-
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // places knows where pods of condemned pools can go: to nodes that other pools make, or

@@ -17,8 +17,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// TestEachListOfTopThatFails is told of: what may not be listed by the resource that the right is
-// missing for, and what follows of it is null and ?. What is answered otherwise, or not at all,
+// TestEachListOfTopThatFails is reported: what the user may not list by the resource that the right
+// is missing for, and what follows from it is null and ?. What is answered otherwise, or not at all,
 // is an error.
 func TestEachListOfTopThatFails(t *testing.T) {
 	served := map[string]string{

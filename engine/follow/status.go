@@ -22,14 +22,13 @@ import (
 // StatusReader reads one cluster. It is safe for concurrent use.
 type StatusReader struct{ *Follower }
 
-// NewStatus returns a Reader that reads by a client, which lists as often as it is told where it
-// may not watch.
+// NewStatus returns a reader by a client. What it cannot watch, it lists in each interval.
 func NewStatus(c client.WithWatch, every time.Duration) *StatusReader {
 	linode.Register()
 	return &StatusReader{New(c, every, statusKinds()...)}
 }
 
-// NewStatusOfAll returns a Reader that reads DaemonSets, volumes and all events besides.
+// NewStatusOfAll returns a reader that also reads DaemonSets, volumes and all events.
 func NewStatusOfAll(c client.WithWatch, every time.Duration) *StatusReader {
 	linode.Register()
 	return &StatusReader{New(c, every, allStatusKinds()...)}

@@ -14,8 +14,7 @@ import (
 // TopReader follows one cluster. It is safe for concurrent use.
 type TopReader struct{ *Follower }
 
-// NewTop returns a Follower that reads by a client, which lists as often as it is told where it
-// may not watch.
+// NewTop returns a reader by a client. What it cannot watch, it lists in each interval.
 func NewTop(c client.WithWatch, every time.Duration) *TopReader {
 	return &TopReader{New(c, every, topKinds()...)}
 }

@@ -24,8 +24,8 @@ const Finalizer = "lkeplan.dev/finalizer"
 
 // Sources finds the sources of NodePlans; originCluster is one.
 type Sources interface {
-	// Find returns the present revision of a NodePlan's source. The error is an
-	// deniedError where the NodePlan may not use the source.
+	// Find returns the present revision of a NodePlan's source. The error is a
+	// deniedError if the NodePlan may not use the source.
 	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (sourceArtifact, error)
 }
 

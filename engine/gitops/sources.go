@@ -51,15 +51,15 @@ type originCluster struct {
 
 // fetcher asks servers; fetch.Child is one, which does so in another process.
 type fetcher interface {
-	// sourceArtifact and Commit put the files of a revision into an empty directory.
+	// Artifact and Commit put the files of a revision into an empty directory.
 	Artifact(ctx context.Context, artifact meta.Artifact, dir string) error
 	Commit(ctx context.Context, remote fetch.Remote, commit fetch.Commit, dir string) error
 	// Resolve returns the commit of a reference.
 	Resolve(ctx context.Context, remote fetch.Remote, ref fetch.Ref) (fetch.Commit, error)
 }
 
-// Find returns the present revision of a NodePlan's source. The error is a DeniedError
-// where the NodePlan may not use it.
+// Find returns the present revision of a NodePlan's source. The error is a deniedError
+// if the NodePlan may not use it.
 func (s originCluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	switch {
 	case np.Spec.SourceRef != nil:

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )

@@ -35,7 +35,7 @@ const (
 
 // PaceOf asks Karpenter's own reading of the budgets (karpenter v1.14.1,
 // GetAllowedDisruptionsByReason) at each moment at which one begins or ends.
-// PaceOf nodes that are not counted, a hundred are assumed: it tells when any go.
+// If nodes are not counted, a hundred are assumed: it says when any can go.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	counted := nodes

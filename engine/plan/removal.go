@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/schemas"
-
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -45,7 +44,7 @@ type Removal struct {
 	Limit string // its limit of nodes before; "" where it had none
 }
 
-// ReadRemoval returns the sentence of a condemned NodePool. Where its text cannot be read, it
+// ReadRemoval returns the removal that a NodePool is marked with. Where its text cannot be read, it
 // is the zero Sentence, and the pool is condemned all the same.
 func ReadRemoval(pool map[string]any) (s Removal, condemned bool) {
 	value, condemned := manifest.Lookup(pool, "metadata", "annotations", schemas.AnnotationRemoval)
@@ -68,7 +67,7 @@ func (s Removal) String() string {
 }
 
 // RemovalClasses are the names of the node classes that NodePools refer to. Their nodes need
-// them until they are gone, and so does whoever takes a sentence back.
+// them until they are gone, and so does a plan that cancels a removal.
 func RemovalClasses(pools []map[string]any) map[string]bool {
 	used := map[string]bool{}
 	for _, pool := range pools {

@@ -7,12 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-	"github.com/lkeplan/lkeplan/schemas"
-
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -149,7 +148,7 @@ func UnmarkRemoval(pool map[string]any) map[string]any {
 // ReleaseRemoval returns a live NodePool as it has to be applied so that it makes nodes again,
 // which nobody manages from then on. A pool with replicas keeps those that it has left.
 func ReleaseRemoval(live map[string]any) map[string]any {
-	sentence, condemned := ReadRemoval(live)
+	removal, condemned := ReadRemoval(live)
 	pool := authored(live)
 	if !condemned {
 		return pool
@@ -159,8 +158,8 @@ func ReleaseRemoval(live map[string]any) map[string]any {
 	if limits == nil {
 		return pool
 	}
-	if delete(limits, "nodes"); sentence.Limit != "" {
-		limits["nodes"] = sentence.Limit
+	if delete(limits, "nodes"); removal.Limit != "" {
+		limits["nodes"] = removal.Limit
 	} else if len(limits) == 0 {
 		delete(manifest.Map(pool, "spec"), "limits")
 	}

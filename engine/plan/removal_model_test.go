@@ -8,15 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-	"github.com/lkeplan/lkeplan/schemas"
-
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -204,7 +203,7 @@ func (w *world) random() {
 	}
 }
 
-// declaredAgain checks that nothing is left of a sentence on a pool that is declared.
+// declaredAgain checks that nothing is left of a removal on a pool that is declared.
 func (w *world) declaredAgain() {
 	w.declared = true
 	w.reconcile()

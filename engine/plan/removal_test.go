@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/schemas"
-
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 

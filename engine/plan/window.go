@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-
 	"github.com/robfig/cron/v3"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // WindowOpens is the first moment from now on at which one of the windows is open and none of

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/lkeplan/lkeplan/schemas"
-
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -20,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Change simulates what a change does to nodes that are there. Those that the pods of base

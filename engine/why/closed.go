@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // closed are the budgets of a pool that do not let a node go now for a reason: those that

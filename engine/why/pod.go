@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/schemas"
-
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
@@ -16,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 

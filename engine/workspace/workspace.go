@@ -155,6 +155,14 @@ func (o Options) ReadCatalog() (*catalog.Catalog, error) {
 	return plans, nil
 }
 
+// Prices returns the catalogue that was named, or the one built in.
+func (o Options) Prices() (*catalog.Catalog, error) {
+	if o.Catalog == "" {
+		return catalog.Embedded()
+	}
+	return o.ReadCatalog()
+}
+
 func (o Options) parseVars() (vars []config.Var, err error) {
 	for _, assignment := range o.Vars {
 		name, value, ok := strings.Cut(assignment, "=")

@@ -380,10 +380,10 @@ func (f *Fleet) extend(ctx context.Context, granted []string) {
 
 // Why machines are lost.
 const (
-	whyGone = "LKE does not have this node's Linode any more: LKE has replaced it, or somebody else has deleted it or " +
-		"lowered the count of its node pool"
+	whyGone = "LKE does not have this node's Linode any more: LKE has replaced it, it was deleted outside lkeplan, or the " +
+		"count of its node pool was lowered"
 	whyOffline = "this node's Linode has been offline for five minutes and has never become a Node: LKE has not booted " +
-		"it, or somebody has powered it off; it is deleted, and another is made"
+		"it, or it was powered off; it is deleted, and another is made"
 )
 
 // end deletes the claims whose machine is lost, so that Karpenter makes others.

@@ -153,7 +153,7 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why carry.Reason) error
 	}
 	if why == carry.Lost {
 		return c.claims.Lose(ctx, uid, nodeclaim.InstanceOf(nc.Status.ProviderID),
-			"the account does not have this node's Linode any more: somebody else has deleted it")
+			"the account does not have this node's Linode any more: it was deleted outside lkeplan")
 	}
 	var live karpv1.NodeClaim
 	if err := c.cfg.Live.Get(ctx, client.ObjectKeyFromObject(nc), &live); err != nil {

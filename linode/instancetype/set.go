@@ -231,12 +231,16 @@ func (t *Set) Unknown() iter.Seq2[string, scheduling.Requirements] {
 			if _, priced := facts.Price(plan.ID, t.region); priced && plan.Sized() || !facts.Sold(plan.ID, t.region, t.tier) {
 				continue
 			}
-			labels := Labels(plan, t.region)
+			has := planRequirements(plan, t.region)
 			if !plan.Sized() {
-				delete(labels, linodev1alpha1.LabelInstanceCPU)
-				delete(labels, linodev1alpha1.LabelInstanceMemory)
+				for _, unknown := range []string{
+					linodev1alpha1.LabelInstanceCPU, linodev1alpha1.LabelInstanceMemory, linodev1alpha1.LabelInstanceDisk,
+					linodev1alpha1.LabelInstanceNetworkOut, linodev1alpha1.LabelInstanceTransfer,
+				} {
+					delete(has, unknown)
+				}
 			}
-			if !yield(plan.ID, scheduling.NewLabelRequirements(labels)) {
+			if !yield(plan.ID, has) {
 				return
 			}
 		}
@@ -393,9 +397,21 @@ func (t *Set) rebuild(plans ...string) {
 	t.now = next
 }
 
+// Makes says whether nodes are made of a plan type, if Linode has machines of it and the account may have them: it is
+// sold in the region, and its size and price are known.
+func (t *Set) Makes(plan string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.makes(plan)
+}
+
+func (t *Set) makes(plan string) bool {
+	return t.facts.Sold(plan, t.region, t.tier) && t.plans[plan].Sized() && t.price(plan).Known()
+}
+
 func (t *Set) available(plan string) bool {
 	_, blocked := t.blocked[plan]
-	return !blocked && t.facts.Sold(plan, t.region, t.tier) && t.price(plan).Known() && !t.withheld(t.plans[plan])
+	return !blocked && t.makes(plan) && !t.withheld(t.plans[plan])
 }
 
 func (t *Set) build(id string, available bool) *cloudprovider.InstanceType {

@@ -68,7 +68,7 @@ type instance struct {
 	updated   time.Time
 	runs      time.Time     // when it has booted
 	joins     time.Time     // when its kubelet registers; never, or with runs
-	off       bool          // it has never booted, or somebody has powered it off
+	off       bool          // it has never booted, or it was powered off
 	ccm       time.Duration // from there to its providerID
 	gone      time.Time     // when it will be gone; zero: it stays
 	hostUUID  string

@@ -75,10 +75,7 @@ func (d *Comparison) SourceFlags(cmd *cobra.Command) { d.src.Flags(cmd) }
 
 // Catalog is the catalogue that was named, or the one built in.
 func (d *Comparison) Catalog() (*catalog.Catalog, error) {
-	if list, err := d.src.ReadCatalog(); list != nil || err != nil {
-		return list, err
-	}
-	return catalog.Embedded()
+	return d.src.Prices()
 }
 
 // Flags adds the flags that say what to compare with.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -109,6 +110,11 @@ func (d *Comparison) forecast(
 	head, err := run(is, after)
 	if err != nil {
 		return r, fmt.Errorf("simulate pods after the change: %w", err)
+	}
+	for _, text := range old.Notes {
+		if !slices.Contains(head.Notes, text) {
+			head.Notes = append(head.Notes, "Before the change: "+text)
+		}
 	}
 	head.Notes = append(pods.NotesFor(c.Head.Cluster), head.Notes...)
 	return simulate.NewReport(d.Dir(), c.Plan.Base.String(), head, &old), nil
