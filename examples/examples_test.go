@@ -95,7 +95,7 @@ func TestSideBySide(t *testing.T) {
 	}{
 		{"smallest", 11, 32},
 		{"production", 50, 89},
-		{"fleet", 80, 209},
+		{"fleet", 78, 208},
 	}
 	for _, tt := range tests {
 		t.Run(tt.dir, func(t *testing.T) {

@@ -30,7 +30,6 @@ variable "teams" {
 cluster {
   name   = "acme-${var.environment}"
   region = "us-ord"
-  tier   = "enterprise"
 }
 
 locals {
@@ -47,7 +46,6 @@ locals {
 
 node_class "default" {
   tags            = ["env:${var.environment}"]
-  firewall_id     = 12345
   disk_encryption = "enabled"
 }
 
