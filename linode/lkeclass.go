@@ -89,7 +89,7 @@ func (l *LKEClasses) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 		return
 	}
 	text := fmt.Sprintf("the cluster is of the standard tier, where lkeplan makes node pools without a firewall: %d has no "+
-		"effect on the nodes, and a change of it replaces them; take spec.firewallID out", *id)
+		"effect on the nodes; to change spec.firewallID or to take it out replaces them, so leave it if they are to stay", *id)
 	if conditions.SetTrueWithReason(linodev1alpha1.ConditionFirewallWithoutEffect, "StandardTier", text) {
 		l.events.Eventf(class, nil, corev1.EventTypeWarning, linodev1alpha1.ConditionFirewallWithoutEffect, "Validate", "%s",
 			text)

@@ -51,7 +51,7 @@ func firewalls(c *checker) {
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
 		if id := class.Spec.FirewallID; id != nil {
 			c.report(object.Addr, "spec.firewallID", "On the standard tier lkeplan makes LKE node pools without a firewall: %d "+
-				"has no effect on the nodes, and a change of it replaces them all the same. Take it out.", *id)
+				"has no effect on the nodes, and a change of it replaces them all the same. Take it out before there are nodes.", *id)
 		}
 	}
 }
