@@ -82,7 +82,10 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 		said.Diags = append(said.Diags, notInstances(content.Attributes)...)
 		fields["tier"] = cty.StringVal(schemas.ModeInstance)
 	} else if _, ok := fields["tier"]; !ok {
-		fields["tier"] = cty.StringVal("standard")
+		fields["tier"] = cty.StringVal(schemas.TierStandard)
+	}
+	if attr := content.Attributes[gpuPlans]; attr != nil {
+		c.gpusFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
 	}
 	if attr := content.Attributes[kubernetesVersion]; attr != nil {
 		c.versionFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
@@ -114,7 +117,10 @@ func notInstances(written hcl.Attributes) (diags hcl.Diagnostics) {
 	return diags
 }
 
-const kubernetesVersion = "kubernetes_version"
+const (
+	kubernetesVersion = "kubernetes_version"
+	gpuPlans          = "gpu_plans"
+)
 
 func clusterOf(v cty.Value) Cluster {
 	if !v.IsWhollyKnown() {
@@ -124,6 +130,9 @@ func clusterOf(v cty.Value) Cluster {
 	cluster := Cluster{Name: field("name"), Region: field("region"), Tier: field("tier")}
 	if v.Type().HasAttribute("id") && !v.GetAttr("id").IsNull() {
 		cluster.ID, _ = v.GetAttr("id").AsBigFloat().Int64()
+	}
+	if v.Type().HasAttribute(gpuPlans) && !v.GetAttr(gpuPlans).IsNull() {
+		cluster.GPUPlans = cluster.Tier == schemas.TierEnterprise && v.GetAttr(gpuPlans).True()
 	}
 	if v.Type().HasAttribute(kubernetesVersion) && !v.GetAttr(kubernetesVersion).IsNull() {
 		cluster.KubernetesVersion = field(kubernetesVersion)
@@ -149,12 +158,16 @@ func (all *compilation) inherit(cluster Cluster) {
 	}
 }
 
-// mark writes the mode on a class, which its hash heeds. A configuration cannot: the key is
-// lkeplan's.
+// mark writes on a class the mode, which its hash heeds, and whether nodes are made of GPU plans. A
+// configuration cannot: the keys are lkeplan's.
 func (all *compilation) mark(o *Object, cluster Cluster) {
 	if cluster.Instances() {
 		manifest.Ensure(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode] = schemas.ModeInstance
 		o.Origins.Set("metadata.annotations."+schemas.AnnotationMode, all.modeFrom)
+	}
+	if cluster.GPUPlans {
+		manifest.Ensure(o.Manifest, "metadata", "annotations")[schemas.AnnotationGPUPlans] = "true"
+		o.Origins.Set("metadata.annotations."+schemas.AnnotationGPUPlans, all.gpusFrom)
 	}
 }
 

@@ -69,6 +69,7 @@ type compilation struct {
 	clusterNode *eval.Node
 	versionFrom decode.Origin // of the cluster's kubernetes_version
 	modeFrom    decode.Origin // of its mode
+	gpusFrom    decode.Origin // of its gpu_plans
 
 	compilers []*compiler // of the root, then of the modules as they are called
 	moves     []move

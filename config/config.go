@@ -55,6 +55,8 @@ type Cluster struct {
 	// KubernetesVersion is the version of the nodes whose class names none; "" where
 	// they keep what they have. The classes of Compiled have it.
 	KubernetesVersion string
+	// GPUPlans is whether nodes of LKE Enterprise are made of GPU plans. The classes of Compiled say so.
+	GPUPlans bool
 }
 
 // Instances reports whether the cluster's machines are Linodes of their own, which join a

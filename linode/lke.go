@@ -15,6 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -51,13 +52,45 @@ func (l *LKE) Known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return l.tier != catalog.Enterprise || class.Status.KubernetesVersion != ""
 }
 
-// Offer implements Orders: none is available for a NodePool whose every node LKE would refuse.
-func (l *LKE) Offer(_ context.Context, _ string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType) (
-	[]*cloudprovider.InstanceType, error) {
+// Offer implements Orders: none is available for a NodePool whose every node LKE would refuse, and of plans with GPUs
+// none on Enterprise whose owners do not say that they are sold to them.
+func (l *LKE) Offer(
+	ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
+) ([]*cloudprovider.InstanceType, error) {
 	if pool != nil && len(PoolProblems(pool)) > 0 {
 		return l.types.Snapshot().Hidden(), nil
 	}
-	return types, nil
+	sold, err := l.sellsGPUs(ctx, class)
+	if err != nil || sold {
+		return types, err
+	}
+	return l.types.WithoutGPUs(types), nil
+}
+
+// Refused is what LKE would refuse of a NodePool: PoolProblems, and on Enterprise that it allows plans with GPUs only and
+// nothing says that they are sold.
+func (l *LKE) Refused(ctx context.Context, pool *karpv1.NodePool) []Problem {
+	problems := PoolProblems(pool)
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && l.types.OnlyGPUs(instancetype.RequirementsOf(pool)) {
+		if sold, err := l.sellsGPUs(ctx, ref.Name); err == nil && !sold {
+			problems = append(problems, Problem{"spec.template.spec.requirements",
+				"Linode may not sell plans with GPUs on LKE Enterprise; if it sells them to you, set gpu_plans = true in the " +
+					"cluster block."})
+		}
+	}
+	return problems
+}
+
+// sellsGPUs reports whether plans with GPUs are sold for nodes of a class.
+func (l *LKE) sellsGPUs(ctx context.Context, name string) (bool, error) {
+	if l.tier != catalog.Enterprise {
+		return true, nil
+	}
+	var class linodev1alpha1.LinodeNodeClass
+	if err := l.client.Get(ctx, client.ObjectKey{Name: name}, &class); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get LinodeNodeClass %q: %w", name, err)
+	}
+	return class.Annotations[schemas.AnnotationGPUPlans] == "true", nil
 }
 
 // Order implements Orders: it names the group of LKE pools.

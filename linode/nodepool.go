@@ -105,12 +105,12 @@ func Narrow(pool *karpv1.NodePool, region string) {
 type NodePools struct {
 	client  client.Client
 	types   *instancetype.Set
-	refused func(*karpv1.NodePool) []Problem
+	refused func(context.Context, *karpv1.NodePool) []Problem
 	events  events.EventRecorder
 }
 
 // NewNodePools returns the controller. What is refused of a NodePool is PoolProblems on LKE.
-func NewNodePools(c client.Client, types *instancetype.Set, refused func(*karpv1.NodePool) []Problem,
+func NewNodePools(c client.Client, types *instancetype.Set, refused func(context.Context, *karpv1.NodePool) []Problem,
 	recorder events.EventRecorder) *NodePools {
 	return &NodePools{client: c, types: types, refused: refused, events: recorder}
 }
@@ -184,7 +184,7 @@ const stockEvery = 5 * time.Second
 // validate sets the conditions in memory.
 func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	conditions := pool.StatusConditions()
-	invalid, why := pool.RuntimeValidate(ctx), Unacceptable(pool, n.types, n.refused(pool))
+	invalid, why := pool.RuntimeValidate(ctx), Unacceptable(pool, n.types, n.refused(ctx, pool))
 	if why == "" {
 		conditions.SetTrue(ConditionAccepted)
 	} else if conditions.SetFalse(ConditionAccepted, "Unacceptable", why) {

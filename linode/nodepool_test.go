@@ -18,6 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -76,7 +77,7 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 			tt.edit(pool)
 			p := provider(t, pool)
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
-			if _, err := NewNodePools(c, p.chooser.Types, PoolProblems, events.NewFakeRecorder(5)).Reconcile(t.Context(),
+			if _, err := NewNodePools(c, p.chooser.Types, lkeOf(p).Refused, events.NewFakeRecorder(5)).Reconcile(t.Context(),
 				ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
 				t.Fatal(err)
 			}
@@ -139,6 +140,61 @@ func TestNodePoolsOfPlansThatNothingIsMadeOf(t *testing.T) {
 	}
 }
 
+// TestGPUPlansOfEnterpriseNeedASetting: classes have it from the cluster block. Plans without GPUs need none, and
+// the standard tier sells GPUs to all.
+func TestGPUPlansOfEnterpriseNeedASetting(t *testing.T) {
+	facts, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gpu, plain := in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-s"), in(corev1.LabelInstanceTypeStable, "g6-standard-4")
+	both := in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-s", "g6-standard-4")
+	for _, tt := range []struct {
+		name    string
+		tier    catalog.Tier
+		set     string
+		want    karpv1.NodeSelectorRequirementWithMinValues
+		refused bool
+		offered int
+	}{
+		{"no setting", catalog.Enterprise, "", gpu, true, 0},
+		{"a setting that is not true", catalog.Enterprise, "yes", gpu, true, 0},
+		{"set", catalog.Enterprise, "true", gpu, false, 1},
+		{"no setting, no GPUs", catalog.Enterprise, "", plain, false, 1},
+		{"no setting, GPUs or not", catalog.Enterprise, "", both, false, 1},
+		{"set, GPUs or not", catalog.Enterprise, "true", both, false, 2},
+		{"standard", catalog.Standard, "", gpu, false, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			class, pool := readyClass(), nodePool()
+			class.Annotations = map[string]string{schemas.AnnotationGPUPlans: tt.set}
+			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{
+				Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default",
+			}
+			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.want}
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, pool).Build()
+			types := instancetype.New(facts, "us-ord", tt.tier.WithGPUs(true))
+			lke := NewLKE(c, types, 77, tt.tier, &shown{})
+			if got := lke.Refused(t.Context(), pool); (len(got) > 0) != tt.refused {
+				t.Errorf("refused: %v", got)
+			}
+			offers, err := lke.Offer(t.Context(), "default", pool, types.List())
+			if err != nil {
+				t.Fatal(err)
+			}
+			offered := 0
+			for _, it := range offers {
+				if instancetype.RequirementsOf(pool).Intersects(it.Requirements) == nil {
+					offered += len(it.Offerings.Available())
+				}
+			}
+			if offered != tt.offered {
+				t.Errorf("%d plans are offered, want %d", offered, tt.offered)
+			}
+		})
+	}
+}
+
 // TestNodePoolsSayWhatIsOutOfStock: for as long as the plan type is not offered, and only
 // where the NodePool allows it.
 func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
@@ -155,7 +211,7 @@ func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
 		}
 		p := provider(t, pool, other)
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, other).WithStatusSubresource(pool).Build()
-		pools := NewNodePools(c, p.chooser.Types, PoolProblems, events.NewFakeRecorder(5))
+		pools := NewNodePools(c, p.chooser.Types, lkeOf(p).Refused, events.NewFakeRecorder(5))
 		says := func(pool *karpv1.NodePool) (text string, again time.Duration) {
 			t.Helper()
 			req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}

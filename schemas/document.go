@@ -51,8 +51,11 @@ var Cluster = Block{
 			Doc: "The cluster's id in LKE. A cluster that has been made anew has the same label and another id; with the id, " +
 				"it is not taken for the old one."},
 		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
-		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard",
+		{Name: "tier", Kind: String, OneOf: []string{TierStandard, TierEnterprise}, Default: TierStandard,
 			Modes: Modes{NotInstances: "Only LKE has tiers."}, Doc: "The tier of LKE."},
+		{Name: "gpu_plans", Kind: Bool, Default: "false", Modes: Modes{NotInstances: "Linode sells GPU plans to all who make Linodes."},
+			Doc: "Whether nodes are made of GPU plans on LKE Enterprise. Linode's Cloud Manager does not offer them there; set it " +
+				"if Linode sells them to you. On the standard tier they are always offered."},
 		{Name: "kubernetes_version", Kind: String, Default: "nodes keep the version they have",
 			Modes: Modes{NotInstances: "The kubelet is the image's: another version is another image."},
 			Doc: `The Kubernetes version of the nodes, where their node class names none: "v1.33.4+lke2" on LKE ` +

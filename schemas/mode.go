@@ -6,10 +6,24 @@ const (
 	ModeInstance = "instance" // the controller itself, as Linodes that join by themselves
 )
 
+// The tiers of LKE.
+const (
+	TierStandard   = "standard"
+	TierEnterprise = "enterprise"
+)
+
 // AnnotationMode says on a LinodeNodeClass how its machines are made: ModeInstance, or
 // nothing where LKE makes them. What compiles the class writes it, and the controller, which
 // takes no class of another mode.
 const AnnotationMode = "lkeplan.dev/node-mode"
+
+// AnnotationGPUPlans says on a LinodeNodeClass of LKE Enterprise, if it is "true", that nodes are made of GPU plans as
+// well. What compiles the class writes it, from gpu_plans of the cluster block. It replaces no node.
+const AnnotationGPUPlans = "lkeplan.dev/gpu-plans"
+
+// OfCluster are the annotations of a LinodeNodeClass that say of its cluster what the cluster block
+// says.
+func OfCluster() []string { return []string{AnnotationMode, AnnotationGPUPlans} }
 
 // Modes say in which mode an argument or a block has an effect; the zero value: in both.
 type Modes struct {

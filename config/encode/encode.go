@@ -67,6 +67,9 @@ func Cluster(c config.Cluster) string {
 	case c.Tier != "":
 		lines = append(lines, "tier = "+syntax.Quote(c.Tier))
 	}
+	if c.GPUPlans {
+		lines = append(lines, "gpu_plans = true")
+	}
 	return format(schemas.Cluster.Type + " {\n" + strings.Join(lines, "\n") + "\n}\n")
 }
 
@@ -137,19 +140,21 @@ func take(obj map[string]any, path string) {
 	}
 }
 
-// clone copies what is written, without what no block says: the mode of a class is the
-// cluster's.
+// clone copies what is written, without what the block of the class does not say: the block of the
+// cluster does.
 func clone(object map[string]any) map[string]any {
 	fields := copyOf(object).(map[string]any)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")
 	metadata := manifest.Map(fields, "metadata")
-	if annotations := manifest.Map(metadata, "annotations"); annotations[schemas.AnnotationMode] != nil {
-		delete(annotations, schemas.AnnotationMode)
-		if len(annotations) == 0 {
-			delete(metadata, "annotations")
-		}
+	annotations := manifest.Map(metadata, "annotations")
+	all := len(annotations)
+	for _, key := range schemas.OfCluster() {
+		delete(annotations, key)
+	}
+	if all > 0 && len(annotations) == 0 {
+		delete(metadata, "annotations")
 	}
 	return fields
 }

@@ -32,6 +32,9 @@ func clusterOf(objects map[string]map[string]any) string {
 		if manifest.Map(o, "metadata", "annotations")[schemas.AnnotationMode] == schemas.ModeInstance {
 			of.Tier = schemas.ModeInstance
 		}
+		if manifest.Map(o, "metadata", "annotations")[schemas.AnnotationGPUPlans] == "true" {
+			of.Tier, of.GPUPlans = "enterprise", true
+		}
 	}
 	return encode.Cluster(of)
 }

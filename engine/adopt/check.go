@@ -84,12 +84,14 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	return rest, nil
 }
 
-// marked is a copy of an object with the mode that its class compiles with: it is written by
+// marked is a copy of an object with what its class compiles with of its cluster: it is written by
 // lkeplan, as the inventory label is.
 func marked(obj map[string]any, r config.Object) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
-	if mode, ok := manifest.Map(r.Manifest, "metadata", "annotations")[schemas.AnnotationMode]; ok {
-		manifest.Ensure(obj, "metadata", "annotations")[schemas.AnnotationMode] = mode
+	for _, key := range schemas.OfCluster() {
+		if value, ok := manifest.Map(r.Manifest, "metadata", "annotations")[key]; ok {
+			manifest.Ensure(obj, "metadata", "annotations")[key] = value
+		}
 	}
 	return obj
 }

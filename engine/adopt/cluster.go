@@ -25,7 +25,7 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 			regions[region] = true
 		}
 	}
-	tier, owners := "", map[string]bool{}
+	tier, gpus, owners := "", false, map[string]bool{}
 	for _, obj := range objects {
 		owner := manifest.Label(obj, kube.InventoryLabel)
 		if owner != "" && !strings.HasPrefix(owner, kube.NodePlanOwner+".") {
@@ -39,9 +39,10 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		}
 		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind {
 			tier = cmp.Or(tierOf(obj), tier)
+			gpus = gpus || manifest.Map(obj, "metadata", "annotations")[schemas.AnnotationGPUPlans] == "true"
 		}
 	}
-	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier}
+	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier, GPUPlans: gpus}
 }
 
 // Describe says which cluster a directory is for that objects are imported into: what is
@@ -57,6 +58,7 @@ func Describe(objects, nodes []map[string]any, given config.Cluster, mode string
 	cluster = config.Cluster{
 		Name: cmp.Or(given.Name, known.Name), Region: cmp.Or(given.Region, known.Region), Tier: cmp.Or(given.Tier, known.Tier),
 	}
+	cluster.GPUPlans = known.GPUPlans && !cluster.Instances()
 	if cluster.Name == "" {
 		cluster.Name = schemas.PlaceholderName
 		name := "the cluster's label in LKE"
@@ -77,9 +79,10 @@ func tierOf(class map[string]any) string {
 	switch mode := manifest.Map(class, "metadata", "annotations")[schemas.AnnotationMode]; {
 	case mode == schemas.ModeInstance:
 		return schemas.ModeInstance
-	case manifest.Map(class, "spec")["firewallID"] != nil,
+	case manifest.Map(class, "metadata", "annotations")[schemas.AnnotationGPUPlans] == "true",
+		manifest.Map(class, "spec")["firewallID"] != nil,
 		strings.Contains(manifest.Text(class, "spec", "lkeK8sVersion"), "+lke"):
-		return "enterprise"
+		return schemas.TierEnterprise
 	}
 	return ""
 }

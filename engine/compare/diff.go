@@ -106,7 +106,7 @@ func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (cata
 
 // offers are the plans that the cluster's region sells.
 func offers(cluster config.Cluster, prices *catalog.Catalog) []price.Offer {
-	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
+	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard))).WithGPUs(cluster.GPUPlans)
 	types := instancetype.New(prices, cluster.Region, tier)
 	var offers []price.Offer
 	unknown := maps.Collect(types.Unknown())

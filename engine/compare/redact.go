@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -46,6 +47,7 @@ func redacted(obj map[string]any, salt string) map[string]any {
 var told = []string{
 	kube.InventoryLabel, kube.OriginAnnotation,
 	linodev1alpha1.AnnotationCluster, linodev1alpha1.AnnotationRegion, linodev1alpha1.AnnotationMode,
+	schemas.AnnotationGPUPlans,
 }
 
 // kept are the fields of metadata that a comparison reads.

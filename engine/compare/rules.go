@@ -116,6 +116,7 @@ func clusterRules(c compile.Result) map[string]string {
 		rules["mode"] = schemas.ModeInstance
 	} else {
 		rules["tier"] = cmp.Or(c.Cluster.Tier, "standard")
+		rules["gpu_plans"] = fmt.Sprint(c.Cluster.GPUPlans)
 	}
 	return rules
 }

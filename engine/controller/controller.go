@@ -273,7 +273,8 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 
 func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account) error {
 	cluster := linodes.cluster
-	types := instancetype.New(linodes.prices, cluster.Region, catalog.Tier(cluster.Tier))
+	// Each class says whether plans with GPUs are sold on Enterprise: what orders machines asks it.
+	types := instancetype.New(linodes.prices, cluster.Region, catalog.Tier(cluster.Tier).WithGPUs(true))
 	types.SetVersion(cluster.K8sVersion)
 	indexer := mgr.GetFieldIndexer()
 	if err := errors.Join(indexFields(ctx, indexer), nodeclaim.Index(ctx, indexer)); err != nil {

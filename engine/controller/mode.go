@@ -30,7 +30,7 @@ type mode struct {
 	orders      linode.Orders
 	machines    listing
 	rules       linode.Rules
-	refused     func(*karpv1.NodePool) []linode.Problem
+	refused     func(context.Context, *karpv1.NodePool) []linode.Problem
 	full        linode.Full                   // nil where NodePools have room until somebody else says otherwise
 	ours        func(node client.Object) bool // whether a Node is one of its machines, and tells what its plan type has
 	controllers []controller.Controller
@@ -69,7 +69,7 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 	})
 	lke := linode.NewLKE(c, types, cluster.ID, catalog.Tier(cluster.Tier), machines)
 	return mode{
-		orders: lke, machines: lke, refused: linode.PoolProblems,
+		orders: lke, machines: lke, refused: lke.Refused,
 		rules: linode.NewLKEClasses(c, cluster, control, linodes.api, events),
 		ours:  func(node client.Object) bool { return nodeclaim.IsNode(cluster.ID, node.GetName()) },
 		controllers: []controller.Controller{
@@ -110,7 +110,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 	return mode{
 		name: linodev1alpha1.ModeInstance, orders: orders, machines: machines, full: orders.Full,
 		rules:   instances.NewClasses(linodes.api, linodes.cluster.Region, joins),
-		refused: func(*karpv1.NodePool) []linode.Problem { return nil },
+		refused: func(context.Context, *karpv1.NodePool) []linode.Problem { return nil },
 		ours:    machines.Ours,
 		controllers: []controller.Controller{
 			instances.NewTrigger(machines),

@@ -59,13 +59,23 @@ func newChecker(in Input) *checker {
 		schedules: map[string]schedule{}, covered: map[string]bool{},
 	}
 	if in.Catalog != nil && in.Cluster.Region != "" {
-		c.set = instancetype.New(in.Catalog, in.Cluster.Region, catalog.Tier(in.Cluster.Tier))
+		c.set = instancetype.New(in.Catalog, in.Cluster.Region, c.tier())
 		c.types = sold(c.set)
 	}
 	for object, pool := range typed[karpv1.NodePool](c, schemas.Pool.Object.Kind) {
 		c.pools = append(c.pools, c.pool(object, pool))
 	}
 	return c
+}
+
+// tier is the kind of cluster that the directory is for, as plans are sold to it.
+func (c *checker) tier() catalog.Tier {
+	return catalog.Tier(c.in.Cluster.Tier).WithGPUs(c.in.Cluster.GPUPlans)
+}
+
+// sells says whether nodes of a plan can be made in the cluster.
+func (c *checker) sells(plan string) bool {
+	return c.in.Catalog.Sold(plan, c.in.Cluster.Region, c.tier())
 }
 
 // typed are the objects of a kind with their Go type, without those that the

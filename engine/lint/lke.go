@@ -183,7 +183,7 @@ func withoutPrice(c *checker) {
 	c.namedPlans(func(p *pool, path, id string) {
 		plan, ok := c.in.Catalog.Plan(id)
 		lacks := lacks(c.in.Catalog, plan, region)
-		if !ok || lacks == "" || !c.in.Catalog.Sold(id, region, catalog.Tier(c.in.Cluster.Tier)) {
+		if !ok || lacks == "" || !c.sells(id) {
 			return
 		}
 		c.report(p.object.Addr, path, "The plan %s is sold, and its %s is not in the price list %s (%s). Without it, it is "+
@@ -205,7 +205,7 @@ func outOfStock(c *checker) {
 		return
 	}
 	c.namedPlans(func(p *pool, path, id string) {
-		if c.in.Catalog.Sold(id, region, catalog.Tier(c.in.Cluster.Tier)) && !c.in.Catalog.InStock(id, region) {
+		if c.sells(id) && !c.in.Catalog.InStock(id, region) {
 			c.report(p.object.Addr, path, "The plan %s was out of stock in %s by the price list %s. It is tried all the same; "+
 				"while Linode has none, nodes are of the next plan that the pool allows, or wait.", id, region,
 				c.in.Catalog.Age())
@@ -249,7 +249,7 @@ func notSold(c *checker) {
 	cluster := c.in.Cluster
 	c.namedPlans(func(p *pool, path, id string) {
 		plan, ok := c.in.Catalog.Plan(id)
-		if !ok || len(p.plans) == 0 || c.in.Catalog.Sold(id, cluster.Region, catalog.Tier(cluster.Tier)) {
+		if !ok || len(p.plans) == 0 || c.sells(id) {
 			return
 		}
 		whose := "" // of LKE

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -37,6 +38,10 @@ func matchesNoPlan(c *checker, p *pool) {
 			"The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them "+
 				"away.", say(names(before)), len(c.types), where, asked)
 	}
+	if c.tier() == catalog.Enterprise &&
+		instancetype.New(c.in.Catalog, c.in.Cluster.Region, catalog.EnterpriseGPU).OnlyGPUs(p.requirements) {
+		message += " If Linode sells you GPU plans there, set gpu_plans = true in the cluster block."
+	}
 	c.report(p.object.Addr, p.requirementPath(key), "%s%s Nodes are never made for this pool.",
 		message, values(before, key))
 }
@@ -48,8 +53,7 @@ func (c *checker) asksForUnknown(p *pool) bool {
 	r := p.requirements.Get(corev1.LabelInstanceTypeStable)
 	return r.Operator() == corev1.NodeSelectorOpIn && slices.ContainsFunc(r.Values(), func(id string) bool {
 		plan, ok := c.in.Catalog.Plan(id)
-		region, tier := c.in.Cluster.Region, catalog.Tier(c.in.Cluster.Tier)
-		return !ok || c.in.Catalog.Sold(id, region, tier) && lacks(c.in.Catalog, plan, region) != ""
+		return !ok || c.sells(id) && lacks(c.in.Catalog, plan, c.in.Cluster.Region) != ""
 	})
 }
 

@@ -26,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/top"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -201,7 +202,7 @@ func (l Lists) Region() (region string, tier catalog.Tier) {
 	for _, class := range l.Classes {
 		region = cmp.Or(region, class.Annotations[linodev1alpha1.AnnotationRegion])
 	}
-	tier = catalog.Standard
+	tier, gpus := catalog.Standard, false
 	for _, class := range l.Classes {
 		switch version := class.Status.KubernetesVersion; {
 		case class.Annotations[linodev1alpha1.AnnotationMode] == linodev1alpha1.ModeInstance:
@@ -212,8 +213,9 @@ func (l Lists) Region() (region string, tier catalog.Tier) {
 		default:
 			tier = catalog.Enterprise
 		}
+		gpus = gpus || class.Annotations[schemas.AnnotationGPUPlans] == "true"
 	}
-	return region, tier
+	return region, tier.WithGPUs(gpus)
 }
 
 // only is the part of a status that is about one pool.

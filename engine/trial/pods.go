@@ -26,7 +26,7 @@ func (t *trying) named() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 
 
 // simulate says what becomes of the pods of the run with a configuration.
 func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Result, error) {
-	in := simulate.Input{Region: with.Cluster.Region, Tier: catalog.Tier(with.Cluster.Tier), Catalog: t.prices}
+	in := simulate.Input{Region: with.Cluster.Region, Tier: catalog.Tier(with.Cluster.Tier).WithGPUs(with.Cluster.GPUPlans), Catalog: t.prices}
 	for _, o := range with.Objects {
 		in.Objects = append(in.Objects, o.Defaulted)
 	}

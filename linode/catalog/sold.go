@@ -1,21 +1,44 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/lkeplan/lkeplan/schemas"
+)
 
 // Tier is the kind of cluster that a plan is wanted for.
 type Tier string
 
 // The tiers of LKE, as the API spells them, and clusters that run on Linodes without LKE.
 const (
-	Standard   Tier = "standard"
-	Enterprise Tier = "enterprise"
-	Instances  Tier = "instance"
+	Standard   Tier = schemas.TierStandard
+	Enterprise Tier = schemas.TierEnterprise
+	Instances  Tier = schemas.ModeInstance
+	// EnterpriseGPU is LKE Enterprise whose owners say that plans with GPUs are sold to them.
+	EnterpriseGPU Tier = "enterprise with GPUs"
 )
+
+// LKE is the tier without what its owners say of plans with GPUs: as the API has it.
+func (t Tier) LKE() Tier {
+	if t == EnterpriseGPU {
+		return Enterprise
+	}
+	return t
+}
+
+// WithGPUs is the tier if its owners say that plans with GPUs are sold to them. Other tiers than Enterprise sell them
+// to all.
+func (t Tier) WithGPUs(sold bool) Tier {
+	if t == Enterprise && sold {
+		return EnterpriseGPU
+	}
+	return t
+}
 
 // Capability is what a region must have before it runs clusters of the tier.
 func (t Tier) Capability() string {
 	switch t {
-	case Enterprise:
+	case Enterprise, EnterpriseGPU:
 		return CapKubernetesEnterprise
 	case Instances:
 		return CapLinodes
@@ -26,8 +49,8 @@ func (t Tier) Capability() string {
 // Sold says whether a node of the plan can be made in the region, on a cluster of the tier:
 //
 //   - the plan is not a nanode (LKE takes none, Cloud Manager filters the class, and its 1 GB is no node anywhere),
-//   - LKE takes the plan: no plan with an RTX 6000 or 512 GB, and on Enterprise no GPU plan, which Cloud Manager hides
-//     there, and
+//   - LKE takes the plan: no plan with an RTX 6000 or 512 GB, and on Enterprise no GPU plan unless its owners say so,
+//     as Cloud Manager hides them there, and
 //   - the region runs clusters of the tier and sells the plan's class.
 //
 // The existing provider takes the list of limited plans for a list of regions, and so sells nothing in eight of

@@ -120,7 +120,7 @@ const (
 // the price list tells.
 func expected(plan catalog.Plan, tier catalog.Tier) catalog.NodeResources {
 	r, percent := plan.Reported(), int64(memoryMargin)
-	if tier == catalog.Enterprise && plan.MemoryMiB <= smallEnterpriseMiB {
+	if tier.LKE() == catalog.Enterprise && plan.MemoryMiB <= smallEnterpriseMiB {
 		percent = smallEnterpriseMargin
 	}
 	margin := r.Capacity.MemoryBytes * percent / 100

@@ -397,6 +397,35 @@ func (t *Set) rebuild(plans ...string) {
 	t.now = next
 }
 
+// WithoutGPUs returns the types, those of plans with GPUs without an available offering.
+func (t *Set) WithoutGPUs(types []*cloudprovider.InstanceType) []*cloudprovider.InstanceType {
+	hidden := t.Snapshot().hidden
+	types = slices.Clone(types)
+	for i, it := range types {
+		if plan, _ := t.Plan(it.Name); plan.Class != "gpu" {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(hidden, it.Name, func(it *cloudprovider.InstanceType, name string) int {
+			return strings.Compare(it.Name, name)
+		})
+		types[i] = hidden[at]
+	}
+	return types
+}
+
+// OnlyGPUs reports whether all plans that nodes are made of for the requirements have GPUs; no if there are none.
+func (t *Set) OnlyGPUs(want scheduling.Requirements) (only bool) {
+	for _, it := range t.List() {
+		if want.Intersects(it.Requirements) == nil && t.Makes(it.Name) {
+			if plan, _ := t.Plan(it.Name); plan.Class != "gpu" {
+				return false
+			}
+			only = true
+		}
+	}
+	return only
+}
+
 // Makes says whether nodes are made of a plan type, if Linode has machines of it and the account may have them: it is
 // sold in the region, and its size and price are known.
 func (t *Set) Makes(plan string) bool {

@@ -81,6 +81,8 @@ type Config struct {
 
 	// Capabilities are those of the account; without "NETINT Quadra T1U" it is sold no accelerated plan.
 	Capabilities []string
+	// GPUPlans has LKE Enterprise take plans with GPUs.
+	GPUPlans bool
 
 	// Assets are what the account has that Linodes are made with, besides the public images and one user.
 	Assets assets.Set

@@ -221,7 +221,7 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 // configuration has.
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
 	in := simulate.Input{
-		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier), Catalog: prices,
+		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
 		Workloads: p.found.Workloads, DaemonSets: p.found.DaemonSets, Budgets: p.found.Budgets,
 	}
 	for _, o := range compiled.Objects {

@@ -103,7 +103,7 @@ func (s *Series) admit(snapshot compare.Snapshot) error {
 // Timeline has the pods of the series for the pools of a configuration.
 func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t replay.Timeline, err error) {
 	t.Pools = simulate.Input{
-		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier), Catalog: prices,
+		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
 	}
 	for _, o := range compiled.Objects {
 		t.Pools.Objects = append(t.Pools.Objects, o.Defaulted)

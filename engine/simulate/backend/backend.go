@@ -25,7 +25,7 @@ func (b Backend) Orders(c client.Client, types *instancetype.Set) linode.Orders 
 	if b.Tier == catalog.Instances {
 		return instances.NewOrders(c)
 	}
-	return linode.NewLKE(c, types, 0, b.Tier, unseen{})
+	return linode.NewLKE(c, types, 0, b.Tier.LKE(), unseen{})
 }
 
 // Problem says why no machine is made of a class; "" where one is.
@@ -33,7 +33,7 @@ func (b Backend) Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if b.Tier == catalog.Instances {
 		return instances.Problem(spec)
 	}
-	return linode.ClassProblem(spec, b.Tier)
+	return linode.ClassProblem(spec, b.Tier.LKE())
 }
 
 // Refused is what is refused of a pool.
