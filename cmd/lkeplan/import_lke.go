@@ -40,7 +40,13 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 		return err
 	}
 	moved := movein.Move(from, plans, i.taken(ctx))
+	steps := func() {
+		for _, line := range moved.Steps(from) {
+			fmt.Fprintln(i.env.Stderr, diag.Visible(line))
+		}
+	}
 	if len(moved.Pools) == 0 {
+		steps()
 		return fmt.Errorf("cluster %s has no LKE pool that could move in: it has %d, and a provider of Karpenter keeps "+
 			"%d of them", from.Label, len(from.Pools), len(moved.Passed))
 	}
@@ -72,9 +78,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err := flags.Report(i.env, written.Compiled, written.Diags); err != nil {
 		return err
 	}
-	for _, line := range moved.Steps(from) {
-		fmt.Fprintln(i.env.Stderr, diag.Visible(line))
-	}
+	steps()
 	return nil
 }
 

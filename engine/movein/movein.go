@@ -27,8 +27,8 @@ type Cluster struct {
 	Region string
 	Tier   string // standard or enterprise; "" where it is not said
 	Pools  []Pool
-	// Terraform says that a linode_lke_cluster keeps the cluster.
-	Terraform bool
+	// Address is that of the linode_lke_cluster in Terraform that keeps the cluster; "" if none does.
+	Address string
 }
 
 // A Pool is an LKE pool.
@@ -44,6 +44,9 @@ type Pool struct {
 	Tags           []string
 	Firewall       int    // 0 for the cluster's own
 	DiskEncryption string // enabled, disabled, or "" where it is not said
+	// Address is that of the linode_lke_node_pool in Terraform that keeps the pool; "" if none does, as for a pool that is a
+	// block of its cluster.
+	Address string
 }
 
 // A Taint is one of a pool's nodes.

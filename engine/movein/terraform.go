@@ -98,7 +98,7 @@ func (p terraformPool) pool() Pool {
 
 func (s terraformState) clusters() ([]Cluster, error) {
 	var clusters []Cluster
-	var alone []terraformPool
+	var alone []poolResource
 	modules := []terraformModule{s.RootModule}
 	for len(modules) > 0 {
 		m := modules[0]
@@ -112,12 +112,12 @@ func (s terraformState) clusters() ([]Cluster, error) {
 			case "linode_lke_cluster":
 				var c terraformCluster
 				if err = json.Unmarshal(r.Values, &c); err == nil {
-					clusters = append(clusters, c.cluster())
+					clusters = append(clusters, c.cluster(r.Address))
 				}
 			case "linode_lke_node_pool":
 				var p terraformPool
 				if err = json.Unmarshal(r.Values, &p); err == nil {
-					alone = append(alone, p)
+					alone = append(alone, poolResource{p, r.Address})
 				}
 			}
 			if err != nil {
@@ -128,9 +128,15 @@ func (s terraformState) clusters() ([]Cluster, error) {
 	return withPools(clusters, alone)
 }
 
-func (c terraformCluster) cluster() Cluster {
+// A poolResource is a linode_lke_node_pool with its address.
+type poolResource struct {
+	terraformPool
+	address string
+}
+
+func (c terraformCluster) cluster(address string) Cluster {
 	id, _ := strconv.Atoi(c.ID)
-	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, Terraform: true}
+	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, Address: address}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())
 	}
@@ -139,15 +145,19 @@ func (c terraformCluster) cluster() Cluster {
 
 // withPools gives each cluster the pools that are resources of their own. A cluster knows
 // them as well once it has been read again. What has no id yet has no nodes that could move.
-func withPools(clusters []Cluster, alone []terraformPool) ([]Cluster, error) {
+func withPools(clusters []Cluster, alone []poolResource) ([]Cluster, error) {
 	for _, p := range alone {
 		pool := p.pool()
+		pool.Address = p.address
 		at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.ID == p.ClusterID })
 		if at < 0 {
 			return nil, fmt.Errorf("LKE pool %d is of cluster %d, whose linode_lke_cluster is not there; show the state "+
 				"that has it, or import with --lke", pool.ID, p.ClusterID)
 		}
-		if c := &clusters[at]; !c.has(pool.ID) {
+		c := &clusters[at]
+		if i := slices.IndexFunc(c.Pools, func(p Pool) bool { return p.ID == pool.ID }); i >= 0 {
+			c.Pools[i].Address = pool.Address
+		} else {
 			c.Pools = append(c.Pools, pool)
 		}
 	}
