@@ -142,15 +142,11 @@ func Of(c Cluster, prices Prices) Screen {
 	for _, pod := range c.Pods {
 		s.Wait.N += count(used, pod)
 	}
-	claims := map[string]*karpv1.NodeClaim{}
-	for _, nc := range c.Claims {
-		claims[cmp.Or(nc.Status.NodeName, "claim "+nc.Name)] = nc
-	}
+	claims, without := claimsOf(c.Nodes, c.Claims)
 	for _, node := range c.Nodes {
 		s.Nodes = append(s.Nodes, nodeOf(node, claims[node.Name], used[node.Name], prices))
-		delete(claims, node.Name)
 	}
-	for _, nc := range claims {
+	for _, nc := range without {
 		s.Nodes = append(s.Nodes, coming(nc, prices))
 	}
 	slices.SortFunc(s.Nodes, func(a, b Node) int {
@@ -169,6 +165,48 @@ func Of(c Cluster, prices Prices) Screen {
 	s.unsure(&s.Total)
 	s.Wait.Unknown = s.podless()
 	return s
+}
+
+// claimsOf finds the NodeClaim of each node, by the node's name, and the NodeClaims without a node.
+//
+// A node that joins is that of the NodeClaim with its provider id, before Karpenter writes its name on it. If LKE does
+// not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: it is taken for the node of an
+// older NodeClaim of the same pool and plan that waits for a machine, as it would be counted twice otherwise.
+func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
+	of map[string]*karpv1.NodeClaim, without []*karpv1.NodeClaim,
+) {
+	of = map[string]*karpv1.NodeClaim{}
+	byID := map[string]string{} // names of nodes
+	for _, n := range nodes {
+		of[n.Name], byID[n.Spec.ProviderID] = nil, n.Name
+	}
+	for _, nc := range claims {
+		name := cmp.Or(nc.Status.NodeName, byID[cmp.Or(nc.Status.ProviderID, "none")])
+		if first, there := of[name]; there && first == nil {
+			of[name] = nc
+		} else {
+			without = append(without, nc)
+		}
+	}
+	slices.SortFunc(without, func(a, b *karpv1.NodeClaim) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	for _, n := range nodes {
+		pool := n.Labels[karpv1.NodePoolLabelKey]
+		if of[n.Name] != nil || pool == "" {
+			continue
+		}
+		at := slices.IndexFunc(without, func(nc *karpv1.NodeClaim) bool {
+			state, _ := absent(nc)
+			return state == Ordered && nc.Status.NodeName == "" && nc.Labels[karpv1.NodePoolLabelKey] == pool &&
+				planOf(nc) == n.Labels[corev1.LabelInstanceTypeStable] &&
+				!n.CreationTimestamp.Time.Before(nc.CreationTimestamp.Time)
+		})
+		if at >= 0 {
+			of[n.Name], without = without[at], slices.Delete(without, at, at+1)
+		}
+	}
+	return of, without
 }
 
 // unsure notes of nodes what is not known.
