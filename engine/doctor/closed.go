@@ -2,7 +2,14 @@ package doctor
 
 import (
 	"context"
+	"fmt"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -30,6 +37,40 @@ func (p Patient) closed(ctx context.Context) []Finding {
 		}
 	}
 	return nil
+}
+
+// refusals are the events that a person has to act on before LKE does what the controller asks, and what to do.
+var refusals = []struct{ reason, of, do string }{
+	{"LinodeAccountLimit", "account limits", "ask Linode Support to raise the limit, or delete what is not needed"},
+	{"LKELocked", "locks", "take the lock off the LKE node pool or the cluster: what it keeps costs"},
+}
+
+// limited looks for what Linode refused in the last two hours, as the controller's events of NodeClaims say: the API has
+// no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that their events are in
+// default, where tenants do not write.
+func (p Patient) limited(ctx context.Context) (found []Finding) {
+	events, err := p.Cluster.List(ctx, "v1", "Event")
+	if err != nil {
+		return unknown("account limits and locks", err)
+	}
+	for _, r := range refusals {
+		var last corev1.Event
+		for _, obj := range events {
+			var e corev1.Event
+			if runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &e) != nil || e.Reason != r.reason ||
+				e.InvolvedObject.Kind != "NodeClaim" || e.Namespace != metav1.NamespaceDefault {
+				continue
+			}
+			if seen := kube.LastSeen(&e); p.Now().Sub(seen) < 2*time.Hour && seen.After(kube.LastSeen(&last)) {
+				last = e
+			}
+		}
+		if last.Reason != "" {
+			found = append(found, Finding{Warn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", last.InvolvedObject.Name,
+				kube.LastSeen(&last).UTC().Format("15:04 UTC"), last.Message), r.do})
+		}
+	}
+	return found
 }
 
 // unaccepted looks for NodePools that the controller makes no node for, as they are.

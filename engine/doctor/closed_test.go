@@ -4,6 +4,9 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // shelves is a cluster with some node classes.
@@ -54,5 +57,34 @@ func TestNodePoolsThatGetNoNode(t *testing.T) {
 			!strings.Contains(found[0].Text, "video gets no node: the account:read_only")) {
 			t.Errorf("%v: %+v", tt.pools, found)
 		}
+	}
+}
+
+// TestWhatLinodeRefuses is a warning for each kind, the last of its events: limits of the account and locks. Old events,
+// and those that a tenant wrote, are none.
+func TestWhatLinodeRefuses(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	event := func(reason, kind, namespace, message string, ago time.Duration) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"name": "e", "namespace": namespace}, "reason": reason, "message": message,
+			"lastTimestamp":  now.Add(-ago).Format(time.RFC3339),
+			"involvedObject": map[string]any{"kind": kind, "name": "web-1"},
+		}
+	}
+	events := []map[string]any{
+		event("LinodeAccountLimit", "NodeClaim", "default", "earlier", time.Hour),
+		event("LinodeAccountLimit", "NodeClaim", "default", "the account may not have more", time.Minute),
+		event("LinodeAccountLimit", "NodeClaim", "tenant", "forged", time.Second),
+		event("LinodeAccountLimit", "Pod", "default", "forged", time.Second),
+		event("LKELocked", "NodeClaim", "default", "old", 3*time.Hour),
+	}
+	p := Patient{Cluster: shelves{classes: events}, Now: func() time.Time { return now }}
+	want := []Finding{{Warn, "account limits", "NodeClaim web-1, at 11:59 UTC: the account may not have more", refusals[0].do}}
+	if d := cmp.Diff(want, p.limited(t.Context())); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	p.Cluster = shelves{classes: append(events, event("LKELocked", "NodeClaim", "default", "it is locked", time.Minute))}
+	if got := p.limited(t.Context()); len(got) != 2 || got[1].Of != "locks" || !strings.Contains(got[1].Text, "it is locked") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -318,7 +318,7 @@ func (w *world) warnings(nc *karpv1.NodeClaim) []*corev1.Event {
 		return nil
 	}
 	for i, e := range w.byUID[string(nc.UID)] {
-		if e.Type == corev1.EventTypeWarning && w.Now.Sub(LastSeen(e)) < lately {
+		if e.Type == corev1.EventTypeWarning && w.Now.Sub(kube.LastSeen(e)) < lately {
 			return w.byUID[string(nc.UID)][i : i+1]
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -273,22 +274,7 @@ func (l Lists) eventsByObject() map[string][]*corev1.Event {
 		by[uid] = append(by[uid], e)
 	}
 	for _, events := range by {
-		slices.SortStableFunc(events, func(a, b *corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
+		slices.SortStableFunc(events, func(a, b *corev1.Event) int { return kube.LastSeen(b).Compare(kube.LastSeen(a)) })
 	}
 	return by
-}
-
-// LastSeen is when an event was last seen: the API has three places for it.
-func LastSeen(e *corev1.Event) time.Time {
-	at := e.LastTimestamp.Time
-	if e.EventTime.After(at) {
-		at = e.EventTime.Time
-	}
-	if e.Series != nil && e.Series.LastObservedTime.After(at) {
-		at = e.Series.LastObservedTime.Time
-	}
-	if at.IsZero() {
-		at = e.CreationTimestamp.Time
-	}
-	return at
 }

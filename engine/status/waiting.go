@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -165,7 +166,7 @@ func (w *world) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, sai
 	var others []string
 	for _, e := range w.byUID[string(pod.UID)] {
 		switch {
-		case w.Now.Sub(LastSeen(e)) > lately:
+		case w.Now.Sub(kube.LastSeen(e)) > lately:
 		case e.Reason == "Nominated":
 			if nc := w.nominated(e.Message); nc != nil && len(said) == 0 {
 				return nc, nil

@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -186,13 +187,13 @@ func (w *world) absent(what, namespace, name string, names []string) error {
 	var last *corev1.Event
 	for _, e := range w.Events {
 		if e.InvolvedObject.Name == name && cmp.Or(e.InvolvedObject.Namespace, namespace) == namespace &&
-			(last == nil || status.LastSeen(last).Before(status.LastSeen(e))) && tells(e.Reason) {
+			(last == nil || kube.LastSeen(last).Before(kube.LastSeen(e))) && tells(e.Reason) {
 			last = e
 		}
 	}
 	if last != nil {
 		return fmt.Errorf("%s any more; the last that was said of it, at %s: %s: %s", text,
-			status.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
+			kube.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
 	}
 	if guess := eval.DidYouMean(name, names); guess != "" {
 		text += "." + guess
@@ -225,14 +226,14 @@ func (w *world) said(uids ...string) (lines []Line) {
 			events = append(events, e)
 		}
 	}
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return status.LastSeen(b).Compare(status.LastSeen(a)) })
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return kube.LastSeen(b).Compare(kube.LastSeen(a)) })
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {
 			continue
 		}
 		seen[e.Reason] = true
-		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(status.LastSeen(e)), e.Reason,
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(kube.LastSeen(e)), e.Reason,
 			diag.Shorten(e.Message, mostSaid))})
 	}
 	return lines
