@@ -29,6 +29,8 @@ type Cluster struct {
 	Pools  []Pool
 	// Address is that of the linode_lke_cluster in Terraform that keeps the cluster; "" if none does.
 	Address string
+	// External is whether its external_pool_tags leave the pools of lkeplan out of Terraform's state.
+	External bool
 }
 
 // A Pool is an LKE pool.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -51,17 +52,12 @@ func (m Moved) inTerraform(c Cluster) []string {
 	if c.Address == "" {
 		return nil
 	}
-	lines := []string{
-		"Before the first node, in Terraform, or the next terraform apply deletes the LKE pools of lkeplan, and makes those " +
-			"again that were deleted:",
-		"",
-		"    # in " + c.Address,
-		"    external_pool_tags = [\"lkeplan\"]",
-		"    lifecycle {",
-		"      ignore_changes = [pool, k8s_version]",
-		"    }",
-		"",
+	lines := []string{"Before the first node, in Terraform, or the next terraform apply deletes the LKE pools of lkeplan, and " +
+		"makes those again that were deleted:", "", "    # in " + c.Address}
+	if !c.External {
+		lines = append(lines, "    external_pool_tags = [\""+capacity.Mark+"\"]")
 	}
+	lines = append(lines, "    lifecycle {", "      ignore_changes = [pool, k8s_version]", "    }", "")
 	if len(m.Passed) > 0 {
 		lines = append(lines, "Then run terraform apply -refresh-only: it takes the LKE pools of lkeplan out of the state. A pool "+
 			"without the tag lkeplan gets it from the controller; wait for that.")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
 )
 
@@ -54,6 +55,8 @@ type terraformCluster struct {
 	Region string          `json:"region"`
 	Tier   string          `json:"tier"`
 	Pool   []terraformPool `json:"pool"`
+
+	ExternalPoolTags []string `json:"external_pool_tags"`
 }
 
 type terraformPool struct {
@@ -136,7 +139,8 @@ type poolResource struct {
 
 func (c terraformCluster) cluster(address string) Cluster {
 	id, _ := strconv.Atoi(c.ID)
-	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, Address: address}
+	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, Address: address,
+		External: slices.Contains(c.ExternalPoolTags, capacity.Mark)}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())
 	}
