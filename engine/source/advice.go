@@ -49,7 +49,7 @@ func quoted(word string) string {
 // its history.
 func (s *Source) fetch(remote, branch string) string {
 	words := []string{"fetch"}
-	if s.history.shallow() {
+	if s.program.shallow() {
 		words = append(words, "--unshallow")
 	}
 	words = append(words, quoted(remote))
@@ -71,7 +71,7 @@ func (s *Source) deepen() string {
 // remote returns the remote that changes go to: origin, or the only one there is; ""
 // where there is none.
 func (s *Source) remote() (string, error) {
-	remotes, err := s.history.remotes()
+	remotes, err := s.program.remotes()
 	if err != nil || len(remotes) == 0 {
 		return "", err
 	}
@@ -90,7 +90,7 @@ func (s *Source) remote() (string, error) {
 
 // unborn says that there is no commit.
 func (s *Source) unborn(err error) error {
-	if branch, symbolicErr := s.history.symbolic("HEAD"); symbolicErr == nil && branch != "" {
+	if branch, symbolicErr := s.program.symbolic("HEAD"); symbolicErr == nil && branch != "" {
 		return fmt.Errorf("there are no commits yet on %s, and so nothing to compare with; commit first, or name a "+
 			"directory by --base dir:PATH", strings.TrimPrefix(branch, "refs/heads/"))
 	}

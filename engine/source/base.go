@@ -41,11 +41,11 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 	if err != nil {
 		return Revision{}, err
 	}
-	bases, err := s.history.mergeBases(head.id, to.commit.id)
+	bases, err := s.program.mergeBases(head.id, to.commit.id)
 	switch {
 	case err != nil:
 		return Revision{}, err
-	case len(bases) == 0 && s.history.shallow():
+	case len(bases) == 0 && s.program.shallow():
 		return Revision{}, s.incomplete(fmt.Errorf("the commit where the change leaves %s is not in this shallow clone",
 			to.name))
 	case len(bases) == 0:
@@ -60,7 +60,7 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 		return s.onTrunk(head, to, edited)
 	}
 	if bases[0] != to.commit.id {
-		cut, err := s.history.cut(head.id, to.commit.id, bases[0])
+		cut, err := s.program.cut(head.id, to.commit.id, bases[0])
 		if err != nil {
 			return Revision{}, err
 		}
@@ -83,8 +83,8 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 // changed reports whether two commits have the directory with other files. One that
 // cannot be read may have.
 func (s *Source) changed(a, b commit) bool {
-	_, was, errA := newTree(commitTree{s.history, &atomic.Bool{}}, a.tree).find(s.dir, true)
-	_, is, errB := newTree(commitTree{s.history, &atomic.Bool{}}, b.tree).find(s.dir, true)
+	_, was, errA := newTree(commitTree{s.program, &atomic.Bool{}}, a.tree).find(s.dir, true)
+	_, is, errB := newTree(commitTree{s.program, &atomic.Bool{}}, b.tree).find(s.dir, true)
 	if errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist) {
 		return false
 	}
@@ -97,7 +97,7 @@ func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, err
 		return Revision{}, fmt.Errorf("the checked out commit is in %s already, %s, so this is not the change that goes "+
 			"there; check that out, or name what to compare with by --base", to.name, to.why)
 	}
-	branch, err := s.history.symbolic("HEAD")
+	branch, err := s.program.symbolic("HEAD")
 	if err != nil {
 		return Revision{}, err
 	}
@@ -142,8 +142,8 @@ func (s *Source) before(why string) Revision {
 
 // empty reports whether the repository has no commit at all, and is no clone of another.
 func (s *Source) empty() bool {
-	branches, err := s.history.branches()
-	remotes, remotesErr := s.history.remotes()
+	branches, err := s.program.branches()
+	remotes, remotesErr := s.program.remotes()
 	return err == nil && remotesErr == nil && len(branches)+len(remotes) == 0
 }
 
@@ -153,7 +153,7 @@ func (s *Source) begun(branch string, to trunk) (bool, error) {
 	if branch == "" || to.name == branch || strings.HasSuffix(to.name, "/"+branch) {
 		return false, nil
 	}
-	remotes, err := s.history.remotes()
+	remotes, err := s.program.remotes()
 	if err != nil {
 		return false, err
 	}
@@ -246,7 +246,7 @@ func (s *Source) unfetched(remote string, points []point) error {
 // remoteTrunk is the default branch of a remote, as the clone has written it down.
 func (s *Source) remoteTrunk(remote string) (trunk, error) {
 	name := "refs/remotes/" + remote + "/HEAD"
-	to, err := s.history.symbolic(name)
+	to, err := s.program.symbolic(name)
 	if err != nil {
 		return trunk{}, err
 	}
@@ -271,7 +271,7 @@ func (s *Source) remoteTrunk(remote string) (trunk, error) {
 // localTrunk is the trunk of a repository that knows no other: its only branch, or the
 // one that has the name that git gives the first.
 func (s *Source) localTrunk() (trunk, error) {
-	branches, err := s.history.branches()
+	branches, err := s.program.branches()
 	if err != nil {
 		return trunk{}, err
 	}

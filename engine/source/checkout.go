@@ -210,6 +210,10 @@ func (l library) clean(name string, _ []byte) ([]byte, error) {
 	return nil, l.unknown(fmt.Errorf("%s has line ends or keywords that Git may convert", name))
 }
 
+func (l library) object(id string) (object, error) {
+	return object{}, l.unknown(fmt.Errorf("read %.12s", id))
+}
+
 func (l library) checkedOut(name, _ string) ([]byte, error) { return l.clean(name, nil) }
 
 // unknown says what to do about what the library cannot find out.

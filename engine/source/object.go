@@ -30,7 +30,7 @@ type commit struct {
 // commit returns the commit of a name. A shallow clone has commits whose parents it
 // has not: they are told as the commit names them.
 func (s *Source) commit(name string) (commit, error) {
-	o, err := s.history.object(name + "^{commit}")
+	o, err := s.program.object(name + "^{commit}")
 	if err != nil {
 		return commit{}, err
 	}

@@ -36,15 +36,20 @@ type program struct {
 	size     int64 // of what is known
 }
 
-// openProgram finds the repository around a directory. Where GIT_DIR names one, as in
-// the hooks of git, it has to be the same.
-func (s *Source) openProgram(ctx context.Context, path, abs string) error {
+// open finds the repository around a directory. If GIT_DIR names one, as in the hooks of git,
+// it has to be the same. The error is ErrNoRepository for a plain directory, and errNoProgram
+// if git is not installed.
+func (s *Source) open(ctx context.Context, abs string) error {
 	if linked, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = linked
 	}
 	around, asked := dotGit(abs), s.getenv("GIT_DIR")
 	if around == "" && asked == "" {
 		return ErrNoRepository
+	}
+	path, err := exec.LookPath("git")
+	if err != nil {
+		return fmt.Errorf("read the Git repository of %s: %w", abs, errNoProgram)
 	}
 	p := &program{ctx: ctx, path: path, dir: abs, env: environment(os.Environ()), known: map[string]object{}}
 	if around == "" {
@@ -70,7 +75,7 @@ func (s *Source) openProgram(ctx context.Context, path, abs string) error {
 	if !filepath.IsAbs(p.objects) {
 		p.objects = filepath.Join(p.dir, p.objects)
 	}
-	s.history, s.submodule = p, strings.Contains(filepath.ToSlash(lines[1]), "/.git/modules/")
+	s.program, s.submodule = p, strings.Contains(filepath.ToSlash(lines[1]), "/.git/modules/")
 	if around != "" && asked != "" && !samePlace(asked, lines[1]) {
 		return advise(fmt.Errorf("GIT_DIR names another repository, %s, than the one that %s is in, %s", asked, abs,
 			lines[1]), "unset GIT_DIR GIT_WORK_TREE")

@@ -2,10 +2,9 @@
 // repository has it, whatever lies uncommitted in the working tree, and finds the
 // commit where a change begins: the base.
 //
-// The program git reads the repository where it is installed: it knows linked
-// worktrees, alternates, partial and shallow clones, SHA-256 and what comes next, and
-// whom a repository may belong to. Without it a library does, which says no to what it
-// does not know.
+// The program git reads the repository: it knows linked worktrees, alternates, partial and
+// shallow clones, SHA-256 and what comes next, and whom a repository may belong to. Without
+// it, only a working tree is read, by its index, with an error for a file that Git may convert.
 //
 // It reads local files only: it fetches nothing, runs nothing that the repository's
 // configuration names, and does not parse the files of the configuration.
@@ -17,7 +16,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -28,7 +26,7 @@ var ErrNoRepository = errors.New("not a Git repository")
 
 // Source is a directory of configuration in a repository.
 type Source struct {
-	history   history
+	*program
 	dir       string // in the repository, with slashes; "." is its root
 	top       string // of the working tree
 	submodule bool
@@ -74,23 +72,6 @@ func (r Revision) Read(name string) ([]byte, error) {
 	return nil, err
 }
 
-// history is a repository as its commits are read. Commits are named by hashes.
-type history interface {
-	// object returns an object by any name that Git understands; errMissing where
-	// there is none.
-	object(name string) (object, error)
-	// mergeBases returns the best common ancestors of two commits.
-	mergeBases(a, b string) ([]string, error)
-	// cut reports whether a shallow clone lacks commits between a base and two commits.
-	cut(a, b, base string) (bool, error)
-	// symbolic returns the reference that another one stands for; "" for none.
-	symbolic(name string) (string, error)
-	// branches lists the local branches, without refs/heads/.
-	branches() ([]string, error)
-	remotes() ([]string, error)
-	shallow() bool
-}
-
 // Open returns the source at a path. The environment says what a CI system knows of
 // the change, and configures git. The error is ErrNoRepository for a plain directory;
 // any other says what is wrong, and what to do.
@@ -114,13 +95,8 @@ func Open(ctx context.Context, path string, getenv func(string) string) (*Source
 	return s, err
 }
 
-// open finds the repository around a directory, by the program git where it is installed.
-func (s *Source) open(ctx context.Context, abs string) error {
-	if program, err := exec.LookPath("git"); err == nil {
-		return s.openProgram(ctx, program, abs)
-	}
-	return s.openLibrary(abs)
-}
+// errNoProgram says that the program git is not installed.
+var errNoProgram = errors.New("the program git is not installed; install it")
 
 // dirIn returns the path of a directory in a working tree as it was given: links in
 // the repository are followed as each commit has them.
@@ -234,7 +210,7 @@ func (s *Source) notFound(ref string) error {
 
 // revision is the file system of a commit, and the directory in it.
 func (s *Source) revision(c commit, why string) (Revision, error) {
-	of := commitTree{s.history, &atomic.Bool{}}
+	of := commitTree{s.program, &atomic.Bool{}}
 	tree := newTree(of, c.tree)
 	dir, err := tree.real(s.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -258,7 +234,7 @@ func (s *Source) head() (fs.FS, error) {
 	if err != nil {
 		return nil, s.unborn(err)
 	}
-	return newTree(commitTree{s.history, &atomic.Bool{}}, c.tree), nil
+	return newTree(commitTree{s.program, &atomic.Bool{}}, c.tree), nil
 }
 
 // unreadable says how to get what a partial clone has left out.

@@ -50,12 +50,12 @@ type tree interface {
 
 // commitTree is the tree of a commit.
 type commitTree struct {
-	history history
+	program *program
 	lacks   *atomic.Bool // something was asked for that is not in this clone
 }
 
 func (t commitTree) file(id string) (object, error) {
-	o, err := t.history.object(id)
+	o, err := t.program.object(id)
 	if errors.Is(err, errMissing) {
 		t.lacks.Store(true)
 	}

@@ -42,8 +42,8 @@ type checkout interface {
 	clean(path string, data []byte) ([]byte, error)
 	// checkedOut returns what a checkout writes of a blob for a file without a filter.
 	checkedOut(path, id string) ([]byte, error)
-	// object returns what the repository has by an id.
-	object(id string) (object, error)
+	// object returns an object of the repository by any name that Git understands; errMissing if there is none.
+	object(name string) (object, error)
 	// option returns a setting that is true or false.
 	option(name string, otherwise bool) (bool, error)
 }
@@ -67,11 +67,13 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 	if errors.Is(err, errNone) {
 		return nil, ErrNoRepository
 	}
-	if errors.Is(err, errOwner) { // the library runs nothing, so it can read what is anyone's
+	at := checkout(s.program)
+	if errors.Is(err, errOwner) || errors.Is(err, errNoProgram) { // the library runs nothing, so it can read what is anyone's
 		owner := err
-		if err = s.openLibrary(abs); err == nil {
-			s.history = library{s.history.(library).repo, s.history.(library).cuts, owner}
+		if errors.Is(err, errNoProgram) {
+			owner = nil
 		}
+		at, err = openLibrary(abs, owner)
 	}
 	if err != nil {
 		return nil, err
@@ -80,7 +82,7 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &working{checkout: s.history.(checkout), root: root, files: map[string]tracked{}, below: map[string][]string{},
+	w := &working{checkout: at, root: root, files: map[string]tracked{}, below: map[string][]string{},
 		disk: map[string]string{".": "."}, listed: map[string][]entry{}}
 	all, err := w.index()
 	if err != nil {
