@@ -18,11 +18,11 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/apply"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -160,7 +160,7 @@ func (a *application) directory(ctx context.Context) error {
 
 // saved carries out a plan that was saved.
 func (a *application) saved(ctx context.Context, name string) error {
-	saved, err := base.Plan(name)
+	saved, err := revision.SavedPlan(name)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
@@ -168,7 +168,7 @@ asked.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			saved, err := base.Plan(args[0])
+			saved, err := revision.SavedPlan(args[0])
 			if err != nil {
 				return err
 			}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/follow"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/status"
-	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -87,7 +87,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	case s.watch && flags.Dumb(env.Getenv):
 		return errors.New("--watch moves the cursor, which this terminal cannot (TERM=dumb)")
 	}
-	prices, err := workspace.Options{Catalog: s.catalog}.Prices()
+	prices, err := revision.Options{Catalog: s.catalog}.Prices()
 	if err != nil {
 		return err
 	}

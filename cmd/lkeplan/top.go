@@ -10,8 +10,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/follow"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/top"
-	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -75,7 +75,7 @@ func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	if s.interval < 100*time.Millisecond {
 		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
 	}
-	prices, err := workspace.Options{Catalog: s.catalog}.Prices()
+	prices, err := revision.Options{Catalog: s.catalog}.Prices()
 	if err != nil {
 		return err
 	}

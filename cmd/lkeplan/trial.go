@@ -13,9 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fleet"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	gitsource "github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/engine/trial"
 )
@@ -108,8 +107,8 @@ func tryAll(ctx context.Context, d trial.Directory, runs []config.Run) (outcomes
 func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, string, string, compile.Options) (
 	compile.Result, hcl.Diagnostics, error) {
 	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {
-		from := base.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv,
-			Edited: func(head gitsource.Revision) (bool, error) { return fleet.Edited(ctx, head, work, opts) }}
+		from := revision.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv,
+			Edited: func(head gitsource.Revision) (bool, error) { return revision.Edited(ctx, head, work, opts) }}
 		commit, err := from.Compile(ctx, opts)
 		if err == nil && commit.Missing {
 			err = fmt.Errorf("%s does not have the directory", commit.Revision())

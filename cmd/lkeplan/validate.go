@@ -18,8 +18,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -61,7 +61,7 @@ all with a cluster block below. Pods are for one directory.`,
 				return errors.New("pods are looked at with the pools of one directory; name one")
 			}
 			if some.Several(args) {
-				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]fleet.Member, error) {
+				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]revision.Member, error) {
 					return some.Members(cmd.Context(), &src, args, nil)
 				})
 			}
@@ -118,7 +118,7 @@ func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
 
 // validateSeveral checks several directories, and prints one result.
 func validateSeveral(ctx context.Context, env *env, format string, strict bool,
-	find func() ([]fleet.Member, error)) error {
+	find func() ([]revision.Member, error)) error {
 	members, err := find()
 	if err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/follow"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/why"
-	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -77,7 +77,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 }
 
 func (s whySettings) run(ctx context.Context, env *flags.Env, kind, name string) error {
-	prices, err := workspace.Options{Catalog: s.catalog}.Prices()
+	prices, err := revision.Options{Catalog: s.catalog}.Prices()
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/source"
 )
 
@@ -24,19 +23,19 @@ func (d *Comparison) compileBase(
 ) (against, rules plan.Revision, err error) {
 	switch kind, name, _ := strings.Cut(d.Base, ":"); kind {
 	case "plan":
-		saved, err := base.Plan(name)
+		saved, err := revision.SavedPlan(name)
 		if err != nil {
 			return against, rules, err
 		}
 		c.Base, against = saved.Result, plan.Revision{Kind: "plan", Ref: name}
-		if _, rules, err = d.lastApplied(ctx, c, opts); errors.Is(err, base.ErrNoRepository) {
+		if _, rules, err = d.lastApplied(ctx, c, opts); errors.Is(err, source.ErrNoRepository) {
 			c.Rules = saved.Result
 			return against, plan.Revision{Kind: "plan", Ref: name, Why: "policies are not saved in it"}, nil
 		}
 		return against, rules, err
 	case "live", "snapshot":
 		c.Base, rules, err = d.lastApplied(ctx, c, opts)
-		if errors.Is(err, base.ErrNoRepository) {
+		if errors.Is(err, source.ErrNoRepository) {
 			c.Base, c.Rules = c.Head, c.Head
 			return against, itself("it is in no Git repository"), nil
 		}
@@ -86,10 +85,10 @@ func (d *Comparison) configuration(
 		c.Rules = compiled
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
-	from := base.Git{
+	from := revision.Git{
 		Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Directory: c.Head.Directory, Getenv: d.Env.Getenv,
-		Edited: func(head source.Revision) (bool, error) { return fleet.Edited(ctx, head, c.work, opts) },
-		Stays:  func(dir string) bool { return fleet.Has(c.work, dir) },
+		Edited: func(head source.Revision) (bool, error) { return revision.Edited(ctx, head, c.work, opts) },
+		Stays:  func(dir string) bool { return revision.HasCluster(c.work, dir) },
 	}
 	if d.member != nil {
 		from.At, from.Below = d.member.Base, d.member.Below

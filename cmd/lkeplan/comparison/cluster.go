@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
@@ -35,7 +35,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		if d.member != nil {
 			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
 		}
-		snapshot, err := base.Snapshot(name, time.Now())
+		snapshot, err := revision.SavedSnapshot(name, time.Now())
 		if err != nil {
 			return nil, plan.Revision{}, err
 		}

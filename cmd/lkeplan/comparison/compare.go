@@ -22,9 +22,9 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -40,11 +40,11 @@ type Comparison struct {
 	Access kube.Access
 	rules  string // where guards and policies are read from, for bases that have none
 	Prune  bool
-	dryRun bool          // ask the API server what it would make of the objects
-	at     time.Time     // zero: now
-	Allow  []string      // permissions for what guards refuse
-	Keeper *Keeper       // nil where this program applies the directory
-	member *fleet.Member // where it is one of several directories
+	dryRun bool             // ask the API server what it would make of the objects
+	at     time.Time        // zero: now
+	Allow  []string         // permissions for what guards refuse
+	Keeper *Keeper          // nil where this program applies the directory
+	member *revision.Member // where it is one of several directories
 
 	simulate bool // simulate pods on both sides
 	pods     podsource.Flags

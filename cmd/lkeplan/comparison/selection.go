@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/fleet"
+	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 // A Selection says which directories a command is for.
@@ -31,9 +31,9 @@ func (s Selection) Several(args []string) bool { return s.Recursive || s.Affecte
 // Members finds the directories that arguments name: in the working tree and, where
 // base opens it, in the commit that the change begins with.
 func (s Selection) Members(ctx context.Context, from *flags.Source, args []string,
-	base fleet.Base) ([]fleet.Member, error) {
-	selected := fleet.Selection{Arguments: args, Recursive: s.Recursive}
-	return fleet.Members(ctx, from.Options, flags.Release(), selected, base)
+	base revision.FindBase) ([]revision.Member, error) {
+	selected := revision.Selection{Arguments: args, Recursive: s.Recursive}
+	return revision.Members(ctx, from.Options, flags.Release(), selected, base)
 }
 
 // Missing reports whether a directory is not there.

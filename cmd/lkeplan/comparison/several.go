@@ -16,17 +16,16 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/base"
-	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	commits "github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Branch is the comparison of one of several directories, and what came of it.
 type Branch struct {
-	fleet.Member
+	revision.Member
 	Comparison
 	said     bytes.Buffer // to standard error
 	Found    Compared
@@ -42,10 +41,10 @@ func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (a
 	if err := d.suits(s); err != nil {
 		return nil, nil, err
 	}
-	var begin fleet.Base
+	var begin revision.FindBase
 	if _, name, _ := strings.Cut(d.Base, ":"); d.InGit() {
 		begin = func(dir string, edited func(commits.Revision) (bool, error)) (*commits.Revision, error) {
-			rev, err := base.Git{Dir: dir, Ref: name, Getenv: d.Env.Getenv, Edited: edited}.Open(ctx)
+			rev, err := revision.Git{Dir: dir, Ref: name, Getenv: d.Env.Getenv, Edited: edited}.Open(ctx)
 			return &rev, err
 		}
 	}
@@ -119,10 +118,10 @@ func (d *Comparison) suits(s Selection) error {
 }
 
 // permissions sorts what is allowed by the directories that it begins with.
-func (d *Comparison) permissions(members []fleet.Member) (map[string][]string, error) {
+func (d *Comparison) permissions(members []revision.Member) (map[string][]string, error) {
 	allowed := map[string][]string{}
 	for _, permission := range d.Allow {
-		i := slices.IndexFunc(members, func(m fleet.Member) bool { return strings.HasPrefix(permission, m.Dir+":") })
+		i := slices.IndexFunc(members, func(m revision.Member) bool { return strings.HasPrefix(permission, m.Dir+":") })
 		if i < 0 {
 			return nil, fmt.Errorf("--allow %s: with several directories write DIRECTORY:GUARD:ADDRESS, as in "+
 				"%s:max_deleted_pools:pool.web", permission, members[0].Dir)
@@ -134,7 +133,7 @@ func (d *Comparison) permissions(members []fleet.Member) (map[string][]string, e
 }
 
 // of is the comparison of one of several directories.
-func (d *Comparison) of(m fleet.Member, allowed []string) *Branch {
+func (d *Comparison) of(m revision.Member, allowed []string) *Branch {
 	b := &Branch{Member: m, Comparison: *d}
 	own := *d.Env
 	own.Stderr = &b.said

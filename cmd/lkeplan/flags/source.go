@@ -9,12 +9,12 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/release"
-	"github.com/lkeplan/lkeplan/engine/workspace"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
 // A Source is the directory a command reads and the values for its variables.
-type Source struct{ workspace.Options }
+type Source struct{ revision.Options }
 
 // Flags adds the flags for variables, which are the same in each command.
 func (s *Source) Flags(cmd *cobra.Command) {

@@ -18,9 +18,9 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
@@ -176,7 +176,7 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		p.live = &set
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
 	case f.Snapshot != "":
-		snapshot, err := base.Snapshot(f.Snapshot, time.Now())
+		snapshot, err := revision.SavedSnapshot(f.Snapshot, time.Now())
 		if err != nil {
 			return err
 		}

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/replay"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
@@ -43,7 +43,7 @@ func ReadSeries(paths []string) (s Series, err error) {
 	}
 	at := map[time.Time]string{}
 	for _, name := range names {
-		snapshot, err := base.Snapshot(name, time.Now())
+		snapshot, err := revision.SavedSnapshot(name, time.Now())
 		if err != nil {
 			return s, err
 		}

@@ -1,4 +1,4 @@
-package fleet
+package revision
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ import (
 
 // repository is three clusters, two of which call a module that calls another and reads
 // a file.
-func repository() fstest.MapFS {
+func repositoryOf() fstest.MapFS {
 	cluster := func(name, more string) string {
 		return fmt.Sprintf("cluster {\n  name   = %q\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n%s", name, more)
 	}
@@ -53,13 +53,13 @@ func repository() fstest.MapFS {
 var clusters = []string{"clusters/alone", "clusters/dev", "clusters/prod"}
 
 func TestClustersAreFoundAndModulesAreNot(t *testing.T) {
-	fsys := repository()
+	fsys := repositoryOf()
 	fsys["clusters/broken/main.lke.hcl"] = &fstest.MapFile{Data: []byte("pool {{{\n")}
 	for below, want := range map[string][]string{
 		".": {"clusters/alone", "clusters/broken", "clusters/dev", "clusters/prod"}, "clusters/dev": {"clusters/dev"},
 		"modules": nil, "clusters/prod/README.md": nil, "nowhere": nil,
 	} {
-		got, err := Find(fsys, below)
+		got, err := FindClusters(fsys, below)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestAChangeReachesWhatIsMadeFromIt(t *testing.T) {
 		"anything, where a template reads": {before: edit("README.md"), change: add("clusters/alone/t.lke.hcl", "locals {\n  t = templatestring(\"x\", {})\n}\n"), want: []string{"clusters/alone"}},
 		"an error":                         {change: add("clusters/dev/bad.lke.hcl", "pool {{{\n"), want: []string{"clusters/dev"}},
 	} {
-		base, head := repository(), repository()
+		base, head := repositoryOf(), repositoryOf()
 		if tt.before != nil {
 			tt.before(base)
 			tt.before(head)
@@ -150,7 +150,7 @@ func (r recorder) Open(name string) (fs.File, error) {
 // repository above, is what the reach says.
 func TestNothingIsReadBeyondTheReach(t *testing.T) {
 	compiled := 0
-	for root, fsys := range map[string]fs.FS{"examples": os.DirFS("../../examples"), "fixture": repository()} {
+	for root, fsys := range map[string]fs.FS{"examples": os.DirFS("../../examples"), "fixture": repositoryOf()} {
 		dirs, err := load.Directories(fsys, ".")
 		if err != nil {
 			t.Fatal(err)

@@ -1,4 +1,4 @@
-package fleet
+package revision
 
 import (
 	"bytes"
@@ -15,7 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/source"
-	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -50,13 +49,13 @@ func (m Member) Options() compile.Options {
 
 // A Base opens the commit that the change of a repository begins with. Whether the
 // directories that are meant have been edited since a commit, edited knows.
-type Base func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error)
+type FindBase func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error)
 
 // Members finds the directories that a selection means, for this version of lkeplan: in
 // the working tree and, where base opens it, in the commit that the change begins with.
 // They are sorted.
-func Members(ctx context.Context, from workspace.Options, version string, s Selection,
-	base Base) (found []Member, err error) {
+func Members(ctx context.Context, from Options, version string, s Selection,
+	base FindBase) (found []Member, err error) {
 	args := s.Arguments
 	if len(args) == 0 {
 		args = []string{"."}
@@ -101,15 +100,15 @@ func Members(ctx context.Context, from workspace.Options, version string, s Sele
 func (s Selection) below(arg, below string, repo *Repository) (found []Member, err error) {
 	if !s.Recursive {
 		m := Member{Dir: filepath.ToSlash(filepath.Clean(arg)), Repository: repo, Below: below}
-		m.Gone = repo.Base != nil && !Has(repo.FS, below) && Has(repo.Base.FS, below)
+		m.Gone = repo.Base != nil && !HasCluster(repo.FS, below) && HasCluster(repo.Base.FS, below)
 		return []Member{m}, nil
 	}
-	directories, err := Find(repo.FS, below)
+	directories, err := FindClusters(repo.FS, below)
 	if err != nil {
 		return nil, err
 	}
 	if repo.Base != nil {
-		before, err := Find(repo.Base.FS, below)
+		before, err := FindClusters(repo.Base.FS, below)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +121,7 @@ func (s Selection) below(arg, below string, repo *Repository) (found []Member, e
 		}
 		found = append(found, Member{
 			Dir: filepath.ToSlash(filepath.Join(arg, rel)), Repository: repo, Below: path.Clean(dir),
-			Gone: !Has(repo.FS, dir),
+			Gone: !HasCluster(repo.FS, dir),
 		})
 	}
 	return found, nil
@@ -133,11 +132,11 @@ func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repos
 	for _, below := range belows {
 		directories := []string{below}
 		if s.Recursive {
-			now, err := Find(repo.FS, below)
+			now, err := FindClusters(repo.FS, below)
 			if err != nil {
 				return false, err
 			}
-			then, err := Find(head.FS, below)
+			then, err := FindClusters(head.FS, below)
 			if err != nil || !slices.Equal(now, then) {
 				return true, err
 			}
@@ -158,7 +157,7 @@ func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repos
 // compiles from differs in the working tree, one that it looks for has come or gone, or a
 // file with values of variables differs. Other files do not matter.
 func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.Options) (bool, error) {
-	if Has(head.FS, opts.Dir) != Has(work, opts.Dir) {
+	if HasCluster(head.FS, opts.Dir) != HasCluster(work, opts.Dir) {
 		return true, nil
 	}
 	if differ, err := valuesDiffer(head, opts.VarFiles); differ || err != nil {
@@ -195,7 +194,7 @@ func names(fsys fs.FS, dir string) (seen []string) {
 
 // Reached reports whether a change can reach the directory.
 func (m Member) Reached() (bool, error) {
-	if m.Gone || m.Base == nil || !Has(m.Base.FS, m.Below) {
+	if m.Gone || m.Base == nil || !HasCluster(m.Base.FS, m.Below) {
 		return true, nil
 	}
 	if changed, err := valuesDiffer(*m.Base, m.Opts.VarFiles); changed || err != nil {

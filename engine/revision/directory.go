@@ -1,9 +1,4 @@
-// Package workspace opens a directory of configuration as a command is given it:
-// in the repository around it, with the values for its variables and the catalogue
-// to check against.
-//
-// It compiles nothing, and knows neither commits nor a cluster.
-package workspace
+package revision
 
 import (
 	"context"

@@ -1,8 +1,4 @@
-// Package fleet knows the repository of many clusters: which of its directories are
-// those of clusters, and which of them a change can reach.
-//
-// It reads files; what a change does to a cluster it does not know.
-package fleet
+package revision
 
 import (
 	"bytes"
@@ -23,7 +19,7 @@ import (
 // Find lists the directories of clusters at and below a directory of a file system,
 // sorted: those with a cluster block, and those that cannot be read as far as that.
 // Modules are not clusters.
-func Find(fsys fs.FS, below string) (found []string, err error) {
+func FindClusters(fsys fs.FS, below string) (found []string, err error) {
 	if info, err := fs.Stat(fsys, below); err != nil || !info.IsDir() {
 		return nil, nil // nothing is there, in this commit
 	}
@@ -45,7 +41,7 @@ func Find(fsys fs.FS, below string) (found []string, err error) {
 }
 
 // Has reports whether a directory has files of configuration.
-func Has(fsys fs.FS, dir string) bool {
+func HasCluster(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
 		return !e.IsDir() && load.Belongs(e.Name())

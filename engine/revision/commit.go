@@ -1,8 +1,4 @@
-// Package base reads what a directory is compared with: a commit of its
-// repository, a saved plan, or what was written down of a cluster.
-//
-// It finds and compiles; what follows from the comparison it does not know.
-package base
+package revision
 
 import (
 	"context"
@@ -76,9 +72,6 @@ func (c Commit) Revision() plan.Revision {
 func sentences(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
-
-// ErrNoRepository says that a directory has no history to compare with.
-var ErrNoRepository = source.ErrNoRepository
 
 // Compile compiles the directory as the commit has it. The error says what to type
 // where there is no such commit, or it is not known which one it is.
@@ -158,12 +151,12 @@ func (g Git) edited(head source.Revision) (bool, error) {
 }
 
 // Plan reads a plan that was saved to a file.
-func Plan(name string) (compare.Saved, error) { return read("plan", name, compare.ReadSaved) }
+func SavedPlan(name string) (compare.Saved, error) { return readFile("plan", name, compare.ReadSaved) }
 
 // Snapshot reads a snapshot of a cluster from a file. One that was taken later than now, but for
 // a difference of two clocks, is an error: how old it is is not known.
-func Snapshot(name string, now time.Time) (compare.Snapshot, error) {
-	return read("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
+func SavedSnapshot(name string, now time.Time) (compare.Snapshot, error) {
+	return readFile("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
 		s, err := compare.ReadSnapshot(r)
 		if err == nil && s.Taken.After(now.Add(time.Hour)) {
 			err = fmt.Errorf("it was taken on %s, and now it is %s: correct the clock, or take it again",
@@ -174,7 +167,7 @@ func Snapshot(name string, now time.Time) (compare.Snapshot, error) {
 }
 
 // read reads a file; what says in errors what it should be.
-func read[T any](what, name string, from func(io.Reader) (T, error)) (value T, err error) {
+func readFile[T any](what, name string, from func(io.Reader) (T, error)) (value T, err error) {
 	file, err := os.Open(name)
 	if err == nil {
 		defer file.Close()
