@@ -81,8 +81,6 @@ var rules = []rule{
 		why: "a plan is applied in the same way, whoever asks for it and wherever it came from"},
 	{from: "engine/adopt", forbidden: []string{"engine/apply", "engine/gitops", "engine/controller", "engine/source"},
 		why: "adopting objects changes none of their values"},
-	{from: "engine/movein", forbidden: []string{"kube", "engine"},
-		why: "what a node pool becomes follows from what is known of it, whoever asked"},
 	{from: "engine/moveover", forbidden: []string{"config", "kube", "engine"},
 		why: "pods move to whatever nodes there are: what they come from is for others"},
 	{from: "engine/fetch", forbidden: []string{

@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Reasons to replace a node, besides those of Karpenter.
@@ -61,16 +61,16 @@ func (l *LKE) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1
 
 // RolledBy is the revision that has made a node drift for a reason, as far as a note on its
 // pool or its class says; either may be nil.
-func RolledBy(reason string, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) (rolledby.Revision, bool) {
+func RolledBy(reason string, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) (manifest.RolledBy, bool) {
 	switch cloudprovider.DriftReason(reason) {
 	case disruption.NodePoolDrifted, disruption.RequirementsDrifted:
 		if pool != nil {
-			return rolledby.Read(pool.Annotations, pool.Spec.Template)
+			return manifest.ReadRolledBy(pool.Annotations, pool.Spec.Template)
 		}
 	case NodeClassDrifted, VersionDrifted:
 		if class != nil {
-			return rolledby.Read(class.Annotations, class.Spec)
+			return manifest.ReadRolledBy(class.Annotations, class.Spec)
 		}
 	}
-	return rolledby.Revision{}, false
+	return manifest.RolledBy{}, false
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestTheJournalOfAClass has the nodes that went last, each once, whoever has noted them; a
@@ -88,12 +88,12 @@ func TestTheJournalOfAClass(t *testing.T) {
 
 // TestTheJournalKeepsTheRevision that a node was replaced for, as it was when it began to go.
 func TestTheJournalKeepsTheRevision(t *testing.T) {
-	by := rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
+	by := manifest.RolledBy{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
 	pool, class := nodePool(), readyClass()
 	class.Name = decided(1).Spec.NodeClassRef.Name
-	pool.Annotations = map[string]string{rolledby.Annotation: noteOf(t, by, pool.Spec.Template)}
+	pool.Annotations = map[string]string{manifest.AnnotationRolledBy: noteOf(t, by, pool.Spec.Template)}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, class).Build()
-	for drift, want := range map[string]rolledby.Revision{
+	for drift, want := range map[string]manifest.RolledBy{
 		"NodePoolDrifted": by, "RequirementsDrifted": by, "NodeClassDrift": {}, "LKEPoolDrift": {},
 	} {
 		nc := goingNow(1)
@@ -102,7 +102,7 @@ func TestTheJournalKeepsTheRevision(t *testing.T) {
 		j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{}})
 		j.note(t.Context(), nc, true)
 		g := j.new[class.Name][nc.Name]
-		if got := (rolledby.Revision{NodePlan: g.NodePlan, Name: g.Revision}); got != want {
+		if got := (manifest.RolledBy{NodePlan: g.NodePlan, Name: g.Revision}); got != want {
 			t.Errorf("%s: %+v, want %+v", drift, got, want)
 		}
 	}
@@ -184,9 +184,9 @@ func goingNow(instance int) *karpv1.NodeClaim {
 	return nc
 }
 
-func noteOf(t *testing.T, by rolledby.Revision, part any) string {
+func noteOf(t *testing.T, by manifest.RolledBy, part any) string {
 	t.Helper()
-	note, err := rolledby.Note(by, part)
+	note, err := manifest.RolledByNote(by, part)
 	if err != nil {
 		t.Fatal(err)
 	}

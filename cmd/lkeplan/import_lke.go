@@ -15,7 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/engine/movein"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -31,7 +30,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	from, err := movein.Choose(clusters, i.cluster.Name)
+	from, err := adopt.ChooseCluster(clusters, i.cluster.Name)
 	if err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	moved := movein.Move(from, plans, i.taken(ctx))
+	moved := adopt.MoveIn(from, plans, i.taken(ctx))
 	steps := func() {
 		for _, line := range moved.Steps(from) {
 			fmt.Fprintln(i.env.Stderr, diag.Visible(line))
@@ -84,13 +83,13 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 
 // lkeClusters are the clusters with their LKE pools, as Terraform or Linode knows them.
 // Linode is asked for the pools of the one that is meant.
-func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error) {
+func (i *importation) lkeClusters(ctx context.Context) ([]adopt.Cluster, error) {
 	if i.terraform != "" {
 		data, err := os.ReadFile(i.terraform)
 		if err != nil {
 			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, files.Cause(err))
 		}
-		clusters, err := movein.FromTerraform(data)
+		clusters, err := adopt.FromTerraform(data)
 		if err != nil {
 			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, err)
 		}
@@ -104,11 +103,11 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 	if err != nil {
 		return nil, lkeapi.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
-	var clusters []movein.Cluster
+	var clusters []adopt.Cluster
 	for _, c := range listed {
-		clusters = append(clusters, movein.FromLKE(c, nil))
+		clusters = append(clusters, adopt.FromLKE(c, nil))
 	}
-	chosen, err := movein.Choose(clusters, i.cluster.Name)
+	chosen, err := adopt.ChooseCluster(clusters, i.cluster.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +116,12 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 		return nil, lkeapi.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
 	at := slices.IndexFunc(listed, func(c lkeapi.Cluster) bool { return c.ID == chosen.ID })
-	return []movein.Cluster{movein.FromLKE(listed[at], pools)}, nil
+	return []adopt.Cluster{adopt.FromLKE(listed[at], pools)}, nil
 }
 
 // taken asks the cluster of the kubeconfig for what has a name there already. Where it does
 // not answer, nothing has; what Terraform shows is read without a cluster.
-func (i *importation) taken(ctx context.Context) movein.Taken {
+func (i *importation) taken(ctx context.Context) adopt.NameTaken {
 	if !i.lke {
 		return adopt.Others(nil)
 	}

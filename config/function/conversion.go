@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/lkeplan/lkeplan/config/meter"
-	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // toFunc converts to a type, of which the elements may be left open.
@@ -60,7 +60,7 @@ func checkJSON(text string) error {
 	for depth := 0; ; {
 		token, err := tokens.Token()
 		if err != nil {
-			return jsonkeys.Check([]byte(text))
+			return manifest.UniqueKeys([]byte(text))
 		}
 		switch token {
 		case json.Delim('['), json.Delim('{'):

@@ -1,6 +1,8 @@
 // Package adopt brings objects that others made under a configuration: Import
 // writes them as HCL that compiles to the same, and TakeOver has lkeplan own the
-// fields that the configuration sets.
+// fields that the configuration sets. MoveIn makes pools from LKE pools that
+// others keep: those of an LKE cluster, as Linode lists them or as Terraform
+// knows them (movein.go).
 //
 // It changes no value of an object: where one would change, it says so and
 // leaves the object alone.

@@ -1,4 +1,4 @@
-package adopt_test
+package adopt
 
 import (
 	"io/fs"
@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
@@ -20,7 +19,7 @@ var dev = config.Cluster{Name: "dev", Region: "us-ord", Tier: "enterprise"}
 // objects reads the objects of a test.
 func objects(t *testing.T, text string) []map[string]any {
 	t.Helper()
-	list, err := adopt.ReadManifests(strings.NewReader(text))
+	list, err := ReadManifests(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +54,7 @@ func TestImportOfWhatIsStored(t *testing.T) {
 			for _, r := range before.Objects {
 				stored = append(stored, r.Defaulted)
 			}
-			imported, err := adopt.Import(t.Context(), stored, before.Cluster, "")
+			imported, err := Import(t.Context(), stored, before.Cluster, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +97,7 @@ func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			imported, err := adopt.Import(t.Context(), objects(t, tt.text), dev, "")
+			imported, err := Import(t.Context(), objects(t, tt.text), dev, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +118,7 @@ func TestImportWritesTheModeOnce(t *testing.T) {
 		text := "apiVersion: karpenter.k8s.linode/v1alpha1\nkind: LinodeNodeClass\nmetadata: {name: a, annotations: " + annotations +
 			"}\nspec: {image: linode/debian12}\n"
 		cluster := config.Cluster{Name: "prod", Region: "us-ord", Tier: "instance"}
-		imported, err := adopt.Import(t.Context(), objects(t, text), cluster, "")
+		imported, err := Import(t.Context(), objects(t, text), cluster, "")
 		if err != nil || !imported.Exact() {
 			t.Fatalf("%v %v %v", err, imported.Remainder, imported.Diags)
 		}
@@ -144,7 +143,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := adopt.Import(t.Context(), objects(t, tt.text), dev, "")
+			_, err := Import(t.Context(), objects(t, tt.text), dev, "")
 			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
@@ -156,12 +155,12 @@ func TestImportRefuses(t *testing.T) {
 func TestImportIsTheSameWhateverTheOrder(t *testing.T) {
 	const class = "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {}\n"
 	list := objects(t, somePool+"---"+strings.Replace(somePool, "name: a,", "name: b,", 1)+"---\n"+class)
-	first, err := adopt.Import(t.Context(), list, dev, "")
+	first, err := Import(t.Context(), list, dev, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	slices.Reverse(list)
-	second, err := adopt.Import(t.Context(), list, dev, "")
+	second, err := Import(t.Context(), list, dev, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +194,7 @@ func TestReadManifests(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := adopt.ReadManifests(strings.NewReader(tt.text))
+			got, err := ReadManifests(strings.NewReader(tt.text))
 			if len(got) != tt.want && tt.err == "" || (err != nil) != (tt.err != "") ||
 				err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%d objects, error %v", len(got), err)
@@ -229,7 +228,7 @@ func TestClusterOf(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := adopt.ClusterOf(objects(t, tt.objects), objects(t, tt.nodes)); got != tt.want {
+			if got := ClusterOf(objects(t, tt.objects), objects(t, tt.nodes)); got != tt.want {
 				t.Errorf("%+v, want %+v", got, tt.want)
 			}
 		})

@@ -1,11 +1,9 @@
-package adopt_test
+package adopt
 
 import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/lkeplan/lkeplan/engine/adopt"
 )
 
 // TestOthers: an object keeps its name where another one would change it.
@@ -28,7 +26,7 @@ func TestOthers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := adopt.Others(objects[:1])(objects[1]); got != tt.want {
+			if got := Others(objects[:1])(objects[1]); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})

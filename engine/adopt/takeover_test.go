@@ -1,4 +1,4 @@
-package adopt_test
+package adopt
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -46,7 +45,7 @@ func (b *busy) Apply(context.Context, map[string]any, map[string]any) (kube.Outc
 // TestTakeOver tries again where an object has been written to, takes all or
 // nothing, and nothing that no import block names.
 func TestTakeOver(t *testing.T) {
-	imported, err := adopt.Import(t.Context(), objects(t, somePool), dev, "")
+	imported, err := Import(t.Context(), objects(t, somePool), dev, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,19 +65,19 @@ func TestTakeOver(t *testing.T) {
 		{"as it is", imported.Compiled, busy{objects: there}, 1, ""},
 		{"written to meanwhile", imported.Compiled, busy{objects: there, writes: 3}, 1, ""},
 		{"written to for ever", imported.Compiled, busy{objects: there, writes: 100}, 0, kube.ErrChanged.Error()},
-		{"another value", imported.Compiled, busy{objects: other}, 0, adopt.ErrNotTheSame.Error()},
+		{"another value", imported.Compiled, busy{objects: other}, 0, ErrNotTheSame.Error()},
 		{"not there", imported.Compiled, busy{}, 0, "not in the cluster: NodePool a"},
 		{"no import block", without, busy{objects: there}, 0, "there is no import block"},
 		{"an import block about nothing", unknown, busy{objects: there}, 0, "pool.nowhere is not in the configuration"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := adopt.TakeOver(t.Context(), tt.head, &tt.cluster, func(adopt.Taken) {})
+			err := TakeOver(t.Context(), tt.head, &tt.cluster, func(Taken) {})
 			if tt.cluster.taken != tt.taken || (err != nil) != (tt.want != "") ||
 				err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%d taken over, error %v", tt.cluster.taken, err)
 			}
-			if tt.name == "another value" && !errors.Is(err, adopt.ErrNotTheSame) {
+			if tt.name == "another value" && !errors.Is(err, ErrNotTheSame) {
 				t.Errorf("the error is not ErrNotTheSame: %v", err)
 			}
 		})

@@ -10,7 +10,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -105,14 +104,14 @@ func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (cata
 }
 
 // offers are the plans that the cluster's region sells.
-func offers(cluster config.Cluster, prices *catalog.Catalog) []price.Offer {
+func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard))).WithGPUs(cluster.GPUPlans)
 	types := instancetype.New(prices, cluster.Region, tier)
-	var offers []price.Offer
+	var offers []plan.Offer
 	unknown := maps.Collect(types.Unknown())
 	for id, requirements := range unknown {
-		if plan, _ := prices.Plan(id); !plan.Sized() { // it is no type
-			offers = append(offers, price.Offer{Name: id, Requirements: requirements, Unknown: true})
+		if sold, _ := prices.Plan(id); !sold.Sized() { // it is no type
+			offers = append(offers, plan.Offer{Name: id, Requirements: requirements, Unknown: true})
 		}
 	}
 	for _, it := range types.List() {
@@ -121,7 +120,7 @@ func offers(cluster config.Cluster, prices *catalog.Catalog) []price.Offer {
 			continue
 		}
 		sold, _ := prices.Price(it.Name, cluster.Region)
-		offers = append(offers, price.Offer{
+		offers = append(offers, plan.Offer{
 			Name:         it.Name,
 			Requirements: it.Requirements,
 			MilliCPU:     it.Capacity.Cpu().MilliValue(),

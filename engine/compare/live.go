@@ -26,7 +26,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // LiveOptions are the inputs of Live besides the configuration and the cluster.
@@ -52,7 +51,7 @@ type LiveOptions struct {
 	Ignore func(plan.Drift) bool
 	// By is the revision that is applied, to be noted on the objects whose nodes it rolls;
 	// the zero Revision where nobody knows it.
-	By rolledby.Revision
+	By manifest.RolledBy
 }
 
 // Comparison is a plan, with what it takes to apply it.

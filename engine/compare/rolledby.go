@@ -11,13 +11,12 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // carried is a desired object with the note of the live one on who has rolled its nodes: an
 // apply without it would take it off, and so each object would change in each apply.
 func carried(desired, live map[string]any) map[string]any {
-	if note, ok := manifest.Map(live, "metadata", "annotations")[rolledby.Annotation].(string); ok {
+	if note, ok := manifest.Map(live, "metadata", "annotations")[manifest.AnnotationRolledBy].(string); ok {
 		annotate(desired, note)
 	}
 	return desired
@@ -31,9 +30,9 @@ func annotate(desired map[string]any, note string) {
 	if annotations == nil {
 		annotations = map[string]any{}
 	}
-	annotations[rolledby.Annotation] = note
+	annotations[manifest.AnnotationRolledBy] = note
 	if note == "" {
-		delete(annotations, rolledby.Annotation)
+		delete(annotations, manifest.AnnotationRolledBy)
 	}
 	metadata["annotations"] = annotations
 	if len(annotations) == 0 {
@@ -44,7 +43,7 @@ func annotate(desired map[string]any, note string) {
 
 // sign notes on the objects that are changed which revision rolls their nodes. A change that
 // rolls none keeps the revision that has done so last.
-func (c *Comparison) sign(by rolledby.Revision) error {
+func (c *Comparison) sign(by manifest.RolledBy) error {
 	changes := map[manifest.Key]plan.Change{}
 	for _, change := range c.Plan.Changes {
 		changes[change.Key()] = change
@@ -67,7 +66,7 @@ func (c *Comparison) sign(by rolledby.Revision) error {
 		}
 		author := by
 		if !rolls(changes[manifest.KeyOf(t.Desired)]) {
-			author, _ = rolledby.Read(annotationsOf(t.Live), before)
+			author, _ = manifest.ReadRolledBy(annotationsOf(t.Live), before)
 		}
 		if err := t.note(author, after); err != nil {
 			return err
@@ -77,8 +76,8 @@ func (c *Comparison) sign(by rolledby.Revision) error {
 }
 
 // note writes who has rolled the nodes of a target last; nobody is named who is not known.
-func (t *Target) note(author rolledby.Revision, part any) error {
-	note, err := rolledby.Note(author, part)
+func (t *Target) note(author manifest.RolledBy, part any) error {
+	note, err := manifest.RolledByNote(author, part)
 	if err != nil {
 		return fmt.Errorf("%s: %w", manifest.KeyOf(t.Desired), err)
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // TestObjectsNameTheRevisionThatRolledThem: the one that made them, or has changed what nodes
@@ -19,26 +18,26 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 	first := compiled(t, pool+"  requirements = { cpu = 4 }\n  labels       = { a = \"1\" }\n}\n")
 	weighed := compiled(t, pool+"  requirements = { cpu = 4 }\n  labels       = { a = \"1\" }\n  weight = 10\n}\n")
 	larger := compiled(t, pool+"  requirements = { cpu = 8 }\n  labels       = { a = \"2\" }\n}\n")
-	one, two := rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:1"},
-		rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:2"}
-	none := rolledby.Revision{}
+	one, two := manifest.RolledBy{NodePlan: "infra/prod", Name: "main@sha1:1"},
+		manifest.RolledBy{NodePlan: "infra/prod", Name: "main@sha1:2"}
+	none := manifest.RolledBy{}
 	type step struct {
 		head compile.Result
-		by   rolledby.Revision
+		by   manifest.RolledBy
 		edit bool // somebody else changes the template afterwards
 	}
 	for name, test := range map[string]struct {
 		steps []step
-		want  rolledby.Revision
+		want  manifest.RolledBy
 	}{
 		"it was made":                        {[]step{{first, one, false}}, one},
 		"a later one rolls nothing":          {[]step{{first, one, false}, {weighed, two, false}}, one},
 		"a later one changes nothing":        {[]step{{first, one, false}, {first, two, false}}, one},
 		"a later one rolls":                  {[]step{{first, one, false}, {larger, two, false}}, two},
 		"a later one rolls and is not known": {[]step{{first, one, false}, {larger, none, false}}, none},
-		"it is known again":                  {[]step{{first, rolledby.Revision{}, false}, {larger, two, false}}, two},
-		"somebody else has changed it":       {[]step{{first, one, true}}, rolledby.Revision{}},
-		"that is not laid to the next one":   {[]step{{first, one, true}, {weighed, two, true}}, rolledby.Revision{}},
+		"it is known again":                  {[]step{{first, manifest.RolledBy{}, false}, {larger, two, false}}, two},
+		"somebody else has changed it":       {[]step{{first, one, true}}, manifest.RolledBy{}},
+		"that is not laid to the next one":   {[]step{{first, one, true}, {weighed, two, true}}, manifest.RolledBy{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := cluster{}
@@ -54,7 +53,7 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, _ := rolledby.Read(annotationsOf(live), part); got != test.want {
+			if got, _ := manifest.ReadRolledBy(annotationsOf(live), part); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
@@ -63,7 +62,7 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 
 // brought applies a configuration to a cluster, as far as it is not as it should be, and
 // returns the pool. A second time nothing is left to do.
-func brought(t *testing.T, view cluster, head compile.Result, by rolledby.Revision) (pool map[string]any) {
+func brought(t *testing.T, view cluster, head compile.Result, by manifest.RolledBy) (pool map[string]any) {
 	t.Helper()
 	prices, err := catalog.Embedded()
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -171,7 +170,7 @@ func readAll(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
 	}
 	if err == nil {
-		err = jsonkeys.Check(raw)
+		err = manifest.UniqueKeys(raw)
 	}
 	return raw, err
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // judged is a plan that the guards and policies have judged, with what the
@@ -64,7 +63,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
 		Ignore: terms.Ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
-		By:     rolledby.Revision{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.made},
+		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.made},
 	})
 	if err != nil {
 		return judged{}, err

@@ -18,7 +18,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // scripted is a source and a compiler that answer as a test says.
@@ -124,7 +123,7 @@ func TestObjectsNameTheRevisionThatRollsTheirNodes(t *testing.T) {
 		if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded {
 			t.Fatalf("%s: %s", o.reason, o.message)
 		}
-		if got := w.rolledBy("web"); got != (rolledby.Revision{NodePlan: "infra/a", Name: step.want}) {
+		if got := w.rolledBy("web"); got != (manifest.RolledBy{NodePlan: "infra/a", Name: step.want}) {
 			t.Errorf("after commit %d: %+v, want %s", i, got, step.want)
 		}
 		written := w.written
@@ -135,14 +134,14 @@ func TestObjectsNameTheRevisionThatRollsTheirNodes(t *testing.T) {
 }
 
 // rolledBy is the revision that a pool names.
-func (w *world) rolledBy(pool string) rolledby.Revision {
+func (w *world) rolledBy(pool string) manifest.RolledBy {
 	w.t.Helper()
 	typed := &karpv1.NodePool{}
 	obj := w.objects[manifest.Key{Kind: "NodePool", Name: pool}]
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
 		w.t.Fatal(err)
 	}
-	by, _ := rolledby.Read(typed.Annotations, typed.Spec.Template)
+	by, _ := manifest.ReadRolledBy(typed.Annotations, typed.Spec.Template)
 	return by
 }
 

@@ -8,18 +8,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // cost adds up what all pools can cost, before and after, and what their nodes
 // cost now, and notes it on the changes.
 func (p *Plan) cost(base, head State) error {
-	before, err := price.Of(base.Objects, base.Offers, &p.Before)
+	before, err := Of(base.Objects, base.Offers, &p.Before)
 	if err != nil {
 		return err
 	}
-	after, err := price.Of(head.Objects, head.Offers, &p.After)
+	after, err := Of(head.Objects, head.Offers, &p.After)
 	if err != nil {
 		return err
 	}
@@ -66,17 +65,17 @@ func (p *Plan) cost(base, head State) error {
 
 // unpriced names the plans that pools allow and whose price or size is not known.
 func (s State) unpriced() (string, error) {
-	unknown := slices.DeleteFunc(slices.Clone(s.Offers), func(o price.Offer) bool { return !o.Unknown })
+	unknown := slices.DeleteFunc(slices.Clone(s.Offers), func(o Offer) bool { return !o.Unknown })
 	names := map[string]bool{}
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
 			continue
 		}
-		requirements, err := price.Requirements(o.Defaulted)
+		requirements, err := Requirements(o.Defaulted)
 		if err != nil {
 			return "", fmt.Errorf("price %s: %w", o.Addr, err)
 		}
-		for _, offer := range price.Admitted(unknown, requirements) {
+		for _, offer := range Admitted(unknown, requirements) {
 			names[offer.Name] = true
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -140,11 +139,11 @@ func misfits(before, after map[string]any) (map[string]bool, error) {
 	if reflect.DeepEqual(lookup(before, requirements), lookup(after, requirements)) {
 		return nil, nil
 	}
-	old, err := price.Requirements(before)
+	old, err := Requirements(before)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := price.Requirements(after)
+	wanted, err := Requirements(after)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -422,7 +421,7 @@ func selectsAny(overlay config.Object, before map[manifest.Key]config.Object, he
 // selectsPool reports whether requirements of an overlay may select machines of a pool, as far
 // as the pool tells.
 func selectsPool(wanted scheduling.Requirements, pool config.Object) (bool, error) {
-	has, err := price.Requirements(pool.Defaulted)
+	has, err := Requirements(pool.Defaulted)
 	if err != nil {
 		return false, err
 	}

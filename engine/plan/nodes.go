@@ -12,7 +12,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -226,7 +225,7 @@ func held(nodes []Node) []Held {
 // noRoom says which limit of a pool leaves no room for a replacement of any plan
 // type next to its nodes: Karpenter creates the replacement before the old node
 // goes.
-func (j judge) noRoom(nodes []Node, offers []price.Offer) string {
+func (j judge) noRoom(nodes []Node, offers []Offer) string {
 	if j.pool == nil || j.condemned || len(offers) == 0 {
 		return ""
 	}
@@ -244,7 +243,7 @@ func (j judge) noRoom(nodes []Node, offers []price.Offer) string {
 		if name == "cpu" {
 			total = limit.MilliValue()
 		}
-		fits := slices.ContainsFunc(price.Admitted(offers, j.requirements), func(o price.Offer) bool {
+		fits := slices.ContainsFunc(Admitted(offers, j.requirements), func(o Offer) bool {
 			return used[name]+o.Size(name) <= total
 		})
 		if !fits {

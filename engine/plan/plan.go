@@ -1,7 +1,8 @@
 // Package plan says what a change of configuration does: which objects change
 // in which fields, which nodes are replaced or removed, when the budgets let
 // them be (pace.go), in which change windows (window.go), how a pool is removed
-// without a gap in capacity (removal.go), and what an approval lets pass.
+// without a gap in capacity (removal.go), what pools can cost in a month
+// (price.go), and what an approval lets pass.
 //
 // It is pure: objects go in, a Plan comes out, and renderers write it down.
 // What rolls nodes is asked of Karpenter's and the provider's own hashes, never
@@ -17,7 +18,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -34,7 +34,7 @@ type State struct {
 	Conflicts map[manifest.Key][]Conflict
 	Removed   []config.Removal // what becomes of objects that are no longer declared
 	Imports   []config.Import  // objects that are there, and are taken over
-	Offers    []price.Offer
+	Offers    []Offer
 	// Price is what a node of a plan type costs in a month, also of one that is not offered any
 	// more; nil: that of the offers.
 	Price func(planType string) (monthly catalog.Money, known bool)
@@ -58,7 +58,7 @@ type Plan struct {
 	Verdicts   []Verdict // what guards and policies say; sorted by guard and address
 	// Before and After bound what all pools together cost in a month. Current is
 	// what the live nodes cost; nil where no cluster was asked, or the price of one is not known.
-	Before, After price.Cost
+	Before, After Cost
 	Current       *catalog.Money
 	Counted       bool // whether a cluster was asked
 	Nodes         int  // in the cluster; 0 where none was asked
@@ -140,7 +140,7 @@ type Change struct {
 	// Before and After bound what a pool costs in a month; nil where there is no
 	// pool. Current is what its nodes cost; nil where no cluster was asked, or the price of one is
 	// not known.
-	Before, After *price.Cost
+	Before, After *Cost
 	Current       *catalog.Money
 	// Impact is what becomes of a pool's nodes; nil for other kinds.
 	Impact *Impact

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 )
 
 // entry is one object of a plan, or several that change in the same way.
@@ -61,7 +60,7 @@ func sameness(c plan.Change) string {
 		say(jsonOf(f.After))
 		say(f.Effect, f.Partial)
 	}
-	for _, cost := range []*price.Cost{c.Before, c.After} {
+	for _, cost := range []*plan.Cost{c.Before, c.After} {
 		say(cost != nil)
 		if cost != nil {
 			say(*cost)

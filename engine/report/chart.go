@@ -11,7 +11,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -58,17 +57,17 @@ func costChartOf(r Report) *costChart {
 			changed = append(changed, c)
 		}
 	}
-	if len(changed) == 0 && r.Current == nil && r.Before == (price.Cost{}) && r.After == (price.Cost{}) {
+	if len(changed) == 0 && r.Current == nil && r.Before == (plan.Cost{}) && r.After == (plan.Cost{}) {
 		return nil
 	}
 	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
 	chart := &costChart{More: max(0, len(changed)-mostBars)}
-	total := scale([]*price.Cost{&r.Before, &r.After}, []*catalog.Money{r.Current})
+	total := scale([]*plan.Cost{&r.Before, &r.After}, []*catalog.Money{r.Current})
 	bar := barOf("All pools together", &r.Before, &r.After, r.Current, total)
 	bar.Total = true
 	chart.Bars = append(chart.Bars, bar)
 	changed = changed[:min(len(changed), mostBars)]
-	var bounds []*price.Cost
+	var bounds []*plan.Cost
 	var current []*catalog.Money
 	for _, c := range changed {
 		bounds, current = append(bounds, c.Before, c.After), append(current, c.Current)
@@ -82,12 +81,12 @@ func costChartOf(r Report) *costChart {
 	return chart
 }
 
-func sameCost(a, b *price.Cost) bool { return a != nil && b != nil && *a == *b }
+func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
 
 // moves is by how much the cost of a pool changes; what nothing limits, or is not known,
 // comes first.
 func moves(c plan.Change) catalog.Money {
-	before, after := ptr.Deref(c.Before, price.Cost{}), ptr.Deref(c.After, price.Cost{})
+	before, after := ptr.Deref(c.Before, plan.Cost{}), ptr.Deref(c.After, plan.Cost{})
 	if !before.Ceiling.Known() || !after.Ceiling.Known() {
 		return 1 << 62
 	}
@@ -97,7 +96,7 @@ func moves(c plan.Change) catalog.Money {
 
 // scale is what the whole width of a chart stands for. Next to bars without an
 // end, the others take two thirds.
-func scale(bounds []*price.Cost, current []*catalog.Money) (most float64) {
+func scale(bounds []*plan.Cost, current []*catalog.Money) (most float64) {
 	endless := false
 	for _, c := range bounds {
 		if c != nil {
@@ -119,7 +118,7 @@ func scale(bounds []*price.Cost, current []*catalog.Money) (most float64) {
 	return most
 }
 
-func barOf(name string, before, after *price.Cost, current *catalog.Money, most float64) costBar {
+func barOf(name string, before, after *plan.Cost, current *catalog.Money, most float64) costBar {
 	b := costBar{Name: name, Text: ceilings(before, after), Before: spanOf(before, most), After: spanOf(after, most)}
 	if current != nil {
 		b.Now = shareOf(current.Float64(), most)
@@ -128,7 +127,7 @@ func barOf(name string, before, after *price.Cost, current *catalog.Money, most 
 	return b
 }
 
-func spanOf(c *price.Cost, most float64) *span {
+func spanOf(c *plan.Cost, most float64) *span {
 	switch {
 	case c == nil:
 		return nil
@@ -168,7 +167,7 @@ type windowBar struct {
 	Text             string
 }
 
-// The height of a row, and of the lowest bar in it that has room for a number,
+// The weekHeight of a row, and of the lowest bar in it that has room for a number,
 // in pixels.
 const weekHeight, leastHeight = 26, 15
 

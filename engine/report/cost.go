@@ -3,26 +3,26 @@ package report
 import (
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // dollars writes an amount for people, rounded up.
-func dollars(m catalog.Money) string { return price.Ceiling{Monthly: m}.String() }
+func dollars(m catalog.Money) string { return plan.Ceiling{Monthly: m}.String() }
 
 // ceilings writes what something can cost in a month before and after; once
 // where it is the same, "" where it costs nothing.
-func ceilings(before, after *price.Cost) string {
-	return compared(before, after, func(c price.Cost) string { return c.Ceiling.String() })
+func ceilings(before, after *plan.Cost) string {
+	return compared(before, after, func(c plan.Cost) string { return c.Ceiling.String() })
 }
 
 // floors writes what something costs at least; "" where that is nothing.
-func floors(before, after *price.Cost) string {
-	nothing := func(c *price.Cost) bool { return c == nil || c.Floor == 0 && !c.FloorUnknown }
+func floors(before, after *plan.Cost) string {
+	nothing := func(c *plan.Cost) bool { return c == nil || c.Floor == 0 && !c.FloorUnknown }
 	if nothing(before) && nothing(after) {
 		return ""
 	}
-	return compared(before, after, func(c price.Cost) string {
+	return compared(before, after, func(c plan.Cost) string {
 		if c.FloorUnknown && c.Floor == 0 {
 			return "an unknown amount"
 		}
@@ -30,7 +30,7 @@ func floors(before, after *price.Cost) string {
 	})
 }
 
-func compared(before, after *price.Cost, text func(price.Cost) string) string {
+func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 	switch {
 	case before == nil && after == nil:
 		return ""

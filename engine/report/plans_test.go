@@ -9,15 +9,14 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // friday is a Friday morning, when the budgets of the plans below let none go.
 var friday = time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 
-func bounds(floor, ceiling int) *price.Cost {
-	return &price.Cost{Floor: catalog.Money(floor) * catalog.Dollar, Ceiling: price.Ceiling{Monthly: catalog.Money(ceiling) * catalog.Dollar}}
+func bounds(floor, ceiling int) *plan.Cost {
+	return &plan.Cost{Floor: catalog.Money(floor) * catalog.Dollar, Ceiling: plan.Ceiling{Monthly: catalog.Money(ceiling) * catalog.Dollar}}
 }
 
 func money(dollars int) *catalog.Money {
@@ -90,7 +89,7 @@ func rich() Report {
 		Addr: "pool.gpu", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "gpu",
 		Source: lineIn("pools/gpu.lke.hcl", 1), Action: plan.Create, Effect: plan.None, New: nodePool("gpu", map[string]any{"weight": int64(5)}),
 		Fields: []plan.Field{{Path: "spec.weight", After: int64(5), Effect: plan.None, Source: lineIn("pools/gpu.lke.hcl", 4)}},
-		After:  &price.Cost{Floor: 350 * catalog.Dollar, Ceiling: price.Ceiling{Unlimited: true}},
+		After:  &plan.Cost{Floor: 350 * catalog.Dollar, Ceiling: plan.Ceiling{Unlimited: true}},
 	}
 	kept := plan.Change{
 		Addr: "pool.spare", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "spare", Source: lineIn("pools/spare.lke.hcl", 1),
@@ -135,7 +134,7 @@ func rich() Report {
 				{Guard: "policy.no_gpu", Addr: "pool.gpu", Status: plan.Allowed, Detail: "GPUs need an approval; jane gave it."},
 				{Guard: "protected", Addr: "pool.batch", Status: plan.Unknown, Detail: "No cluster was asked."},
 			},
-			Before: *bounds(96, 4320), After: price.Cost{Floor: 350 * catalog.Dollar, Ceiling: price.Ceiling{Monthly: 5088 * catalog.Dollar, Unlimited: true}}, Current: money(1488),
+			Before: *bounds(96, 4320), After: plan.Cost{Floor: 350 * catalog.Dollar, Ceiling: plan.Ceiling{Monthly: 5088 * catalog.Dollar, Unlimited: true}}, Current: money(1488),
 			Notes: []string{"The PodDisruptionBudgets of the namespace ops may not be read."},
 			Workloads: &plan.Workloads{
 				Before: plan.Placed{Pods: 43, Unschedulable: 2, Nodes: 5, Monthly: 960 * catalog.Dollar},

@@ -16,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/load"
 )
 
-// Find lists the directories of clusters at and below a directory of a file system,
+// FindClusters lists the directories of clusters at and below a directory of a file system,
 // sorted: those with a cluster block, and those that cannot be read as far as that.
 // Modules are not clusters.
 func FindClusters(fsys fs.FS, below string) (found []string, err error) {
@@ -40,7 +40,7 @@ func FindClusters(fsys fs.FS, below string) (found []string, err error) {
 	return found, nil
 }
 
-// Has reports whether a directory has files of configuration.
+// HasCluster reports whether a directory has files of configuration.
 func HasCluster(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {

@@ -150,10 +150,10 @@ func (g Git) edited(head source.Revision) (bool, error) {
 	return g.Edited(head)
 }
 
-// Plan reads a plan that was saved to a file.
+// SavedPlan reads a plan that was saved to a file.
 func SavedPlan(name string) (compare.Saved, error) { return readFile("plan", name, compare.ReadSaved) }
 
-// Snapshot reads a snapshot of a cluster from a file. One that was taken later than now, but for
+// SavedSnapshot reads a snapshot of a cluster from a file. One that was taken later than now, but for
 // a difference of two clocks, is an error: how old it is is not known.
 func SavedSnapshot(name string, now time.Time) (compare.Snapshot, error) {
 	return readFile("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
@@ -166,7 +166,7 @@ func SavedSnapshot(name string, now time.Time) (compare.Snapshot, error) {
 	})
 }
 
-// read reads a file; what says in errors what it should be.
+// readFile reads a file; what says in errors what it should be.
 func readFile[T any](what, name string, from func(io.Reader) (T, error)) (value T, err error) {
 	file, err := os.Open(name)
 	if err == nil {

@@ -47,7 +47,7 @@ func (m Member) Options() compile.Options {
 	return opts
 }
 
-// A Base opens the commit that the change of a repository begins with. Whether the
+// A FindBase opens the commit that the change of a repository begins with. Whether the
 // directories that are meant have been edited since a commit, edited knows.
 type FindBase func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error)
 

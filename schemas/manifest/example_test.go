@@ -1,9 +1,7 @@
-package manifest_test
+package manifest
 
 import (
 	"fmt"
-
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 func ExampleKeyOf() {
@@ -11,17 +9,17 @@ func ExampleKeyOf() {
 		"kind":     "CapacityBuffer",
 		"metadata": map[string]any{"namespace": "web", "name": "spare"},
 	}
-	fmt.Println(manifest.KeyOf(buffer))
+	fmt.Println(KeyOf(buffer))
 	// Output:
 	// CapacityBuffer web/spare
 }
 
 func ExampleLookup() {
 	pool := map[string]any{"spec": map[string]any{"weight": int64(10)}}
-	weight, found := manifest.Lookup(pool, "spec", "weight")
+	weight, found := Lookup(pool, "spec", "weight")
 	fmt.Println(weight, found)
 
-	_, found = manifest.Lookup(pool, "spec", "limits", "cpu")
+	_, found = Lookup(pool, "spec", "limits", "cpu")
 	fmt.Println(found)
 	// Output:
 	// 10 true

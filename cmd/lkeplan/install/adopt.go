@@ -14,8 +14,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/leave"
-	"github.com/lkeplan/lkeplan/engine/movein"
 	"github.com/lkeplan/lkeplan/engine/moveover"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/fleet"
@@ -131,16 +131,16 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 }
 
 // pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
-func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) (movein.Cluster, []lkeapi.Pool, error) {
+func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) (adopt.Cluster, []lkeapi.Pool, error) {
 	listed, err := api.Clusters(ctx)
 	if err != nil {
-		return movein.Cluster{}, nil, lkeapi.Explain(err, a.env.Getenv("LINODE_URL"))
+		return adopt.Cluster{}, nil, lkeapi.Explain(err, a.env.Getenv("LINODE_URL"))
 	}
-	var clusters []movein.Cluster
+	var clusters []adopt.Cluster
 	for _, c := range listed {
-		clusters = append(clusters, movein.FromLKE(c, nil))
+		clusters = append(clusters, adopt.FromLKE(c, nil))
 	}
-	from, err := movein.Choose(clusters, a.name)
+	from, err := adopt.ChooseCluster(clusters, a.name)
 	if err != nil {
 		return from, nil, err
 	}

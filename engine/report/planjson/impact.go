@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -165,12 +164,12 @@ func costsOf(p plan.Plan) *cost {
 	return costOf(&p.Before, &p.After, p.Current)
 }
 
-func costOf(before, after *price.Cost, current *catalog.Money) *cost {
+func costOf(before, after *plan.Cost, current *catalog.Money) *cost {
 	c := &cost{Currency: "USD"}
 	if current != nil {
 		c.Monthly.Current = amountOf(*current)
 	}
-	bounds := func(c *price.Cost) (floor, ceiling *amount) {
+	bounds := func(c *plan.Cost) (floor, ceiling *amount) {
 		if c == nil {
 			return nil, nil
 		}

@@ -1,9 +1,4 @@
-// Package movein makes pools of lkeplan from LKE pools that somebody else keeps: those of
-// an LKE cluster, as Linode lists them or as Terraform knows them.
-//
-// It reads no API and no cluster, and moves nothing: it says what the pools would be, and
-// what they cannot say.
-package movein
+package adopt
 
 import (
 	"fmt"
@@ -69,14 +64,14 @@ type MovedPool struct {
 	Notes    []string // what the NodePool does not say as the LKE pool did
 }
 
-// Taken reports whether a cluster has something else under the name of an object, which then
+// NameTaken reports whether a cluster has something else under the name of an object, which then
 // keeps it. The spec of a pool is not known when its name is chosen.
-type Taken func(obj map[string]any) bool
+type NameTaken func(obj map[string]any) bool
 
-// Move makes a NodePool of each LKE pool, and as few node classes as they need; how many
+// MoveIn makes a NodePool of each LKE pool, and as few node classes as they need; how many
 // vCPUs a plan has, the catalogue knows. Pools that lkeplan or another Karpenter keeps are
 // left alone.
-func Move(c Cluster, plans *catalog.Catalog, taken Taken) Moved {
+func MoveIn(c Cluster, plans *catalog.Catalog, taken NameTaken) Moved {
 	var m Moved
 	classes := map[string]string{} // their names by what they say
 	for _, p := range c.Pools {
@@ -107,7 +102,7 @@ func Move(c Cluster, plans *catalog.Catalog, taken Taken) Moved {
 
 // name is a name for an object, with a number where another object has it. Where that is one
 // of the cluster, it is noted.
-func (m *Moved) name(table schemas.Block, base string, spec map[string]any, taken Taken) string {
+func (m *Moved) name(table schemas.Block, base string, spec map[string]any, taken NameTaken) string {
 	name := base
 	for n := 2; ; n++ {
 		obj := object(table, name, spec)

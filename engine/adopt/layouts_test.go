@@ -1,4 +1,4 @@
-package movein_test
+package adopt
 
 import (
 	"slices"

@@ -1,8 +1,4 @@
-// Package jsonkeys finds keys that JSON text gives twice in one object. Decoders keep the
-// last one and say nothing, so that what two people have added to a file is lost by half.
-//
-// It knows nothing of what the text is about.
-package jsonkeys
+package manifest
 
 import (
 	"bytes"
@@ -12,7 +8,7 @@ import (
 
 // Check returns an error with the lines of the first key that is given twice. What else is
 // wrong with the text, its decoder says.
-func Check(text []byte) error {
+func UniqueKeys(text []byte) error {
 	tokens := json.NewDecoder(bytes.NewReader(text))
 	var open []map[string]int64 // the keys of each object that is open, with where they end; nil for a list
 	isKey := false

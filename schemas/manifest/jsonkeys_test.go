@@ -1,4 +1,4 @@
-package jsonkeys
+package manifest
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func TestAKeyThatIsGivenTwiceIsAnError(t *testing.T) {
 		`]`:        once,
 		``:         once,
 	} {
-		if got := fmt.Sprint(Check([]byte(text))); got != want {
+		if got := fmt.Sprint(UniqueKeys([]byte(text))); got != want {
 			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}

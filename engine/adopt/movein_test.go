@@ -1,4 +1,4 @@
-package movein_test
+package adopt
 
 import (
 	"flag"
@@ -12,8 +12,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/adopt"
-	"github.com/lkeplan/lkeplan/engine/movein"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -23,7 +21,7 @@ var update = flag.Bool("update", false, "rewrite what the archives want")
 // TestNodePoolsBecomePools: each archive in testdata has what Terraform shows, the HCL that
 // is made of it, and what that does not say.
 func TestNodePoolsBecomePools(t *testing.T) {
-	names, _ := filepath.Glob("testdata/*.txtar")
+	names, _ := filepath.Glob("testdata/movein/*.txtar")
 	if len(names) == 0 {
 		t.Fatal("no archives")
 	}
@@ -34,7 +32,7 @@ func TestNodePoolsBecomePools(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := []txtar.File{archive.Files[0]}
-			clusters, err := movein.FromTerraform(archive.Files[0].Data)
+			clusters, err := FromTerraform(archive.Files[0].Data)
 			if err != nil {
 				got = append(got, txtar.File{Name: "error", Data: []byte(err.Error() + "\n")})
 			}
@@ -54,14 +52,14 @@ func TestNodePoolsBecomePools(t *testing.T) {
 	}
 }
 
-func written(t *testing.T, c movein.Cluster) []txtar.File {
+func written(t *testing.T, c Cluster) []txtar.File {
 	t.Helper()
 	plans, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := movein.Move(c, plans, func(map[string]any) bool { return false })
-	made, err := adopt.Write(t.Context(), moved.Objects, config.Cluster{Name: c.Label, Region: c.Region, Tier: c.Tier}, "")
+	moved := MoveIn(c, plans, func(map[string]any) bool { return false })
+	made, err := Write(t.Context(), moved.Objects, config.Cluster{Name: c.Label, Region: c.Region, Tier: c.Tier}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +83,7 @@ func TestNamesOfOthersAreLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools := []movein.Pool{{ID: 1, Plan: "g6-standard-2", Count: 1}, {ID: 2, Plan: "g6-standard-2", Count: 1, Firewall: 7}}
+	pools := []Pool{{ID: 1, Plan: "g6-standard-2", Count: 1}, {ID: 2, Plan: "g6-standard-2", Count: 1, Firewall: 7}}
 	for name, tt := range map[string]struct{ there, names, left []string }{
 		"nothing is there": {nil, []string{"LinodeNodeClass default", "NodePool g6-standard-2", "LinodeNodeClass g6-standard-2-2",
 			"NodePool g6-standard-2-2"}, nil},
@@ -97,7 +95,7 @@ func TestNamesOfOthersAreLeft(t *testing.T) {
 			[]string{"LinodeNodeClass default", "LinodeNodeClass default-2", "NodePool g6-standard-2-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			moved := movein.Move(movein.Cluster{Label: "dev", Pools: pools}, plans, func(obj map[string]any) bool {
+			moved := MoveIn(Cluster{Label: "dev", Pools: pools}, plans, func(obj map[string]any) bool {
 				return slices.Contains(tt.there, manifest.KeyOf(obj).String())
 			})
 			var names []string
@@ -121,8 +119,8 @@ func TestStepsOnEnterpriseKeepThePoolOfTheController(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tier, want := range map[string]bool{"": false, "standard": false, "enterprise": true} {
-		c := movein.Cluster{Label: "dev", Tier: tier, Pools: []movein.Pool{{ID: 1, Plan: "g6-standard-2", Count: 1}}}
-		steps := strings.Join(movein.Move(c, plans, func(map[string]any) bool { return false }).Steps(c), "\n")
+		c := Cluster{Label: "dev", Tier: tier, Pools: []Pool{{ID: 1, Plan: "g6-standard-2", Count: 1}}}
+		steps := strings.Join(MoveIn(c, plans, func(map[string]any) bool { return false }).Steps(c), "\n")
 		if !strings.Contains(steps, "Keep the LKE pool") || strings.Contains(steps, "does not keep a last pool") != want {
 			t.Errorf("%q:\n%s", tier, steps)
 		}

@@ -1,17 +1,15 @@
-package rolledby_test
+package manifest
 
 import (
 	"testing"
-
-	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // TestARevisionIsNamedOnlyForWhatItHasMade: a note that is missing, stale, forged or cut names
 // nobody.
 func TestARevisionIsNamedOnlyForWhatItHasMade(t *testing.T) {
 	made := map[string]string{"taints": "none"}
-	by := rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
-	note, err := rolledby.Note(by, made)
+	by := RolledBy{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
+	note, err := RolledByNote(by, made)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,14 +26,14 @@ func TestARevisionIsNamedOnlyForWhatItHasMade(t *testing.T) {
 		"a note without a name":   {" " + note[len("infra/prod "):], made, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, known := rolledby.Read(map[string]string{rolledby.Annotation: test.note}, test.part)
+			got, known := ReadRolledBy(map[string]string{AnnotationRolledBy: test.note}, test.part)
 			if known != test.known || known && got != by {
 				t.Errorf("%+v, %v; want known: %v", got, known, test.known)
 			}
 		})
 	}
-	for _, unknown := range []rolledby.Revision{{}, {Name: "main"}, {NodePlan: "a/b"}, {NodePlan: "a/b", Name: "two words"}} {
-		if note, err := rolledby.Note(unknown, made); note != "" || err != nil {
+	for _, unknown := range []RolledBy{{}, {Name: "main"}, {NodePlan: "a/b"}, {NodePlan: "a/b", Name: "two words"}} {
+		if note, err := RolledByNote(unknown, made); note != "" || err != nil {
 			t.Errorf("the note of %+v is %q, %v; want none", unknown, note, err)
 		}
 	}

@@ -1,9 +1,4 @@
-// Package price says what pools can cost in a month: at least, and at most within
-// their own limits and those over several of them.
-//
-// It is pure: objects and offers go in, amounts come out. It knows no change and no
-// node that is there.
-package price
+package plan
 
 import (
 	"cmp"

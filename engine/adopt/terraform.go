@@ -1,4 +1,4 @@
-package movein
+package adopt
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/schemas/jsonkeys"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // FromTerraform reads the clusters in what "terraform show -json" prints of a state or a
@@ -21,7 +21,7 @@ func FromTerraform(data []byte) ([]Cluster, error) {
 		Values        *terraformState `json:"values"`
 		PlannedValues *terraformState `json:"planned_values"`
 	}
-	if err := cmp.Or(jsonkeys.Check(data), json.Unmarshal(data, &shown)); err != nil {
+	if err := cmp.Or(manifest.UniqueKeys(data), json.Unmarshal(data, &shown)); err != nil {
 		return nil, fmt.Errorf("it is not what terraform show -json prints: %w", err)
 	}
 	state := shown.Values

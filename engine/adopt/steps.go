@@ -1,4 +1,4 @@
-package movein
+package adopt
 
 import (
 	"fmt"

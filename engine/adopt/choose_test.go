@@ -1,17 +1,15 @@
-package movein_test
+package adopt
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/lkeplan/lkeplan/engine/movein"
 )
 
 // TestAClusterIsChosen by its label or its id; one that is not clear is none.
 func TestAClusterIsChosen(t *testing.T) {
-	clusters := []movein.Cluster{{ID: 5, Label: "prod"}, {ID: 6, Label: "7"}, {ID: 7, Label: "dev"}}
+	clusters := []Cluster{{ID: 5, Label: "prod"}, {ID: 6, Label: "7"}, {ID: 7, Label: "dev"}}
 	tests := map[string]struct {
-		of   []movein.Cluster
+		of   []Cluster
 		name string
 		id   int
 		want string
@@ -27,7 +25,7 @@ func TestAClusterIsChosen(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c, err := movein.Choose(test.of, test.name)
+			c, err := ChooseCluster(test.of, test.name)
 			if c.ID != test.id || err == nil != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("cluster %d, %v; want %d, %q", c.ID, err, test.id, test.want)
 			}

@@ -1,10 +1,4 @@
-// Package rolledby is the note on a NodePool or a LinodeNodeClass that says which revision of
-// which NodePlan has last changed what its nodes are replaced for.
-//
-// The note has a digest of that part of the object. Where somebody has changed it since
-// without a note, the digest is another one and nobody is named: a reason is known or it is
-// not. The package knows neither kind; whoever writes and reads hands it the part.
-package rolledby
+package manifest
 
 import (
 	"crypto/sha256"
@@ -14,21 +8,21 @@ import (
 	"strings"
 )
 
-// Annotation is where the note stands.
-const Annotation = "lkeplan.dev/rolled-by"
+// AnnotationRolledBy is where the note stands.
+const AnnotationRolledBy = "lkeplan.dev/rolled-by"
 
 // Revision is a revision of a NodePlan. The zero Revision stands for one that is not known.
-type Revision struct {
+type RolledBy struct {
 	NodePlan string // namespace/name
 	Name     string // as the source has it: main@sha1:3f2a1c9...
 }
 
 // Known reports whether it names a revision.
-func (r Revision) Known() bool { return r.NodePlan != "" && r.Name != "" }
+func (r RolledBy) Known() bool { return r.NodePlan != "" && r.Name != "" }
 
-// Note is the annotation for a revision that has made the part what it is. It is "" where the
+// RolledByNote is the annotation for a revision that has made the part what it is. It is "" where the
 // revision is not known, or cannot be written down.
-func Note(r Revision, part any) (string, error) {
+func RolledByNote(r RolledBy, part any) (string, error) {
 	if !r.Known() || strings.ContainsAny(r.NodePlan+r.Name, " \t\r\n") {
 		return "", nil
 	}
@@ -39,16 +33,16 @@ func Note(r Revision, part any) (string, error) {
 	return strings.Join([]string{r.NodePlan, r.Name, sum}, " "), nil
 }
 
-// Read returns the revision that a note names, if the part is still what it has made.
-func Read(annotations map[string]string, part any) (r Revision, known bool) {
-	fields := strings.Split(annotations[Annotation], " ")
+// ReadRolledBy returns the revision that a note names, if the part is still what it has made.
+func ReadRolledBy(annotations map[string]string, part any) (r RolledBy, known bool) {
+	fields := strings.Split(annotations[AnnotationRolledBy], " ")
 	if len(fields) != 3 {
 		return r, false
 	}
 	if sum, err := digest(part); err != nil || sum != fields[2] {
 		return r, false
 	}
-	r = Revision{NodePlan: fields[0], Name: fields[1]}
+	r = RolledBy{NodePlan: fields[0], Name: fields[1]}
 	return r, r.Known()
 }
 

@@ -1,4 +1,4 @@
-package movein
+package adopt
 
 import (
 	"errors"
@@ -31,8 +31,8 @@ func FromLKE(c lkeapi.Cluster, pools []lkeapi.Pool) Cluster {
 	return out
 }
 
-// Choose finds the cluster of a label or an id, or the only one there is.
-func Choose(clusters []Cluster, name string) (Cluster, error) {
+// ChooseCluster finds the cluster of a label or an id, or the only one there is.
+func ChooseCluster(clusters []Cluster, name string) (Cluster, error) {
 	var labels, known []string
 	var meant []Cluster
 	for _, c := range clusters {
