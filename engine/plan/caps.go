@@ -78,14 +78,14 @@ func (c Ceiling) or(other Ceiling) Ceiling {
 	return c
 }
 
-// A pricedPool pool is a pool with what its nodes can be made of.
+// A priced pool is a pool with what its nodes can be made of.
 type pricedPool struct {
 	name    string
 	rates   rates
 	ceiling Ceiling
 }
 
-// A boundedSet set is pools that together cost no more than a ceiling.
+// A bounded set is pools that together cost no more than a ceiling.
 type boundedSet struct {
 	pools   []pricedPool
 	ceiling Ceiling

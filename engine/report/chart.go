@@ -167,7 +167,7 @@ type windowBar struct {
 	Text             string
 }
 
-// The weekHeight of a row, and of the lowest bar in it that has room for a number,
+// The height of a row, and of the lowest bar in it that has room for a number,
 // in pixels.
 const weekHeight, leastHeight = 26, 15
 

@@ -11,7 +11,7 @@ import (
 // AnnotationRolledBy is where the note stands.
 const AnnotationRolledBy = "lkeplan.dev/rolled-by"
 
-// Revision is a revision of a NodePlan. The zero Revision stands for one that is not known.
+// RolledBy is a revision of a NodePlan. The zero RolledBy stands for one that is not known.
 type RolledBy struct {
 	NodePlan string // namespace/name
 	Name     string // as the source has it: main@sha1:3f2a1c9...
