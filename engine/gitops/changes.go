@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -51,7 +51,7 @@ func idOf(scheme *runtime.Scheme) func(client.Object) string {
 		if err != nil {
 			return "" // the kinds that are watched are all known
 		}
-		return holding.ID(obj.GetNamespace(), obj.GetName(), kind.Group, kind.Kind)
+		return nodeplan.ID(obj.GetNamespace(), obj.GetName(), kind.Group, kind.Kind)
 	}
 }
 

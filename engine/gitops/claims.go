@@ -12,7 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -34,7 +34,7 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 		return err.Error(), true
 	}
 	label := manifest.Label(live, kube.InventoryLabel)
-	i := slices.IndexFunc(all, func(o lkeplanv1alpha1.NodePlan) bool { return holding.Label(&o) == label })
+	i := slices.IndexFunc(all, func(o lkeplanv1alpha1.NodePlan) bool { return nodeplan.InventoryLabel(&o) == label })
 	if i < 0 {
 		return fmt.Sprintf("which is not there: take the label %s off the object to let it go", kube.InventoryLabel), false
 	}
@@ -47,7 +47,7 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 		return "which is being deleted", true
 	case lost(rev, live):
 		return "which has taken it over at another revision", true
-	case !holding.InventoryOf(holder.Status.Inventory).Has(live):
+	case !nodeplan.InventoryOf(holder.Status.Inventory).Has(live):
 		return "whose status does not list it", true
 	}
 	switch d := w.declarationOf(ctx, rev, holder); {
@@ -64,7 +64,7 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 func lost(rev *revision, live map[string]any) bool {
 	np := rev.target.NodePlan
 	return np.Status.LastAppliedRevision == rev.Revision && np.Status.ObservedGeneration == np.Generation &&
-		holding.InventoryOf(np.Status.Inventory).Has(live)
+		nodeplan.InventoryOf(np.Status.Inventory).Has(live)
 }
 
 // claimed says which other NodePlan declares an object that this one no longer does, or
@@ -100,7 +100,7 @@ func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) st
 
 // waitsFor reports whether a NodePlan waits for an object that another one holds.
 func waitsFor(np *lkeplanv1alpha1.NodePlan, obj map[string]any, holder *lkeplanv1alpha1.NodePlan) bool {
-	id, name := holding.EntryOf(obj).ID, client.ObjectKeyFromObject(holder).String()
+	id, name := nodeplan.EntryOf(obj).ID, client.ObjectKeyFromObject(holder).String()
 	return slices.ContainsFunc(np.Status.Contested, func(c lkeplanv1alpha1.ContestedEntry) bool {
 		return c.ID == id && c.Holder == name
 	})

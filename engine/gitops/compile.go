@@ -11,7 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -45,7 +45,7 @@ func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) err
 		return err
 	}
 	rev.head, rev.read = answer.Result, fetch.Pick{Dir: rev.files, Names: answer.Read}
-	rev.head.Inventory = holding.Label(rev.target.NodePlan)
+	rev.head.Inventory = nodeplan.InventoryLabel(rev.target.NodePlan)
 	dir := filepath.Join(filepath.Dir(rev.files), "base")
 	rev.base, err = w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})
 	return err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -49,7 +49,7 @@ func TestAnEmptySource(t *testing.T) {
 			for _, id := range tt.status {
 				np.Status.Inventory = append(np.Status.Inventory, lkeplanv1alpha1.InventoryEntry{ID: id})
 			}
-			cluster := &pooled{names: tt.live, deleted: tt.deleted, label: holding.Label(np)}
+			cluster := &pooled{names: tt.live, deleted: tt.deleted, label: nodeplan.InventoryLabel(np)}
 			source := scripted{result: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{

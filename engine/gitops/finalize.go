@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -73,7 +73,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 			return err
 		}
 	}
-	label := holding.Label(np)
+	label := nodeplan.InventoryLabel(np)
 	view := newView(to, w.Cache, compile.Result{Inventory: label})
 	if np.Spec.Rollout != nil { // what the status says may be lost, or about to be written
 		pools, err := view.List(ctx, *schemas.Pool.Object)
@@ -117,7 +117,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	if rev.base, err = w.base(ctx, rev.target, filepath.Join(dir, "base"), nothing); err != nil {
 		return err
 	}
-	rev.head.Cluster, rev.head.Inventory = rev.base.Cluster, holding.Label(np)
+	rev.head.Cluster, rev.head.Inventory = rev.base.Cluster, nodeplan.InventoryLabel(np)
 	p, err := w.compare(ctx, rev)
 	if err != nil {
 		return err

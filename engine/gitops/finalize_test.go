@@ -18,7 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -141,10 +141,10 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 			if tt.applied == nil {
 				tt.applied = []string{"a", "b"}
 			}
-			cluster := &pooled{names: []string{"a", "b"}, braked: tt.braked, label: holding.Label(np), denied: tt.denied, err: tt.err}
+			cluster := &pooled{names: []string{"a", "b"}, braked: tt.braked, label: nodeplan.InventoryLabel(np), denied: tt.denied, err: tt.err}
 			for _, name := range tt.applied {
 				np.Status.Inventory = append(np.Status.Inventory,
-					lkeplanv1alpha1.InventoryEntry{ID: holding.ID("", name, "karpenter.sh", "NodePool"), UID: "uid of " + name})
+					lkeplanv1alpha1.InventoryEntry{ID: nodeplan.ID("", name, "karpenter.sh", "NodePool"), UID: "uid of " + name})
 			}
 			compiler := &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: tt.guards}}}}
 			r := &Reconciler{

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -56,7 +56,7 @@ func TestAPoolMovesWithOneCommit(t *testing.T) {
 				w.seen[by[rune(others[0])].Name] = 0
 				w.reconcile(by[rune(first[0])])
 				w.reconcile(by[rune(others[0])])
-				if label, _ := w.holder("web"); first == "t" && label != holding.Label(takes) {
+				if label, _ := w.holder("web"); first == "t" && label != nodeplan.InventoryLabel(takes) {
 					t.Errorf("%s takes it back", label)
 				}
 				clear(w.seen)
@@ -90,7 +90,7 @@ func TestANewNodePlanTakesPoolsOver(t *testing.T) {
 			t.Errorf("NodePlan %s ends with %s: %s", np.Name, o.reason, o.message)
 		}
 	}
-	if label, _ := w.holder("web"); label != holding.Label(takes) || len(w.deleted) > 0 {
+	if label, _ := w.holder("web"); label != nodeplan.InventoryLabel(takes) || len(w.deleted) > 0 {
 		t.Errorf("it is held by %q; deleted: %v", label, w.deleted)
 	}
 }
@@ -218,7 +218,7 @@ func TestPoolsThatAreDeclaredAreNeverDeleted(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		if label, _ := w.holder(name); label != holding.Label(plans[where[name]]) {
+		if label, _ := w.holder(name); label != nodeplan.InventoryLabel(plans[where[name]]) {
 			t.Errorf("pool %s is held by %s, and belongs to %s", name, label, plans[where[name]].Name)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/gitops/redact"
+	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -21,7 +21,7 @@ type Variables struct {
 // objects have from elsewhere. A text is cut after that: half a secret would not be
 // found.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
-	hidden := redact.New(v.Secrets)
+	hidden := trace.New(v.Secrets)
 	hide := func(texts ...*string) {
 		for _, text := range texts {
 			*text = hidden.Replace(*text)

@@ -10,8 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/terms"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -30,7 +29,7 @@ func addIndexes(ctx context.Context, to client.FieldIndexer) error {
 		bySource:    sourceKeys,
 		byConfigMap: configMapKeys,
 		byPlanFor:   planForKeys,
-		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{holding.Label(np)} },
+		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{nodeplan.InventoryLabel(np)} },
 		byContested: contestedKeys,
 	} {
 		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
@@ -71,7 +70,7 @@ func contestedKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
 }
 
 func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {
-	at, forAnother := terms.PlannedFor(np)
+	at, forAnother := nodeplan.PlannedFor(np)
 	if !forAnother {
 		return nil
 	}

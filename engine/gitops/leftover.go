@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -16,7 +16,7 @@ type leftovers struct {
 	worker    *Worker
 	rev       *revision
 	prune     bool
-	inventory holding.Inventory
+	inventory nodeplan.Inventory
 	current   bool     // the inventory is not older than the last status
 	stays     []string // what stays, and why
 }
@@ -24,7 +24,7 @@ type leftovers struct {
 func (w *Worker) leftovers(rev *revision) *leftovers {
 	return &leftovers{
 		worker: w, rev: rev, prune: rev.ending || rev.goes != nil || rev.target.Spec.Prune == nil || *rev.target.Spec.Prune,
-		inventory: holding.InventoryOf(rev.target.Status.Inventory),
+		inventory: nodeplan.InventoryOf(rev.target.Status.Inventory),
 	}
 }
 
@@ -78,7 +78,7 @@ func (l *leftovers) applied(ctx context.Context, obj map[string]any) (bool, erro
 		return false, err
 	}
 	if l.current = true; now.UID == l.rev.target.UID {
-		l.inventory = holding.InventoryOf(now.Status.Inventory)
+		l.inventory = nodeplan.InventoryOf(now.Status.Inventory)
 	}
 	return l.inventory.Has(obj), nil
 }

@@ -22,7 +22,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -126,7 +126,7 @@ func (p nodeCounter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // pools counts the nodes of the pools that a NodePlan holds.
 func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	var pools karpv1.NodePoolList
-	if err := p.List(ctx, &pools, client.MatchingLabels{kube.InventoryLabel: holding.Label(np)}); err != nil {
+	if err := p.List(ctx, &pools, client.MatchingLabels{kube.InventoryLabel: nodeplan.InventoryLabel(np)}); err != nil {
 		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
 	}
 	state := plan.State{Now: p.Now()}

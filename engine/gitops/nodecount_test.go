@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -30,7 +30,7 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}}
 	np.Status.Pools = []lkeplanv1alpha1.PoolStatus{{Name: "web", Nodes: 9, Outdated: 9}}
 	pool := func(name string) *karpv1.NodePool {
-		p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{kube.InventoryLabel: holding.Label(np)}}}
+		p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{kube.InventoryLabel: nodeplan.InventoryLabel(np)}}}
 		p.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
 		p.Spec.Template.Spec.ExpireAfter = karpv1.MustParseNillableDuration("720h")
 		p.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("30s")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -29,7 +29,7 @@ type ownership struct {
 
 // ownershipOf sorts the objects by whose they are: those that the revision declares, and
 // those that carry the NodePlan's label.
-func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inventory holding.Inventory) ownership {
+func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inventory nodeplan.Inventory) ownership {
 	o := ownership{ours: owned{}, received: owned{}}
 	for _, obj := range p.labelled {
 		if inventory.Has(obj) {
@@ -42,19 +42,19 @@ func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inven
 		}
 		key := manifest.KeyOf(t.Live)
 		switch inventory.Declared(t.Live, rev.head.Inventory, rev.head.Imports) {
-		case holding.Ours:
+		case nodeplan.Ours:
 			o.ours[key] = true
-		case holding.Foreign:
+		case nodeplan.Foreign:
 			delete(o.ours, key)
 			o.refused = append(o.refused, fmt.Sprintf("%s was made by %s: to take it over, add import { to = %s, id = %q }, "+
-				"each on a line of its own", key, holding.Maker(t.Live), rev.head.Objects[i].Addr, key.Name))
-		case holding.Held:
-			by := holding.HolderOf(t.Live)
+				"each on a line of its own", key, nodeplan.Maker(t.Live), rev.head.Objects[i].Addr, key.Name))
+		case nodeplan.HeldByOther:
+			by := nodeplan.HolderOf(t.Live)
 			switch why, undecided := w.keeps(ctx, rev, t.Live); {
 			case why == "":
 				o.ours[key], o.received[key] = true, true
 			default:
-				id := holding.EntryOf(t.Live).ID
+				id := nodeplan.EntryOf(t.Live).ID
 				o.contested = append(o.contested, lkeplanv1alpha1.ContestedEntry{ID: id, Holder: by})
 				o.refused = append(o.refused, fmt.Sprintf("%s is held by NodePlan %s, %s", key, by, why))
 				o.undecided = o.undecided || undecided

@@ -10,8 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/terms"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -24,9 +23,9 @@ type judged struct {
 	compare.Comparison
 	ownership
 	digest   string
-	labelled []map[string]any  // that carry the NodePlan's label
-	applied  holding.Inventory // by the NodePlan
-	stays    []string          // what is left over and stays, and why
+	labelled []map[string]any   // that carry the NodePlan's label
+	applied  nodeplan.Inventory // by the NodePlan
+	stays    []string           // what is left over and stays, and why
 }
 
 // plan works out what a revision changes, and has the guards judge it. It fails
@@ -61,7 +60,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
 		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
 		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
-		Ignore: terms.Ignored(rev.target.Spec.DriftIgnore),
+		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
 		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.made},
 	})
@@ -85,7 +84,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 	ctx, done := trace.Step(ctx, trace.Judge)
 	defer func() { done(err) }()
 	bounds := plan.Bounds{
-		Guards: terms.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
+		Guards: nodeplan.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),
 	}
 	if rev.ending { // that nothing is left is no mistake

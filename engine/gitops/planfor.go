@@ -6,7 +6,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/lkeplan/lkeplan/engine/gitops/terms"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -20,7 +20,7 @@ type target struct {
 // targetOf finds the NodePlan that a revision is planned for: another one, where
 // np only plans and names one, and else np itself.
 func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own Variables) (target, error) {
-	at, forAnother := terms.PlannedFor(np)
+	at, forAnother := nodeplan.PlannedFor(np)
 	if !forAnother {
 		return target{np, own}, nil
 	}

@@ -1,8 +1,13 @@
-// Package nodeplan is what people do with NodePlans besides writing them: look at them,
-// approve what waits, and suspend, resume and reconcile them.
+// Package nodeplan is what the reconciler of NodePlans and commands about them share: which
+// objects a NodePlan holds (holding.go), which guards and exceptions its spec adds (terms.go),
+// and what people do with one: look at it, approve what waits, suspend, resume and reconcile
+// it. What a command writes is what anyone with the same rights could write with kubectl.
 //
-// It reconciles nothing and decides nothing: the controller does. What it writes is what
-// anybody could write with kubectl and the same rights.
+// The inventory label of an object says whose it claims to be, and anyone can copy a label.
+// What a NodePlan has applied is in the inventory of its status, by UID, which cannot be
+// copied; only that is ever deleted.
+//
+// It reconciles nothing: the controller does.
 package nodeplan
 
 import (

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/gitops/redact"
 )
 
 // Work gathers the steps of a piece of work. They are kept until all of it is done: only
@@ -89,7 +88,7 @@ func (w *Work) End(err error, about ...Attribute) Span {
 		about = append(about, Attribute{LeftOut, w.left})
 	}
 	w.root.end(err, about)
-	return w.root.shown(redact.New(w.secrets))
+	return w.root.shown(New(w.secrets))
 }
 
 func (s *step) end(err error, about []Attribute) {

@@ -9,8 +9,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/gitops/holding"
-	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -101,10 +99,10 @@ func asNodePlan(ctx context.Context, env *flags.Env, from *at, d *comparison.Com
 func keeper(np *lkeplanv1alpha1.NodePlan) *comparison.Keeper {
 	return &comparison.Keeper{
 		Owner:   kube.LabelValue(kube.NodePlanOwner, np.Namespace, np.Name),
-		Applied: holding.InventoryOf(np.Status.Inventory).Has,
-		Ignore:  terms.Ignored(np.Spec.DriftIgnore),
+		Applied: nodeplan.InventoryOf(np.Status.Inventory).Has,
+		Ignore:  nodeplan.Ignored(np.Spec.DriftIgnore),
 		Guards: func(source config.Guards, nodes int) config.Guards {
-			return terms.Stricter(source, np.Spec.Guards, nodes)
+			return nodeplan.Stricter(source, np.Spec.Guards, nodes)
 		},
 	}
 }

@@ -1,11 +1,4 @@
-// Package holding decides which objects of a cluster a NodePlan holds: which of them it
-// may change, take over and delete.
-//
-// The inventory label of an object says whose it claims to be, and anybody can copy a
-// label. What a NodePlan has applied is in the inventory of its status, by UID, which
-// nobody can copy; only that is ever deleted. The package is pure: objects go in,
-// decisions come out. It asks no cluster.
-package holding
+package nodeplan
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package holding
+package nodeplan
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ const (
 	// says that it may be taken over.
 	Free
 	// Held is another NodePlan's.
-	Held
+	HeldByOther
 	// Foreign was made by somebody else, or carries a copy of the label.
 	Foreign
 )
@@ -38,14 +38,14 @@ func (i Inventory) Declared(live map[string]any, label string, imports []config.
 	case owner == label && (i.Has(live) || kube.Applied(live)):
 		return Ours
 	case owner != label && strings.HasPrefix(owner, kube.NodePlanOwner+"."):
-		return Held
-	case kube.Applied(live) || named(imports, manifest.KeyOf(live)):
+		return HeldByOther
+	case kube.Applied(live) || imported(imports, manifest.KeyOf(live)):
 		return Free
 	}
 	return Foreign
 }
 
-func named(imports []config.Import, object manifest.Key) bool {
+func imported(imports []config.Import, object manifest.Key) bool {
 	for _, i := range imports {
 		if i.Kind == object.Kind && i.Name == object.Name {
 			return true
@@ -54,9 +54,9 @@ func named(imports []config.Import, object manifest.Key) bool {
 	return false
 }
 
-// Label is the value of the label kube.InventoryLabel of a NodePlan's objects. A label has
+// InventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's objects. A label has
 // at most 63 characters, so the value of long names ends in a digest.
-func Label(plan *lkeplanv1alpha1.NodePlan) string {
+func InventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 

@@ -1,6 +1,4 @@
-// Package terms is what the spec of a NodePlan adds to a comparison, whoever makes it:
-// guards besides those of the source, and fields that others may set.
-package terms
+package nodeplan
 
 import (
 	"cmp"

@@ -1,5 +1,4 @@
-// Package redact takes secrets out of texts that are shown.
-package redact
+package trace
 
 import (
 	"cmp"
