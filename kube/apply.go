@@ -1,6 +1,7 @@
 // Package kube is the cluster's side: it validates objects as the API server
 // would, applies them, watches them become ready, and keeps controllers of one
-// process from getting in each other's way.
+// process from getting in each other's way. No request waits for an API server
+// for ever, and no answer is taken for another one (bound.go).
 //
 // It works on plain objects; it knows nothing of HCL, of files, or of Linode.
 package kube
@@ -28,7 +29,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -78,7 +78,7 @@ type Cluster struct {
 // NewCluster returns the cluster of a client configuration. Nothing is sent
 // before the first use.
 func NewCluster(cfg *rest.Config) (*Cluster, error) {
-	cfg, err := bound.Config(cfg)
+	cfg, err := Config(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (c *Cluster) Client(types *runtime.Scheme) (client.WithWatch, error) {
 	if err != nil {
 		return nil, explain(err, c.host)
 	}
-	return bound.Client(made, c.host), nil
+	return Client(made, c.host), nil
 }
 
 // Outcome is what applying an object did.

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -26,7 +25,7 @@ func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time,
 	}
 	var answer version.Info
 	var date string
-	err = bound.Within(ctx, func() error {
+	err = Within(ctx, func() error {
 		resp, err := c.http.Do(req)
 		if err != nil {
 			return explain(err, c.host)

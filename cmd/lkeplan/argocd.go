@@ -6,7 +6,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/render"
 )
 
 // askArgo reads what an Application asks for, where it is Argo CD that renders.
@@ -14,9 +14,9 @@ func askArgo(s *source, target string, announce bool, env *env) error {
 	if target != "argocd" && !announce {
 		return nil
 	}
-	request, err := argocd.ReadRequest(env.Environ())
+	request, err := render.ReadRequest(env.Environ())
 	if announce {
-		request, err = argocd.Request{Path: request.Path}, nil // what can be set does not follow from what is
+		request, err = render.Request{Path: request.Path}, nil // what can be set does not follow from what is
 	}
 	s.Argo = &request
 	return err
@@ -40,7 +40,7 @@ func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 	if diags.HasErrors() {
 		return flags.ErrReported
 	}
-	return writeJSON(env.Stdout, argocd.Announce(variables))
+	return writeJSON(env.Stdout, render.Announce(variables))
 }
 
 // errEmpty says why nothing is printed where a directory compiles to nothing.

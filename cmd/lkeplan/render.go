@@ -15,9 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/argocd"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/kustomization"
+	"github.com/lkeplan/lkeplan/engine/render"
 )
 
 const renderHelp = `Compile and check a directory and print the objects it stands for, always the
@@ -149,7 +148,7 @@ func (r *rendering) render(ctx context.Context, fsys fs.FS, opts compile.Options
 		return flags.Refused
 	}
 	if r.target.Value == "argocd" {
-		compiled = argocd.Annotate(compiled)
+		compiled = render.Annotate(compiled)
 	}
 	return r.write(compiled.Manifests())
 }
@@ -160,7 +159,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 		// One list, as kubectl has it.
 		return writeJSON(r.env.Stdout, map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})
 	case "dir":
-		written, deleted, err := kustomization.Write(r.dir, manifests)
+		written, deleted, err := render.Write(r.dir, manifests)
 		if err == nil {
 			fmt.Fprintf(r.env.Stdout, "%s: %s written, %d deleted\n", r.dir, diag.Counted(written, "file"), deleted)
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -161,7 +160,7 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 	for {
 		asked := time.Now()
 		ok, err := done(ctx)
-		if ok || (err != nil && !bound.Silent(err) && !over(ctx)) {
+		if ok || (err != nil && !kube.Silent(err) && !over(ctx)) {
 			return err
 		}
 		select {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // nodesAt is a cluster whose nodes are others at each look; the last ones stay.
@@ -99,5 +99,5 @@ func (s silentAt) Nodes(context.Context) ([]plan.Node, error) {
 	if s.answers() {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("list: %w", bound.SilenceError{Host: "here", Request: "GET /api", After: bound.Patience})
+	return nil, fmt.Errorf("list: %w", kube.SilenceError{Host: "here", Request: "GET /api", After: kube.Patience})
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -104,8 +103,8 @@ func failing(t *testing.T, read func(context.Context, compare.View) ([]string, e
 	if len(parts) == 3 {
 		name += "." + parts[0]
 	}
-	var silence bound.SilenceError
-	var wrong bound.KindError
+	var silence kube.SilenceError
+	var wrong kube.KindError
 	switch {
 	case fault == kubetest.Hangs && errors.As(err, &silence) && strings.HasSuffix(silence.Request, resource):
 	case fault == kubetest.Success && errors.As(err, &wrong) && wrong.Kind == "a Status":

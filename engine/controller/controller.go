@@ -43,7 +43,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace/nodeclaims"
 	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -158,7 +157,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		}
 	}
 	logger := logr.FromSlogHandler(calm{cfg.Log.Handler()})
-	config, err := bound.Config(cfg.Kube)
+	config, err := kube.Config(cfg.Kube)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -36,7 +36,7 @@ func newRecord(cfg Config) (record, error) {
 	if namespace == "" {
 		return record{}, nil
 	}
-	bounded, err := bound.Config(cfg.Kube)
+	bounded, err := kube.Config(cfg.Kube)
 	if err != nil {
 		return record{}, err
 	}
@@ -44,7 +44,7 @@ func newRecord(cfg Config) (record, error) {
 	if err != nil {
 		return record{}, explainManager(err, cfg)
 	}
-	return record{client: bound.Client(c, cfg.Kube.Host), namespace: namespace}, nil
+	return record{client: kube.Client(c, cfg.Kube.Host), namespace: namespace}, nil
 }
 
 // ownNamespace is the controller's own namespace; "" where it has none.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -36,13 +35,13 @@ func TestEachListThatFails(t *testing.T) {
 							t.Errorf("it says: %v", err)
 						}
 					case fault == kubetest.Hangs:
-						silence, ok := errors.AsType[bound.SilenceError](err)
+						silence, ok := errors.AsType[kube.SilenceError](err)
 						if want := "list the " + k.Name; !ok || !strings.HasSuffix(silence.Request, resource) ||
 							!strings.HasPrefix(err.Error(), want) {
 							t.Errorf("it says: %v", err)
 						}
 					default:
-						wrong, ok := errors.AsType[bound.KindError](err)
+						wrong, ok := errors.AsType[kube.KindError](err)
 						want := map[kubetest.Fault]string{kubetest.Success: "a Status", kubetest.Other: "a ConfigMapList"}[fault]
 						if !ok || wrong.Kind != want || !strings.HasSuffix(wrong.Request, resource) {
 							t.Errorf("it says: %v", err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/top"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -35,8 +34,8 @@ func TestEachListOfTopThatFails(t *testing.T) {
 			t.Run(resource+" "+string(fault), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					text, err := screen(t, kubetest.Failing(served, resource, fault))
-					silence, silent := errors.AsType[bound.SilenceError](err)
-					wrong, other := errors.AsType[bound.KindError](err)
+					silence, silent := errors.AsType[kube.SilenceError](err)
+					wrong, other := errors.AsType[kube.KindError](err)
 					switch {
 					case fault == kubetest.Hangs && silent && strings.HasSuffix(silence.Request, resource):
 					case fault == kubetest.Success && other && wrong.Kind == "a Status":

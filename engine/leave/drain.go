@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -80,7 +80,7 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 	defer ticker.Stop()
 	for {
 		left, err := going(ctx, in, pools)
-		if bound.Silent(err) {
+		if kube.Silent(err) {
 			left = reported // and looked at again
 		} else if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -68,7 +68,7 @@ func poll(ctx context.Context, done func(context.Context) (bool, error), late fu
 		switch {
 		case ctx.Err() != nil:
 			return late()
-		case ok || err != nil && !bound.Silent(err):
+		case ok || err != nil && !kube.Silent(err):
 			return err
 		}
 		select {

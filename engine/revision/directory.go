@@ -12,9 +12,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
-	"github.com/lkeplan/lkeplan/engine/argocd"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/render"
 	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -24,7 +24,7 @@ type Options struct {
 	Vars     []string        // of --var: NAME=VALUE
 	VarFiles []string        // of --var-file
 	Catalog  string          // of --catalog: a file; "" for the built-in one
-	Argo     *argocd.Request // nil unless Argo CD asks
+	Argo     *render.Request // nil unless Argo CD asks
 }
 
 // Open returns the file system and options for compiling a directory by this

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
-	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/render"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -66,7 +66,7 @@ func TestArgoCDIsToldOfParameters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := append([]argocd.Announcement{
+	want := append([]render.Announcement{
 		{Name: "teams", Title: "teams", Tooltip: "Who gets a pool", Required: true, ItemType: "string",
 			CollectionType: "array"},
 		{Name: "sizes", Title: "sizes", Tooltip: "CPUs of a node", ItemType: "number", CollectionType: "map",

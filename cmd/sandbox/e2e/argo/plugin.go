@@ -17,7 +17,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/render"
 )
 
 // A Plugin is a config management plugin as its server reads it.
@@ -48,7 +48,7 @@ type Discover struct {
 
 // Parameters are what a plugin announces.
 type Parameters struct {
-	Static  []argocd.Announcement `json:"static"`
+	Static  []render.Announcement `json:"static"`
 	Dynamic Command               `json:"dynamic"`
 }
 
@@ -116,7 +116,7 @@ func (s Server) Generate(
 // its directory, and then the static ones.
 func (s Server) Announced(
 	ctx context.Context, repository string, app Application,
-) (all []argocd.Announcement, err error) {
+) (all []render.Announcement, err error) {
 	err = s.within(repository, app, func(dir string) error {
 		out, err := s.run(ctx, s.Plugin.Spec.Parameters.Dynamic, dir, append(s.Environ, app.environ(false)...))
 		if err != nil {

@@ -1,9 +1,4 @@
-// Package kustomization writes objects as a directory of files: one for each
-// object, and a kustomization.yaml that lists them.
-//
-// It knows which files of the directory it has written, replaces and deletes
-// those, and never touches another. It does not know what the objects are for.
-package kustomization
+package render
 
 import (
 	"errors"

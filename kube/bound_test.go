@@ -1,4 +1,4 @@
-package bound_test
+package kube
 
 import (
 	"context"
@@ -10,18 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
-	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
 // lists are the two ways in which lists are read: as fields, and into types.
-var lists = map[string]func(ctx context.Context, c *kube.Cluster) (int, error){
-	"fields": func(ctx context.Context, c *kube.Cluster) (int, error) {
+var lists = map[string]func(ctx context.Context, c *Cluster) (int, error){
+	"fields": func(ctx context.Context, c *Cluster) (int, error) {
 		found, err := c.List(ctx, "v1", "Pod")
 		return len(found), err
 	},
-	"types": func(ctx context.Context, c *kube.Cluster) (int, error) {
+	"types": func(ctx context.Context, c *Cluster) (int, error) {
 		typed, err := c.Client(scheme.Scheme)
 		if err != nil {
 			return 0, err
@@ -33,7 +31,7 @@ var lists = map[string]func(ctx context.Context, c *kube.Cluster) (int, error){
 }
 
 // faulty is a cluster that answers the requests of some paths in a way.
-func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *kube.Cluster {
+func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	t.Helper()
 	server := &kubetest.Server{
 		Kinds:   map[string]string{"v1/pods": "Pod", "karpenter.sh/v1/nodepools": "NodePool"},
@@ -47,7 +45,7 @@ func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *kube.Cluster {
 			return kubetest.Fine
 		},
 	}
-	c, err := kube.NewCluster(server.Config())
+	c, err := NewCluster(server.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +64,7 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						began := time.Now()
 						_, err := list(t.Context(), faulty(t, fault, path))
-						if took := time.Since(began); took != bound.Patience {
+						if took := time.Since(began); took != Patience {
 							t.Errorf("it took %s", took)
 						}
 						want := "the API server at https://api.test:6443 has not answered " + want + " within 1m10s"
@@ -91,11 +89,11 @@ func TestWhoWaitsForDiscoveryWaitsOnce(t *testing.T) {
 					t.Error("it goes well")
 				}
 			}
-			if took := time.Since(began); took != bound.Patience {
+			if took := time.Since(began); took != Patience {
 				t.Errorf("it took %s", took)
 			}
 			time.Sleep(time.Second) // in which nobody has waited
-			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*bound.Patience+time.Second {
+			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*Patience+time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
 		})
@@ -115,7 +113,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 					if took := time.Since(began); took != time.Second || err == nil {
 						t.Errorf("it took %s: %v", took, err)
 					}
-					time.Sleep(bound.Patience) // until what discovery has asked for ends, too
+					time.Sleep(Patience) // until what discovery has asked for ends, too
 				})
 			})
 		}
@@ -189,7 +187,7 @@ func TestNoRequestIsRepeatedInAnHour(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			_, err := list(t.Context(), faulty(t, kubetest.Later, "api/v1/pods"))
-			if err == nil || time.Since(began) > bound.Patience {
+			if err == nil || time.Since(began) > Patience {
 				t.Errorf("%s: after %s: %v", how, time.Since(began), err)
 			}
 		})

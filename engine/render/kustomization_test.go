@@ -1,4 +1,4 @@
-package kustomization_test
+package render
 
 import (
 	"os"
@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/lkeplan/lkeplan/engine/kustomization"
 )
 
 // TestObjectsOfTwoNamespacesHaveTwoFiles, though they have one name.
@@ -19,7 +17,7 @@ func TestObjectsOfTwoNamespacesHaveTwoFiles(t *testing.T) {
 			"metadata": map[string]any{"namespace": namespace, "name": "spare"},
 		}
 	}
-	written, deleted, err := kustomization.Write(dir, []map[string]any{buffer("api"), buffer("web")})
+	written, deleted, err := Write(dir, []map[string]any{buffer("api"), buffer("web")})
 	if err != nil || written != 3 || deleted != 0 {
 		t.Fatalf("%d files written, %d deleted, %v", written, deleted, err)
 	}

@@ -1,8 +1,4 @@
-// Package bound sees to it that no request waits for an API server for ever, and that no answer
-// is taken for another one.
-//
-// It knows no kinds but those of discovery, and sends nothing by itself.
-package bound
+package kube
 
 import (
 	"bytes"
