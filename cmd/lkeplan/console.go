@@ -8,7 +8,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/console"
 )
 
 func newConsole(env *env) *cobra.Command {
@@ -39,7 +38,7 @@ DIR is the working directory where none is given.`,
 			if err != nil {
 				return err
 			}
-			c := console.Console{
+			c := console{
 				FS: fsys, Options: opts.Options, Stdout: env.Stdout, Stderr: env.Stderr, Color: env.Color,
 				ByHand: flags.Terminal(env.Stdin) != nil,
 			}
@@ -62,13 +61,13 @@ DIR is the working directory where none is given.`,
 
 // linesOf are the lines of standard input: typed, where that is a terminal and what
 // is typed can be shown.
-func linesOf(env *env) console.Lines {
+func linesOf(env *env) lines {
 	in, out := flags.Terminal(env.Stdin), flags.Terminal(env.Stderr)
 	if in == nil || out == nil || flags.Dumb(env.Getenv) {
-		return console.NewPiped(env.Stdin)
+		return newPiped(env.Stdin)
 	}
 	fd := int(in.Fd())
-	typed := console.NewTyped(struct {
+	typed := newTyped(struct {
 		io.Reader
 		io.Writer
 	}{in, out}, func() (func(), error) {

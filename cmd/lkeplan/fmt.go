@@ -7,11 +7,10 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/format"
 )
 
 func newFmt(env *env) *cobra.Command {
-	f := format.Formatter{Stdout: env.Stdout}
+	f := formatter{Stdout: env.Stdout}
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR ...]",
 		Short: "Rewrite files in the canonical format",
@@ -65,7 +64,7 @@ func terraformFlags(args []string) []string {
 }
 
 // finish shows what is wrong with files, and says how the command ends.
-func finish(env *env, f format.Formatter) error {
+func finish(env *env, f formatter) error {
 	if err := diag.Text(env.Stderr, diag.New(f.Diagnostics, f.Files), env.Color); err != nil {
 		return err
 	}

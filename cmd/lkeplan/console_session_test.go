@@ -1,4 +1,4 @@
-package console_test
+package main
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/console"
 )
 
 // keyboard is a terminal on which all is typed already. What it shows is dropped.
@@ -41,12 +40,12 @@ func TestTyped(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			raised := 0
-			lines := console.NewTyped(keyboard{strings.NewReader(tt.keys)}, func() (func(), error) {
+			lines := newTyped(keyboard{strings.NewReader(tt.keys)}, func() (func(), error) {
 				raised++
 				return func() { raised-- }, nil
 			})
 			var stdout bytes.Buffer
-			c := console.Console{
+			c := console{
 				FS:     fstest.MapFS{"a.lke.hcl": {Data: []byte("cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n")}},
 				Stdout: &stdout, Stderr: io.Discard, ByHand: true, Options: config.Options{},
 			}

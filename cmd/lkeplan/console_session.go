@@ -1,9 +1,4 @@
-// Package console evaluates expressions one after the other, as if they were in a
-// directory of configuration.
-//
-// It reads the files again for each expression, and remembers nothing but whether
-// one failed. It knows no terminal: who types by hand, its caller says.
-package console
+package main
 
 import (
 	"context"
@@ -18,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// Console is one run of the command.
-type Console struct {
+// console is one run of the command.
+type console struct {
 	FS      fs.FS
 	Options config.Options
 	Stdout  io.Writer // for values
@@ -31,23 +26,23 @@ type Console struct {
 }
 
 // Failed reports whether an expression had an error.
-func (c *Console) Failed() bool { return c.failed }
+func (c *console) Failed() bool { return c.failed }
 
-// Lines are what is typed or piped. Next returns io.EOF where there are no more.
-type Lines interface {
+// lines are what is typed or piped. Next returns io.EOF where there are no more.
+type lines interface {
 	Next(ctx context.Context, prompt string) (string, error)
 }
 
 // The prompts: of an expression, and of one that goes on.
 const (
-	prompt    = "> "
-	continued = "… "
+	consolePrompt   = "> "
+	continuedPrompt = "… "
 )
 
 // Read evaluates expression after expression, until there are no more, one says
 // exit, or the context ends. One whose brackets are open goes on in the next line,
 // until a line is empty.
-func (c *Console) Read(ctx context.Context, lines Lines) error {
+func (c *console) Read(ctx context.Context, lines lines) error {
 	for {
 		text, err := whole(ctx, lines)
 		if text = strings.TrimSpace(text); text != "" && ctx.Err() == nil {
@@ -68,11 +63,11 @@ func (c *Console) Read(ctx context.Context, lines Lines) error {
 }
 
 // whole reads an expression of one line or several.
-func whole(ctx context.Context, lines Lines) (string, error) {
-	text, err := lines.Next(ctx, prompt)
+func whole(ctx context.Context, lines lines) (string, error) {
+	text, err := lines.Next(ctx, consolePrompt)
 	for err == nil && syntax.Unfinished(text) {
 		var line string
-		if line, err = lines.Next(ctx, continued); strings.TrimSpace(line) == "" {
+		if line, err = lines.Next(ctx, continuedPrompt); strings.TrimSpace(line) == "" {
 			break
 		}
 		text += "\n" + line
@@ -81,7 +76,7 @@ func whole(ctx context.Context, lines Lines) (string, error) {
 }
 
 // say answers one input, and reports whether it is the last.
-func (c *Console) say(text string) (done bool, err error) {
+func (c *console) say(text string) (done bool, err error) {
 	command, name, _ := strings.Cut(text, " ")
 	switch {
 	case strings.HasPrefix(text, "#"):
@@ -97,7 +92,7 @@ func (c *Console) say(text string) (done bool, err error) {
 }
 
 // Evaluate prints the value of one expression, or what is wrong with it.
-func (c *Console) Evaluate(expression string) error {
+func (c *console) Evaluate(expression string) error {
 	module, diags := config.Load(c.FS, c.Options)
 	if !diags.HasErrors() {
 		v, valueDiags := module.Evaluate("console", expression)

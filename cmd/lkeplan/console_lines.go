@@ -1,4 +1,4 @@
-package console
+package main
 
 import (
 	"bufio"
@@ -12,18 +12,18 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// Piped are the lines of a reader, which has no prompts.
-type Piped struct{ scanner *bufio.Scanner }
+// pipedLines are the lines of a reader, which has no prompts.
+type pipedLines struct{ scanner *bufio.Scanner }
 
-// NewPiped returns the lines of a reader.
-func NewPiped(in io.Reader) Piped {
+// newPiped returns the lines of a reader.
+func newPiped(in io.Reader) pipedLines {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, syntax.MaxFileSize)
-	return Piped{scanner}
+	return pipedLines{scanner}
 }
 
 // Next implements Lines. After an interruption, the reader may still be in use.
-func (p Piped) Next(ctx context.Context, _ string) (string, error) {
+func (p pipedLines) Next(ctx context.Context, _ string) (string, error) {
 	found := make(chan bool, 1)
 	go func() { found <- p.scanner.Scan() }()
 	select {
@@ -40,24 +40,24 @@ func (p Piped) Next(ctx context.Context, _ string) (string, error) {
 	}
 }
 
-// Typed are lines that somebody types on a terminal, with the keys of an editor and
+// typedLines are lines that somebody types on a terminal, with the keys of an editor and
 // a history.
-type Typed struct {
+type typedLines struct {
 	terminal *term.Terminal
 	raw      func() (restore func(), err error)
 }
 
-// NewTyped returns the lines that are typed. While one is typed, the terminal is as
+// newTyped returns the lines that are typed. While one is typed, the terminal is as
 // raw makes it; its result makes it as it was, so that values are printed as always.
-func NewTyped(terminal io.ReadWriter, raw func() (restore func(), err error)) Typed {
-	return Typed{term.NewTerminal(terminal, ""), raw}
+func newTyped(terminal io.ReadWriter, raw func() (restore func(), err error)) typedLines {
+	return typedLines{term.NewTerminal(terminal, ""), raw}
 }
 
 // Width tells how many columns and rows the terminal has.
-func (t Typed) Width(columns, rows int) error { return t.terminal.SetSize(columns, rows) }
+func (t typedLines) Width(columns, rows int) error { return t.terminal.SetSize(columns, rows) }
 
 // Next implements Lines. Ctrl-C and Ctrl-D are the end.
-func (t Typed) Next(_ context.Context, prompt string) (string, error) {
+func (t typedLines) Next(_ context.Context, prompt string) (string, error) {
 	restore, err := t.raw()
 	if err != nil {
 		return "", fmt.Errorf("read the terminal: %w", err)

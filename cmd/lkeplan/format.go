@@ -1,8 +1,4 @@
-// Package format rewrites configuration files on disk in the canonical format.
-//
-// It finds the files, replaces those that change, and prints their names. Which
-// format is canonical, config/syntax knows.
-package format
+package main
 
 import (
 	"bytes"
@@ -24,7 +20,7 @@ import (
 )
 
 // A Formatter is one run: how to format, and what came of it.
-type Formatter struct {
+type formatter struct {
 	Stdout    io.Writer
 	Check     bool // change nothing
 	Diff      bool // show what changes
@@ -37,7 +33,7 @@ type Formatter struct {
 
 // Paths formats files, and the files of directories. All of them are found before
 // the first is written.
-func (f *Formatter) Paths(paths []string) error {
+func (f *formatter) Paths(paths []string) error {
 	var names []string
 	for _, path := range paths {
 		found, err := f.find(path)
@@ -55,7 +51,7 @@ func (f *Formatter) Paths(paths []string) error {
 }
 
 // Stream formats what a reader has to standard output.
-func (f *Formatter) Stream(in io.Reader) error {
+func (f *formatter) Stream(in io.Reader) error {
 	src, err := io.ReadAll(io.LimitReader(in, syntax.MaxFileSize+1))
 	if err != nil {
 		return fmt.Errorf("read standard input: %w", err)
@@ -80,7 +76,7 @@ func (f *Formatter) Stream(in io.Reader) error {
 
 // format returns bytes in the canonical format; ok is false if they cannot be
 // parsed.
-func (f *Formatter) format(name string, src []byte) (formatted []byte, ok bool) {
+func (f *formatter) format(name string, src []byte) (formatted []byte, ok bool) {
 	formatted, file, diags := syntax.Format(name, src)
 	if f.Files == nil {
 		f.Files = map[string]*hcl.File{}
@@ -91,7 +87,7 @@ func (f *Formatter) format(name string, src []byte) (formatted []byte, ok bool) 
 }
 
 // find lists the files that a path stands for.
-func (f *Formatter) find(path string) (names []string, err error) {
+func (f *formatter) find(path string) (names []string, err error) {
 	info, err := os.Stat(path)
 	if err == nil && links(path) {
 		path, err = filepath.EvalSymlinks(path) // which would be replaced by a file
@@ -137,7 +133,7 @@ func formattable(name string) bool {
 }
 
 // file formats one file.
-func (f *Formatter) file(name string) error {
+func (f *formatter) file(name string) error {
 	src, err := readSource(name)
 	if err != nil {
 		return err
@@ -174,7 +170,7 @@ func readSource(name string) ([]byte, error) {
 	return src, nil
 }
 
-func (f *Formatter) show(name string, src, formatted []byte) {
+func (f *formatter) show(name string, src, formatted []byte) {
 	for line := range strings.Lines(string(diff.Diff(name, src, name, formatted))) {
 		if !strings.HasPrefix(line, "diff ") {
 			fmt.Fprintln(f.Stdout, diag.Harmless(diag.Visible(strings.TrimRight(line, "\r\n"))))
