@@ -88,7 +88,7 @@ var rules = []rule{
 	}, why: "files are fetched from anywhere before anybody reads them, and the next step is to fetch them in a process of its own"},
 	{from: "cmd/lkeplan", forbidden: []string{"github.com/charmbracelet/bubbletea", "github.com/muesli/termenv"},
 		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
-	{from: "engine/top", exactly: true, forbidden: []string{"kube", "engine", "linode/lkeapi", "github.com/charmbracelet"},
+	{from: "engine/top", exactly: true, forbidden: []string{"kube", "engine/follow", "engine/compare", "engine/compile", "linode/lkeapi", "github.com/charmbracelet"},
 		why: "what a screen shows follows from what was read and from prices; terminals and clients are for others"},
 	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},
 		why: "what becomes of pods follows from pools, prices and pods, wherever they were read; no cluster is asked"},

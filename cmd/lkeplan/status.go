@@ -100,7 +100,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		return cluster.Explain(err)
 	}
 	given := status.Given{Place: cluster.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
-	lists, _ := reader.Lists()
+	lists, _ := reader.Snapshot()
 	found, err := status.Of(lists, given)
 	if err != nil {
 		return err

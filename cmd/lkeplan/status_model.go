@@ -6,21 +6,22 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/status"
 )
 
-// statusSource is what a model shows; read.Reader is one.
-type statusSource interface {
-	// Lists returns what is known, and whether it has changed since the last call.
-	Lists() (l status.Lists, changed bool)
+// snapshots is what a model shows; follow.Follower is one.
+type snapshots interface {
+	// Snapshot returns what is known, and whether it has changed since the last call.
+	Snapshot() (s cluster.Snapshot, changed bool)
 }
 
 // statusModel is what is on the terminal. It implements tea.Model.
 type statusModel struct {
-	source        statusSource
+	source        snapshots
 	given         status.Given
 	all           bool
-	lists         status.Lists
+	lists         cluster.Snapshot
 	found         status.Status
 	problem       error
 	width, height int
@@ -65,7 +66,7 @@ func (m *statusModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // refresh takes over what has changed.
 func (m *statusModel) refresh(now time.Time) {
 	m.given.Now = now
-	if lists, changed := m.source.Lists(); changed {
+	if lists, changed := m.source.Snapshot(); changed {
 		m.lists = lists
 	}
 	m.found, m.problem = status.Of(m.lists, m.given)

@@ -9,17 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // fixed is a source that a test changes.
 type fixed struct {
-	lists   status.Lists
+	lists   cluster.Snapshot
 	changed bool
 }
 
-func (f *fixed) Lists() (status.Lists, bool) {
+func (f *fixed) Snapshot() (cluster.Snapshot, bool) {
 	changed := f.changed
 	f.changed = false
 	return f.lists, changed

@@ -89,7 +89,7 @@ func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 	terminal := flags.Terminal(env.Stdout)
 	if s.once || s.output.Value == "json" || terminal == nil || flags.Dumb(env.Getenv) {
-		known, _ := follower.Cluster()
+		known, _ := follower.Snapshot()
 		screen := top.Of(known, prices.Price)
 		screen.Sort(top.Key(s.sort.Value), s.reverse)
 		return s.write(env, screen, cluster.Place())

@@ -7,25 +7,20 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/top"
 )
 
-// topSource is what a model shows; follow.Follower is one.
-type topSource interface {
-	// Cluster returns what is known, and whether it has changed since the last call.
-	Cluster() (c top.Cluster, changed bool)
-}
-
 // topModel is what is on the terminal. It implements tea.Model.
 type topModel struct {
-	source topSource
+	source snapshots
 	prices top.Prices
 	view   top.View
 
 	by      top.Key
 	reverse bool
 
-	cluster top.Cluster
+	known   cluster.Snapshot
 	screen  top.Screen
 	chosen  string // the name of the node under the cursor
 	looking bool   // into it
@@ -37,7 +32,7 @@ type topTick time.Time
 // topEach is how often that is: what changes meanwhile is drawn together.
 const topEach = time.Second
 
-func newModel(s topSource, prices top.Prices, view top.View, by top.Key, reverse bool) *topModel {
+func newModel(s snapshots, prices top.Prices, view top.View, by top.Key, reverse bool) *topModel {
 	m := &topModel{source: s, prices: prices, view: view, by: by, reverse: reverse}
 	m.refresh(time.Now())
 	return m
@@ -65,11 +60,11 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // refresh takes over what has changed.
 func (m *topModel) refresh(now time.Time) {
 	m.view.Now = now
-	cluster, changed := m.source.Cluster()
-	if !changed && m.cluster.Nodes != nil {
+	known, changed := m.source.Snapshot()
+	if !changed && m.known.Nodes != nil {
 		return
 	}
-	m.cluster, m.screen = cluster, top.Of(cluster, m.prices)
+	m.known, m.screen = known, top.Of(known, m.prices)
 	m.screen.Sort(m.by, m.reverse)
 	if m.at() < 0 {
 		m.choose(0)
@@ -152,7 +147,7 @@ func (m *topModel) drawn() string {
 	view.At = m.at()
 	keys, drawn := "q end  enter look  sort: p n c m d a s  r turn round", m.screen.Draw(view)
 	if m.looking {
-		if detail, ok := m.screen.Detail(m.cluster, m.chosen); ok {
+		if detail, ok := m.screen.Detail(m.known, m.chosen); ok {
 			keys, drawn = "q, esc back  up, down another node", detail.DrawDetail(view)
 		}
 	}

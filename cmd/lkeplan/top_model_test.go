@@ -11,17 +11,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/top"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // fixedNodes is a source that a test changes.
 type fixedNodes struct {
-	cluster top.Cluster
+	cluster cluster.Snapshot
 	changed bool
 }
 
-func (f *fixedNodes) Cluster() (top.Cluster, bool) {
+func (f *fixedNodes) Snapshot() (cluster.Snapshot, bool) {
 	changed := f.changed
 	f.changed = false
 	return f.cluster, changed
@@ -103,7 +104,7 @@ func TestTopFollowsTheCluster(t *testing.T) {
 	if m.looking || m.chosen != "a" {
 		t.Errorf("the cursor is at %q, and it looks into a node that is gone: %v", m.chosen, m.looking)
 	}
-	source.cluster, source.changed = top.Cluster{}, true
+	source.cluster, source.changed = cluster.Snapshot{}, true
 	m.Update(topTick(time.Now()))
 	for _, key := range []string{"down", "enter", "end", "r"} {
 		m.Update(press(key))

@@ -96,7 +96,7 @@ func (s whySettings) run(ctx context.Context, env *flags.Env, kind, name string)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}
-	lists, _ := reader.Lists()
+	lists, _ := reader.Snapshot()
 	answer, err := why.Ask(ctx, lists, status.Given{Catalog: prices, Now: time.Now(), Region: s.region}, question)
 	if err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -61,13 +61,13 @@ func (p Patient) limited(ctx context.Context) (found []Finding) {
 				e.InvolvedObject.Kind != "NodeClaim" || e.Namespace != metav1.NamespaceDefault {
 				continue
 			}
-			if seen := kube.LastSeen(&e); p.Now().Sub(seen) < 2*time.Hour && seen.After(kube.LastSeen(&last)) {
+			if seen := cluster.LastSeen(&e); p.Now().Sub(seen) < 2*time.Hour && seen.After(cluster.LastSeen(&last)) {
 				last = e
 			}
 		}
 		if last.Reason != "" {
 			found = append(found, Finding{Warn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", last.InvolvedObject.Name,
-				kube.LastSeen(&last).UTC().Format("15:04 UTC"), last.Message), r.do})
+				cluster.LastSeen(&last).UTC().Format("15:04 UTC"), last.Message), r.do})
 		}
 	}
 	return found

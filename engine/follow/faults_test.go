@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
@@ -66,26 +67,26 @@ func resourceOf(t *testing.T, k Kind) string {
 }
 
 // failing is what is read of a cluster that answers the list of a resource in a way.
-func failing(t *testing.T, resource string, fault kubetest.Fault) (status.Lists, error) {
+func failing(t *testing.T, resource string, fault kubetest.Fault) (cluster.Snapshot, error) {
 	t.Helper()
-	cluster, err := kube.NewCluster(kubetest.Failing(served, resource, fault).Config())
+	server, err := kube.NewCluster(kubetest.Failing(served, resource, fault).Config())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var c client.WithWatch
-	if c, err = cluster.Client(scheme.Scheme); err != nil {
+	if c, err = server.Client(scheme.Scheme); err != nil {
 		t.Fatal(err)
 	}
 	r := NewStatusOfAll(c, time.Second)
 	if err := r.Read(t.Context()); err != nil {
-		return status.Lists{}, cluster.Explain(err)
+		return cluster.Snapshot{}, server.Explain(err)
 	}
-	lists, _ := r.Lists()
+	lists, _ := r.Snapshot()
 	return lists, nil
 }
 
 // refused checks what is said of a list that is refused, and that what follows of it is null.
-func refused(t *testing.T, k Kind, lists status.Lists, err error) {
+func refused(t *testing.T, k Kind, lists cluster.Snapshot, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,7 @@
 // Package follow reads lists of objects from a cluster, and keeps them up to date: by
 // watching, or where the user may not watch, by listing again and again.
 //
-// It changes nothing, and asks for nothing but get, list and watch. A Follower reads any kinds;
-// StatusReader and TopReader read what the packages status and top show.
+// It changes nothing, and asks for nothing but get, list and watch.
 package follow
 
 import (
@@ -22,6 +21,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
 )
 
 // Follower follows one cluster. It is safe for concurrent use.
@@ -211,31 +212,24 @@ func (f *Follower) take(k *known, event watch.EventType, obj client.Object) {
 	k.objects[obj.GetUID()] = obj
 }
 
-// Objects returns what is known, in no order, what cannot be read, each a sentence, and
-// whether it has changed since the last call. The objects are shared and must not be
-// changed.
-func (f *Follower) Objects() (objects []client.Object, notes []string, changed bool) {
+// Snapshot returns what is known, in no order, and whether it has changed since the last call. The objects are shared
+// and must not be changed. Of kinds that the cluster has and gave no list of, Unlisted is known.
+func (f *Follower) Snapshot() (s cluster.Snapshot, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	var objects []client.Object
+	var notes, unlisted []string
 	for _, k := range f.kinds {
 		if k.problem != "" {
 			notes = append(notes, k.problem)
 		}
+		if k.unlisted {
+			unlisted = append(unlisted, k.Name)
+		}
 		objects = slices.AppendSeq(objects, maps.Values(k.objects))
 	}
 	changed, f.changed = f.changed, false
-	return objects, notes, changed
-}
-
-// Unlisted are the kinds of which the cluster gave no list, though it has them: nothing
-// follows from there being none among Objects.
-func (f *Follower) Unlisted() (kinds []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, k := range f.kinds {
-		if k.unlisted {
-			kinds = append(kinds, k.Name)
-		}
-	}
-	return kinds
+	s = cluster.Of(objects, notes)
+	s.Unlisted = unlisted
+	return s, changed
 }

@@ -70,7 +70,7 @@ func screen(t *testing.T, server *kubetest.Server) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, _ := f.Cluster()
+	known, _ := f.Snapshot()
 	shown := top.Of(known, prices.Price)
 	raw, err := json.Marshal(shown)
 	if err != nil {

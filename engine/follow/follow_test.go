@@ -21,15 +21,15 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// cluster is a cluster in memory, in which a user may or may not do what a test says.
-type cluster struct {
+// memoryCluster is a cluster in memory, in which a user may or may not do what a test says.
+type memoryCluster struct {
 	client.WithWatch
 	lists, watches atomic.Int32
 }
 
 // newCluster has one node. May says whether the user may use a verb on a kind of lists.
-func newCluster(may func(verb string, list client.ObjectList) bool) *cluster {
-	c := &cluster{}
+func newCluster(may func(verb string, list client.ObjectList) bool) *memoryCluster {
+	c := &memoryCluster{}
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
 	c.WithWatch = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(named("a")).
 		WithInterceptorFuncs(interceptor.Funcs{
@@ -58,8 +58,8 @@ func named(name string) *corev1.Node {
 }
 
 // nodes are the names of the nodes that are known.
-func nodes(f *TopReader) (names []string) {
-	known, _ := f.Cluster()
+func nodes(f *Follower) (names []string) {
+	known, _ := f.Snapshot()
 	for _, n := range known.Nodes {
 		names = append(names, n.Name)
 	}
@@ -79,7 +79,7 @@ func TestItFollows(t *testing.T) {
 			if got := nodes(f); !slices.Equal(got, []string{"a"}) {
 				t.Fatalf("nodes %v", got)
 			}
-			if _, changed := f.Cluster(); changed {
+			if _, changed := f.Snapshot(); changed {
 				t.Error("nothing has changed")
 			}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +113,7 @@ func TestWhatMayNotBeListedIsNoted(t *testing.T) {
 	if err := f.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	known, _ := f.Cluster()
+	known, _ := f.Snapshot()
 	want := []string{"NodeClaims cannot be shown: the user may not list nodeclaims.karpenter.sh."}
 	if len(known.Nodes) != 1 || !slices.Equal(known.Notes, want) {
 		t.Errorf("%d nodes, notes %q", len(known.Nodes), known.Notes)

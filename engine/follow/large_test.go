@@ -68,7 +68,7 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 		if err = r.Read(t.Context()); err != nil {
 			return
 		}
-		found, _ := r.Lists()
+		found, _ := r.Snapshot()
 		var told status.Status
 		told, err = status.Of(found, status.Given{Catalog: prices, Now: time.Now()})
 		text = told.Text(status.View{Width: 120})

@@ -21,7 +21,7 @@ import (
 )
 
 // reader reads a cluster with a node and a pool. May says whether kinds may be listed.
-func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (*StatusReader, error) {
+func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (*Follower, error) {
 	t.Helper()
 	linode.Register()
 	refused := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "", nil)
@@ -36,7 +36,7 @@ func reader(t *testing.T, kinds []Kind, may func(list client.ObjectList) bool) (
 			return w.List(ctx, list) // the one in memory has no fields to select by
 		},
 	}).Build()
-	r := &StatusReader{New(c, time.Second, kinds...)}
+	r := New(c, time.Second, kinds...)
 	return r, r.Read(t.Context())
 }
 
@@ -52,7 +52,7 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lists, changed := r.Lists()
+	lists, changed := r.Snapshot()
 	if len(lists.Nodes) != 1 || len(lists.Pools) != 1 || !changed {
 		t.Errorf("%d nodes, %d pools, changed: %v", len(lists.Nodes), len(lists.Pools), changed)
 	}
@@ -92,7 +92,7 @@ func TestWhatIsNotListedIsNotNone(t *testing.T) {
 			if err := r.Read(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if lists, _ := r.Lists(); !slices.Equal(lists.Unlisted, tt.want) {
+			if lists, _ := r.Snapshot(); !slices.Equal(lists.Unlisted, tt.want) {
 				t.Errorf("%q, want %q", lists.Unlisted, tt.want)
 			}
 		})
@@ -100,7 +100,7 @@ func TestWhatIsNotListedIsNotNone(t *testing.T) {
 }
 
 // asked is a Reader of a cluster with nothing in it, which answers each list so.
-func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *StatusReader {
+func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *Follower {
 	t.Helper()
 	linode.Register()
 	return NewStatus(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{

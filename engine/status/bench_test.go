@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/configtest"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/status/statustest"
 )
@@ -13,7 +14,7 @@ import (
 // BenchmarkStatus is of 200 pools with 1,000 nodes, of which each twentieth is to be
 // replaced, 5,000 pods and 500 that wait.
 func BenchmarkStatus(b *testing.B) {
-	lists := status.ListsOf(statustest.Large(b), nil)
+	lists := cluster.Of(statustest.Large(b), nil)
 	given := status.Given{Catalog: prices(b), Now: now}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -29,7 +30,7 @@ func BenchmarkStatus(b *testing.B) {
 
 // TestALargeClusterTakesLessThanASecond of processor time, the lists aside.
 func TestALargeClusterTakesLessThanASecond(t *testing.T) {
-	lists := status.ListsOf(statustest.Large(t), nil)
+	lists := cluster.Of(statustest.Large(t), nil)
 	given := status.Given{Catalog: prices(t), Now: now}
 	var err error
 	took := configtest.CPU(func() { _, err = status.Of(lists, given) })

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -62,10 +63,10 @@ func (w *world) ownLimits(pool *karpv1.NodePool) []Amount {
 			used = resources.MergeInto(used, corev1.ResourceList{resources.Node: resource.MustParse("1")})
 		}
 	}
-	if w.Unread(kindClaims) != "" {
+	if w.Unread(cluster.KindClaims) != "" {
 		used = pool.Status.Resources // as Karpenter has counted last
 	}
-	unknown := w.Unread(kindClaims) != "" && len(used) == 0
+	unknown := w.Unread(cluster.KindClaims) != "" && len(used) == 0
 	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
 	for name, most := range pool.Spec.Limits {
 		if unknown {
@@ -95,7 +96,7 @@ func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (lea
 // limits are the CapacityLimits, by name.
 func (w *world) limits() []Limit {
 	limits := []Limit{}
-	for _, cl := range w.Lists.Limits {
+	for _, cl := range w.Snapshot.Limits {
 		l := Limit{Name: cl.Name, Pools: cl.Spec.NodePools, Amounts: sharedAmounts(cl), Says: []Remark{}}
 		if c := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached); c != nil &&
 			meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached) {
@@ -171,10 +172,10 @@ type Class struct {
 // classes are those that something is to be said of, by name.
 func (w *world) classes(r rolls) []Class {
 	classes := []Class{}
-	for _, class := range w.Lists.Classes {
+	for _, class := range w.Snapshot.Classes {
 		c := Class{Name: class.Name, Says: append(classRemarks(class),
 			r.drift[manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}]...)}
-		for _, p := range w.Lists.Pools {
+		for _, p := range w.Snapshot.Pools {
 			if classOf(p) == class.Name {
 				c.Pools++
 			}

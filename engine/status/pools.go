@@ -14,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
@@ -77,7 +78,7 @@ type rolls struct {
 // rolls judges the nodes as Karpenter does, and finds what holds them.
 func (w *world) rolls() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
-	nodes := compare.NodesOf(deref(w.Claims), deref(w.Lists.Nodes))
+	nodes := compare.NodesOf(deref(w.Claims), deref(w.Snapshot.Nodes))
 	state := plan.State{Nodes: nodes, Now: w.Now}
 	var err error
 	if state.Objects, err = w.objects(); err != nil {
@@ -97,7 +98,7 @@ func (w *world) rolls() (rolls, error) {
 			budgets[i] = *b
 		}
 		state.Nodes, err = compare.Hold(nodes, compare.Holders{
-			Machines: deref(w.Lists.Nodes), Pods: deref(w.Pods), Budgets: budgets, Pools: deref(w.Lists.Pools),
+			Machines: deref(w.Snapshot.Nodes), Pods: deref(w.Pods), Budgets: budgets, Pools: deref(w.Snapshot.Pools),
 		}, w.Now)
 		if err != nil {
 			return r, err
@@ -127,8 +128,8 @@ func drift(obj map[string]any) (says []Remark, err error) {
 }
 
 // ToReplace are the claims whose nodes are to be replaced, by their names.
-func ToReplace(l Lists, now time.Time) (map[string]bool, error) {
-	w := &world{Lists: l, Given: Given{Now: now}}
+func ToReplace(l cluster.Snapshot, now time.Time) (map[string]bool, error) {
+	w := &world{Snapshot: l, Given: Given{Now: now}}
 	r, err := w.rolls()
 	return r.outdated, err
 }
@@ -150,12 +151,12 @@ func (w *world) objects() (objects []config.Object, err error) {
 		objects = append(objects, o)
 		return nil
 	}
-	for _, class := range w.Lists.Classes {
+	for _, class := range w.Snapshot.Classes {
 		if err := add(linodev1alpha1.GroupVersion.String(), "LinodeNodeClass", "node_class", class); err != nil {
 			return nil, fmt.Errorf("read LinodeNodeClass %s: %w", class.Name, err)
 		}
 	}
-	for _, pool := range w.Lists.Pools {
+	for _, pool := range w.Snapshot.Pools {
 		if classOf(pool) == "" {
 			continue
 		}
@@ -192,13 +193,13 @@ func (w *world) pools(screen top.Screen, r rolls) []Pool {
 		counts[n.Pool][r.stateOf(n)]++
 	}
 	objects := map[string]*karpv1.NodePool{}
-	for _, p := range w.Lists.Pools {
+	for _, p := range w.Snapshot.Pools {
 		objects[p.Name] = p
 	}
 	pools := []Pool{}
 	for _, row := range screen.Pools {
 		p := Pool{Name: row.Name, Limits: []Amount{}, Says: []Remark{}}
-		if w.Unread(kindNodes, kindClaims) == "" {
+		if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
 			coming := int(row.Coming.N)
 			p.Nodes, p.Cost, p.coming, p.States = &row.Count, &row.Cost, &coming, []Count{}
 			p.Unpriced = row.Unpriced
@@ -274,8 +275,8 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 		says = append(says, Remark{What: Full, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
-	if w.Unread(kindNodes, kindClaims) != "" {
-		return append(says, Remark{What: Unknown, Text: "how its nodes do is not known: " + w.Unread(kindNodes, kindClaims)})
+	if w.Unread(cluster.KindNodes, cluster.KindClaims) != "" {
+		return append(says, Remark{What: Unknown, Text: "how its nodes do is not known: " + w.Unread(cluster.KindNodes, cluster.KindClaims)})
 	}
 	state, holds := reports.Progress(r)
 	switch {
@@ -287,7 +288,7 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 	for _, text := range holds {
 		says = append(says, Remark{What: Held, Text: text})
 	}
-	if unread := w.Unread(kindPods, kindBudgets); r.Outdated > 0 && unread != "" {
+	if unread := w.Unread(cluster.KindPods, cluster.KindBudgets); r.Outdated > 0 && unread != "" {
 		says = append(says, Remark{What: Unknown, Text: "whether something holds them is not known: " + unread})
 	}
 	return says
@@ -318,7 +319,7 @@ func (w *world) warnings(nc *karpv1.NodeClaim) []*corev1.Event {
 		return nil
 	}
 	for i, e := range w.byUID[string(nc.UID)] {
-		if e.Type == corev1.EventTypeWarning && w.Now.Sub(kube.LastSeen(e)) < lately {
+		if e.Type == corev1.EventTypeWarning && w.Now.Sub(cluster.LastSeen(e)) < lately {
 			return w.byUID[string(nc.UID)][i : i+1]
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/status/statustest"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -58,7 +59,7 @@ func TestScreens(t *testing.T) {
 
 // screen is a status as the name of a file says: screen, a pool, or screen80 for a
 // terminal of 80 columns; .txt or .json.
-func screen(t *testing.T, lists status.Lists, name string) string {
+func screen(t *testing.T, lists cluster.Snapshot, name string) string {
 	t.Helper()
 	given := status.Given{Place: "lke.example", Catalog: prices(t), Now: now}
 	stem, extension, _ := strings.Cut(name, ".")
@@ -118,7 +119,7 @@ func TestOneClassDoesNotMakeAClusterEnterprise(t *testing.T) {
 		{[]*linodev1alpha1.LinodeNodeClass{good, odd}, catalog.Standard},
 		{[]*linodev1alpha1.LinodeNodeClass{none, odd}, catalog.Enterprise},
 	} {
-		if _, got := (status.Lists{Classes: tt.classes}).Region(); got != tt.want {
+		if _, got := (cluster.Snapshot{Classes: tt.classes}).Region(); got != tt.want {
 			t.Errorf("tier %q, want %q", got, tt.want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/top"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -52,7 +52,7 @@ func (w *world) waiting(s Status) []Workload {
 			Namespace: key[0], Owner: key[1], Pods: len(pods), Pod: pods[0].Name,
 			Since: moment(pods[0].CreationTimestamp.Time), Pools: []string{},
 		}
-		for _, pool := range w.Lists.Pools {
+		for _, pool := range w.Snapshot.Pools {
 			if _, ok := instancetype.ForPod(pool, pods[0]); ok && classOf(pool) != "" {
 				load.Pools = append(load.Pools, pool.Name)
 			}
@@ -146,16 +146,16 @@ func (s Status) inTheWay(p Pool, asked bool, into *lines) {
 // silence is what to say of a pod of which nobody says anything.
 func (w *world) silence(pod *corev1.Pod, pools []string) string {
 	switch age := w.Now.Sub(pod.CreationTimestamp.Time); {
-	case len(w.Lists.Pools) == 0:
+	case len(w.Snapshot.Pools) == 0:
 		return "there is no pool"
 	case len(pools) == 0:
 		return "no pool is for it, by its labels and taints"
-	case w.Unread(kindEvents) != "":
-		return "what is said of it is not known: " + w.Unread(kindEvents)
+	case w.Unread(cluster.KindEvents) != "":
+		return "what is said of it is not known: " + w.Unread(cluster.KindEvents)
 	case age < time.Minute:
 		return "it is new, and nobody has said anything of it yet"
-	case w.Unread(kindClasses, kindLimits) != "":
-		return "why is not known: " + w.Unread(kindClasses, kindLimits)
+	case w.Unread(cluster.KindClasses, cluster.KindLimits) != "":
+		return "why is not known: " + w.Unread(cluster.KindClasses, cluster.KindLimits)
 	}
 	return "nobody says why, and its pools say nothing either: does the controller run? lkeplan doctor looks"
 }
@@ -166,7 +166,7 @@ func (w *world) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, sai
 	var others []string
 	for _, e := range w.byUID[string(pod.UID)] {
 		switch {
-		case w.Now.Sub(kube.LastSeen(e)) > lately:
+		case w.Now.Sub(cluster.LastSeen(e)) > lately:
 		case e.Reason == "Nominated":
 			if nc := w.nominated(e.Message); nc != nil && len(said) == 0 {
 				return nc, nil
@@ -183,7 +183,7 @@ func (w *world) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, sai
 			others = []string{"the scheduler of Kubernetes: " + e.Message}
 		}
 	}
-	if len(said) == 0 && len(w.Lists.Pools) == 0 {
+	if len(said) == 0 && len(w.Snapshot.Pools) == 0 {
 		return nil, others
 	}
 	return nil, said
@@ -223,7 +223,7 @@ func (w *world) nominated(message string) *karpv1.NodeClaim {
 	}
 	name, _, _ := strings.Cut(rest, ",")
 	name = strings.TrimSpace(name)
-	if w.Unread(kindClaims) != "" {
+	if w.Unread(cluster.KindClaims) != "" {
 		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
 	for _, nc := range w.Claims {
@@ -243,7 +243,7 @@ func (w *world) underWay(coming []*karpv1.NodeClaim) []string {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	first := coming[0]
-	if unread := w.Unread(kindClaims); unread != "" {
+	if unread := w.Unread(cluster.KindClaims); unread != "" {
 		text := fmt.Sprintf("NodeClaim %s was made for it", first.Name)
 		if len(coming) > 1 {
 			text = fmt.Sprintf("%d NodeClaims were made for them, one of them %s", len(coming), first.Name)

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
 )
 
 // Detail is what there is to know of one node.
@@ -30,7 +32,7 @@ type Pod struct {
 }
 
 // Detail looks into a node of the screen, as it was read.
-func (s Screen) Detail(c Cluster, name string) (d Detail, ok bool) {
+func (s Screen) Detail(c cluster.Snapshot, name string) (d Detail, ok bool) {
 	i := slices.IndexFunc(s.Nodes, func(n Node) bool { return n.Name == name })
 	if i < 0 {
 		return d, false

@@ -16,19 +16,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
-
-// Cluster is what was read of a cluster. Pods that have ended may be in it.
-type Cluster struct {
-	Nodes  []*corev1.Node
-	Pods   []*corev1.Pod
-	Claims []*karpv1.NodeClaim
-	Pools  []*karpv1.NodePool
-	Notes  []string // what could not be read, each a sentence
-
-	Unlisted []string // kinds that could not be listed, in the plural
-}
 
 // Prices says what a plan type costs in a region.
 type Prices func(plan, region string) (catalog.Price, bool)
@@ -135,8 +125,8 @@ type Node struct {
 	Why     string    `json:"why,omitempty"`
 }
 
-// Of returns the screen of a cluster, its nodes ordered by pool and name.
-func Of(c Cluster, prices Prices) Screen {
+// Of returns the screen of a cluster, its nodes ordered by pool and name. Pods that have ended may be in it.
+func Of(c cluster.Snapshot, prices Prices) Screen {
 	s := Screen{Notes: c.Notes, NotListed: c.Unlisted}
 	used := map[string]*load{}
 	for _, pod := range c.Pods {

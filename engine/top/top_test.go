@@ -18,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
@@ -74,7 +75,7 @@ func embedded(t testing.TB) Prices {
 }
 
 // read reads the objects of a file.
-func read(t *testing.T, text []byte) (c Cluster) {
+func read(t *testing.T, text []byte) (c cluster.Snapshot) {
 	t.Helper()
 	documents := utilyaml.NewYAMLReader(newReader(text))
 	for {
@@ -166,7 +167,7 @@ func BenchmarkScreen(b *testing.B) {
 }
 
 // many is a cluster with nodes of ten pools, and pods on each.
-func many(nodes, pods int) (c Cluster) {
+func many(nodes, pods int) (c cluster.Snapshot) {
 	request := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("350m"), corev1.ResourceMemory: resource.MustParse("600Mi"),
 	}

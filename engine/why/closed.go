@@ -52,7 +52,7 @@ func (w *world) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int
 
 // ready reports whether a Node is ready, as far as it is known.
 func (w *world) ready(name string) bool {
-	for _, n := range w.Lists.Nodes {
+	for _, n := range w.Snapshot.Nodes {
 		for _, c := range n.Status.Conditions {
 			if n.Name == name && c.Type == corev1.NodeReady {
 				return c.Status == corev1.ConditionTrue

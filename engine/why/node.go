@@ -25,7 +25,7 @@ import (
 // node says why a node is what it is, stays or goes.
 func (w *world) node(ctx context.Context, a *Answer) error {
 	var names []string
-	for _, n := range w.Lists.Nodes {
+	for _, n := range w.Snapshot.Nodes {
 		names = append(names, n.Name)
 		if n.Name != a.Name {
 			continue
@@ -120,7 +120,7 @@ func (w *world) price(plan string) catalog.Price {
 }
 
 func (w *world) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
-	for _, p := range w.Lists.Pools {
+	for _, p := range w.Snapshot.Pools {
 		if p.Name == nc.Labels[karpv1.NodePoolLabelKey] {
 			return p
 		}

@@ -130,8 +130,8 @@ func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 		if w.condemned(r.Pool) {
 			line.Text = "it is condemned, and gives up its nodes; it makes none until it is declared again."
 		}
-		if i := slices.IndexFunc(w.Lists.Pools, func(p *karpv1.NodePool) bool { return p.Name == r.Pool }); i >= 0 {
-			if _, ok := instancetype.ForPod(w.Lists.Pools[i], pod); ok {
+		if i := slices.IndexFunc(w.Snapshot.Pools, func(p *karpv1.NodePool) bool { return p.Name == r.Pool }); i >= 0 {
+			if _, ok := instancetype.ForPod(w.Snapshot.Pools[i], pod); ok {
 				near = append(near, line)
 				continue
 			}
@@ -147,7 +147,7 @@ func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 }
 
 func (w *world) condemned(pool string) bool {
-	for _, p := range w.Lists.Pools {
+	for _, p := range w.Snapshot.Pools {
 		if p.Name == pool {
 			_, found := p.Annotations[schemas.AnnotationRemoval]
 			return found

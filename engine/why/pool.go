@@ -18,7 +18,7 @@ import (
 // pool says how a pool is, and what it can make now.
 func (w *world) pool(a *Answer) error {
 	var names []string
-	for _, p := range w.Lists.Pools {
+	for _, p := range w.Snapshot.Pools {
 		if names = append(names, p.Name); p.Name == a.Name {
 			w.explainPool(a, p)
 			return nil

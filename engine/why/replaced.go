@@ -30,7 +30,7 @@ var drifts = map[string]string{
 
 // replaced says why a node is replaced, or has to be; nothing where it has not.
 func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
-	outdated, err := status.ToReplace(w.Lists, w.Now)
+	outdated, err := status.ToReplace(w.Snapshot, w.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (w *world) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (t
 
 // holds say what keeps Karpenter from draining a node.
 func (w *world) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
-	found := compare.Holders{Machines: values(w.Lists.Nodes), Pods: values(w.Pods), Budgets: values(w.Budgets)}
+	found := compare.Holders{Machines: values(w.Snapshot.Nodes), Pods: values(w.Pods), Budgets: values(w.Budgets)}
 	nodes := compare.NodesOf([]karpv1.NodeClaim{*nc}, found.Machines)
 	nodes[0].Patient = true // pods hold a node from being consolidated, however long it would wait for them
 	nodes, err = compare.Hold(nodes, found, w.Now)

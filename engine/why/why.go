@@ -17,10 +17,10 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/engine/status"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -84,14 +84,14 @@ type Line struct {
 }
 
 // Ask answers a question about a cluster.
-func Ask(ctx context.Context, l status.Lists, g status.Given, q Question) (Answer, error) {
+func Ask(ctx context.Context, l cluster.Snapshot, g status.Given, q Question) (Answer, error) {
 	l = l.Sorted()
 	g.Pool = ""
 	found, err := status.Of(l, g)
 	if err != nil {
 		return Answer{}, err
 	}
-	w := &world{Lists: l, Given: g, Status: found}
+	w := &world{Snapshot: l, Given: g, Status: found}
 	w.region, w.tier = l.Region()
 	w.region = cmp.Or(g.Region, w.region)
 	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
@@ -111,7 +111,7 @@ func Ask(ctx context.Context, l status.Lists, g status.Given, q Question) (Answe
 
 // world is what is looked at.
 type world struct {
-	status.Lists
+	cluster.Snapshot
 	status.Given
 	Status  status.Status
 	region  string
@@ -127,8 +127,8 @@ func (w *world) types() *instancetype.Set { return instancetype.New(w.Catalog, w
 // volumes, are left out.
 func (w *world) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
 	in := simulate.Live{
-		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Lists.Pools, Classes: w.Classes, Limits: w.Lists.Limits,
-		Claims: w.Claims, Nodes: w.Lists.Nodes, DaemonSets: w.Daemons, Attached: w.attached(ctx),
+		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Snapshot.Pools, Classes: w.Classes, Limits: w.Snapshot.Limits,
+		Claims: w.Claims, Nodes: w.Snapshot.Nodes, DaemonSets: w.Daemons, Attached: w.attached(ctx),
 	}
 	if without == nil {
 		for _, pod := range w.Pods {
@@ -187,13 +187,13 @@ func (w *world) absent(what, namespace, name string, names []string) error {
 	var last *corev1.Event
 	for _, e := range w.Events {
 		if e.InvolvedObject.Name == name && cmp.Or(e.InvolvedObject.Namespace, namespace) == namespace &&
-			(last == nil || kube.LastSeen(last).Before(kube.LastSeen(e))) && tells(e.Reason) {
+			(last == nil || cluster.LastSeen(last).Before(cluster.LastSeen(e))) && tells(e.Reason) {
 			last = e
 		}
 	}
 	if last != nil {
 		return fmt.Errorf("%s any more; the last that was said of it, at %s: %s: %s", text,
-			kube.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
+			cluster.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
 	}
 	if guess := eval.DidYouMean(name, names); guess != "" {
 		text += "." + guess
@@ -226,14 +226,14 @@ func (w *world) said(uids ...string) (lines []Line) {
 			events = append(events, e)
 		}
 	}
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return kube.LastSeen(b).Compare(kube.LastSeen(a)) })
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return cluster.LastSeen(b).Compare(cluster.LastSeen(a)) })
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {
 			continue
 		}
 		seen[e.Reason] = true
-		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(kube.LastSeen(e)), e.Reason,
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(cluster.LastSeen(e)), e.Reason,
 			diag.Shorten(e.Message, mostSaid))})
 	}
 	return lines

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/status/statustest"
 	"github.com/lkeplan/lkeplan/engine/why"
@@ -37,7 +38,7 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			manifests := cluster(t, file, archive)
+			manifests := manifestsOf(t, file, archive)
 			for i, want := range archive.Files {
 				if want.Name == "cluster.yaml" {
 					continue
@@ -67,7 +68,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func cluster(t *testing.T, file string, archive *txtar.Archive) []byte {
+func manifestsOf(t *testing.T, file string, archive *txtar.Archive) []byte {
 	t.Helper()
 	if archive.Files[0].Name == "cluster.yaml" {
 		return archive.Files[0].Data
@@ -80,7 +81,7 @@ func cluster(t *testing.T, file string, archive *txtar.Archive) []byte {
 }
 
 // ask asks a question such as "pod shop/web", twice, for the answer must be the same one.
-func ask(t *testing.T, lists status.Lists, question string) string {
+func ask(t *testing.T, lists cluster.Snapshot, question string) string {
 	t.Helper()
 	prices, err := catalog.Embedded()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode"
 )
 
@@ -49,13 +49,13 @@ func Objects(t testing.TB, manifests []byte) (objects []client.Object) {
 }
 
 // Lists are those of a cluster of which some kinds, named in the plural, may not be listed.
-func Lists(t testing.TB, manifests []byte, refused ...string) status.Lists {
+func Lists(t testing.TB, manifests []byte, refused ...string) cluster.Snapshot {
 	t.Helper()
 	var notes []string
 	for _, kind := range refused {
 		notes = append(notes, kind+" cannot be shown: the user may not list them.")
 	}
-	lists := status.ListsOf(slices.DeleteFunc(Objects(t, manifests), func(obj client.Object) bool {
+	lists := cluster.Of(slices.DeleteFunc(Objects(t, manifests), func(obj client.Object) bool {
 		kind := obj.GetObjectKind().GroupVersionKind().Kind
 		return slices.Contains(refused, kind+"s") || slices.Contains(refused, kind+"es")
 	}), notes)

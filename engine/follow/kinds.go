@@ -13,25 +13,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// StatusReader reads one cluster. It is safe for concurrent use.
-type StatusReader struct{ *Follower }
-
-// NewStatus returns a reader by a client. What it cannot watch, it lists in each interval.
-func NewStatus(c client.WithWatch, every time.Duration) *StatusReader {
+// NewStatus returns a Follower of what status shows. What it cannot watch, it lists in each interval.
+func NewStatus(c client.WithWatch, every time.Duration) *Follower {
 	linode.Register()
-	return &StatusReader{New(c, every, statusKinds()...)}
+	return New(c, every, statusKinds()...)
 }
 
-// NewStatusOfAll returns a reader that also reads DaemonSets, volumes and all events.
-func NewStatusOfAll(c client.WithWatch, every time.Duration) *StatusReader {
+// NewStatusOfAll returns one that also reads DaemonSets, volumes and all events, as why does.
+func NewStatusOfAll(c client.WithWatch, every time.Duration) *Follower {
 	linode.Register()
-	return &StatusReader{New(c, every, allStatusKinds()...)}
+	return New(c, every, allStatusKinds()...)
+}
+
+// NewTop returns a Follower of what top shows.
+func NewTop(c client.WithWatch, every time.Duration) *Follower {
+	return New(c, every, topKinds()...)
 }
 
 func allStatusKinds() []Kind {
@@ -46,16 +47,11 @@ func allStatusKinds() []Kind {
 
 // statusKinds are what is read. Of events, warnings count, and which node a pod is to have.
 func statusKinds() []Kind {
-	live := fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
-		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
-	some := func(selector fields.Selector) []client.ListOption {
-		return []client.ListOption{client.MatchingFieldsSelector{Selector: selector}}
-	}
 	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
 	nominated := fields.OneTermEqualSelector("reason", "Nominated")
 	return []Kind{
 		{Name: "Nodes", Empty: &corev1.NodeList{}},
-		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(live)},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded)},
 		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
 		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}, Needed: true},
 		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}},
@@ -67,10 +63,19 @@ func statusKinds() []Kind {
 	}
 }
 
-// Lists returns what is known, and whether it has changed since the last call.
-func (r *StatusReader) Lists() (l status.Lists, changed bool) {
-	objects, notes, changed := r.Objects()
-	l = status.ListsOf(objects, notes)
-	l.Unlisted = r.Unlisted()
-	return l, changed
+func topKinds() []Kind {
+	return []Kind{
+		{Name: "Nodes", Empty: &corev1.NodeList{}, Needed: true},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(notEnded)},
+		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
+		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}},
+	}
+}
+
+// notEnded selects pods that have not ended.
+var notEnded = fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+	fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
+
+func some(selector fields.Selector) []client.ListOption {
+	return []client.ListOption{client.MatchingFieldsSelector{Selector: selector}}
 }

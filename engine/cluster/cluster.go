@@ -1,0 +1,183 @@
+// Package cluster is what was read of a cluster at one moment, for what draws conclusions from it: status, why, top and
+// simulations.
+//
+// It is pure: who has read it, by lists, by watching or from a file, does not matter. What could not be listed is a
+// part of it, so that from there being none of a kind nothing follows.
+package cluster
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Snapshot is what was read of a cluster. Nothing of it is changed.
+type Snapshot struct {
+	Nodes   []*corev1.Node
+	Pods    []*corev1.Pod
+	Claims  []*karpv1.NodeClaim
+	Pools   []*karpv1.NodePool
+	Classes []*linodev1alpha1.LinodeNodeClass
+	Limits  []*lkeplanv1alpha1.CapacityLimit
+	Plans   []*lkeplanv1alpha1.NodePlan
+	Budgets []*policyv1.PodDisruptionBudget
+	Events  []*corev1.Event // at least warnings, and which node a pod is to have
+	Daemons []*appsv1.DaemonSet
+	Volumes Volumes
+	Notes   []string // what could not be read, each a sentence
+
+	// Unlisted are the kinds, in the plural, that could not be listed: from there being none
+	// of them here, nothing follows.
+	Unlisted []string
+}
+
+// Volumes are what tells where the volumes of pods can be used.
+type Volumes struct {
+	Claims  []*corev1.PersistentVolumeClaim
+	All     []*corev1.PersistentVolume
+	Classes []*storagev1.StorageClass
+}
+
+// Of sorts objects by their kinds; those of others are left out. Notes say what could not be read.
+func Of(objects []client.Object, notes []string) Snapshot {
+	s := Snapshot{Notes: notes}
+	for _, obj := range objects {
+		switch obj := obj.(type) {
+		case *corev1.Node:
+			s.Nodes = append(s.Nodes, obj)
+		case *corev1.Pod:
+			s.Pods = append(s.Pods, obj)
+		case *karpv1.NodeClaim:
+			s.Claims = append(s.Claims, obj)
+		case *karpv1.NodePool:
+			s.Pools = append(s.Pools, obj)
+		case *linodev1alpha1.LinodeNodeClass:
+			s.Classes = append(s.Classes, obj)
+		case *lkeplanv1alpha1.CapacityLimit:
+			s.Limits = append(s.Limits, obj)
+		case *lkeplanv1alpha1.NodePlan:
+			s.Plans = append(s.Plans, obj)
+		case *policyv1.PodDisruptionBudget:
+			s.Budgets = append(s.Budgets, obj)
+		case *appsv1.DaemonSet:
+			s.Daemons = append(s.Daemons, obj)
+		case *corev1.Event:
+			s.Events = append(s.Events, obj)
+		case *corev1.PersistentVolumeClaim:
+			s.Volumes.Claims = append(s.Volumes.Claims, obj)
+		case *corev1.PersistentVolume:
+			s.Volumes.All = append(s.Volumes.All, obj)
+		case *storagev1.StorageClass:
+			s.Volumes.Classes = append(s.Volumes.Classes, obj)
+		}
+	}
+	return s
+}
+
+// The kinds that conclusions are drawn from, as Snapshot.Unlisted names them.
+const (
+	KindNodes   = "Nodes"
+	KindClaims  = "NodeClaims"
+	KindPods    = "Pods"
+	KindBudgets = "PodDisruptionBudgets"
+	KindEvents  = "Events"
+	KindClasses = "LinodeNodeClasses"
+	KindLimits  = "CapacityLimits"
+	KindPlans   = "NodePlans"
+)
+
+// Unread says that the objects of some kinds, named in the plural, could not be listed;
+// "" where they could.
+func (s Snapshot) Unread(kinds ...string) string {
+	unread := slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return !slices.Contains(s.Unlisted, kind) })
+	if len(unread) == 0 {
+		return ""
+	}
+	return strings.Join(unread, " and ") + " cannot be listed"
+}
+
+// Region is that of the cluster, and its tier, as nodes and classes tell: only Enterprise
+// has versions like v1.33.4+lke2, and classes of instance mode say so. A class can name a version
+// that the cluster does not have: one class with a version of the standard tier decides. It is ""
+// where nothing tells.
+func (s Snapshot) Region() (region string, tier catalog.Tier) {
+	for _, n := range s.Nodes {
+		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, nc := range s.Claims {
+		region = cmp.Or(region, nc.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, class := range s.Classes {
+		region = cmp.Or(region, class.Annotations[linodev1alpha1.AnnotationRegion])
+	}
+	tier, gpus := catalog.Standard, false
+	for _, class := range s.Classes {
+		switch version := class.Status.KubernetesVersion; {
+		case class.Annotations[linodev1alpha1.AnnotationMode] == linodev1alpha1.ModeInstance:
+			return region, catalog.Instances
+		case version == "":
+		case !strings.Contains(version, "+lke"):
+			return region, catalog.Standard
+		default:
+			tier = catalog.Enterprise
+		}
+		gpus = gpus || class.Annotations[schemas.AnnotationGPUPlans] == "true"
+	}
+	return region, tier.WithGPUs(gpus)
+}
+
+// Sorted are the lists in the order of names: the same cluster gives the same text.
+func (s Snapshot) Sorted() Snapshot {
+	s.Nodes, s.Pods, s.Claims, s.Pools = byName(s.Nodes), byName(s.Pods), byName(s.Claims), byName(s.Pools)
+	s.Classes, s.Limits, s.Plans = byName(s.Classes), byName(s.Limits), byName(s.Plans)
+	s.Budgets, s.Events, s.Daemons = byName(s.Budgets), byName(s.Events), byName(s.Daemons)
+	return s
+}
+
+func byName[T metav1.Object](list []T) []T {
+	return slices.SortedFunc(slices.Values(list), func(a, b T) int {
+		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
+	})
+}
+
+// EventsByObject are the events by the UID of what they are about, the last ones first.
+func (s Snapshot) EventsByObject() map[string][]*corev1.Event {
+	by := map[string][]*corev1.Event{}
+	for _, e := range s.Events {
+		uid := string(e.InvolvedObject.UID)
+		by[uid] = append(by[uid], e)
+	}
+	for _, events := range by {
+		slices.SortStableFunc(events, func(a, b *corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
+	}
+	return by
+}
+
+// LastSeen is when an event was last seen: the API has three places for it.
+func LastSeen(e *corev1.Event) time.Time {
+	at := e.LastTimestamp.Time
+	if e.EventTime.After(at) {
+		at = e.EventTime.Time
+	}
+	if e.Series != nil && e.Series.LastObservedTime.After(at) {
+		at = e.Series.LastObservedTime.Time
+	}
+	if at.IsZero() {
+		at = e.CreationTimestamp.Time
+	}
+	return at
+}
