@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -103,22 +103,19 @@ func rolls(c plan.Change) bool {
 func partOf(obj map[string]any) (any, error) {
 	switch manifest.Kind(obj) {
 	case schemas.Pool.Object.Kind:
-		pool := &karpv1.NodePool{}
-		err := convert(obj, pool)
-		return pool.Spec.Template, err
+		pool, err := object.As[karpv1.NodePool](obj)
+		if err != nil {
+			return nil, err
+		}
+		return pool.Spec.Template, nil
 	case schemas.NodeClass.Object.Kind:
-		class := &linodev1alpha1.LinodeNodeClass{}
-		err := convert(obj, class)
-		return class.Spec, err
+		class, err := object.As[linodev1alpha1.LinodeNodeClass](obj)
+		if err != nil {
+			return nil, err
+		}
+		return class.Spec, nil
 	}
 	return nil, nil
-}
-
-func convert(obj map[string]any, into any) error {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, into); err != nil {
-		return fmt.Errorf("read %s: %w", manifest.KeyOf(obj), err)
-	}
-	return nil
 }
 
 func annotationsOf(obj map[string]any) map[string]string {

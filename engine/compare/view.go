@@ -16,13 +16,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // View is a cluster as a comparison sees it: the cluster itself, by Live, or a
@@ -167,9 +166,11 @@ func listOf[T any](ctx context.Context, from lister, apiVersion, kind string) ([
 	}
 	typed := make([]T, len(objects))
 	for i, obj := range objects {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &typed[i]); err != nil {
-			return nil, fmt.Errorf("read %s %s: %w", kind, manifest.Name(obj), err)
+		one, err := object.As[T](obj)
+		if err != nil {
+			return nil, err
 		}
+		typed[i] = *one
 	}
 	return typed, nil
 }

@@ -7,9 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -56,13 +56,13 @@ func (p Patient) limited(ctx context.Context) (found []Finding) {
 	for _, r := range refusals {
 		var last corev1.Event
 		for _, obj := range events {
-			var e corev1.Event
-			if runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &e) != nil || e.Reason != r.reason ||
+			e, err := object.As[corev1.Event](obj)
+			if err != nil || e.Reason != r.reason ||
 				e.InvolvedObject.Kind != "NodeClaim" || e.Namespace != metav1.NamespaceDefault {
 				continue
 			}
-			if seen := cluster.LastSeen(&e); p.Now().Sub(seen) < 2*time.Hour && seen.After(cluster.LastSeen(&last)) {
-				last = e
+			if seen := cluster.LastSeen(e); p.Now().Sub(seen) < 2*time.Hour && seen.After(cluster.LastSeen(&last)) {
+				last = *e
 			}
 		}
 		if last.Reason != "" {

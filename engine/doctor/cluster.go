@@ -11,9 +11,9 @@ import (
 	"golang.org/x/mod/semver"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -91,11 +91,11 @@ func (p Patient) crds(ctx context.Context) []Finding {
 			missing = append(missing, w.Spec.Names.Kind)
 			continue
 		}
-		var have apiextensionsv1.CustomResourceDefinition
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(live[at], &have); err != nil {
+		have, err := object.As[apiextensionsv1.CustomResourceDefinition](live[at])
+		if err != nil {
 			return unknown(of, err)
 		}
-		if !same(w, &have) {
+		if !same(w, have) {
 			others = append(others, w.Spec.Names.Kind)
 		}
 	}

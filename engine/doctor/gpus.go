@@ -8,9 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -69,8 +69,8 @@ func (p Patient) gpus(ctx context.Context) []Finding {
 
 // wantsGPUs says whether a NodePool asks for plan types with GPUs.
 func wantsGPUs(obj map[string]any) (bool, error) {
-	var pool karpv1.NodePool
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pool); err != nil {
+	pool, err := object.As[karpv1.NodePool](obj)
+	if err != nil {
 		return false, err
 	}
 	if _, capped := pool.Spec.Limits[corev1.ResourceName(schemas.GPU)]; capped {

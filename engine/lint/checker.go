@@ -12,12 +12,12 @@ import (
 
 	"github.com/robfig/cron/v3"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -82,11 +82,11 @@ func (c *checker) sells(plan string) bool {
 // CRD refused.
 func typed[T any](c *checker, kind string) iter.Seq2[config.Object, *T] {
 	return func(yield func(config.Object, *T) bool) {
-		for _, object := range c.in.Objects {
-			into := new(T)
-			if object.Kind() == kind &&
-				runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, into) == nil &&
-				!yield(object, into) {
+		for _, declared := range c.in.Objects {
+			if declared.Kind() != kind {
+				continue
+			}
+			if typed, err := object.As[T](declared.Defaulted); err == nil && !yield(declared, typed) {
 				return
 			}
 		}

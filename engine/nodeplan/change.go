@@ -74,7 +74,7 @@ func Fetch(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan, now tim
 	if ref == nil {
 		return ErrNoSource
 	}
-	source := object("source.toolkit.fluxcd.io/v1", ref.Kind,
+	source := referenceTo("source.toolkit.fluxcd.io/v1", ref.Kind,
 		types.NamespacedName{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name})
 	token, err := request(ctx, c, source, now)
 	if err != nil {

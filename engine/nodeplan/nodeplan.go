@@ -19,13 +19,12 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/object"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Cluster is the cluster with the NodePlans; kube.Cluster is one.
@@ -41,9 +40,9 @@ var apiVersion = lkeplanv1alpha1.GroupVersion.String()
 const kind = "NodePlan"
 
 // named is what names a NodePlan to a Cluster.
-func named(at types.NamespacedName) map[string]any { return object(apiVersion, kind, at) }
+func named(at types.NamespacedName) map[string]any { return referenceTo(apiVersion, kind, at) }
 
-func object(apiVersion, kind string, at types.NamespacedName) map[string]any {
+func referenceTo(apiVersion, kind string, at types.NamespacedName) map[string]any {
 	return map[string]any{
 		"apiVersion": apiVersion, "kind": kind,
 		"metadata": map[string]any{"namespace": at.Namespace, "name": at.Name},
@@ -59,9 +58,11 @@ func List(ctx context.Context, c Cluster, namespace string) ([]lkeplanv1alpha1.N
 	}
 	plans := make([]lkeplanv1alpha1.NodePlan, len(objects))
 	for i, obj := range objects {
-		if err := typed(obj, &plans[i]); err != nil {
+		np, err := object.As[lkeplanv1alpha1.NodePlan](obj)
+		if err != nil {
 			return nil, err
 		}
+		plans[i] = *np
 	}
 	slices.SortFunc(plans, func(a, b lkeplanv1alpha1.NodePlan) int {
 		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
@@ -76,8 +77,7 @@ func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alp
 		return nil, err
 	}
 	if obj != nil {
-		np := &lkeplanv1alpha1.NodePlan{}
-		return np, typed(obj, np)
+		return object.As[lkeplanv1alpha1.NodePlan](obj)
 	}
 	err = fmt.Errorf("there is no NodePlan %s", at)
 	others, listErr := List(ctx, c, at.Namespace)
@@ -93,13 +93,6 @@ func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alp
 	}
 	return nil, fmt.Errorf("%w; the namespace %s has %s.%s", err, at.Namespace, strings.Join(names, ", "),
 		eval.DidYouMean(at.Name, names))
-}
-
-func typed(obj map[string]any, np *lkeplanv1alpha1.NodePlan) error {
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, np); err != nil {
-		return fmt.Errorf("read %s: %w", manifest.KeyOf(obj), err)
-	}
-	return nil
 }
 
 // Key names a NodePlan.

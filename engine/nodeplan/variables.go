@@ -22,7 +22,7 @@ func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (va
 			secrets = append(secrets, from.Name)
 			continue
 		}
-		source := object("v1", from.Kind, types.NamespacedName{Namespace: np.Namespace, Name: from.Name})
+		source := referenceTo("v1", from.Kind, types.NamespacedName{Namespace: np.Namespace, Name: from.Name})
 		live, err := c.Get(ctx, source)
 		if err != nil {
 			return nil, nil, err

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -36,19 +36,24 @@ func effectsOf(before, after map[string]any) (func(path string) outcome, error) 
 // TemplateHash is the digest by which Karpenter and the provider find that nodes
 // have drifted; "" for objects that no nodes are made from.
 func TemplateHash(obj map[string]any) (string, error) {
-	var typed interface{ Hash() string }
 	switch obj["kind"] {
 	case "NodePool":
-		typed = &karpv1.NodePool{}
+		return hashAs[karpv1.NodePool](obj)
 	case "LinodeNodeClass":
-		typed = &linodev1alpha1.LinodeNodeClass{}
-	default:
-		return "", nil
+		return hashAs[linodev1alpha1.LinodeNodeClass](obj)
 	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
+	return "", nil
+}
+
+func hashAs[T any, P interface {
+	*T
+	Hash() string
+}](obj map[string]any) (string, error) {
+	typed, err := object.As[T](obj)
+	if err != nil {
 		return "", err
 	}
-	return typed.Hash(), nil
+	return P(typed).Hash(), nil
 }
 
 // rollsBy reports whether replacing one part of an object by that of its new
@@ -88,11 +93,11 @@ func poolEffects(before, after map[string]any) (func(string) outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	old, err := nodePoolOf(before)
+	old, err := object.As[karpv1.NodePool](before)
 	if err != nil {
 		return nil, err
 	}
-	changed, err := nodePoolOf(after)
+	changed, err := object.As[karpv1.NodePool](after)
 	if err != nil {
 		return nil, err
 	}

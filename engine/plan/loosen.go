@@ -10,13 +10,13 @@ import (
 
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -50,11 +50,6 @@ func consolidationOf(pool *karpv1.NodePool) consolidation {
 		return consolidatesNone
 	}
 	return policyOf(pool)
-}
-
-func nodePoolOf(obj map[string]any) (*karpv1.NodePool, error) {
-	pool := &karpv1.NodePool{}
-	return pool, runtime.DefaultUnstructuredConverter.FromUnstructured(obj, pool)
 }
 
 // loosens reports whether the change of a field of a pool may have Karpenter remove or replace
@@ -258,7 +253,7 @@ func (p *Plan) allows(c Change, base, head State) (consolidation, error) {
 		if manifest.Map(o.Defaulted, "spec") == nil { // only its nodes are known
 			return consolidatesUnderutilized, nil
 		}
-		pool, err := nodePoolOf(o.Defaulted)
+		pool, err := object.As[karpv1.NodePool](o.Defaulted)
 		if err != nil {
 			return 0, err
 		}
@@ -387,8 +382,8 @@ func amountOf(v any) (resource.Quantity, bool) {
 // selectsAny reports whether an overlay may be about machines of a pool that is there before the
 // change. Without a cluster, it may be about pools that are not declared.
 func selectsAny(overlay config.Object, before map[manifest.Key]config.Object, head State) (bool, error) {
-	var typed v1alpha1.NodeOverlay
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(overlay.Defaulted, &typed); err != nil {
+	typed, err := object.As[v1alpha1.NodeOverlay](overlay.Defaulted)
+	if err != nil {
 		return false, err
 	}
 	wanted := scheduling.NewRequirements()

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -289,9 +289,9 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 			all[o.Key()] = judge{classes: classes, versions: versions}
 			continue
 		}
-		pool := &karpv1.NodePool{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(UnmarkRemoval(o.Defaulted), pool); err != nil {
-			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
+		pool, err := object.As[karpv1.NodePool](UnmarkRemoval(o.Defaulted))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Addr, err)
 		}
 		_, condemned := ReadRemoval(o.Defaulted)
 		all[o.Key()] = judge{

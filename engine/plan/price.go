@@ -10,11 +10,11 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -146,9 +146,9 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 
 // Requirements are those of a NodePool.
 func Requirements(obj map[string]any) (scheduling.Requirements, error) {
-	var pool karpv1.NodePool
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pool); err != nil {
-		return nil, fmt.Errorf("read the requirements: %w", err)
+	pool, err := object.As[karpv1.NodePool](obj)
+	if err != nil {
+		return nil, err
 	}
 	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...), nil
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -39,9 +40,9 @@ func MarkRemoval(live map[string]any, nodes []RemovalNode, now time.Time) (map[s
 		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
 		annotations[schemas.AnnotationRemoval] = Removal{now, len(nodes), textOf(limit)}.String()
 	}
-	typed := &karpv1.NodePool{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pool, typed); err != nil {
-		return nil, fmt.Errorf("read NodePool %s: %w", manifest.Name(live), err)
+	typed, err := object.As[karpv1.NodePool](pool)
+	if err != nil {
+		return nil, err
 	}
 	if typed.Spec.Replicas != nil {
 		return pool, lower(pool, typed, nodes, now)
@@ -83,7 +84,7 @@ func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 // escapes gives the template another stamp where a node was made from it all the same,
 // by a scheduler that had not seen the limit yet: the node would never drift.
 func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) error {
-	hash, err := hashOf(pool)
+	hash, err := hashAs[karpv1.NodePool](pool)
 	if err != nil {
 		return err
 	}
@@ -93,14 +94,6 @@ func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) 
 		}
 	}
 	return nil
-}
-
-func hashOf(pool map[string]any) (string, error) {
-	typed := &karpv1.NodePool{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pool, typed); err != nil {
-		return "", fmt.Errorf("read NodePool %s: %w", manifest.Name(pool), err)
-	}
-	return typed.Hash(), nil
 }
 
 // lower takes as many replicas from a pool as its budgets let nodes go at this moment.
