@@ -1,5 +1,6 @@
 // Package deploy holds the manifests of this directory, and reads from them which rights
-// the processes of lkeplan need. It knows no cluster.
+// the processes of lkeplan need. It is a package apart as kube links clients, and what is
+// installed is read from its manifests, without a cluster.
 package deploy
 
 import (

@@ -5,6 +5,8 @@
 // It reads what NodeClaims say of themselves and writes nothing. What happened while no
 // process looked is known to the second, from conditions; when a machine was bound then is
 // not known, and not shown.
+//
+// It is a package apart as engine/trace links nothing of Kubernetes.
 package nodeclaims
 
 import (

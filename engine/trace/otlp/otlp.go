@@ -1,5 +1,5 @@
-// Package otlp sends traces to a collector, by OTLP over gRPC. It is the only package that
-// knows OpenTelemetry.
+// Package otlp sends traces to a collector, by OTLP over gRPC. It is a package apart as it is
+// the only one that imports OpenTelemetry.
 //
 // Nobody waits for the collector: what it does not take is dropped, and the log says once
 // that it is away.
