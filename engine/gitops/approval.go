@@ -17,16 +17,16 @@ import (
 // is not written, nothing is changed, and the approval stays for the next try.
 func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
-	rev.spent = plan.SpendApproval(np, p.digest)
-	if state(); rev.spent == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
+	rev.usedApproval = plan.SpendApproval(np, p.digest)
+	if state(); rev.usedApproval == nil && equality.Semantic.DeepEqual(before.Rollout, np.Status.Rollout) {
 		return nil
 	}
-	if rev.spent != nil {
-		remember(np, outcome{reason: meta.ProgressingReason, approval: rev.spent}, w.Now())
+	if rev.usedApproval != nil {
+		remember(np, outcome{reason: meta.ProgressingReason, approval: rev.usedApproval}, w.Now())
 	}
 	if err := rev.record(ctx); err != nil {
 		before.DeepCopyInto(&np.Status)
-		rev.spent = nil
+		rev.usedApproval = nil
 		return failed(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: record it in the status first: %v",
 			rev.Revision, err)
 	}

@@ -23,7 +23,7 @@ type leftovers struct {
 
 func (w *Worker) leftovers(rev *revision) *leftovers {
 	return &leftovers{
-		worker: w, rev: rev, prune: rev.ending || rev.goes != nil || rev.target.Spec.Prune == nil || *rev.target.Spec.Prune,
+		worker: w, rev: rev, prune: rev.ending || rev.deletes != nil || rev.target.Spec.Prune == nil || *rev.target.Spec.Prune,
 		inventory: nodeplan.InventoryOf(rev.target.Status.Inventory),
 	}
 }
@@ -32,7 +32,7 @@ func (w *Worker) leftovers(rev *revision) *leftovers {
 // another one may want it. A removed block says what becomes of it all the same, but
 // nothing has a copy deleted.
 func (l *leftovers) spare(ctx context.Context, o config.Object) bool {
-	if l.rev.goes != nil && !l.rev.goes(o) {
+	if l.rev.deletes != nil && !l.rev.deletes(o) {
 		return true
 	}
 	removal := l.removal(o)

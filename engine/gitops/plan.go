@@ -62,7 +62,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
-		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.made},
+		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
 	})
 	if err != nil {
 		return judged{}, err

@@ -20,11 +20,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// begin has a revision prove itself on a first wave of nodes, where the NodePlan asks for
+// startRollout has a revision prove itself on a first wave of nodes, where the NodePlan asks for
 // that and the plan makes nodes. Of the first revision, and where what was last applied is
 // not known, there is nothing to go back to: it is applied as a whole, which somebody has
 // approved. What is to be done is in the status before it is done, with the nodes that are there.
-func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome, proves bool, err error) {
+func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o outcome, proves bool, err error) {
 	np := rev.np
 	unknown := rev.base.first || rev.base.lastAppliedError != "" || rev.base.request.Root == rev.files
 	if np.Spec.Rollout == nil || unknown || rev.proven() {
@@ -62,34 +62,34 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
 	rollout.Carry(s, np.Status.Rollout, m.Outdated)
-	given := rev.carried()
-	intent := func() { s.Approval, np.Status.Rollout = cmp.Or(rev.spent, given), s }
+	given := rev.rolloutApproval()
+	intent := func() { s.Approval, np.Status.Rollout = cmp.Or(rev.usedApproval, given), s }
 	if err := w.intend(ctx, rev, p, intent); err != nil {
 		return o, false, err
 	}
-	return w.proceed(ctx, rev, s)
+	return w.startProving(ctx, rev, s)
 }
 
-// proceed puts the brakes on before anything else of a revision is applied, and then begins to
+// startProving puts the brakes on before anything else of a revision is applied, and then begins to
 // look at the first wave.
-func (w *Worker) proceed(
+func (w *Worker) startProving(
 	ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus,
 ) (o outcome, over bool, err error) {
 	brakes, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Brakes()
 	if err != nil {
 		return o, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
 	}
-	if _, err := w.bring(ctx, rev, brakes, s); err != nil {
+	if _, err := w.applyPart(ctx, rev, brakes, s); err != nil {
 		return o, true, err
 	}
 	s.Phase = lkeplanv1alpha1.PhaseProving
-	return w.prove(ctx, rev, s)
+	return w.evaluateWave(ctx, rev, s)
 }
 
-// goOn takes a revision a step further that has begun to prove itself. over tells that
+// continueRollout takes a revision a step further that has begun to prove itself. over tells that
 // nothing else is to be done about it: it is not proven. In the mode PlanOnly the rollout stays
 // as it is.
-func (w *Worker) goOn(ctx context.Context, rev *revision) (o outcome, over bool, err error) {
+func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome, over bool, err error) {
 	np := rev.np
 	if np.Status.Rollout = rollout.Read(np.Status.Rollout); np.Spec.Rollout == nil || rev.planOnly() {
 		return o, false, nil
@@ -105,11 +105,11 @@ func (w *Worker) goOn(ctx context.Context, rev *revision) (o outcome, over bool,
 	}
 	switch s.Phase {
 	case lkeplanv1alpha1.PhasePlanned:
-		return w.proceed(ctx, rev, s)
+		return w.startProving(ctx, rev, s)
 	case lkeplanv1alpha1.PhaseProving:
-		return w.prove(ctx, rev, s)
+		return w.evaluateWave(ctx, rev, s)
 	case lkeplanv1alpha1.PhaseHeld, lkeplanv1alpha1.PhaseRolledBack:
-		o, err = w.halt(ctx, rev, s)
+		o, err = w.holdRevision(ctx, rev, s)
 		return o, true, err
 	}
 	return o, false, nil
@@ -143,8 +143,8 @@ func (w *Worker) measure(ctx context.Context, rev *revision, of compile.Result) 
 
 func (w *Worker) proofs() proofReader { return proofReader{Cache: w.Cache, Live: w.Reader} }
 
-// prove looks at the first wave, and applies as much of the revision as that allows.
-func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, bool, error) {
+// evaluateWave looks at the first wave, and applies as much of the revision as that allows.
+func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, bool, error) {
 	terms := rollout.TermsOf(*rev.np.Spec.Rollout)
 	m, err := w.measure(ctx, rev, rev.head)
 	if err != nil {
@@ -173,7 +173,7 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 			err = failed(lkeplanv1alpha1.ReasonApplyFailed, "record that revision %s has failed: %v", rev.Revision, err)
 			return outcome{}, true, err
 		}
-		o, err := w.halt(ctx, rev, s)
+		o, err := w.holdRevision(ctx, rev, s)
 		return o, true, err
 	}
 	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(d.Room)
@@ -181,16 +181,16 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 		err = stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
 		return outcome{}, true, err
 	}
-	p, err := w.bring(ctx, rev, objects, s)
+	p, err := w.applyPart(ctx, rev, objects, s)
 	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
 		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
 	o.working, o.again, o.corrected = true, d.Again, correctionsText(p.Plan, p.ours)
 	return o, true, err
 }
 
-// halt keeps a revision that has failed from being applied any further, or has what was
+// holdRevision keeps a revision that has failed from being applied any further, or has what was
 // applied before it applied again.
-func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, error) {
+func (w *Worker) holdRevision(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, error) {
 	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again change spec.rollout, " +
 		"or set the annotations " + meta.ReconcileRequestAnnotation + " and " + meta.ForceRequestAnnotation + " to one new " +
 		"value; to have it applied all the same remove spec.rollout."
@@ -218,26 +218,26 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 	if err != nil {
 		return o, err
 	}
-	p, err := w.bring(ctx, rev, objects, s)
+	p, err := w.applyPart(ctx, rev, objects, s)
 	o = o.noting(p.stays)
 	o.corrected = correctionsText(p.Plan, p.ours)
 	return o, err
 }
 
-// bring applies objects that need no other approval: those of the first wave, for which
+// applyPart applies objects that need no other approval: those of the first wave, for which
 // the whole revision was judged, or what was applied before. What is in neither stays as
 // it is, but for pools that were condemned before, and those that a rollback takes back.
 // What others have set in objects that the revision does not change is set back where no
 // node goes for it: no guard was asked about that.
-func (w *Worker) bring(
+func (w *Worker) applyPart(
 	ctx context.Context, rev *revision, objects []config.Object, s *lkeplanv1alpha1.RolloutStatus,
 ) (judged, error) {
 	part := *rev
 	part.head.Objects, part.head.Removed = objects, nil
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
-		part.made = cmp.Or(rev.np.Status.LastAppliedOriginRevision, rev.np.Status.LastAppliedRevision)
+		part.cause = cmp.Or(rev.np.Status.LastAppliedOriginRevision, rev.np.Status.LastAppliedRevision)
 	}
-	part.goes = func(o config.Object) bool {
+	part.deletes = func(o config.Object) bool {
 		_, condemned := plan.ReadRemoval(o.Manifest)
 		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && slices.ContainsFunc(s.Pools,
 			func(p lkeplanv1alpha1.RolloutPool) bool {
@@ -253,7 +253,7 @@ func (w *Worker) bring(
 		return p, err
 	}
 	p.leave(rollout.Unjudged(rev.base.Objects, rev.head.Objects, p.Plan))
-	if _, err := w.execute(ctx, &part, p); err != nil {
+	if _, err := w.applyPlan(ctx, &part, p); err != nil {
 		return p, err
 	}
 	pools, err := w.pools(ctx, &part, p.Plan)
@@ -283,12 +283,12 @@ func (r *revision) proven() bool {
 		(s.Phase == lkeplanv1alpha1.PhaseProven || s.Phase == lkeplanv1alpha1.PhaseApplied)
 }
 
-// applies notes that all of the revision is applied from now on, and with which approval.
-func (r *revision) applies() {
+// finishRollout notes that all of the revision is applied from now on, and with which approval.
+func (r *revision) finishRollout() {
 	switch s := r.np.Status.Rollout; {
 	case s == nil, s.Phase == lkeplanv1alpha1.PhaseApplied: // of the last revision that had to prove itself
 	case r.np.Spec.Rollout != nil && r.proven():
-		r.spent = cmp.Or(r.spent, s.Approval)
+		r.usedApproval = cmp.Or(r.usedApproval, s.Approval)
 		s.Phase, s.Approval = lkeplanv1alpha1.PhaseApplied, nil
 	default:
 		r.np.Status.Rollout = nil
@@ -305,15 +305,15 @@ func (r *revision) digest() (string, error) {
 // rest of a revision that has proven itself was approved when it began.
 func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 	given := r.target.Status.Approval
-	if carried := r.carried(); given == nil && !r.planOnly() && carried != nil {
+	if carried := r.rolloutApproval(); given == nil && !r.planOnly() && carried != nil {
 		given, digest = carried, carried.PlanDigest
 	}
 	return given, digest
 }
 
-// carried is the approval that the revision began with and has not used up; nil for none. One that
+// rolloutApproval is the approval that the revision began with and has not used up; nil for none. One that
 // was held or rolled back needs another one to be tried again.
-func (r *revision) carried() *lkeplanv1alpha1.Approval {
+func (r *revision) rolloutApproval() *lkeplanv1alpha1.Approval {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()
 	if err != nil || r.np.Spec.Rollout == nil || !rollout.Same(s, r.Revision, digest) ||

@@ -62,20 +62,20 @@ type Records interface {
 // step by step.
 type revision struct {
 	sourceArtifact
-	np      *lkeplanv1alpha1.NodePlan // its status is written
-	record  Recorder
-	made    string     // the commit, or revision, that is noted on what rolls nodes
-	target  target     // the NodePlan that it is planned for
-	files   string     // the directory that it was fetched into
-	read    fetch.Pick // the files that the compiler has read
-	cluster Cluster    // as the account of the NodePlan
-	head    compile.Result
-	base    compiled                  // what was last applied
-	spent   *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
-	ending  bool                      // the NodePlan is deleted, and all that it has applied with it
-	// goes reports, while the revision proves itself, whether an object that is not
-	// applied goes; nil where all of it is applied.
-	goes func(config.Object) bool
+	np           *lkeplanv1alpha1.NodePlan // its status is written
+	record       Recorder
+	cause        string     // the commit, or revision, that is noted on what rolls nodes
+	target       target     // the NodePlan that it is planned for
+	files        string     // the directory that it was fetched into
+	read         fetch.Pick // the files that the compiler has read
+	cluster      Cluster    // as the account of the NodePlan
+	head         compile.Result
+	base         compiled                  // what was last applied
+	usedApproval *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
+	ending       bool                      // the NodePlan is deleted, and all that it has applied with it
+	// deletes reports, while the revision proves itself, whether an object that is not
+	// applied is deleted; nil where all of it is applied.
+	deletes func(config.Object) bool
 	// declared is what other NodePlans declare at this revision, as far as it was asked.
 	declared map[client.ObjectKey]declaration
 }
@@ -99,9 +99,9 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
-	rev := &revision{sourceArtifact: artifact, np: np, record: record, made: cmp.Or(artifact.Origin, artifact.Revision)}
+	rev := &revision{sourceArtifact: artifact, np: np, record: record, cause: cmp.Or(artifact.Origin, artifact.Revision)}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
-	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.spent
+	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.usedApproval
 	o.current = !artifact.Stale
 	return o
 }
@@ -161,7 +161,7 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	if rev.cluster, err = w.Connect(rev.np); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
-	if o, over, err := w.goOn(ctx, rev); over || err != nil {
+	if o, over, err := w.continueRollout(ctx, rev); over || err != nil {
 		return o, err
 	}
 	p, err := w.plan(ctx, rev)
@@ -178,23 +178,23 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	case p.Plan.Refused():
 		return outcome{}, awaitsApproval(rev, p, why)
 	}
-	return w.apply(ctx, rev, p)
+	return w.applyRevision(ctx, rev, p)
 }
 
-// apply applies the plan, and sets back the fields of our own objects that others
+// applyRevision applies the plan, and sets back the fields of our own objects that others
 // have set.
-func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, error) {
+func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (outcome, error) {
 	np := rev.np
 	if until, waits := p.Plan.Waits(); waits {
 		return outcome{}, waiting(rev, p.Plan, until)
 	}
-	if o, proves, err := w.begin(ctx, rev, p); proves || err != nil {
+	if o, proves, err := w.startRollout(ctx, rev, p); proves || err != nil {
 		return o, err
 	}
-	if err := w.intend(ctx, rev, p, rev.applies); err != nil {
+	if err := w.intend(ctx, rev, p, rev.finishRollout); err != nil {
 		return outcome{}, err
 	}
-	changed, err := w.execute(ctx, rev, p)
+	changed, err := w.applyPlan(ctx, rev, p)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -216,16 +216,16 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
 	}
-	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message + approved(rev.spent)
+	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message + approved(rev.usedApproval)
 	o = o.noting(p.stays)
 	o.corrected = correctionsText(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
 	return pruning(np, o, p.Plan, before), nil
 }
 
-// execute does what a plan says, and takes the inventory. It returns how many objects were
+// applyPlan does what a plan says, and takes the inventory. It returns how many objects were
 // changed, also where it fails.
-func (w *Worker) execute(ctx context.Context, rev *revision, p judged) (changed int, err error) {
+func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (changed int, err error) {
 	ctx, done := trace.Step(ctx, trace.Apply)
 	defer func() { done(err) }()
 	applying, cancel := context.WithTimeout(ctx, timeout(rev.np))
