@@ -151,7 +151,7 @@ site: ## render the documents into bin/site, to be opened there by a browser
 browser: ## open each page of the site in Chromium: light, dark, on a phone; PICTURES=DIR keeps pictures
 	$(GO) test -C cmd/sandbox -tags browser -count 1 -v -run Browser ./site -args -pictures "$(abspath $(PICTURES))"
 
-lint: ## check formatting and imports, vet, and run staticcheck
+lint: ## check formatting and imports, vet, and run staticcheck and actionlint
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \
 	  xargs $(GO) tool -modfile=tools.mod goimports -l -local github.com/lkeplan/lkeplan) || exit 1; \
 	  test -z "$$unformatted" || { echo "goimports would change:"; echo "$$unformatted"; exit 1; }
@@ -159,6 +159,7 @@ lint: ## check formatting and imports, vet, and run staticcheck
 	$(GO) vet -C cmd/sandbox ./...
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
+	$(GO) tool -modfile=tools.mod actionlint -shellcheck= -pyflakes= examples/github/workflows/*.yml .github/workflows/*.yml
 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference, kube/deploy
 	$(GO) generate ./schemas/...

@@ -31,7 +31,7 @@ func newDeployment(t *testing.T, s *sandbox) *deployment {
 	}
 	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir()}
 	d.runner = &ci.Runner{
-		Dir: t.TempDir(), Checkout: d.origin, Fetch: "refs/heads/main", Here: here, Path: t.TempDir(),
+		Dir: t.TempDir(), Origin: d.origin, Ref: "refs/heads/main", Here: here, Path: t.TempDir(),
 		GitHub: map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{
 			"repository": map[string]any{"default_branch": "main"}}},
 		Secrets:   map[string]any{"KUBECONFIG_READ": string(kubeconfig), "KUBECONFIG_WRITE": string(kubeconfig)},
@@ -67,14 +67,13 @@ func (d *deployment) push(dir, ref string) {
 
 // job runs a job, and fails the test unless the job fails in that step; "" means that
 // it succeeds.
-func (d *deployment) job(workflow, name, failing string, needs ci.Result) ci.Result {
+func (d *deployment) job(workflow, name, failing string) ci.Result {
 	d.t.Helper()
 	w, err := ci.ReadWorkflow(filepath.Join(d.runner.Here, "examples/github/workflows", workflow))
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	res, err := d.runner.Job(w, name, map[string]any{"directory": "clusters/prod"},
-		map[string]map[string]string{"plan": needs.Outputs, "clusters": needs.Outputs})
+	res, err := d.runner.Job(w, name)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func (d *deployment) job(workflow, name, failing string, needs ci.Result) ci.Res
 func (d *deployment) plan(failing string) ci.Result {
 	d.t.Helper()
 	delete(d.runner.Artifacts, "prod.plan")
-	return d.job("apply.yml", "plan", failing, ci.Result{})
+	return d.job("apply.yml", "plan", failing)
 }
 
 // TestWorkflowsPlanApplyAndSnapshot runs the workflows of the examples that need a
@@ -107,8 +106,8 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n", "web"), "refs/heads/main")
 	planned := d.plan("")
 	mustContain(t, planned.Summary, "2 to create")
-	mustContain(t, d.job("apply.yml", "apply", "", planned).Log, "applied 2 objects: 2 created")
-	if again := d.plan(""); !d.job("apply.yml", "apply", "", again).Skipped {
+	mustContain(t, d.job("apply.yml", "apply", "").Log, "applied 2 objects: 2 created")
+	if d.plan(""); !d.job("apply.yml", "apply", "").Skipped {
 		t.Error("a plan without changes is applied")
 	}
 
@@ -117,7 +116,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	s.scale(5)
 	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
 	for range 2 {
-		d.job("snapshot.yml", "snapshot", "", ci.Result{})
+		d.job("snapshot.yml", "snapshot", "")
 	}
 	git(t, d.repo, "fetch", "--quiet", d.origin, "lkeplan-snapshots/prod:snapshot")
 	git(t, d.repo, "cat-file", "-e", "snapshot:snapshot.json")
@@ -128,9 +127,9 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	rewrite(t, heavier, "weight       = 10", "weight       = 20")
 	git(t, d.repo, "checkout", "--quiet", "main")
 	d.push(heavier, "refs/heads/main")
-	planned = d.plan("")
+	d.plan("")
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"weight":50}}`)
-	mustContain(t, d.job("apply.yml", "apply", "Apply", planned).Log, "::error title=Out of date::", "spec.weight is 50")
+	mustContain(t, d.job("apply.yml", "apply", "Apply").Log, "::error title=Out of date::", "spec.weight is 50")
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":10}}`)
 
 	// A guard refuses, and the change is allowed by name.
@@ -138,8 +137,8 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	refused := d.plan("Plan")
 	mustContain(t, refused.Log, "::error title=Refused::", "max_deleted_pools")
 	d.runner.Inputs["allow"] = "max_deleted_pools:pool.web max_deleted_nodes:pool.web"
-	planned = d.plan("")
-	mustContain(t, d.job("apply.yml", "apply", "", planned).Log, "1 deleted")
+	d.plan("")
+	mustContain(t, d.job("apply.yml", "apply", "").Log, "1 deleted")
 	if left := s.pools(); len(left) > 0 {
 		t.Errorf("pools %q are left", left)
 	}
@@ -151,19 +150,19 @@ func (d *deployment) pullRequest(dir string) {
 	rewrite(d.t, dir, "weight       = 10", "labels       = { team = \"web\" }")
 	git(d.t, d.repo, "checkout", "--quiet", "-b", "change")
 	d.push(dir, "refs/pull/7/merge")
-	push, github := d.runner.Fetch, d.runner.GitHub
-	d.runner.Fetch = "refs/pull/7/merge"
+	push, github := d.runner.Ref, d.runner.GitHub
+	d.runner.Ref = "refs/pull/7/merge"
 	d.runner.GitHub = map[string]any{
 		"event_name": "pull_request", "repository": "acme/fleet", "server_url": "https://github.com", "run_id": "1",
 		"token": "t", "base_ref": "main",
 		"event": map[string]any{"pull_request": map[string]any{"number": 7,
 			"head": map[string]any{"repo": map[string]any{"full_name": "mallory/fleet"}}}},
 	}
-	d.job("fork-plan.yml", "plan", "", ci.Result{})
+	d.job("fork-plan.yml", "plan", "")
 	if text := string(d.runner.Artifacts["lkeplan-clusters"]["comment.md"]); !strings.Contains(text, "**2 of 2 replaced**") {
 		d.t.Errorf("the comment does not count nodes:\n%s", text)
 	}
-	d.runner.Fetch, d.runner.GitHub = push, github
+	d.runner.Ref, d.runner.GitHub = push, github
 }
 
 // TestTemplatePlansAndApplies runs the jobs of the template for GitLab that need
@@ -174,8 +173,7 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	d := newDeployment(t, s)
-	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml",
-		map[string]string{"version": "v0.3.0"})
+	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml", "v0.3.0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func (c call) print(out io.Writer, answer any) error {
 			fmt.Fprintf(out, "%.0f\n", number)
 			continue
 		}
-		fmt.Fprintln(out, written(v))
+		fmt.Fprintln(out, v)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
 	tr.propose(false)
-	res := tr.passes(tr.run("pull-request.yml", "plan", nil))
+	res := tr.passes(tr.run("pull-request.yml", "plan"))
 	tr.contains(own(), "<!-- lkeplan:clusters:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n", `"720h" → "336h"`,
 		"commit ")
 	tr.contains(res.Summary, "replaces nodes of 1 pool")
@@ -63,20 +63,20 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	// A push edits it, even one that does not compile.
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "24h"))
 	tr.again()
-	tr.passes(tr.run("pull-request.yml", "plan", nil))
+	tr.passes(tr.run("pull-request.yml", "plan"))
 	tr.contains(own(), `"720h" → "24h"`)
 	tr.write("clusters/prod/main.lke.hcl",
 		clusterFile("prod",
 			"24h")+"\npool \"::set-output name=exit_code::0\" {\n  wieght = \"##[set-output name=exit_code]0\"\n}\n")
 	tr.again()
-	res = tr.fails("Validate", tr.run("pull-request.yml", "plan", nil))
+	res = tr.fails("Validate", tr.run("pull-request.yml", "plan"))
 	tr.contains(own(), "### lkeplan: 🛑 no plan for 1 of 1 directories\n", "| `clusters/prod` | no plan | `4 errors` |")
 	tr.contains(res.Log, "::error file=clusters/prod/main.lke.hcl,line=18")
 
 	// The directory is the same as in main again.
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "720h"))
 	tr.again()
-	tr.passes(tr.run("pull-request.yml", "plan", nil))
+	tr.passes(tr.run("pull-request.yml", "plan"))
 	tr.contains(own(), "### lkeplan: no changes\n")
 }
 
@@ -94,7 +94,7 @@ func TestPullRequestWithoutChangesHasNoComment(t *testing.T) {
 	tr.installed()
 	tr.write("clusters/prod/README.md", "What runs here.\n")
 	tr.propose(false)
-	tr.passes(tr.run("pull-request.yml", "plan", nil))
+	tr.passes(tr.run("pull-request.yml", "plan"))
 	if all := tr.comments(); len(all) != 0 {
 		t.Errorf("there is a comment though nothing changes: %v", all)
 	}
@@ -107,7 +107,7 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 	whole := clusterFile("prod", "720h")
 	tr.write("clusters/prod/main.lke.hcl", whole[:strings.Index(whole, "\npool")])
 	tr.propose(false)
-	res := tr.fails("Plan", tr.run("pull-request.yml", "plan", nil))
+	res := tr.fails("Plan", tr.run("pull-request.yml", "plan"))
 	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change")
 	tr.contains(tr.comments()[0].Body, "🛑 refused", "max_deleted_pools")
 
@@ -132,7 +132,7 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 			map[string]any{"name": hostile}, map[string]any{"name": "lkeplan/allowed"},
 		}
 		event["label"] = map[string]any{"name": run.label} // GitHub leaves it out where there is none
-		if res := tr.run("pull-request.yml", "plan", nil); run.passes {
+		if res := tr.run("pull-request.yml", "plan"); run.passes {
 			tr.passes(res)
 		} else {
 			tr.fails("Plan", res)
@@ -158,7 +158,7 @@ func TestPullRequestOnADefaultCheckoutFails(t *testing.T) {
 		tr.git("-C", tr.repo, "push", "--quiet", tr.origin, "main")
 		tr.write("clusters/prod/main.lke.hcl", protected[:strings.Index(protected, "\npool")])
 		tr.propose(fork)
-		res := tr.fails("Plan", tr.run(workflow, "plan", nil))
+		res := tr.fails("Plan", tr.run(workflow, "plan"))
 		tr.contains(res.Log, "main, which GITHUB_BASE_REF names, is not in this clone; check out with fetch-depth: 0",
 			"No plan could be made")
 	}
@@ -176,7 +176,7 @@ func TestPullRequestOfManyClustersHasOneComment(t *testing.T) {
 	tr.write("clusters/new/main.lke.hcl", clusterFile("new", "336h"))
 	tr.git("-C", tr.repo, "rm", "--quiet", "-r", "clusters/dev")
 	tr.propose(false)
-	res := tr.fails("Plan", tr.run("pull-request.yml", "plan", nil))
+	res := tr.fails("Plan", tr.run("pull-request.yml", "plan"))
 	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change", "BLOCKED  max_deleted_pools of clusters/dev")
 	if n := len(tr.comments()); n != 1 {
 		t.Fatalf("%d comments, want 1", n)
@@ -193,7 +193,7 @@ func TestHostileNamesOfClustersAreNames(t *testing.T) {
 		tr.installed()
 		tr.write("clusters/"+name+"/main.lke.hcl", clusterFile("a", "24h"))
 		tr.propose(false)
-		tr.passes(tr.run("pull-request.yml", "plan", nil))
+		tr.passes(tr.run("pull-request.yml", "plan"))
 		tr.contains(tr.comments()[0].Body, "2 to create")
 	}
 }
@@ -207,7 +207,7 @@ func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 	for workflow, forForks := range map[string]bool{"pull-request.yml": false, "fork-plan.yml": true} {
 		for _, fork := range []bool{true, false} {
 			tr.propose(fork)
-			if res := tr.run(workflow, "plan", nil); !fork && !forForks {
+			if res := tr.run(workflow, "plan"); !fork && !forForks {
 				if res.Skipped {
 					t.Errorf("%s, fork %t: skipped", workflow, fork)
 				}
@@ -223,7 +223,7 @@ func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 // stage.
 func (tr *trial) handOver() {
 	tr.t.Helper()
-	res := tr.run("fork-plan.yml", "plan", nil)
+	res := tr.run("fork-plan.yml", "plan")
 	if res.Skipped {
 		tr.t.Fatal("skipped")
 	}
@@ -272,7 +272,7 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
 	tr.propose(true)
 	tr.handOver()
-	tr.passes(tr.run("fork-comment.yml", "comment", nil))
+	tr.passes(tr.run("fork-comment.yml", "comment"))
 	body := tr.comments()[0].Body
 	tr.contains(body,
 		"<!-- lkeplan:clusters:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n\n"+
@@ -283,7 +283,7 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 	clear(tr.runner.Artifacts)
 	tr.propose(true)
 	tr.handOver()
-	tr.passes(tr.run("fork-comment.yml", "comment", nil))
+	tr.passes(tr.run("fork-comment.yml", "comment"))
 	if all := tr.comments(); len(all) != 1 || !strings.Contains(all[0].Body, `"720h" → "24h"`) {
 		t.Errorf("comments after the second push: %v", all)
 	}
@@ -373,7 +373,7 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 			if tt.forge != nil {
 				tr.change(tt.forge)
 			}
-			res := tr.run("fork-comment.yml", "comment", nil)
+			res := tr.run("fork-comment.yml", "comment")
 			tr.contains(res.Log, tt.says)
 			if refused := tt.says != ""; refused == (len(tr.comments()) > 0) {
 				t.Errorf("%d comments\n%s", len(tr.comments()), res.Log)
@@ -401,7 +401,7 @@ func TestHostileCommentIsDefused(t *testing.T) {
 [ref]: //evil.example
 <a href="//evil.example">here</a> <img src=x> <!-- lkeplan:clusters/dev:v1 -->
 <details><summary><code>pool.web</code></summary>` + "\x01a href=x\x02\r\n</details>\n")})
-	tr.passes(tr.run("fork-comment.yml", "comment", nil))
+	tr.passes(tr.run("fork-comment.yml", "comment"))
 	body := tr.comments()[0].Body
 	_, theirs, _ := strings.Cut(body, "\n")
 	head, rest, _ := strings.Cut(theirs, "\n> From a fork: ")
@@ -423,7 +423,7 @@ func TestInstallTakesOneVersionAlone(t *testing.T) {
 	tr.propose(false)
 	for _, version := range []string{"", "latest", "main", "v1", "v1.2.3 -x", "-modfile=x", hostile, "v1.2.3\nx"} {
 		tr.runner.Vars["LKEPLAN_VERSION"] = version
-		res := tr.fails("setup", tr.run("pull-request.yml", "plan", nil))
+		res := tr.fails("setup", tr.run("pull-request.yml", "plan"))
 		for _, step := range []string{"Validate", "Code scanning", "Plan", "Reports"} {
 			if strings.Contains(res.Log, "== "+step+"\n") {
 				t.Errorf("%s runs though nothing is installed:\n%s", step, res.Log)
@@ -435,5 +435,5 @@ func TestInstallTakesOneVersionAlone(t *testing.T) {
 		t.Errorf("Go was asked to %s", text)
 	}
 	tr.runner.Vars["LKEPLAN_VERSION"] = strings.Repeat("a1", 20)
-	tr.passes(tr.run("pull-request.yml", "plan", nil))
+	tr.passes(tr.run("pull-request.yml", "plan"))
 }

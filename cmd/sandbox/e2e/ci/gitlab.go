@@ -1,13 +1,11 @@
 package ci
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,162 +19,91 @@ type Template struct {
 	Jobs map[string]GitLabJob
 }
 
-// GitLabJob is a job, merged with the jobs that it extends.
+// GitLabJob is a job, merged with the job that it extends.
 type GitLabJob struct {
 	Extends      string            `json:"extends"`
 	Variables    map[string]string `json:"variables"`
 	BeforeScript []string          `json:"before_script"`
 	Script       []string          `json:"script"`
-	Rules        []struct {
-		If   string `json:"if"`
-		When string `json:"when"`
-	} `json:"rules"`
-	Artifacts struct {
-		Paths   []string          `json:"paths"`
-		Reports map[string]string `json:"reports"`
+	Artifacts    struct {
+		Paths []string `json:"paths"`
 	} `json:"artifacts"`
 }
 
-var input = regexp.MustCompile(`\$\[\[ inputs\.([a-z_]+) \]\]`)
-
-// ReadTemplate reads a template with these inputs. A script that uses an input is an
-// error: its value could be commands.
-func ReadTemplate(name string, inputs map[string]string) (Template, error) {
+// ReadTemplate reads a template with a version of lkeplan, and the defaults of all other
+// inputs. A script that uses an input is an error: its value could be commands.
+func ReadTemplate(name, version string) (Template, error) {
 	t := Template{Jobs: map[string]GitLabJob{}}
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return t, err
 	}
-	head, body, ok := strings.Cut(string(text), "\n---\n")
-	if !ok {
-		return t, fmt.Errorf("%s has no inputs", name)
-	}
-	var spec struct {
+	var header struct {
 		Spec struct {
-			Inputs map[string]templateInput `json:"inputs"`
+			Inputs map[string]struct {
+				Default string `json:"default"`
+				Regex   string `json:"regex"`
+			} `json:"inputs"`
 		} `json:"spec"`
 	}
-	if err := yaml.Unmarshal([]byte(head), &spec); err != nil {
+	head, body, _ := strings.Cut(string(text), "\n---\n")
+	raw := map[string]GitLabJob{}
+	if err := errors.Join(yaml.Unmarshal([]byte(head), &header), yaml.Unmarshal([]byte(body), &raw)); err != nil {
 		return t, fmt.Errorf("%s: %w", name, err)
 	}
-	if err := constant(body); err != nil {
-		return t, fmt.Errorf("%s: %w", name, err)
+	for job, j := range raw {
+		if strings.Contains(strings.Join(slices.Concat(j.BeforeScript, j.Script), "\n"), "$[[") {
+			return t, fmt.Errorf("%s: the job %s has an input in its script: who writes its value writes the script", name, job)
+		}
 	}
-	for key, def := range spec.Spec.Inputs {
-		value, err := def.value(inputs, key)
-		if err != nil {
-			return t, fmt.Errorf("%s: the input %s %w", name, key, err)
+	for key, input := range header.Spec.Inputs {
+		value := input.Default
+		if key == "version" {
+			value = version
+		}
+		if value == "" || !regexp.MustCompile(input.Regex).MatchString(value) {
+			return t, fmt.Errorf("%s: the input %s cannot be %q", name, key, value)
 		}
 		body = strings.ReplaceAll(body, "$[[ inputs."+key+" ]]", value)
 	}
-	if left := input.FindString(body); left != "" {
-		return t, fmt.Errorf("%s: %s is not an input", name, left)
+	if _, left, found := strings.Cut(body, "$[["); found {
+		return t, fmt.Errorf("%s: no input is %.30q", name, left)
 	}
 	if err := yaml.Unmarshal([]byte(body), &t.Jobs); err != nil {
 		return t, fmt.Errorf("%s: %w", name, err)
 	}
 	for name, job := range t.Jobs {
-		t.Jobs[name] = job.extended(t.Jobs[job.Extends])
+		base := t.Jobs[job.Extends]
+		variables := map[string]string{}
+		maps.Copy(variables, base.Variables)
+		maps.Copy(variables, job.Variables)
+		if job.Variables = variables; job.BeforeScript == nil {
+			job.BeforeScript = base.BeforeScript
+		}
+		t.Jobs[name] = job
 	}
 	return t, nil
 }
 
-// templateInput is an input's specification.
-type templateInput struct {
-	Default *string `json:"default"`
-	Regex   string  `json:"regex"`
-}
-
-// value is the given value of an input, or else its default.
-func (i templateInput) value(given map[string]string, key string) (string, error) {
-	value, ok := given[key]
-	switch {
-	case !ok && i.Default == nil:
-		return "", errors.New("is missing")
-	case !ok:
-		return *i.Default, nil
-	case !regexp.MustCompile(i.Regex).MatchString(value):
-		return "", fmt.Errorf("is not like %s", i.Regex)
-	}
-	return value, nil
-}
-
-// constant checks that no script of the jobs has an input in it.
-func constant(body string) error {
-	var jobs map[string]GitLabJob
-	if err := yaml.Unmarshal([]byte(body), &jobs); err != nil {
-		return err
-	}
-	for name, job := range jobs {
-		for _, line := range slices.Concat(job.BeforeScript, job.Script) {
-			if strings.Contains(line, "$[[") {
-				return fmt.Errorf("the job %s has an input in its script: whoever writes its value writes the script", name)
-			}
-		}
-	}
-	return nil
-}
-
-func (j GitLabJob) extended(base GitLabJob) GitLabJob {
-	variables := map[string]string{}
-	maps.Copy(variables, base.Variables)
-	maps.Copy(variables, j.Variables)
-	if j.Variables = variables; j.BeforeScript == nil {
-		j.BeforeScript = base.BeforeScript
-	}
-	return j
-}
-
-// Checkout makes a clone for a job as GitLab's runner does: of one reference, detached, as
-// deep as GIT_DEPTH says, and by default twenty commits; 0 fetches all branches.
+// Checkout makes a clone for a job as GitLab's runner does: as deep as GIT_DEPTH says, and
+// by default twenty commits.
 func (t Template) Checkout(name, dir, origin, ref string) error {
-	fetch := []string{"fetch", "--quiet", "origin", "+" + ref + ":" + ref}
-	if depth := cmp.Or(t.Jobs[name].Variables["GIT_DEPTH"], "20"); depth == "0" {
-		fetch = append(fetch, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
-	} else {
-		fetch = slices.Insert(fetch, 1, "--depth="+depth)
-	}
-	for _, args := range [][]string{
-		{"init", "--quiet", dir}, {"remote", "add", "origin", "file://" + origin}, fetch,
-		{"checkout", "--quiet", "--detach", ref},
-	} {
-		if args[0] != "init" {
-			args = slices.Insert(args, 0, "-C", dir)
-		}
-		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-			return fmt.Errorf("git %s: %s", strings.Join(args, " "), out)
-		}
-	}
-	return nil
+	return clone(dir, origin, ref, cmp.Or(t.Jobs[name].Variables["GIT_DEPTH"], "20"))
 }
 
-// Run runs a job in a directory, with the variables that GitLab sets. The job's
-// artifacts must exist when it ends.
+// Run runs a job in a directory, with the variables that GitLab sets.
 func (t Template) Run(name, dir string, predefined map[string]string) (log string, code int, err error) {
 	job, ok := t.Jobs[name]
 	if !ok {
 		return "", 0, fmt.Errorf("there is no job %q", name)
 	}
-	var out bytes.Buffer
-	script := strings.Join(slices.Concat(job.BeforeScript, job.Script), "\n")
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
-	cmd.Env = append(cmd.Env, "PATH="+t.Path+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir, "GITLAB_CI=true",
-		"CI=true", "CI_PROJECT_DIR="+dir)
+	environ := []string{"PATH=" + t.Path + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + dir, "GITLAB_CI=true",
+		"CI=true", "CI_PROJECT_DIR=" + dir}
 	for key, value := range predefined {
-		cmd.Env = append(cmd.Env, key+"="+value)
+		environ = append(environ, key+"="+value)
 	}
 	for key, value := range job.Variables {
-		cmd.Env = append(cmd.Env, key+"="+os.Expand(value, func(name string) string {
-			if name == "CI_PROJECT_DIR" {
-				return dir
-			}
-			return predefined[name]
-		}))
+		environ = append(environ, key+"="+strings.ReplaceAll(value, "$CI_PROJECT_DIR", dir))
 	}
-	err = cmd.Run()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		code, err = failed.ExitCode(), nil
-	}
-	return out.String(), code, err
+	return bash(dir, environ, "+u", strings.Join(slices.Concat(job.BeforeScript, job.Script), "\n"))
 }

@@ -23,8 +23,7 @@ func newMerges(t *testing.T) *merges {
 	m := &merges{trial: newTrial(t)}
 	m.installed()
 	var err error
-	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/merge-request.gitlab-ci.yml",
-		map[string]string{"version": "v0.3.0"}); err != nil {
+	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/merge-request.gitlab-ci.yml", "v0.3.0"); err != nil {
 		t.Fatal(err)
 	}
 	m.template.Path = m.runner.Path
@@ -135,8 +134,7 @@ func TestMergeRequestOnAShallowCheckoutFails(t *testing.T) {
 func TestTemplateTakesOneVersionAlone(t *testing.T) {
 	for _, version := range []string{"", "latest", "v1", "v1.2.3; touch pwned"} {
 		for _, name := range []string{"merge-request", "lkeplan"} {
-			if _, err := ci.ReadTemplate("../../../../examples/gitlab/"+name+".gitlab-ci.yml",
-				map[string]string{"version": version}); err == nil {
+			if _, err := ci.ReadTemplate("../../../../examples/gitlab/"+name+".gitlab-ci.yml", version); err == nil {
 				t.Errorf("%s takes %q", name, version)
 			}
 		}

@@ -45,9 +45,9 @@ func newTrial(t *testing.T) *trial {
 		t.Fatal(err)
 	}
 	tr.runner = &ci.Runner{
-		Dir: dir, Checkout: tr.origin, Fetch: "refs/pull/7/merge", Here: here,
-		Env:    []string{"FORGE=" + tr.forge, "NO_COLOR=1"},
-		GitHub: map[string]any{}, Secrets: map[string]any{}, Inputs: map[string]any{},
+		Dir: dir, Origin: tr.origin, Ref: "refs/pull/7/merge", Here: here,
+		Env:       []string{"FORGE=" + tr.forge, "NO_COLOR=1"},
+		GitHub:    map[string]any{},
 		Vars:      map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
 		Artifacts: map[string]map[string][]byte{},
 	}
@@ -164,7 +164,7 @@ func (tr *trial) comments() []ci.Comment {
 }
 
 // run runs a job of a workflow of the examples.
-func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
+func (tr *trial) run(workflow, job string) ci.Result {
 	tr.t.Helper()
 	w, err := ci.ReadWorkflow(filepath.Join(tr.runner.Here, "examples/github/workflows", workflow))
 	if err != nil {
@@ -175,8 +175,7 @@ func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
 			delete(step.With, "fetch-depth")
 		}
 	}
-	needs := map[string]map[string]string{"clusters": {"directories": `["clusters/prod"]`}}
-	res, err := tr.runner.Job(w, job, matrix, needs)
+	res, err := tr.runner.Job(w, job)
 	if err != nil {
 		tr.t.Fatal(err)
 	}
@@ -188,7 +187,7 @@ func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
 // besides annotations.
 func (tr *trial) harmless(res ci.Result) {
 	tr.t.Helper()
-	for _, command := range ci.Commands(res.Log) {
+	for _, command := range commands(res.Log) {
 		if !strings.HasPrefix(command, "::error ") && !strings.HasPrefix(command, "::warning ") &&
 			!strings.HasPrefix(command, "::notice") && !strings.HasPrefix(command, "::error::") {
 			tr.t.Errorf("the log has the command %q", command)
@@ -198,6 +197,27 @@ func (tr *trial) harmless(res ci.Result) {
 	if len(found) > 0 {
 		tr.t.Errorf("a hostile name was executed: %s", found)
 	}
+}
+
+// commands lists the workflow commands in a log, as runners find them: :: at the
+// beginning of a line and ##[ anywhere, until the step stops them with
+// ::stop-commands::.
+func commands(log string) (found []string) {
+	stopped := ""
+	for line := range strings.Lines(log) {
+		line = strings.TrimSpace(line)
+		switch {
+		case stopped != "":
+			if line == "::"+stopped+"::" {
+				stopped = ""
+			}
+		case strings.HasPrefix(line, "::stop-commands::"):
+			stopped = strings.TrimPrefix(line, "::stop-commands::")
+		case strings.HasPrefix(line, "::"), strings.Contains(line, "##["):
+			found = append(found, line)
+		}
+	}
+	return found
 }
 
 // passes fails the test unless the job ran to its end.
