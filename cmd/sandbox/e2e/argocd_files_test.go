@@ -105,7 +105,7 @@ type source struct {
 // rendered, and the plugin's name is that of its server.
 func TestArgoCDsApplicationsFitTogether(t *testing.T) {
 	t.Parallel()
-	plugin := argoServer(t).Plugin
+	plugin := argoPlugin(t)
 	projects := map[string]document{}
 	var users []document
 	for _, name := range []string{"appproject.yaml", "application.yaml", "applicationset.yaml"} {
@@ -141,9 +141,9 @@ func TestArgoCDsApplicationsFitTogether(t *testing.T) {
 		if d.Kind == "ApplicationSet" {
 			project, from = d.Spec.Template.Spec.Project, d.Spec.Template.Spec.Source
 		}
-		if _, there := projects[project]; !there || from.Plugin.Name != plugin.Name() {
+		if _, there := projects[project]; !there || from.Plugin.Name != plugin.name() {
 			t.Errorf("%s %s is of project %q and for plugin %q, want %q", d.Kind, d.Metadata.Name, project, from.Plugin.Name,
-				plugin.Name())
+				plugin.name())
 		}
 	}
 }

@@ -4,69 +4,129 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/engine/render"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const argoRepository = "testdata/argocd"
 
-// argoServer is the sidecar of examples/argocd, with nothing in it but the
-// program.
-func argoServer(t *testing.T) argo.Server {
+// plugin is the configuration of a config management plugin, which the server of Argo CD's
+// sidecar reads.
+type plugin struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Name string `json:"name"`
+	} `json:"metadata"`
+	Spec struct {
+		Version  string `json:"version"`
+		Discover struct {
+			FileName string `json:"fileName"`
+		} `json:"discover"`
+		Generate   command `json:"generate"`
+		Parameters struct {
+			Static  []render.Announcement `json:"static"`
+			Dynamic command               `json:"dynamic"`
+		} `json:"parameters"`
+	} `json:"spec"`
+}
+
+type command struct {
+	Command []string `json:"command"`
+}
+
+// argoPlugin is the plugin of examples/argocd.
+func argoPlugin(t *testing.T) (p plugin) {
 	t.Helper()
-	plugin, err := argo.ReadPlugin("../../../examples/argocd/install/plugin.yaml")
-	if err != nil {
+	readYAML(t, argoFiles+"install/plugin.yaml", &p)
+	return p
+}
+
+// name is the name of the plugin in an Application.
+func (p plugin) name() string { return p.Metadata.Name + "-" + p.Spec.Version }
+
+// application is an Application, as the plugin's server sees it.
+type application struct {
+	repository string // testdata/argocd by default
+	path       string // of its directory in the repository
+	sent       string // the part of the repository that the server gets: by default all
+	parameters string // in JSON
+	env        []string
+}
+
+// runs copies what the server gets of the repository, and runs a command of the plugin in the
+// Application's directory of the copy, with the environment that Argo CD 3.5 sets
+// (cmpserver/plugin and reposerver/repository) and nothing in the PATH but lkeplan.
+func (app application) runs(t *testing.T, c command) (stdout, stderr string, err error) {
+	t.Helper()
+	if app.repository == "" {
+		app.repository = argoRepository
+	}
+	if app.parameters == "" {
+		app.parameters = "null"
+	}
+	unpacked := t.TempDir()
+	if err := os.CopyFS(unpacked, os.DirFS(filepath.Join(app.repository, app.sent))); err != nil {
 		t.Fatal(err)
 	}
-	if plugin.Name() != "lkeplan-v1" {
-		t.Errorf("Applications name the plugin %s; the documentation says lkeplan-v1", plugin.Name())
+	below, err := filepath.Rel(filepath.Join("/", app.sent), filepath.Join("/", app.path))
+	if err != nil || len(c.Command) == 0 || c.Command[0] != "lkeplan" {
+		t.Fatalf("run %q in %s: %v", c.Command, below, err)
 	}
-	environ := []string{"PATH=" + filepath.Dir(bin(t, "lkeplan")), "HOME=/home/argocd", "ARGOCD_EXEC_TIMEOUT=90s"}
-	return argo.Server{Plugin: plugin, Environ: environ, Scratch: t.TempDir()}
+	var out, errors bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), bin(t, "lkeplan"), c.Command[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Join(unpacked, below), &out, &errors
+	cmd.Env = append([]string{
+		"PATH=" + filepath.Dir(bin(t, "lkeplan")), "HOME=/home/argocd", "ARGOCD_EXEC_TIMEOUT=90s",
+		"ARGOCD_APP_NAME=nodes-prod", "ARGOCD_APP_NAMESPACE=lkeplan-system", "ARGOCD_APP_PROJECT_NAME=nodes",
+		"ARGOCD_APP_REVISION=" + strings.Repeat("4f", 20), "ARGOCD_APP_REVISION_SHORT=4f4f4f4",
+		"ARGOCD_APP_REVISION_SHORT_8=4f4f4f4f", "ARGOCD_APP_SOURCE_REPO_URL=https://example.com/fleet.git",
+		"ARGOCD_APP_SOURCE_TARGET_REVISION=main", "ARGOCD_APP_SOURCE_PATH=" + app.path,
+		"KUBE_VERSION=1.36.0", "KUBE_API_VERSIONS=v1,karpenter.sh/v1,karpenter.sh/v1/NodePool",
+		"ARGOCD_APP_PARAMETERS=" + app.parameters,
+		"PARAM_TEAMS_0=nobody", // Argo CD writes parameters a second time, which lkeplan does not read
+	}, app.env...)
+	err = cmd.Run()
+	return out.String(), errors.String(), err
 }
-
-// application is one for a directory of the repository in testdata.
-func application(path string, parameters ...argo.Parameter) argo.Application {
-	return argo.Application{
-		Name: "nodes-prod", Namespace: "lkeplan-system", Project: "nodes",
-		Repository: "https://example.com/fleet.git", Path: path, TargetRevision: "main",
-		Revision: strings.Repeat("4f", 20), KubeVersion: "1.36.0",
-		APIVersions: []string{"v1", "karpenter.sh/v1", "karpenter.sh/v1/NodePool"},
-		Parameters:  parameters,
-	}
-}
-
-// teams is the parameter that clusters/prod requires.
-func teams(names ...string) argo.Parameter { return argo.Parameter{Name: "teams", Array: names} }
-
-func text(value string) *string { return &value }
 
 func TestArgoCDFindsThePlugin(t *testing.T) {
 	t.Parallel()
-	server := argoServer(t)
+	p := argoPlugin(t)
+	if p.name() != "lkeplan-v1" || p.Kind != "ConfigManagementPlugin" {
+		t.Errorf("Applications name the %s %s; the documentation says the plugin lkeplan-v1", p.Kind, p.name())
+	}
 	for path, want := range map[string]bool{"clusters/prod": true, "clusters": false, ".": false, "docs": false} {
-		if got, err := server.Matches(argoRepository, application(path)); err != nil || got != want {
-			t.Errorf("the plugin is for %s: %v, %v; want %v", path, got, err, want)
+		found, err := filepath.Glob(filepath.Join(argoRepository, path, p.Spec.Discover.FileName))
+		if err != nil || (len(found) > 0) != want {
+			t.Errorf("the plugin is for %s because of %q, %v; want %v", path, found, err, want)
 		}
 	}
 }
 
 func TestArgoCDIsToldOfParameters(t *testing.T) {
 	t.Parallel()
-	server := argoServer(t)
-	got, err := server.Announced(t.Context(), argoRepository, application("clusters/prod"))
-	if err != nil {
-		t.Fatal(err)
+	p := argoPlugin(t)
+	for _, static := range p.Spec.Parameters.Static {
+		if !strings.HasPrefix(static.Name, "lkeplan.") || static.Title == "" || static.Tooltip == "" {
+			t.Errorf("announced %+v", static)
+		}
 	}
-	want := append([]render.Announcement{
+	out, said, err := application{path: "clusters/prod"}.runs(t, p.Spec.Parameters.Dynamic)
+	var got []render.Announcement
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &got)
+	}
+	if err != nil {
+		t.Fatal(err, said)
+	}
+	want := []render.Announcement{
 		{Name: "teams", Title: "teams", Tooltip: "Who gets a pool", Required: true, ItemType: "string",
 			CollectionType: "array"},
 		{Name: "sizes", Title: "sizes", Tooltip: "CPUs of a node", ItemType: "number", CollectionType: "map",
@@ -74,179 +134,91 @@ func TestArgoCDIsToldOfParameters(t *testing.T) {
 		{Name: "owner", Title: "owner", Tooltip: "Whom to ask", ItemType: "string", CollectionType: "string",
 			String: "platform"},
 		{Name: "spot", Title: "spot", CollectionType: "string"},
-	}, server.Plugin.Spec.Parameters.Static...)
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("announced (-want +got)\n%s", diff)
 	}
 }
 
-// pool has the fields of a NodePool that the tests read.
-type pool struct {
-	Metadata struct {
-		Name        string            `json:"name"`
-		Annotations map[string]string `json:"annotations"`
-	} `json:"metadata"`
-	Spec struct {
-		Template struct {
-			Spec struct {
-				Requirements []struct {
-					Values []string `json:"values"`
-				} `json:"requirements"`
-			} `json:"spec"`
-		} `json:"template"`
-	} `json:"spec"`
-}
-
-// values are the values of all its requirements.
-func (p pool) values() (values []string) {
-	for _, r := range p.Spec.Template.Spec.Requirements {
-		values = append(values, r.Values...)
-	}
-	return values
-}
-
-// poolsOf are the NodePools among objects.
-func poolsOf(t *testing.T, objects []map[string]any) (pools []pool) {
-	t.Helper()
-	for _, obj := range objects {
-		if manifest.Kind(obj) != "NodePool" {
-			continue
-		}
-		raw, err := json.Marshal(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var p pool
-		if err := json.Unmarshal(raw, &p); err != nil {
-			t.Fatal(err)
-		}
-		pools = append(pools, p)
-	}
-	return pools
-}
+// web is the parameter that clusters/prod requires.
+const web = `[{"name":"teams","array":["web"]}]`
 
 func TestArgoCDGetsTheObjectsOfAnApplication(t *testing.T) {
 	t.Parallel()
-	server := argoServer(t)
-	app := application("clusters/prod",
-		teams("search", "web"),
-		argo.Parameter{Name: "sizes", Map: map[string]string{"min": "2", "max": "6"}},
-		argo.Parameter{Name: "lkeplan.var-files", Array: []string{"blue.lkevars.hcl"}})
-	objects, err := server.Generate(t.Context(), argoRepository, app)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(objects) != 5 {
-		t.Errorf("%d objects, want a class, a limit and three pools", len(objects))
-	}
-	var names []string
-	for _, p := range poolsOf(t, objects) {
-		names = append(names, p.Metadata.Name)
-		want := "ServerSideApply=true,Prune=confirm,Delete=confirm"
-		if p.Metadata.Name == "general" {
-			want = "ServerSideApply=true,Prune=false,Delete=false"
-			if owner := p.Metadata.Annotations["example.com/owner"]; owner != "blue" {
-				t.Errorf("the owner is %q, which the file of values does not say", owner)
-			}
-			if values := p.values(); !slices.Contains(values, "2") || !slices.Contains(values, "6") {
-				t.Errorf("its requirements have %v, want the sizes of the parameter", values)
-			}
-		}
-		if got := p.Metadata.Annotations["argocd.argoproj.io/sync-options"]; got != want {
-			t.Errorf("%s is synced with %s, want %s", p.Metadata.Name, got, want)
-		}
-	}
-	if want := []string{"general", "search", "web"}; !slices.Equal(names, want) {
-		t.Errorf("pools %v, want %v", names, want)
-	}
-
-	// Only the environment has the Application's name, not its parameters.
-	app.Env = []argo.Env{{Name: "LKEPLAN_VAR_owner", Value: "${ARGOCD_APP_NAME}@$ARGOCD_APP_REVISION_SHORT"}}
-	objects, err = server.Generate(t.Context(), argoRepository, app)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range poolsOf(t, objects) {
-		if owner := p.Metadata.Annotations["example.com/owner"]; p.Metadata.Name == "general" &&
-			owner != "nodes-prod@4f4f4f4" {
-			t.Errorf("the owner is %q, want the name of the Application", owner)
-		}
-	}
-}
-
-func TestArgoCDIsToldWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	server := argoServer(t)
-	tests := []struct {
-		name string
-		app  argo.Application
-		want []string // in the error, which is shown to people; none where there is no error
-	}{
-		{"a parameter is missing", application("clusters/prod"), []string{"exit status 1", "clusters/prod/main.lke.hcl:1",
-			`The variable "teams" has no default and is not set`}},
-		{"a parameter is unknown",
-			application("clusters/prod", teams("web"), argo.Parameter{Name: "teems", Array: []string{}}),
-			[]string{"parameter teems", `"teams"?`}},
-		{"a parameter has another type",
-			application("clusters/prod", teams("web"),
-				argo.Parameter{Name: "sizes", Map: map[string]string{"min": "few", "max": "8"}}), []string{"parameter sizes:1"}},
-		{"the source is broken", application("clusters/broken"), []string{"clusters/broken/main.lke.hcl:7", "nosuch"}},
-		{"there is nothing", application("clusters/empty"), []string{"exit status 3", "compiles to no objects",
-			"lkeplan.allow-empty"}},
-		{"there may be nothing",
-			application("clusters/empty", argo.Parameter{Name: "lkeplan.allow-empty", String: text("true")}), nil},
-		{"there is no source", application("docs"), []string{"No configuration files"}},
-		{"a file of the sidecar is asked for",
-			application("clusters/prod", teams("web"),
-				argo.Parameter{Name: "lkeplan.var-files", Array: []string{"../../../../../../../etc/passwd"}}),
-			[]string{"is not in the repository"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			objects, err := server.Generate(t.Context(), argoRepository, tt.app)
-			if (err == nil) != (tt.want == nil) || len(objects) > 0 {
-				t.Fatalf("%d objects, error %v", len(objects), err)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("the error does not say %q:\n%v", want, err)
-				}
-			}
-		})
-	}
-}
-
-// TestArgoCDFindsModulesInWhatItSends: with .git, without it, and where the
-// Application's annotation excludes a part of the repository.
-func TestArgoCDFindsModulesInWhatItSends(t *testing.T) {
-	t.Parallel()
-	server := argoServer(t)
-	clone := t.TempDir()
+	clone := t.TempDir() // with .git
 	if err := os.CopyFS(filepath.Join(clone, "fleet"), os.DirFS(argoRepository)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(clone, ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	tests := []struct {
-		name, repository, path, sent, want string
+	const confirmed = "\n    argocd.argoproj.io/sync-options: ServerSideApply=true,Prune=confirm,Delete=confirm\n" +
+		"    argocd.argoproj.io/sync-wave: \"0\"\n"
+	const kept = "\n    argocd.argoproj.io/sync-options: ServerSideApply=true,Prune=false,Delete=false\n" +
+		"    argocd.argoproj.io/sync-wave: \"0\"\n"
+	two := []string{kept + "    example.com/owner: platform\n  name: general\n", confirmed + "  name: web\n"}
+	for name, tt := range map[string]struct {
+		app     application
+		objects int
+		want    []string // of what is printed
 	}{
-		{"no .git", argoRepository, "clusters/prod", "", ""},
-		{"below .git", clone, "fleet/clusters/prod", "", ""},
-		{"all that is needed is sent", clone, "fleet/clusters/prod", "fleet", ""},
-		{"the modules are not sent", clone, "fleet/clusters/prod", "fleet/clusters", "leads out of the repository"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			app := application(tt.path, teams("web"))
-			app.Sent = tt.sent
-			objects, err := server.Generate(t.Context(), tt.repository, app)
-			switch {
-			case tt.want == "" && (err != nil || len(poolsOf(t, objects)) != 2):
-				t.Errorf("%d objects, %v; want two pools among them", len(objects), err)
-			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-				t.Errorf("error %v, want one that says %q", err, tt.want)
+		"parameters and a file of values": {
+			application{path: "clusters/prod", parameters: `[{"name":"teams","array":["search","web"]},
+				{"name":"sizes","map":{"min":"2","max":"6"}},{"name":"lkeplan.var-files","array":["blue.lkevars.hcl"]}]`}, 5,
+			[]string{kept + "    example.com/owner: blue\n  name: general\n", "- \"2\"\n", "- \"6\"\n",
+				confirmed + "  name: search\n", confirmed + "  name: web\n", "kind: LinodeNodeClass\n", "kind: CapacityLimit\n"},
+		},
+		// Only in these Argo CD replaces $ARGOCD_APP_NAME, not in parameters.
+		"variables of the environment, over a file": {
+			application{path: "clusters/prod", env: []string{"ARGOCD_ENV_LKEPLAN_VAR_owner=nodes-prod@4f4f4f4"},
+				parameters: `[{"name":"teams","array":[]},{"name":"lkeplan.var-files","array":["blue.lkevars.hcl"]}]`}, 3,
+			[]string{kept + "    example.com/owner: nodes-prod@4f4f4f4\n  name: general\n"},
+		},
+		"there may be nothing": {application{path: "clusters/empty",
+			parameters: `[{"name":"lkeplan.allow-empty","string":"true"}]`}, 0, nil},
+		"no .git":                 {application{path: "clusters/prod", parameters: web}, 4, two},
+		"below .git":              {application{repository: clone, path: "fleet/clusters/prod", parameters: web}, 4, two},
+		"all that is needed sent": {application{repository: clone, path: "fleet/clusters/prod", sent: "fleet", parameters: web}, 4, two},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, said, err := tt.app.runs(t, argoPlugin(t).Spec.Generate)
+			if n := strings.Count("\n"+out, "\nkind: "); err != nil || n != tt.objects {
+				t.Errorf("%d objects, want %d; %v\n%s", n, tt.objects, err, said)
 			}
+			mustContain(t, out, tt.want...)
+		})
+	}
+}
+
+func TestArgoCDIsToldWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		app  application
+		code int
+		want []string // of standard error, which is shown to people
+	}{
+		"a parameter is missing": {application{path: "clusters/prod"}, 1, []string{"clusters/prod/main.lke.hcl:1",
+			`The variable "teams" has no default and is not set`}},
+		"a parameter is unknown": {
+			application{path: "clusters/prod", parameters: `[{"name":"teams","array":["web"]},{"name":"teems","array":[]}]`}, 1,
+			[]string{"parameter teems", `"teams"?`}},
+		"a parameter has another type": {application{path: "clusters/prod",
+			parameters: `[{"name":"teams","array":["web"]},{"name":"sizes","map":{"min":"few","max":"8"}}]`}, 1,
+			[]string{"parameter sizes:1"}},
+		"the source is broken": {application{path: "clusters/broken"}, 1, []string{"clusters/broken/main.lke.hcl:7", "nosuch"}},
+		"there is nothing":     {application{path: "clusters/empty"}, 3, []string{"compiles to no objects", "lkeplan.allow-empty"}},
+		"there is no source":   {application{path: "docs"}, 1, []string{"No configuration files"}},
+		"a file of the sidecar is asked for": {application{path: "clusters/prod", parameters: `[{"name":"teams","array":["web"]},
+			{"name":"lkeplan.var-files","array":["../../../../../../../etc/passwd"]}]`}, 1, []string{"is not in the repository"}},
+		"the modules are not sent": {application{path: "clusters/prod", sent: "clusters", parameters: web}, 1,
+			[]string{"leads out of the repository"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, said, err := tt.app.runs(t, argoPlugin(t).Spec.Generate)
+			if exited, ok := err.(*exec.ExitError); !ok || exited.ExitCode() != tt.code || out != "" {
+				t.Errorf("%v, want exit status %d; it printed %q", err, tt.code, out)
+			}
+			mustContain(t, said, tt.want...)
 		})
 	}
 }
@@ -257,19 +229,12 @@ func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	objects, err := argoServer(t).Generate(t.Context(), argoRepository,
-		application("clusters/prod", teams("search", "web")))
+	app := application{path: "clusters/prod", parameters: `[{"name":"teams","array":["search","web"]}]`}
+	objects, said, err := app.runs(t, argoPlugin(t).Spec.Generate)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(err, said)
 	}
-	var stream bytes.Buffer
-	for _, obj := range objects {
-		if err := json.NewEncoder(&stream).Encode(obj); err != nil {
-			t.Fatal(err)
-		}
-	}
-	said := s.kube(stream.String(), "apply", "--server-side", "--dry-run=server", "--field-manager=argocd-controller",
-		"-f", "-")
+	said = s.kube(objects, "apply", "--server-side", "--dry-run=server", "--field-manager=argocd-controller", "-f", "-")
 	for _, want := range []string{"capacitylimit.lkeplan.dev/all", "linodenodeclass.karpenter.k8s.linode/default",
 		"nodepool.karpenter.sh/general", "nodepool.karpenter.sh/search", "nodepool.karpenter.sh/web"} {
 		if !strings.Contains(said, want+" serverside-applied (server dry run)") {

@@ -151,7 +151,6 @@ var tests = map[string][]tiered{
 		{name: "TestAnApprovalIsForSoManyNodes", takes: 40 * time.Second},
 		{name: "TestAnUploadBecomesPoolsThroughFlux", takes: 30 * time.Second},
 		{name: "TestApplyIsRepeatableAndNeverTakesOver", takes: 30 * time.Second},
-		{name: "TestArgoCDFindsModulesInWhatItSends", takes: 5 * time.Second},
 		{name: "TestArgoCDFindsThePlugin", takes: 5 * time.Second},
 		{name: "TestArgoCDGetsTheObjectsOfAnApplication", takes: 5 * time.Second},
 		{name: "TestArgoCDIsToldOfParameters", takes: 5 * time.Second},
