@@ -1,10 +1,16 @@
 package configtest
 
 import (
+	"cmp"
+	"embed"
 	"fmt"
-	"slices"
+	"io/fs"
+	"strconv"
 	"strings"
 	"testing/fstest"
+	"text/template"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // A Hostile is a small directory that costs HCL, or what is built on it, hours
@@ -33,46 +39,117 @@ func (h Hostile) FS() fstest.MapFS {
 	return files
 }
 
-// Hostiles returns all of them.
-func Hostiles() []Hostile {
-	return slices.Concat(nested(), scanned(), numbers(), multiplied(), looped(), matched(), repeated(), inJSON(),
-		reported(), modules())
+//go:embed testdata/hostile
+var hostile embed.FS
+
+// Hostiles returns those of testdata/hostile. Each file there is an archive of directories: a
+// section has the name of a directory and, after a colon, of a file in it if it is not
+// main.lke.hcl; it ends before the last end of line. A file whose name has a # is there for
+// each number of a range. What is between « and » is a template that writes
+//
+//	«valid»             nothing: the directory has no errors
+//	«want "text"»       nothing: one of the errors has this text
+//	«repeat 9 "text"»   the text nine times
+//	«each 9 "a# = 1"»   the same, with a number from 0 for #, the next for #+, and # for ##
+//	«fill "text"»       the text until a file is full
+//	«pair "[" "]"»      the same with as many ] after all [
+//	«nest 9 "text"»     templates in each other, each of which has the one within twice
+//	«colliding 9»       strings that have one hash
+func Hostiles() (all []Hostile) {
+	for _, group := range []string{"nested", "scanned", "numbers", "multiplied", "looped", "matched", "repeated", "json",
+		"reported", "modules"} {
+		text, err := fs.ReadFile(hostile, "testdata/hostile/"+group+".txt")
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		for _, file := range txtar.Parse(text).Files {
+			name, path, _ := strings.Cut(file.Name, ": ")
+			if len(all) == 0 || all[len(all)-1].Name != name {
+				all = append(all, Hostile{Name: name, Files: map[string]string{}})
+			}
+			all[len(all)-1].write(path, strings.TrimSuffix(string(file.Data), "\n"))
+		}
+	}
+	return all
 }
 
-func native(name, text string) Hostile {
-	return Hostile{Name: name, Files: map[string]string{"main.lke.hcl": text}}
-}
-
-// locals is a file with one locals block.
-func locals(name string, lines ...string) Hostile {
-	return native(name, "locals {\n"+strings.Join(lines, "\n")+"\n}\n")
-}
-
-func (h Hostile) valid() Hostile {
-	h.Valid = true
-	return h
-}
-
-func (h Hostile) want(text string) Hostile {
-	h.Want = text
-	return h
+// write writes a file, or those of a range of numbers.
+func (h *Hostile) write(path, text string) {
+	var out strings.Builder
+	t := template.New(h.Name).Delims("«", "»").Funcs(template.FuncMap{
+		"valid":     func() string { h.Valid = true; return "" },
+		"want":      func(text string) string { h.Want = text; return "" },
+		"repeat":    func(n int, text string) string { return strings.Repeat(text, n) },
+		"fill":      func(text string) string { return strings.Repeat(text, room/len(text)) },
+		"pair":      pair,
+		"each":      each,
+		"nest":      nest,
+		"colliding": colliding,
+	})
+	if err := template.Must(t.Parse(text)).Execute(&out, nil); err != nil {
+		panic(err)
+	}
+	path, numbers, ranged := strings.Cut(path, ", ")
+	if !ranged {
+		h.Files[cmp.Or(path, "main.lke.hcl")] = out.String()
+		return
+	}
+	var first, last int
+	if _, err := fmt.Sscanf(numbers, "%d to %d", &first, &last); err != nil {
+		panic(err)
+	}
+	for n := first; n <= last; n++ {
+		h.Files[number(n, path)] = number(n, out.String())
+	}
 }
 
 const room = 250 << 10 // below the limit of a file
 
-// fill repeats a part until a file is full.
-func fill(part string) string { return strings.Repeat(part, room/len(part)) }
-
-func fillPair(open, shut string) string {
+func pair(open, shut string) string {
 	n := room / (len(open) + len(shut))
 	return strings.Repeat(open, n) + strings.Repeat(shut, n)
 }
 
-// numbered writes a text n times, with a number in it as often as it likes.
-func numbered(n int, text string) string {
+func each(n int, text string) string {
 	var all strings.Builder
 	for i := range n {
-		all.WriteString(strings.ReplaceAll(text, "#", fmt.Sprint(i)))
+		all.WriteString(number(i, text))
+	}
+	return all.String()
+}
+
+func number(n int, text string) string {
+	const mark = "\x00" // for a # that stays
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "##", mark), "#+", strconv.Itoa(n+1))
+	return strings.ReplaceAll(strings.ReplaceAll(text, "#", strconv.Itoa(n)), mark, "#")
+}
+
+func nest(depth int, inner string) string {
+	text := `"` + inner + `"`
+	for range depth {
+		text = `"${` + text + `}${` + text + `}"`
+	}
+	return text
+}
+
+// colliding writes strings, as a list without brackets, that all have one CRC: it is linear,
+// so that what some changes of a text leave as it is, all of them together do.
+func colliding(n int) string {
+	const plain = "aaaaaaaaaaaaaaaa"
+	changed := []string{"gkokkkocigcaaaaa", "kokikkcaciiaaaaa", "gmeeaaemkoecaaaa", "keeccaicckaiaaaa", "mcigeamggeeecaaa",
+		"cemeeaeaacaeeaaa", "moagccmkimaaiaaa", "ciomceemgeeaacaa", "emgckokgieaeaeaa", "kceimiamiaeaaiaa",
+		"aciomceemgeeaaca", "caacgkkkgkeeaaea", "akceimiamiaeaaia", "eoagagigmieaaaac"}
+	var all strings.Builder
+	for i := range n {
+		text := []byte(plain)
+		for k, other := range changed {
+			for at := range text {
+				if i>>k&1 == 1 {
+					text[at] ^= other[at] ^ plain[at]
+				}
+			}
+		}
+		fmt.Fprintf(&all, "%q,", text)
 	}
 	return all.String()
 }
