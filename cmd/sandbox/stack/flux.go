@@ -8,10 +8,8 @@ import (
 	"path"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
 )
@@ -39,18 +37,13 @@ func (c *checker) defined(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	server := c.client.Discovery().RESTClient()
-	err = server.Post().AbsPath(definitionsPath).SetHeader("Content-Type", "application/yaml").Body(text).Do(ctx).Error()
-	if err != nil && !apierrors.IsAlreadyExists(err) {
+	if err := c.create(ctx, strings.TrimPrefix(string(text), "---\n")); err != nil {
 		return err
 	}
 	// The files are called GROUP_PLURAL.yaml, the CRDs PLURAL.GROUP.
 	group, plural, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".yaml"), "_")
-	return established(ctx, server, plural+"."+group)
-}
-
-func established(ctx context.Context, server rest.Interface, name string) error {
-	raw, err := server.Get().AbsPath(definitionsPath, name).Do(ctx).Raw()
+	name := plural + "." + group
+	raw, err := c.client.Discovery().RESTClient().Get().AbsPath(definitionsPath, name).Do(ctx).Raw()
 	if err != nil {
 		return err
 	}
