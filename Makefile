@@ -17,6 +17,9 @@ RACE       ?=
 BOUND       = ./engine/compile ./engine/confine ./cmd/lkeplan
 CONCURRENT  = $(or $(filter-out $(BOUND),$(shell $(GO) run concurrent.go)),$(error no package has goroutines))
 OTHERS      = $(or $(shell $(GO) run concurrent.go -others),$(error each package has goroutines)) $(BOUND)
+# The tests of cmd/sandbox read files of this module, such as examples, and run its programs. The
+# go command sees neither, and would take results of before a change from its cache.
+FRESH       = -count 1
 
 .DEFAULT_GOAL := build
 .PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model rollouts day \
@@ -30,7 +33,7 @@ build: ## build lkeplan, controller and sandbox into bin/
 unit: ## run the unit tests: no control plane, what did not change is not run again
 	$(if $(RACE),$(GO) test $(RACE) -timeout $(TIMEOUT) $(CONCURRENT))
 	$(GO) test -timeout $(TIMEOUT) $(if $(RACE),$(OTHERS),./...)
-	$(GO) test -C cmd/sandbox $(RACE) -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
+	$(GO) test -C cmd/sandbox $(RACE) -short $(FRESH) -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
 
 test: ## run the tests of each push: unit tests, and the gate of the end-to-end tests in sandboxes
 	@.ci/steps unit programs e2e-gate sandboxes
@@ -73,7 +76,7 @@ part-%:
 	$(if $(PART_$*),$(MAKE) $(PART_$*))
 
 sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's chart
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
+	$(GO) test -C cmd/sandbox $(FRESH) -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 
 long: # together: all but the models wait more than they work
 	$(MAKE) -j5 e2e-nightly notification settling joining models
