@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Forge is what GitHub stores of the repositories of a test. It is kept in a file,
@@ -88,49 +89,40 @@ func Change(file string, change func(*Forge)) error {
 	return f.save()
 }
 
-var (
-	commentsOf  = regexp.MustCompile(`^repos/acme/fleet/issues/([0-9]+)/comments$`)
-	commentAt   = regexp.MustCompile(`^repos/acme/fleet/issues/comments/([0-9]+)$`)
-	labelAt     = regexp.MustCompile(`^repos/acme/fleet/issues/([0-9]+)/labels/([^/]+)$`)
-	pullAt      = regexp.MustCompile(`^repos/acme/fleet/pulls/([0-9]+)$`)
-	artifactsOf = regexp.MustCompile(`^repos/acme/fleet/actions/runs/([0-9]+)/artifacts$`)
-	zipAt       = regexp.MustCompile(`^repos/acme/fleet/actions/artifacts/([0-9]+)/zip$`)
-)
+// number is one in a path of the API: of an issue, a comment, a run or an artifact.
+var number = regexp.MustCompile(`\b[0-9]+\b`)
 
 // answer returns the pages of an answer: values for JSON, or bytes.
 func (f *Forge) answer(method, path string, query url.Values, fields map[string]any) ([]any, error) {
-	if m := commentsOf.FindStringSubmatch(path); m != nil && method == "GET" {
-		return f.comments(m[1], query.Get("per_page")), nil
-	} else if m != nil && method == "POST" {
-		c := Comment{ID: 100 + len(f.Comments), Issue: m[1], User: User{f.Me}, Body: fmt.Sprint(fields["body"])}
+	rest := strings.TrimPrefix(path, "repos/acme/fleet/")
+	id := number.FindString(rest)
+	switch method + " " + strings.Replace(rest, id, "N", 1) {
+	case "GET issues/N/comments":
+		return f.comments(id, query.Get("per_page")), nil
+	case "POST issues/N/comments":
+		c := Comment{ID: 100 + len(f.Comments), Issue: id, User: User{f.Me}, Body: fmt.Sprint(fields["body"])}
 		f.Comments = append(f.Comments, c)
 		return []any{c}, nil
-	}
-	if m := commentAt.FindStringSubmatch(path); m != nil && method == "PATCH" {
+	case "PATCH issues/comments/N":
 		for i := range f.Comments {
-			if strconv.Itoa(f.Comments[i].ID) == m[1] {
+			if strconv.Itoa(f.Comments[i].ID) == id {
 				f.Comments[i].Body = fmt.Sprint(fields["body"])
 				return []any{f.Comments[i]}, nil
 			}
 		}
-	}
-	if m := labelAt.FindStringSubmatch(path); m != nil && method == "DELETE" {
-		name, err := url.PathUnescape(m[2])
-		if i := slices.Index(f.Labels[m[1]], name); err == nil && i >= 0 {
-			f.Labels[m[1]] = slices.Delete(f.Labels[m[1]], i, i+1)
-			return []any{f.Labels[m[1]]}, nil
+	case "DELETE issues/N/labels/lkeplan%2Fallowed":
+		if i := slices.Index(f.Labels[id], "lkeplan/allowed"); i >= 0 {
+			f.Labels[id] = slices.Delete(f.Labels[id], i, i+1)
+			return []any{f.Labels[id]}, nil
 		}
-	}
-	if m := pullAt.FindStringSubmatch(path); m != nil && method == "GET" {
-		if pull, ok := f.Pulls[m[1]]; ok {
+	case "GET pulls/N":
+		if pull, ok := f.Pulls[id]; ok {
 			return []any{pull}, nil
 		}
-	}
-	if m := artifactsOf.FindStringSubmatch(path); m != nil && method == "GET" {
-		return []any{map[string]any{"artifacts": append([]Artifact{}, f.Artifacts[m[1]]...)}}, nil
-	}
-	if m := zipAt.FindStringSubmatch(path); m != nil && method == "GET" {
-		if zip, ok := f.Zips[m[1]]; ok {
+	case "GET actions/runs/N/artifacts":
+		return []any{map[string]any{"artifacts": append([]Artifact{}, f.Artifacts[id]...)}}, nil
+	case "GET actions/artifacts/N/zip":
+		if zip, ok := f.Zips[id]; ok {
 			return []any{zip}, nil
 		}
 	}
@@ -144,15 +136,9 @@ func (f *Forge) comments(issue, perPage string) (pages []any) {
 	if err != nil {
 		size = 30
 	}
-	page := []Comment{}
-	for _, c := range f.Comments {
-		if c.Issue != issue {
-			continue
-		}
-		if len(page) == size {
-			pages, page = append(pages, page), []Comment{}
-		}
-		page = append(page, c)
+	all := slices.DeleteFunc(slices.Clone(f.Comments), func(c Comment) bool { return c.Issue != issue })
+	for page := range slices.Chunk(all, size) {
+		pages = append(pages, page)
 	}
-	return append(pages, page)
+	return append(pages, []Comment{})
 }
