@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// archive is the CLI for one platform, as it is downloaded.
+// archive is the CLI for one platform, as it is downloaded, and as templates read it.
 type archive struct {
-	platform
-	file, sum string // its name, and its SHA-256
+	OS, Arch, Program string
+	File, Sum         string // its name, and its SHA-256
 }
 
 // cli builds the CLI and what is published of it.
@@ -33,19 +33,20 @@ func (r *release) cli(ctx context.Context, platforms []platform) error {
 		if err != nil {
 			return err
 		}
-		a := archive{platform: p, file: fmt.Sprintf("lkeplan_%s_%s_%s.tar.gz", r.version, p.os, p.arch)}
+		a := archive{OS: p.os, Arch: p.arch, Program: filepath.Base(program),
+			File: fmt.Sprintf("lkeplan_%s_%s_%s.tar.gz", r.version, p.os, p.arch)}
 		pack := r.tarball
 		if p.os == "windows" {
-			a.file, pack = strings.TrimSuffix(a.file, "tar.gz")+"zip", r.zip
+			a.File, pack = strings.TrimSuffix(a.File, "tar.gz")+"zip", r.zip
 		}
 		var content bytes.Buffer
 		if err := pack(&content, program); err != nil {
-			return fmt.Errorf("pack %s: %w", a.file, err)
+			return fmt.Errorf("pack %s: %w", a.File, err)
 		}
-		if a.sum, err = r.write(a.file, content.Bytes()); err != nil {
+		if a.Sum, err = r.write(a.File, content.Bytes()); err != nil {
 			return err
 		}
-		if err := r.bill(program, a.file+".spdx.json"); err != nil {
+		if err := r.bill(program, a.File+".spdx.json"); err != nil {
 			return err
 		}
 		archives = append(archives, a)

@@ -91,30 +91,22 @@ func (r *release) imageOf(program string, p platform) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
-	image, err := mutate.AppendLayers(base, layer)
+	made := v1.Time{Time: r.made}
+	base, err := mutate.ConfigFile(
+		mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON),
+		&v1.ConfigFile{
+			OS: p.os, Architecture: p.arch, Created: made, RootFS: v1.RootFS{Type: "layers"},
+			Config: v1.Config{
+				Entrypoint: []string{"/controller"}, User: "65532:65532",
+				Labels: map[string]string{
+					"org.opencontainers.image.source":   "https://github.com/lkeplan/lkeplan",
+					"org.opencontainers.image.version":  r.version,
+					"org.opencontainers.image.licenses": "Apache-2.0",
+				},
+			},
+		})
 	if err != nil {
 		return nil, err
 	}
-	return mutate.ConfigFile(image, &v1.ConfigFile{
-		OS: p.os, Architecture: p.arch, Created: v1.Time{Time: r.made}, RootFS: rootFS(image),
-		History: []v1.History{{Created: v1.Time{Time: r.made}, CreatedBy: "release"}},
-		Config: v1.Config{
-			Entrypoint: []string{"/controller"}, User: "65532:65532",
-			Labels: map[string]string{
-				"org.opencontainers.image.source":   "https://github.com/lkeplan/lkeplan",
-				"org.opencontainers.image.version":  r.version,
-				"org.opencontainers.image.licenses": "Apache-2.0",
-			},
-		},
-	})
-}
-
-// rootFS is that of an image that was just made.
-func rootFS(image v1.Image) v1.RootFS {
-	config, err := image.ConfigFile()
-	if err != nil {
-		panic(fmt.Sprintf("an image in memory has no configuration: %v", err))
-	}
-	return config.RootFS
+	return mutate.Append(base, mutate.Addendum{Layer: layer, History: v1.History{Created: made, CreatedBy: "release"}})
 }

@@ -7,18 +7,17 @@ import (
 
 // manifests writes those by which krew and Homebrew install the CLI.
 func (r *release) manifests(archives []archive) error {
-	list, of := []row{}, map[string]map[string]row{} // by system and architecture
+	of := map[string]map[string]archive{} // by system and architecture
 	for _, a := range archives {
-		list = append(list, rowOf(a))
-		if of[a.os] == nil {
-			of[a.os] = map[string]row{}
+		if of[a.OS] == nil {
+			of[a.OS] = map[string]archive{}
 		}
-		of[a.os][a.arch] = rowOf(a)
+		of[a.OS][a.Arch] = a
 	}
 	for name, text := range map[string]string{"krew.yaml": krew, "lkeplan.rb": homebrew} {
 		var out bytes.Buffer
 		err := template.Must(template.New(name).Parse(text)).Execute(&out, map[string]any{
-			"Version": r.version, "Archives": list, "Of": of, "Systems": map[string]string{"darwin": "macos", "linux": "linux"},
+			"Version": r.version, "Archives": archives, "Of": of, "Systems": map[string]string{"darwin": "macos", "linux": "linux"},
 			"URL": "https://github.com/lkeplan/lkeplan/releases/download/v" + r.version,
 		})
 		if err != nil {
@@ -29,17 +28,6 @@ func (r *release) manifests(archives []archive) error {
 		}
 	}
 	return nil
-}
-
-// row is an archive as templates read it.
-type row struct{ OS, Arch, File, Sum, Program string }
-
-func rowOf(a archive) row {
-	program := "lkeplan"
-	if a.os == "windows" {
-		program += ".exe"
-	}
-	return row{a.os, a.arch, a.file, a.sum, program}
 }
 
 // krew is the manifest of kubectl's plugin manager: kubectl lkeplan.
