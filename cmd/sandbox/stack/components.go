@@ -29,7 +29,7 @@ const apiRate = "1000"
 //go:embed pod-ready-again.yaml
 var podReadyAgain []byte
 
-// component says how one process is started and how it is known to work.
+// component says how one process is started.
 type component struct {
 	name string
 	// program is an entry of the binaries; empty means the sandbox itself.
@@ -38,9 +38,9 @@ type component struct {
 	ports []string
 	// fixed is the number the user asked for, for the first of the ports.
 	fixed int
-	args  func(w wiring) []string
-	// env are its environment variables besides those that all have.
-	env func(w wiring) []string
+	// account is how the API server knows it; etcd and the API server have none.
+	account user
+	args    func(w wiring) []string
 }
 
 // wiring is what a component's arguments can refer to.
@@ -58,23 +58,33 @@ func (w wiring) url(scheme, component, name string) string {
 	return scheme + "://" + address(w.port(component, name))
 }
 
-func (c Config) components() map[string]component {
-	list := []component{
+// components are all there can be, in the order in which they are started. Each has an account
+// of its own, so that logs and managed fields show who did what. kube-controller-manager is an
+// administrator because its own role only suffices with a service account for each of its
+// controllers, which takes longer to start.
+func (c Config) components() []component {
+	return []component{
 		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer"}, args: etcdArgs},
 		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs},
 		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"},
-			args: controllerManagerArgs},
-		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"}, args: schedulerArgs},
-		{name: kwok, program: binaries.KWOK, ports: []string{"health"}, args: kwokArgs},
-		{name: linode, ports: []string{"api"}, fixed: c.LinodePort, args: linodeArgs},
+			account: user{name: "system:kube-controller-manager", group: masters}, args: controllerManagerArgs},
+		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"},
+			account: user{name: "system:kube-scheduler"}, args: schedulerArgs},
+		{name: kwok, program: binaries.KWOK, ports: []string{"health"},
+			account: user{name: "kwok", group: masters}, args: kwokArgs},
+		{name: linode, ports: []string{"api"}, fixed: c.LinodePort,
+			account: user{name: "linode-simulator", group: masters}, args: linodeArgs},
 		{name: sourceController, program: binaries.SourceController, ports: []string{"artifacts", "health"},
-			args: sourceControllerArgs, env: sourceControllerEnv},
+			account: user{name: "source-controller", group: masters}, args: sourceControllerArgs},
 	}
-	all := map[string]component{}
-	for _, each := range list {
-		all[each.name] = each
+}
+
+// Names lists the components in the order in which they are started.
+func Names() (names []string) {
+	for _, c := range (Config{}).components() {
+		names = append(names, c.name)
 	}
-	return all
+	return names
 }
 
 // etcdArgs trade durability for speed: the data lives as long as the sandbox. The

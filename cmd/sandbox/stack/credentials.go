@@ -3,7 +3,9 @@ package stack
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -18,22 +20,16 @@ type user struct {
 	name, group, token string
 }
 
-// users are the administrator and the components, each under a name of its own,
-// so that logs and managed fields show who did what. They are in the order of the
-// token file.
+// users are the administrator and the components that have an account, by their names.
 type users map[string]user
 
-// newUsers makes up tokens. kube-controller-manager is an administrator because
-// its own role only suffices with a service account for each of its controllers,
-// which takes longer to start.
+// newUsers makes up tokens.
 func newUsers() users {
-	all := users{
-		admin:             {name: "sandbox-admin", group: masters},
-		controllerManager: {name: "system:kube-controller-manager", group: masters},
-		scheduler:         {name: "system:kube-scheduler"},
-		kwok:              {name: "kwok", group: masters},
-		linode:            {name: "linode-simulator", group: masters},
-		sourceController:  {name: "source-controller", group: masters},
+	all := users{admin: {name: "sandbox-admin", group: masters}}
+	for _, c := range (Config{}).components() {
+		if c.account.name != "" {
+			all[c.name] = c.account
+		}
 	}
 	for key, u := range all {
 		u.token = NewToken()
@@ -49,7 +45,7 @@ func NewToken() string { return strings.ToLower(rand.Text()) }
 // tokenFile renders the file for --token-auth-file.
 func (all users) tokenFile() string {
 	var b strings.Builder
-	for _, key := range []string{admin, controllerManager, scheduler, kwok, linode, sourceController} {
+	for _, key := range slices.Sorted(maps.Keys(all)) {
 		u := all[key]
 		fmt.Fprintf(&b, "%s,%s,%s", u.token, u.name, u.name)
 		if u.group != "" {

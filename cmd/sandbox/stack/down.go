@@ -15,7 +15,7 @@ import (
 
 // stopOrder lists what is ended together: the users of a component end before it.
 func stopOrder() [][]string {
-	return [][]string{{sourceController, linode, kwok, scheduler, controllerManager}, {apiServer}, {etcd}}
+	return [][]string{Names()[2:], {apiServer}, {etcd}}
 }
 
 // Open returns the sandbox in dir, which another process may have started.
@@ -97,11 +97,6 @@ func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any))
 			}
 		}()
 	}
-}
-
-// Names lists the components in the order in which they are started.
-func Names() []string {
-	return []string{etcd, apiServer, controllerManager, scheduler, kwok, linode, sourceController}
 }
 
 // Names lists the components of this sandbox.

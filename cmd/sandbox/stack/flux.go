@@ -78,11 +78,6 @@ func sourceControllerArgs(w wiring) []string {
 	}
 }
 
-// sourceControllerEnv has the kubeconfig: source-controller has no flag for it.
-func sourceControllerEnv(w wiring) []string {
-	return []string{"KUBECONFIG=" + w.configOf(sourceController)}
-}
-
 // auditPolicy has each request written down once, when it is answered.
 const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
   "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}

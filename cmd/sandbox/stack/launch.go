@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,10 +21,9 @@ const portAttempts = 5
 
 // launch is one attempt to start a stack.
 type launch struct {
-	config     Config
-	components map[string]component
-	users      users
-	began      time.Time
+	config Config
+	users  users
+	began  time.Time
 
 	// fail ends the launch: something that was up has gone down again.
 	fail context.CancelCauseFunc
@@ -35,7 +35,7 @@ type launch struct {
 }
 
 func newLaunch(c Config, s *Stack) *launch {
-	l := &launch{config: c, components: c.components(), users: newUsers(), began: time.Now(), stack: s}
+	l := &launch{config: c, users: newUsers(), began: time.Now(), stack: s}
 	l.check = &checker{dir: layout(s.Dir), port: l.port, cluster: c.Cluster}
 	return l
 }
@@ -107,7 +107,8 @@ func (l *launch) startNodes(ctx context.Context) error {
 
 // start starts one component and waits until it answers.
 func (l *launch) start(ctx context.Context, name string) error {
-	c := l.components[name]
+	all := l.config.components()
+	c := all[slices.IndexFunc(all, func(c component) bool { return c.name == name })]
 	for attempt := 1; ; attempt++ {
 		if err := l.spawn(c); err != nil {
 			return fmt.Errorf("start %s: %w", name, err)
@@ -146,11 +147,10 @@ func (l *launch) spawn(c component) error {
 	w := wiring{layout: where, port: l.stack.port, audit: l.config.Audit,
 		stages: append(l.assets(binaries.Stages()), where.podReadyAgain())}
 	// Nothing of the user's settings, proxies above all, reaches a component.
-	// A sandbox is short: memory costs it less than to collect garbage.
-	env := []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin", "GOGC=400"}
-	if c.env != nil {
-		env = append(env, c.env(w)...)
-	}
+	// A sandbox is short: memory costs it less than to collect garbage. source-controller has
+	// no flag for its kubeconfig.
+	env := []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin", "GOGC=400",
+		"KUBECONFIG=" + where.configOf(c.name)}
 	p, err := l.launcher()(process.Command{
 		Path: installed.Path,
 		Args: c.args(w),

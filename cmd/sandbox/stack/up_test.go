@@ -163,15 +163,15 @@ func TestTokenFile(t *testing.T) {
 // Nothing may be reachable from another machine.
 func TestLoopbackOnly(t *testing.T) {
 	w := wiring{layout: "/sb", port: func(string, string) int { return 4711 }}
-	for name, c := range (Config{}).components() {
+	for _, c := range (Config{}).components() {
 		for _, arg := range c.args(w) {
 			flag, value, _ := strings.Cut(arg, "=")
 			listens := strings.Contains(flag, "listen") || strings.Contains(flag, "addr")
 			if listens && !strings.Contains(value, "127.0.0.1") {
-				t.Errorf("%s: %s", name, arg)
+				t.Errorf("%s: %s", c.name, arg)
 			}
 			if strings.Contains(value, "0.0.0.0") {
-				t.Errorf("%s: %s", name, arg)
+				t.Errorf("%s: %s", c.name, arg)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func TestStopOrderIsComplete(t *testing.T) {
 			order[name] = true
 		}
 	}
-	for name := range (Config{}).components() {
+	for _, name := range Names() {
 		if !order[name] {
 			t.Errorf("%s is never ended", name)
 		}
