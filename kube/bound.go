@@ -19,26 +19,26 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Patience is how long a request may take, until its answer is read. An API server gives
+// RequestTimeout is how long a request may take, until its answer is read. An API server gives
 // requests up by itself after a minute.
-const Patience = 70 * time.Second
+const RequestTimeout = 70 * time.Second
 
-// SilenceError says that an API server has not answered a request.
-type SilenceError struct {
+// NoResponseError says that an API server has not answered a request.
+type NoResponseError struct {
 	Host, Request string // such as GET /api/v1/pods
 	After         time.Duration
 }
 
 // Error implements error.
-func (e SilenceError) Error() string {
+func (e NoResponseError) Error() string {
 	return fmt.Sprintf("the API server at %s has not answered %s within %s; look whether it answers \"kubectl get --raw "+
 		"/readyz\", and whether KUBECONFIG names the right cluster", e.Host, e.Request, e.After)
 }
 
-// Silent reports whether an error says that a request was not answered, as it is in a burst of
+// IsNoResponse reports whether an error says that a request was not answered, as it is in a burst of
 // them or while an API server is replaced. Who waits for something waits on.
-func Silent(err error) bool {
-	_, silent := errors.AsType[SilenceError](err)
+func IsNoResponse(err error) bool {
+	_, silent := errors.AsType[NoResponseError](err)
 	return silent
 }
 
@@ -56,7 +56,7 @@ func (e KindError) Error() string {
 }
 
 // Config returns a client configuration with which each request has to be answered, and its
-// answer read, within Patience. Watches go on once they are answered.
+// answer read, within RequestTimeout. Watches go on once they are answered.
 func Config(cfg *rest.Config) (*rest.Config, error) {
 	root, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
@@ -76,7 +76,7 @@ type transport struct {
 	root *url.URL
 
 	mu     sync.Mutex
-	silent SilenceError // of the request of discovery that was last not answered
+	silent NoResponseError // of the request of discovery that was last not answered
 	since  time.Time
 }
 
@@ -86,7 +86,7 @@ const queued = time.Second
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	path := "/" + strings.Trim(strings.TrimPrefix(req.URL.Path, t.root.Path), "/")
-	silence := SilenceError{t.host, req.Method + " " + path, Patience}
+	silence := NoResponseError{t.host, req.Method + " " + path, RequestTimeout}
 	wants := discovery(path)
 	if req.Method != http.MethodGet || wants == nil {
 		return t.send(req, silence)
@@ -103,7 +103,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err == nil {
 		return resp, nil
 	}
-	if silent, ok := errors.AsType[SilenceError](err); ok {
+	if silent, ok := errors.AsType[NoResponseError](err); ok {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.silent, t.since = silent, time.Now()
@@ -123,7 +123,7 @@ func (t *transport) waited() error {
 }
 
 // send sends a request that is answered in time.
-func (t *transport) send(req *http.Request, silence SilenceError) (*http.Response, error) {
+func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Response, error) {
 	ctx, end := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(silence.After, func() { end(silence) })
 	a := &answer{silent: func() error { return silenceOf(ctx) }, end: func() { timer.Stop(); end(nil) }}
@@ -135,7 +135,7 @@ func (t *transport) send(req *http.Request, silence SilenceError) (*http.Respons
 	if req.URL.Query().Get("watch") == "true" {
 		timer.Stop()
 	}
-	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && after > int(Patience.Seconds()) {
+	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && after > int(RequestTimeout.Seconds()) {
 		resp.Header.Del("Retry-After") // client-go would wait for so long
 	}
 	a.ReadCloser, resp.Body = resp.Body, a
@@ -143,7 +143,7 @@ func (t *transport) send(req *http.Request, silence SilenceError) (*http.Respons
 }
 
 func silenceOf(ctx context.Context) error {
-	if silence, ok := errors.AsType[SilenceError](context.Cause(ctx)); ok {
+	if silence, ok := errors.AsType[NoResponseError](context.Cause(ctx)); ok {
 		return silence
 	}
 	return nil

@@ -64,7 +64,7 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						began := time.Now()
 						_, err := list(t.Context(), faulty(t, fault, path))
-						if took := time.Since(began); took != Patience {
+						if took := time.Since(began); took != RequestTimeout {
 							t.Errorf("it took %s", took)
 						}
 						want := "the API server at https://api.test:6443 has not answered " + want + " within 1m10s"
@@ -89,11 +89,11 @@ func TestWhoWaitsForDiscoveryWaitsOnce(t *testing.T) {
 					t.Error("it goes well")
 				}
 			}
-			if took := time.Since(began); took != Patience {
+			if took := time.Since(began); took != RequestTimeout {
 				t.Errorf("it took %s", took)
 			}
 			time.Sleep(time.Second) // in which nobody has waited
-			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*Patience+time.Second {
+			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*RequestTimeout+time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
 		})
@@ -113,7 +113,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 					if took := time.Since(began); took != time.Second || err == nil {
 						t.Errorf("it took %s: %v", took, err)
 					}
-					time.Sleep(Patience) // until what discovery has asked for ends, too
+					time.Sleep(RequestTimeout) // until what discovery has asked for ends, too
 				})
 			})
 		}
@@ -187,7 +187,7 @@ func TestNoRequestIsRepeatedInAnHour(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			_, err := list(t.Context(), faulty(t, kubetest.Later, "api/v1/pods"))
-			if err == nil || time.Since(began) > Patience {
+			if err == nil || time.Since(began) > RequestTimeout {
 				t.Errorf("%s: after %s: %v", how, time.Since(began), err)
 			}
 		})

@@ -41,7 +41,7 @@ func Within(ctx context.Context, call func() error) error {
 // plain is the error of an answer that is missing, or is not as it should be, without what
 // libraries say around it.
 func plain(err error) error {
-	if silence, ok := errors.AsType[SilenceError](err); ok {
+	if silence, ok := errors.AsType[NoResponseError](err); ok {
 		return silence
 	}
 	if wrong, ok := errors.AsType[KindError](err); ok {

@@ -160,7 +160,7 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 	for {
 		asked := time.Now()
 		ok, err := done(ctx)
-		if ok || (err != nil && !kube.Silent(err) && !over(ctx)) {
+		if ok || (err != nil && !kube.IsNoResponse(err) && !over(ctx)) {
 			return err
 		}
 		select {

@@ -99,5 +99,5 @@ func (s silentAt) Nodes(context.Context) ([]plan.Node, error) {
 	if s.answers() {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("list: %w", kube.SilenceError{Host: "here", Request: "GET /api", After: kube.Patience})
+	return nil, fmt.Errorf("list: %w", kube.NoResponseError{Host: "here", Request: "GET /api", After: kube.RequestTimeout})
 }

@@ -103,7 +103,7 @@ func failing(t *testing.T, read func(context.Context, compare.View) ([]string, e
 	if len(parts) == 3 {
 		name += "." + parts[0]
 	}
-	var silence kube.SilenceError
+	var silence kube.NoResponseError
 	var wrong kube.KindError
 	switch {
 	case fault == kubetest.Hangs && errors.As(err, &silence) && strings.HasSuffix(silence.Request, resource):

@@ -17,7 +17,7 @@ import (
 
 // closed looks for plans that the account may not have, as the controller found out: the API has no list of them. All
 // classes say the same, so one finding is enough.
-func (p Patient) closed(ctx context.Context) []Finding {
+func (p Installation) closed(ctx context.Context) []Finding {
 	const of = "account limits"
 	classes, err := p.Cluster.List(ctx, "karpenter.k8s.linode/v1", "LinodeNodeClass")
 	if err != nil {
@@ -48,7 +48,7 @@ var refusals = []struct{ reason, of, do string }{
 // limited looks for what Linode refused in the last two hours, as the controller's events of NodeClaims say: the API has
 // no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that their events are in
 // default, where tenants do not write.
-func (p Patient) limited(ctx context.Context) (found []Finding) {
+func (p Installation) limited(ctx context.Context) (found []Finding) {
 	events, err := p.Cluster.List(ctx, "v1", "Event")
 	if err != nil {
 		return unknown("account limits and locks", err)
@@ -74,7 +74,7 @@ func (p Patient) limited(ctx context.Context) (found []Finding) {
 }
 
 // unaccepted looks for NodePools that the controller makes no node for, as they are.
-func (p Patient) unaccepted(ctx context.Context) (found []Finding) {
+func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
 	const of = "NodePools"
 	pools, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
 	if err != nil {

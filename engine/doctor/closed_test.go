@@ -33,7 +33,7 @@ func TestPlansThatAreClosedToTheAccount(t *testing.T) {
 		{nil, 0}, {[]map[string]any{{}}, 0}, {[]map[string]any{class("False")}, 0},
 		{[]map[string]any{class("True"), class("True")}, 1},
 	} {
-		found := Patient{Cluster: shelves{classes: tt.classes}}.closed(t.Context())
+		found := Installation{Cluster: shelves{classes: tt.classes}}.closed(t.Context())
 		if len(found) != tt.want || tt.want == 1 && (found[0].Level != Warn || !strings.Contains(found[0].Text, "g7-highmem-8") ||
 			!strings.Contains(found[0].Do, "Support")) {
 			t.Errorf("%v: %+v", tt.classes, found)
@@ -52,7 +52,7 @@ func TestNodePoolsThatGetNoNode(t *testing.T) {
 		pools []map[string]any
 		want  int
 	}{{nil, 0}, {[]map[string]any{{}, pool("True")}, 0}, {[]map[string]any{pool("False"), pool("True")}, 1}} {
-		found := Patient{Cluster: shelves{classes: tt.pools}}.unaccepted(t.Context())
+		found := Installation{Cluster: shelves{classes: tt.pools}}.unaccepted(t.Context())
 		if len(found) != tt.want || tt.want == 1 && (found[0].Level != Warn ||
 			!strings.Contains(found[0].Text, "video gets no node: the account:read_only")) {
 			t.Errorf("%v: %+v", tt.pools, found)
@@ -78,7 +78,7 @@ func TestWhatLinodeRefuses(t *testing.T) {
 		event("LinodeAccountLimit", "Pod", "default", "forged", time.Second),
 		event("LKELocked", "NodeClaim", "default", "old", 3*time.Hour),
 	}
-	p := Patient{Cluster: shelves{classes: events}, Now: func() time.Time { return now }}
+	p := Installation{Cluster: shelves{classes: events}, Now: func() time.Time { return now }}
 	want := []Finding{{Warn, "account limits", "NodeClaim web-1, at 11:59 UTC: the account may not have more", refusals[0].do}}
 	if d := cmp.Diff(want, p.limited(t.Context())); d != "" {
 		t.Errorf("-want +got\n%s", d)

@@ -33,7 +33,7 @@ const (
 )
 
 // server looks at the API server's version and clock.
-func (p Patient) server(ctx context.Context) []Finding {
+func (p Installation) server(ctx context.Context) []Finding {
 	asked := p.Now()
 	info, at, err := p.Cluster.Server(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func clock(before, there, after time.Time) Finding {
 }
 
 // crds compares the CRDs of the cluster with those of this program.
-func (p Patient) crds(ctx context.Context) []Finding {
+func (p Installation) crds(ctx context.Context) []Finding {
 	const of = "CRDs"
 	wanted, err := crd.All()
 	if err != nil {
@@ -131,7 +131,7 @@ type part struct {
 }
 
 // parts are the Deployments of lkeplan.
-func (p Patient) parts(ctx context.Context) ([]part, error) {
+func (p Installation) parts(ctx context.Context) ([]part, error) {
 	all, err := p.Cluster.List(ctx, "apps/v1", "Deployment")
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func idle(deployment map[string]any) bool {
 
 // installed looks at the Deployments of lkeplan, and at how far their release is from
 // this one.
-func (p Patient) installed(ctx context.Context) []Finding {
+func (p Installation) installed(ctx context.Context) []Finding {
 	const of = "installation"
 	parts, err := p.parts(ctx)
 	if err != nil {
@@ -240,7 +240,7 @@ func Skewed(ours, theirs string) bool {
 }
 
 // controllers looks at who works, by the Leases.
-func (p Patient) controllers(ctx context.Context) []Finding {
+func (p Installation) controllers(ctx context.Context) []Finding {
 	const of = "controller"
 	all, err := leave.Controllers(ctx, p.Cluster, p.Now())
 	if err != nil {

@@ -52,8 +52,8 @@ type Linode interface {
 	MayUse(scope string) bool
 }
 
-// Patient is who is examined.
-type Patient struct {
+// Installation is what is examined: lkeplan in a cluster, and its account.
+type Installation struct {
 	Cluster Cluster
 	Linode  Linode // nil where no token is given
 	Name    string // of the cluster; "" where it is not given
@@ -68,7 +68,7 @@ type Patient struct {
 
 // Examine looks at everything, the foundations first. What cannot be looked at is a
 // finding, too.
-func Examine(ctx context.Context, p Patient) []Finding {
+func Examine(ctx context.Context, p Installation) []Finding {
 	found := p.server(ctx)
 	if worst(found) == Fail {
 		return found // without an API server nothing else is known

@@ -65,7 +65,7 @@ func TestEachListThatFails(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					found := Examine(t.Context(), Patient{Cluster: lister{cluster}, Now: time.Now})
+					found := Examine(t.Context(), Installation{Cluster: lister{cluster}, Now: time.Now})
 					if !slices.ContainsFunc(found, func(f Finding) bool {
 						return f.Level == Warn && strings.HasPrefix(f.Text, "not known: ") && strings.Contains(f.Text, want)
 					}) {

@@ -18,7 +18,7 @@ import (
 
 // gpus looks for what offers nvidia.com/gpu to pods, if a NodePool asks for GPUs. LKE's nodes have the driver and the
 // toolkit, and no device plugin: without one a node is never initialized, and its pods wait.
-func (p Patient) gpus(ctx context.Context) []Finding {
+func (p Installation) gpus(ctx context.Context) []Finding {
 	const of = "GPUs"
 	all, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
 	if meta.IsNoMatchError(err) {

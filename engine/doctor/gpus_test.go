@@ -47,7 +47,7 @@ func TestGPUPoolWithoutDevicePlugin(t *testing.T) {
 				{"image": "nvcr.io/nvidia/k8s-device-plugin:v0.17.0"}]}}}`)},
 		}, OK},
 	} {
-		found := Patient{Cluster: lists{kinds: tt.kinds}}.gpus(t.Context())
+		found := Installation{Cluster: lists{kinds: tt.kinds}}.gpus(t.Context())
 		switch {
 		case tt.want == "" && len(found) == 0:
 		case len(found) != 1 || found[0].Level != tt.want || (found[0].Do == "") != (tt.want == OK):

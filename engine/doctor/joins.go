@@ -19,7 +19,7 @@ type settings struct {
 }
 
 // settings are those that are given, and those of the Deployment that makes nodes.
-func (p Patient) settings(ctx context.Context) settings {
+func (p Installation) settings(ctx context.Context) settings {
 	env := map[string]string{}
 	parts, _ := p.parts(ctx) // installed says what is wrong
 	for _, d := range parts {
@@ -37,7 +37,7 @@ func (p Patient) settings(ctx context.Context) settings {
 }
 
 // joins looks at what machines need that join by themselves.
-func (p Patient) joins(ctx context.Context) []Finding {
+func (p Installation) joins(ctx context.Context) []Finding {
 	s := p.settings(ctx)
 	if !s.instances {
 		return nil
@@ -69,7 +69,7 @@ func (s settings) findings() []Finding {
 }
 
 // way looks at how machines find the API server.
-func (p Patient) way(ctx context.Context, s settings) []Finding {
+func (p Installation) way(ctx context.Context, s settings) []Finding {
 	const of = "way to the API server"
 	info, err := p.Cluster.Get(ctx, map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
@@ -92,7 +92,7 @@ func (p Patient) way(ctx context.Context, s settings) []Finding {
 
 // tokens looks whether machines can join by bootstrap tokens, and what else these are good
 // for. Whether the API server takes any cannot be asked.
-func (p Patient) tokens(ctx context.Context) []Finding {
+func (p Installation) tokens(ctx context.Context) []Finding {
 	const of = "bootstrap tokens"
 	if p.isK3s(ctx) {
 		return []Finding{{OK, of, "k3s takes them itself", ""}}
@@ -126,7 +126,7 @@ const asking = "lkeplan-machines"
 const approvesAny = "system:certificates.k8s.io:certificatesigningrequests:nodeclient"
 
 // isK3s reports whether the API server says that it is k3s's.
-func (p Patient) isK3s(ctx context.Context) bool {
+func (p Installation) isK3s(ctx context.Context) bool {
 	info, _, err := p.Cluster.Server(ctx)
 	return err == nil && strings.Contains(info.GitVersion, "+k3s")
 }

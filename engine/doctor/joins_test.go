@@ -33,9 +33,9 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 		changed[kind] = objects
 		return changed
 	}
-	own := Patient{Instances: true, Name: "prod", Region: "us-ord"}
+	own := Installation{Instances: true, Name: "prod", Region: "us-ord"}
 	tests := map[string]struct {
-		given   Patient
+		given   Installation
 		in      ward
 		version string
 		want    []string // "" for each that is well
@@ -46,18 +46,18 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 		"nothing is known of it": {in: with("Deployment"), want: nil},
 		"flags say it": {in: with("Deployment", deployment(`args: ["--mode=instance", "--region", us-ord, "--cluster-name=prod"]`)),
 			want: []string{"", "", ""}},
-		"the name of no cluster": {given: Patient{Name: "Prod_1"}, in: good,
+		"the name of no cluster": {given: Installation{Name: "Prod_1"}, in: good,
 			want: []string{`fail: the cluster cannot be called "Prod_1": it is the beginning of Linodes' labels`, "", ""}},
-		"no name, and no region": {given: Patient{Instances: true}, in: with("Deployment"),
+		"no name, and no region": {given: Installation{Instances: true}, in: with("Deployment"),
 			want: []string{`fail: the cluster cannot be called ""`, "fail: no region is given", "", ""}},
 		"a number of LKE's": {in: with("Deployment", deployment(`env: [{name: KARPENTER_MODE, value: instance},
 			{name: CLUSTER_NAME, value: prod}, {name: LINODE_REGION, value: us-ord}, {name: LKE_CLUSTER_ID, value: "77"}]`)),
 			want: []string{"fail: the controller does not start with LKE_CLUSTER_ID", "", ""}},
 		"no cluster-info": {in: with("ConfigMap"),
 			want: []string{"", "fail: there is no ConfigMap kube-public/cluster-info", ""}},
-		"no cluster-info, and an address": {given: Patient{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
+		"no cluster-info, and an address": {given: Installation{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
 			want: []string{"", "warn: machines are told https://10.0.0.2:6443, and there is no ConfigMap", ""}},
-		"no cluster-info of k3s": {given: Patient{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
+		"no cluster-info of k3s": {given: Installation{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
 			version: "v1.33.1+k3s1", want: []string{"", "", ""}},
 		"machines may not ask": {in: with("ClusterRoleBinding", ofKubeadm, strings.Replace(mayAsk, "Group", "User", 1)),
 			want: []string{"", "", "fail: no ClusterRoleBinding lets the group system:bootstrappers:lkeplan ask"}},

@@ -19,7 +19,7 @@ import (
 const newToken = "make one in Cloud Manager (My Profile, API Tokens: Kubernetes, Read/Write)"
 
 // linode looks at the token that this program was given, and at what it can see.
-func (p Patient) linode(ctx context.Context) []Finding {
+func (p Installation) linode(ctx context.Context) []Finding {
 	const of = "Linode API"
 	if p.Linode == nil {
 		return []Finding{{Warn, of, "no token was given to try",
@@ -42,7 +42,7 @@ func (p Patient) linode(ctx context.Context) []Finding {
 }
 
 // scope is the finding about a scope that the token has to have.
-func (p Patient) scope(scope, otherwise string) Finding {
+func (p Installation) scope(scope, otherwise string) Finding {
 	const of = "Linode API"
 	switch scopes := p.Linode.Scopes(); {
 	case scopes == nil:
@@ -54,7 +54,7 @@ func (p Patient) scope(scope, otherwise string) Finding {
 }
 
 // optional are the findings about scopes that a token of a cluster of LKE can do without.
-func (p Patient) optional() (found []Finding) {
+func (p Installation) optional() (found []Finding) {
 	if !p.Linode.MayUse(lkeapi.ScopeEvents) {
 		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + lkeapi.ScopeEvents +
 			": a node that LKE cannot make is given up after minutes, not seconds",
@@ -69,7 +69,7 @@ func (p Patient) optional() (found []Finding) {
 }
 
 // linodes looks at the Linodes of a cluster in instance mode.
-func (p Patient) linodes(ctx context.Context, name string) []Finding {
+func (p Installation) linodes(ctx context.Context, name string) []Finding {
 	const token = "make one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
 	const of = "Linode API"
 	if name == "" {
@@ -112,7 +112,7 @@ func unanswered(err error, token string) string {
 
 // meant is the cluster to look for: the one that is given, else the one that the controller
 // is installed with. In instance mode Linode knows of its machines only.
-func (p Patient) meant(ctx context.Context) (name string, id int, instances bool) {
+func (p Installation) meant(ctx context.Context) (name string, id int, instances bool) {
 	parts, err := p.parts(ctx)
 	at := slices.IndexFunc(parts, func(d part) bool { return d.name == "lkeplan-controller" })
 	if err != nil || at < 0 {

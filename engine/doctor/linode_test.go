@@ -43,7 +43,7 @@ func TestTheTokenIsTried(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := Patient{Linode: client, Name: tt.name, ID: tt.id, Cluster: examined{}}.linode(t.Context())
+		found := Installation{Linode: client, Name: tt.name, ID: tt.id, Cluster: examined{}}.linode(t.Context())
 		if len(found) != len(tt.want) {
 			t.Errorf("%+v, want %v", found, tt.want)
 			continue
@@ -76,7 +76,7 @@ func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := Patient{Linode: client, Cluster: examined{ward: controller}}.linode(t.Context())
+		found := Installation{Linode: client, Cluster: examined{ward: controller}}.linode(t.Context())
 		if len(found) != 2 || !strings.HasPrefix(string(found[0].Level)+": "+found[0].Text, want) ||
 			found[1].Text != "the account has 0 with the tag lkeplan-cluster=prod" {
 			t.Errorf("%s: %+v", scopes, found)
@@ -98,7 +98,7 @@ func TestTheTokenIsBlamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := Patient{Linode: client, Name: "prod", Cluster: examined{}}.linode(t.Context())
+		found := Installation{Linode: client, Name: "prod", Cluster: examined{}}.linode(t.Context())
 		server.Close()
 		if len(found) != 1 || found[0].Level != Fail || !strings.HasPrefix(found[0].Do, want) {
 			t.Errorf("%d: %+v, want to do %q", status, found, want)
@@ -112,15 +112,15 @@ func TestTheClusterOfTheController(t *testing.T) {
 		spec: {template: {spec: {containers: [{env: [{name: LINODE_TOKEN, valueFrom: {}}, {name: CLUSTER_NAME, value: prod},
 		{name: LKE_CLUSTER_ID, value: "77"}]}]}}}}`}}
 	for of, tt := range map[string]struct {
-		in   Patient
+		in   Installation
 		name string
 		id   int
 	}{
-		"nothing is given":   {Patient{Cluster: examined{ward: installed}}, "prod", 77},
-		"a name is given":    {Patient{Cluster: examined{ward: installed}, Name: "dev"}, "dev", 0},
-		"a number is given":  {Patient{Cluster: examined{ward: installed}, ID: 5}, "", 5},
-		"nothing is there":   {Patient{Cluster: examined{ward: ward{}}}, "", 0},
-		"no container is in": {Patient{Cluster: examined{ward: ward{"Deployment": {`{metadata: {name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}}}`}}}}, "", 0},
+		"nothing is given":   {Installation{Cluster: examined{ward: installed}}, "prod", 77},
+		"a name is given":    {Installation{Cluster: examined{ward: installed}, Name: "dev"}, "dev", 0},
+		"a number is given":  {Installation{Cluster: examined{ward: installed}, ID: 5}, "", 5},
+		"nothing is there":   {Installation{Cluster: examined{ward: ward{}}}, "", 0},
+		"no container is in": {Installation{Cluster: examined{ward: ward{"Deployment": {`{metadata: {name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}}}`}}}}, "", 0},
 	} {
 		if name, id, _ := tt.in.meant(t.Context()); name != tt.name || id != tt.id {
 			t.Errorf("%s: %q and %d, want %q and %d", of, name, id, tt.name, tt.id)

@@ -39,7 +39,7 @@ func probes() []probe {
 }
 
 // admission has the API server try the objects.
-func (p Patient) admission(ctx context.Context) []Finding {
+func (p Installation) admission(ctx context.Context) []Finding {
 	const of = "admission"
 	for _, try := range probes() {
 		_, _, err := p.Cluster.DryRun(ctx, nil, try.object)
@@ -58,7 +58,7 @@ func (p Patient) admission(ctx context.Context) []Finding {
 
 // may reports whether the user may apply an object. Where not, nobody else was asked about
 // it. It is true where that cannot be told.
-func (p Patient) may(ctx context.Context, try probe) bool {
+func (p Installation) may(ctx context.Context, try probe) bool {
 	group, _, _ := strings.Cut(manifest.APIVersion(try.object), "/")
 	for _, verb := range []string{"patch", "create"} {
 		right := authorizationv1.ResourceAttributes{Group: group, Resource: try.resource, Verb: verb}
@@ -71,7 +71,7 @@ func (p Patient) may(ctx context.Context, try probe) bool {
 }
 
 // objects looks at what pools, classes and NodePlans say of themselves.
-func (p Patient) objects(ctx context.Context) []Finding {
+func (p Installation) objects(ctx context.Context) []Finding {
 	var found []Finding
 	for _, kind := range []struct{ apiVersion, name string }{
 		{"karpenter.k8s.linode/v1", "LinodeNodeClass"}, {"karpenter.sh/v1", "NodePool"}, {"lkeplan.dev/v1alpha1", "NodePlan"},

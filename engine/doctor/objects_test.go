@@ -62,7 +62,7 @@ func TestAPolicyIsBound(t *testing.T) {
 		"nothing to approve, and one that nothing binds": {ward{kind: {policy}}, Warn},
 	} {
 		var level Level
-		found := Patient{Cluster: examined{ward: tt.in}}.policies(t.Context())
+		found := Installation{Cluster: examined{ward: tt.in}}.policies(t.Context())
 		if len(found) == 1 {
 			level = found[0].Level
 		}
@@ -119,7 +119,7 @@ func TestADryRunThatIsNotAllowed(t *testing.T) {
 		"a webhook does not answer":         {examined{dryRun: errors.New("timeout"), may: all}, Fail},
 		"nobody says what this user may do": {examined{dryRun: forbidden, mayErr: errors.New("no")}, Fail},
 	} {
-		found := Patient{Cluster: tt.in}.admission(t.Context())
+		found := Installation{Cluster: tt.in}.admission(t.Context())
 		if len(found) != 1 || found[0].Level != tt.want || found[0].Level != OK && found[0].Do == "" {
 			t.Errorf("%s: %+v, want %s", name, found, tt.want)
 		}

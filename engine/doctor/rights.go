@@ -14,7 +14,7 @@ import (
 )
 
 // rights asks the API server for each right that the accounts of lkeplan need.
-func (p Patient) rights(ctx context.Context) []Finding {
+func (p Installation) rights(ctx context.Context) []Finding {
 	const of = "rights"
 	parts, err := p.parts(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (p Patient) rights(ctx context.Context) []Finding {
 }
 
 // refused are the rights that an account has not.
-func (p Patient) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
+func (p Installation) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
 	var refused []string
 	for _, right := range needed {
 		if right.Namespace == deploy.Namespace {
@@ -89,7 +89,7 @@ func (p Patient) refused(ctx context.Context, d part, needed []authorizationv1.R
 }
 
 // plans counts the NodePlans.
-func (p Patient) plans(ctx context.Context) (int, error) {
+func (p Installation) plans(ctx context.Context) (int, error) {
 	plans, err := p.Cluster.List(ctx, "lkeplan.dev/v1alpha1", "NodePlan")
 	if meta.IsNoMatchError(err) {
 		return 0, nil
@@ -99,7 +99,7 @@ func (p Patient) plans(ctx context.Context) (int, error) {
 
 // policies looks at the admission policy for approvals. Without a binding that denies, a
 // policy does nothing.
-func (p Patient) policies(ctx context.Context) []Finding {
+func (p Installation) policies(ctx context.Context) []Finding {
 	const of, name = "policies", "lkeplan-approval"
 	const to = "helm upgrade with policies.approval, or kubectl apply -f kube/deploy/approval.yaml"
 	const so = ": whoever may write the status of a NodePlan may approve"
@@ -138,7 +138,7 @@ func denies(binding map[string]any, policy string) bool {
 }
 
 // rivals looks for another Karpenter: two of them undo each other's work.
-func (p Patient) rivals(ctx context.Context) []Finding {
+func (p Installation) rivals(ctx context.Context) []Finding {
 	const of = "other Karpenter"
 	all, err := p.Cluster.List(ctx, "apps/v1", "Deployment")
 	if err != nil {

@@ -36,7 +36,7 @@ func TestEachListThatFails(t *testing.T) {
 							t.Errorf("it says: %v", err)
 						}
 					case fault == kubetest.Hangs:
-						silence, ok := errors.AsType[kube.SilenceError](err)
+						silence, ok := errors.AsType[kube.NoResponseError](err)
 						if want := "list the " + k.Name; !ok || !strings.HasSuffix(silence.Request, resource) ||
 							!strings.HasPrefix(err.Error(), want) {
 							t.Errorf("it says: %v", err)

@@ -34,7 +34,7 @@ func TestEachListOfTopThatFails(t *testing.T) {
 			t.Run(resource+" "+string(fault), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					text, err := screen(t, kubetest.Failing(served, resource, fault))
-					silence, silent := errors.AsType[kube.SilenceError](err)
+					silence, silent := errors.AsType[kube.NoResponseError](err)
 					wrong, other := errors.AsType[kube.KindError](err)
 					switch {
 					case fault == kubetest.Hangs && silent && strings.HasSuffix(silence.Request, resource):

@@ -112,8 +112,8 @@ func newsworthy(last said, o outcome) bool {
 	}
 	repeated := was.Reason == o.reason &&
 		(o.reason == lkeplanv1alpha1.ReasonPruning || o.pending() || was.Message == diag.Shorten(o.message, maxMessage))
-	if repeated && (!o.news || o.stalled) {
+	if repeated && (!o.emitEvent || o.stalled) {
 		return false
 	}
-	return o.news || o.working || o.warns() || was.Status != metav1.ConditionTrue
+	return o.emitEvent || o.inProgress || o.warns() || was.Status != metav1.ConditionTrue
 }

@@ -44,15 +44,15 @@ func TestEventsAreNews(t *testing.T) {
 	}
 	waits := func(text string) outcome {
 		o := done(lkeplanv1alpha1.ReasonOutsideWindow, "%s", text)
-		o.revision, o.working, o.until = "main@sha1:7", true, time.Unix(1, 0)
+		o.revision, o.inProgress, o.waitUntil = "main@sha1:7", true, time.Unix(1, 0)
 		return o
 	}
 	first := outcome{
-		reason: lkeplanv1alpha1.ReasonSucceeded, message: applied, event: created, news: true,
+		reason: lkeplanv1alpha1.ReasonSucceeded, message: applied, event: created, emitEvent: true,
 		revision: "main@sha1:1", origin: "sha1:0",
 	}
 	again := first
-	again.news = false
+	again.emitEvent = false
 	correcting := first
 	correcting.corrected = back
 	refused := stalled(lkeplanv1alpha1.ReasonGuarded, "it waits").changed(true)

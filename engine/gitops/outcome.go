@@ -21,12 +21,12 @@ type outcome struct {
 	reason  string // of the condition Ready
 	message string
 
-	working bool          // it takes its time, and nobody has to do anything
-	until   time.Time     // what it waits for; zero where that is not known
-	again   time.Duration // when to look again; 0 where the intervals say
-	stalled bool
-	failed  bool
-	news    bool // something has changed, and an event says so
+	inProgress   bool          // it takes its time, and nobody has to do anything
+	waitUntil    time.Time     // what it waits for; zero where that is not known
+	requeueAfter time.Duration // when to look again; 0 where the intervals say
+	stalled      bool
+	failed       bool
+	emitEvent    bool // something has changed, and an event says so
 
 	// The revision, and the commit that it was made from; "" where no revision was
 	// found.
@@ -50,8 +50,8 @@ func (o outcome) pending() bool {
 // warns reports whether an event about the outcome is a warning.
 func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
 
-// wrong says why the NodePlan is not ready and will not be by itself; "" for others.
-func (o outcome) wrong() string {
+// failureMessage says why the NodePlan is not ready and will not be by itself; "" for others.
+func (o outcome) failureMessage() string {
 	if o.stalled || o.failed {
 		return o.message
 	}
@@ -88,7 +88,7 @@ func failed(reason, format string, args ...any) outcome {
 
 // changed returns the outcome with a note that it is news.
 func (o outcome) changed(news bool) outcome {
-	o.news = o.news || news
+	o.emitEvent = o.emitEvent || news
 	return o
 }
 
@@ -126,7 +126,7 @@ func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 		conditions.Delete(plan, meta.StalledCondition)
 		conditions.MarkReconciling(plan, meta.ProgressingWithRetryReason, "%s", message)
 		conditions.MarkFalse(plan, meta.ReadyCondition, o.reason, "%s", message)
-	case o.working:
+	case o.inProgress:
 		conditions.Delete(plan, meta.StalledCondition)
 		conditions.MarkReconciling(plan, o.reason, "%s", message)
 		conditions.MarkUnknown(plan, meta.ReadyCondition, o.reason, "%s", message)

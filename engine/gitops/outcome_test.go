@@ -15,7 +15,7 @@ import (
 func TestConditionsFollowTheOutcomes(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	prunes := done(lkeplanv1alpha1.ReasonPruning, "d")
-	prunes.working = true
+	prunes.inProgress = true
 	for _, step := range []struct {
 		wait                                bool
 		outcome                             outcome

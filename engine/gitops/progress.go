@@ -23,16 +23,16 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p)).changed(true)
 	}
 	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p))
-	o.working, o.until = true, until
+	o.inProgress, o.waitUntil = true, until
 	return o
 }
 
 // opening is when that happens for which an outcome waits; nil where it waits for none.
 func (o outcome) opening() *metav1.Time {
-	if o.until.IsZero() {
+	if o.waitUntil.IsZero() {
 		return nil
 	}
-	return &metav1.Time{Time: o.until.UTC()}
+	return &metav1.Time{Time: o.waitUntil.UTC()}
 }
 
 // pruning is the outcome of an apply that is done but for pools that give up their
@@ -48,7 +48,7 @@ func pruning(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkep
 	if furtherAlong(before, condemned) {
 		o = o.changed(true)
 	}
-	o.reason, o.working = lkeplanv1alpha1.ReasonPruning, true
+	o.reason, o.inProgress = lkeplanv1alpha1.ReasonPruning, true
 	o.message += "\n" + text
 	o.event += "\n" + text
 	return o

@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !r.mine(np) {
+	if !r.inShard(np) {
 		return ctrl.Result{}, nil
 	}
 	patcher := patch.NewSerialPatcher(np, r.Client)
@@ -104,8 +104,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return r.reconcile(ctx, np, record)
 }
 
-// mine reports whether a NodePlan is one that this process reconciles.
-func (r *Reconciler) mine(np *lkeplanv1alpha1.NodePlan) bool {
+// inShard reports whether a NodePlan is one that this process reconciles.
+func (r *Reconciler) inShard(np *lkeplanv1alpha1.NodePlan) bool {
 	return r.Shard == nil || r.Shard.Matches(labels.Set(np.Labels))
 }
 
@@ -161,7 +161,7 @@ func (r *Reconciler) reconcile(
 	}
 	said := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 	r.Traces.End(ctx, work, before, np, reconciliationEnd{
-		Revision: o.revision, Origin: o.origin, Reason: o.reason, Error: o.wrong(), Said: said,
+		Revision: o.revision, Origin: o.origin, Reason: o.reason, Error: o.failureMessage(), Said: said,
 	})
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
@@ -188,17 +188,17 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	case np.Spec.Git != nil:
 		interval = min(interval, orElse(np.Spec.Git.Interval, gitInterval))
 	}
-	if o.working && o.until.IsZero() { // somebody has to delete what has given up its last node
+	if o.inProgress && o.waitUntil.IsZero() { // somebody has to delete what has given up its last node
 		interval = min(interval, retryInterval)
 	}
 	if !o.failed && slices.ContainsFunc(np.Spec.VariablesFrom, isSecret) {
 		interval = min(interval, secretInterval)
 	}
-	if o.again > 0 {
-		interval = min(interval, o.again)
+	if o.requeueAfter > 0 {
+		interval = min(interval, o.requeueAfter)
 	}
-	if !o.until.IsZero() { // a moment late, so that the time has come
-		interval = min(interval, o.until.Sub(r.Worker.Now())+minInterval)
+	if !o.waitUntil.IsZero() { // a moment late, so that the time has come
+		interval = min(interval, o.waitUntil.Sub(r.Worker.Now())+minInterval)
 	}
 	return max(r.jittered(interval), minInterval)
 }

@@ -89,7 +89,7 @@ func TestWhatIsNotWatchedIsAskedFor(t *testing.T) {
 		return np
 	}
 	soon := done(lkeplanv1alpha1.ReasonProving, "")
-	soon.working, soon.again = true, 7*time.Second
+	soon.inProgress, soon.requeueAfter = true, 7*time.Second
 	for _, tt := range []struct {
 		np   *lkeplanv1alpha1.NodePlan
 		o    outcome
@@ -113,7 +113,7 @@ func TestShardsShareNodePlans(t *testing.T) {
 	for shard, want := range map[string]bool{"1": true, "2": false, "": false} {
 		np := nodePlan("a", "fleet")
 		np.Labels = map[string]string{"shard": shard}
-		if got := (&Reconciler{Shard: selector}).mine(np); got != want {
+		if got := (&Reconciler{Shard: selector}).inShard(np); got != want {
 			t.Errorf("shard %q: %v, want %v", shard, got, want)
 		}
 	}
@@ -142,7 +142,7 @@ func TestNextReconciliation(t *testing.T) {
 		{"an interval of 0", &lkeplanv1alpha1.NodePlan{}, outcome{}, minInterval},
 		{"a repository that is polled", plan(spec{Git: &lkeplanv1alpha1.GitSource{}}, 0), outcome{}, gitInterval},
 		{"nodes that are still to be replaced", plan(spec{}, 3), outcome{}, time.Hour},
-		{"pools that give up their nodes", plan(spec{}, 3), outcome{working: true}, retryInterval},
+		{"pools that give up their nodes", plan(spec{}, 3), outcome{inProgress: true}, retryInterval},
 	}
 	for _, tt := range tests {
 		if got := (&Reconciler{}).next(tt.plan, tt.o); got != tt.want {

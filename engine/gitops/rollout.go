@@ -184,7 +184,7 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 	p, err := w.applyPart(ctx, rev, objects, s)
 	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
 		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
-	o.working, o.again, o.corrected = true, d.Again, correctionsText(p.Plan, p.ours)
+	o.inProgress, o.requeueAfter, o.corrected = true, d.Again, correctionsText(p.Plan, p.ours)
 	return o, true, err
 }
 
@@ -212,7 +212,7 @@ func (w *Worker) holdRevision(ctx context.Context, rev *revision, s *lkeplanv1al
 			objects, err = stage.Back(calm)
 		}
 		if !calm {
-			o.again = 5 * time.Second
+			o.requeueAfter = 5 * time.Second
 		}
 	}
 	if err != nil {

@@ -228,8 +228,8 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	}
 	p.claims = p.claims[:len(p.claims)-1]
 	p.claims[len(p.claims)-1].StatusConditions().SetTrue(karpv1.ConditionTypeDrifted) // Karpenter has not seen it yet
-	if o := p.after(5 * time.Second); o.again != 5*time.Second {
-		t.Errorf("it is looked at again in %s", o.again)
+	if o := p.after(5 * time.Second); o.requeueAfter != 5*time.Second {
+		t.Errorf("it is looked at again in %s", o.requeueAfter)
 	}
 	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "", "none")
 	_ = p.claims[len(p.claims)-1].StatusConditions().Clear(karpv1.ConditionTypeDrifted)

@@ -31,11 +31,11 @@ func TestACopyOfAPoolIsNotPruned(t *testing.T) {
 	w.copyOf("general", "general-copy")
 	before := np.DeepCopy()
 	o := w.reconcile(np)
-	if o.reason != lkeplanv1alpha1.ReasonSucceeded || !o.news || !strings.Contains(o.message, "NodePool general-copy stays") ||
+	if o.reason != lkeplanv1alpha1.ReasonSucceeded || !o.emitEvent || !strings.Contains(o.message, "NodePool general-copy stays") ||
 		!strings.Contains(o.event, "NodePool general-copy stays") {
-		t.Errorf("news: %v; %s: %s", o.news, o.reason, o.message)
+		t.Errorf("news: %v; %s: %s", o.emitEvent, o.reason, o.message)
 	}
-	if o := w.reconcile(np); o.news {
+	if o := w.reconcile(np); o.emitEvent {
 		t.Errorf("it is reported again: %s", o.message)
 	}
 	for _, commit := range []string{pools("a", "general"), pools("a"), pools("a", "general"),

@@ -29,7 +29,7 @@ func TestAChangeWaitsForItsWindow(t *testing.T) {
 	for range 3 {
 		o := p.after(time.Minute)
 		p.is(o, lkeplanv1alpha1.ReasonOutsideWindow, opens.Format("15:04 UTC"), "", "")
-		if !o.working || o.stalled || !o.until.Equal(opens) || !strings.Contains(o.message, "2 to update") {
+		if !o.inProgress || o.stalled || !o.waitUntil.Equal(opens) || !strings.Contains(o.message, "2 to update") {
 			t.Fatalf("it waits as %+v", o)
 		}
 		if next := o.opening(); next == nil || !next.Time.Equal(opens) {

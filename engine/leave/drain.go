@@ -80,7 +80,7 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 	defer ticker.Stop()
 	for {
 		left, err := going(ctx, in, pools)
-		if kube.Silent(err) {
+		if kube.IsNoResponse(err) {
 			left = reported // and looked at again
 		} else if err != nil {
 			return err

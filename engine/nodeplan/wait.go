@@ -68,7 +68,7 @@ func poll(ctx context.Context, done func(context.Context) (bool, error), late fu
 		switch {
 		case ctx.Err() != nil:
 			return late()
-		case ok || err != nil && !kube.Silent(err):
+		case ok || err != nil && !kube.IsNoResponse(err):
 			return err
 		}
 		select {

@@ -44,7 +44,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := doctor.Patient{
+			p := doctor.Installation{
 				Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now,
 				Instances: env.Getenv("KARPENTER_MODE") == schemas.ModeInstance,
 				Region:    env.Getenv("LINODE_REGION"), Endpoint: env.Getenv("CLUSTER_ENDPOINT"),
