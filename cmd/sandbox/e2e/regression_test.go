@@ -39,6 +39,7 @@ var apart = []struct {
 	{"nodes of two CPUs", []string{
 		"CapacityBuffer NodePool Limits should not provision buffer capacity beyond NodePool CPU limit",
 		"CapacityBuffer Edge Cases should coexist with real pods on the same node",
+		"CapacityBuffer PodTemplateRef Provisioning should provision capacity when a buffer with podTemplateRef is applied",
 	}, nil, "g6-standard-2"},
 }
 
