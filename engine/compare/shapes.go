@@ -14,9 +14,8 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -54,7 +53,7 @@ func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
 		if shape.Count < 0 {
 			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
 		}
-		if err := podset.Check(shape.Spec); err != nil {
+		if err := simulate.CheckPod(shape.Spec); err != nil {
 			return shapes.Set{}, fmt.Errorf("no API server takes the pods of %q: %w", shape.Owner, err)
 		}
 	}
@@ -95,14 +94,14 @@ func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
 }
 
 // stored lists what the claims of pods lead to.
-func stored(ctx context.Context, cluster View) (*storage.Index, error) {
+func stored(ctx context.Context, cluster View) (*simulate.VolumeIndex, error) {
 	claims, claimsErr := listed[corev1.PersistentVolumeClaim](ctx, cluster, "v1", "PersistentVolumeClaim")
 	volumes, volumesErr := listed[corev1.PersistentVolume](ctx, cluster, "v1", "PersistentVolume")
 	classes, classesErr := listed[storagev1.StorageClass](ctx, cluster, "storage.k8s.io/v1", "StorageClass")
 	if err := cmp.Or(claimsErr, volumesErr, classesErr); err != nil {
 		return nil, err
 	}
-	return storage.NewIndex(pointers(claims), pointers(volumes), pointers(classes)), nil
+	return simulate.NewVolumeIndex(pointers(claims), pointers(volumes), pointers(classes)), nil
 }
 
 func pointers[T any](list []T) []*T {

@@ -11,7 +11,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // mostWorkloads without a node are named in Markdown.
@@ -128,4 +127,4 @@ func more(n int) string {
 func pods(n int) string  { return diag.Counted(n, "pod") }
 func nodes(n int) string { return diag.Counted(n, "node") }
 
-func dollars(c step.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }
+func dollars(c simulate.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }

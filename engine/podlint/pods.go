@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -98,7 +98,7 @@ func (c *checker) caps(ctx context.Context) error {
 			if p.Name == capped.Pool {
 				c.find(lint.DearerThanCapped, p.addr, "spec.template.spec.requirements",
 					"The pods cost $%s a month, and $%s on smaller nodes. Write %s.",
-					step.Dollars(now.Total.Monthly, 2), step.Dollars(best.Cost.Monthly, 2), capped.HCL)
+					simulate.Dollars(now.Total.Monthly, 2), simulate.Dollars(best.Cost.Monthly, 2), capped.HCL)
 			}
 		}
 	}

@@ -20,7 +20,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -103,9 +102,9 @@ func sums(r simulate.Result) string {
 func running(in simulate.Input) (c shapes.Cluster) {
 	var claims []*corev1.PersistentVolumeClaim
 	defer func() {
-		class := &storagev1.StorageClass{Provisioner: storage.Driver}
+		class := &storagev1.StorageClass{Provisioner: simulate.VolumeDriver}
 		class.Name, class.VolumeBindingMode = "secret-class", ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)
-		c.Storage = storage.NewIndex(claims, nil, []*storagev1.StorageClass{class})
+		c.Storage = simulate.NewVolumeIndex(claims, nil, []*storagev1.StorageClass{class})
 	}()
 	for i, load := range in.Workloads {
 		for n := range load.Pods {
@@ -121,7 +120,7 @@ func running(in simulate.Input) (c shapes.Cluster) {
 			load.Volumes.To(&pod)
 			for _, v := range pod.Spec.Volumes {
 				claim := &corev1.PersistentVolumeClaim{}
-				claim.Namespace, claim.Name = pod.Namespace, storage.ClaimOf(pod.Name, v)
+				claim.Namespace, claim.Name = pod.Namespace, simulate.ClaimOf(pod.Name, v)
 				claim.Spec.StorageClassName = ptr.To("secret-class")
 				claims = append(claims, claim)
 			}

@@ -14,9 +14,7 @@ import (
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -60,18 +58,18 @@ func Change(ctx context.Context, base, head Input) (*Settled, error) {
 // redeclare has other objects be in the world.
 func (w *world) redeclare(ctx context.Context, objects []map[string]any) error {
 	old := w.store.Pools
-	fresh := memory.New()
+	fresh := newStore()
 	w.store.Pools, w.store.Classes, w.store.Limits = fresh.Pools, fresh.Classes, fresh.Limits
 	if err := w.declare(objects); err != nil {
 		return err
 	}
 	w.admit(ctx)
-	for _, pool := range memory.Sorted(old) {
+	for _, pool := range sorted(old) {
 		if w.store.Pools[pool.Name] == nil {
 			w.store.Pools[pool.Name] = condemned(pool)
 		}
 	}
-	for _, pool := range memory.Sorted(w.store.Pools) {
+	for _, pool := range sorted(w.store.Pools) {
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashAnnotationKey, pool.Hash())
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
 		ready(pool)
@@ -118,7 +116,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 		slices.SortStableFunc(has, func(a, b *made) int { return len(e.store.Bound[a.node]) - len(e.store.Bound[b.node]) })
 		wanted := min(int(*pool.Spec.Replicas), maxStatic)
 		if gone := has[:max(0, len(has)-wanted)]; len(gone) > 0 {
-			move := step.Move{Kind: settling.Replicas, Gone: e.refs(gone), Made: []step.Ref{}, Saved: e.cost(gone)}
+			move := Move{Kind: settling.Replicas, Gone: e.refs(gone), Made: []NodeRef{}, Saved: e.cost(gone)}
 			var err error
 			if move.Pods, err = e.move(ctx, gone, nil); err != nil {
 				return err
@@ -135,8 +133,8 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 		return err
 	}
 	if fresh := e.made[standing:]; len(fresh) > 0 {
-		e.out.Steps = append(e.out.Steps, step.Move{
-			Kind: settling.Replicas, Gone: []step.Ref{}, Made: e.refs(fresh), Saved: step.Cost{}.Less(e.cost(fresh)),
+		e.out.Steps = append(e.out.Steps, Move{
+			Kind: settling.Replicas, Gone: []NodeRef{}, Made: e.refs(fresh), Saved: Cost{}.Less(e.cost(fresh)),
 		})
 	}
 	return nil

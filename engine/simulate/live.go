@@ -15,8 +15,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -58,7 +56,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	}
 	linode.Register()
 	w, unready := newLive(in)
-	pending := podset.Waiting(in.Pods, in.Attached)
+	pending := waitingPods(in.Pods, in.Attached)
 	if len(pending) > MaxPods {
 		return nil, fmt.Errorf("%d pods wait, more than the %d that can be simulated", len(pending), MaxPods)
 	}
@@ -89,8 +87,8 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	for _, m := range w.made[standing:] {
 		fresh[m.node] = m
 	}
-	e.Planned = capacitylimit.Planned{Standing: &tally, For: func(covers func(string) bool) string {
-		return shapes.Owners(slices.DeleteFunc(slices.Clone(pending), func(pod *corev1.Pod) bool {
+	e.planned = capacitylimit.Planned{Standing: &tally, For: func(covers func(string) bool) string {
+		return Owners(slices.DeleteFunc(slices.Clone(pending), func(pod *corev1.Pod) bool {
 			return fresh[pod.Spec.NodeName] == nil || !covers(fresh[pod.Spec.NodeName].pool())
 		}))
 	}}
@@ -116,7 +114,7 @@ func newLive(in Live) (*world, []refusing) {
 	}
 	for _, pod := range in.Pods {
 		if pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) {
-			w.store.Bind(podset.Slim(pod, in.Attached[pod.UID]), pod.Spec.NodeName)
+			w.store.Bind(withAttached(pod, in.Attached[pod.UID]), pod.Spec.NodeName)
 		}
 	}
 	joined := map[string]bool{}

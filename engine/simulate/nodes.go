@@ -14,8 +14,6 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
-	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -76,7 +74,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 	chosen, err := w.chooser.Choose(ctx, nc)
 	switch {
 	case cloudprovider.IsInsufficientCapacityError(err), cloudprovider.IsNodeClassNotReadyError(err):
-		return "", refusal.Sentence(err), nil
+		return "", sentence(err), nil
 	case err != nil:
 		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
 			nc.Labels[karpv1.NodePoolLabelKey], err)
@@ -117,7 +115,7 @@ func (w *world) requested(node *corev1.Node) corev1.ResourceList {
 	pods := w.store.Bound[node.Name]
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {
-		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && podset.Selects(daemon, labels) {
+		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selectsNode(daemon, labels) {
 			pods = append(pods[:len(pods):len(pods)], daemon)
 		}
 	}

@@ -12,10 +12,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
-
-	"github.com/lkeplan/lkeplan/engine/simulate/binding"
-	"github.com/lkeplan/lkeplan/engine/simulate/memory"
-	"github.com/lkeplan/lkeplan/engine/simulate/packing"
 )
 
 // passed is what a pass has left.
@@ -48,7 +44,7 @@ func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error)
 	if err != nil {
 		return passed{}, fmt.Errorf("have Karpenter plan: %w", err)
 	}
-	b := binding.New(w.store, pending)
+	b := newBinder(w.store, pending)
 	for _, node := range results.ExistingNodes {
 		if err := b.Bind(node.Pods, node.Name()); err != nil {
 			return passed{}, err
@@ -97,7 +93,7 @@ func (a answer) check(left []*corev1.Pod, bound int) error {
 
 // solve is one pass of Karpenter's scheduler. Its provisioner would end it after a minute
 // and say nothing of the pods that are left.
-func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without memory.LeftOut) (scheduling.Results, error) {
+func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without poolsLeftOut) (scheduling.Results, error) {
 	var none scheduling.Results
 	cluster, err := w.cluster(ctx)
 	if err != nil {
@@ -119,7 +115,7 @@ func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without memory
 		return none, err
 	}
 	if len(pending) >= w.many {
-		return packing.Solve(ctx, packing.Input{
+		return pack(ctx, packInput{
 			Client: w.store, Pools: w.dynamic, Nodes: nodes, Topology: topology, Types: offered, Daemons: w.copies(),
 			Left:  func(pool string) { without[pool] = true },
 			Shape: func(uid types.UID) int { return w.of[uid] },
@@ -170,4 +166,68 @@ func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
 		}
 	}
 	return cluster, nil
+}
+
+// binder is one pass.
+type binder struct {
+	store   *store
+	pending map[types.UID]*corev1.Pod
+}
+
+// newBinder begins a pass, for pods that wait.
+func newBinder(store *store, pending []*corev1.Pod) binder {
+	p := binder{store: store, pending: make(map[types.UID]*corev1.Pod, len(pending))}
+	for _, pod := range pending {
+		p.pending[pod.UID] = pod
+	}
+	return p
+}
+
+// Bind binds pods to a node; those of Karpenter are copies.
+func (p binder) Bind(pods []*corev1.Pod, node string) error {
+	for _, planned := range pods {
+		pod := p.pending[planned.UID]
+		if pod == nil || pod.Spec.NodeName != "" {
+			return fmt.Errorf("pod %s is placed on %s, and has not asked or has a node: please report it", planned.UID, node)
+		}
+		p.store.Bind(pod, node)
+	}
+	return nil
+}
+
+// unbound is why a pod is left over that Karpenter has planned a node for.
+type unbound struct {
+	Why   string
+	Never bool // no node that it plans will do
+}
+
+// BindNew binds pods to a node that was made for them, as many as it can attach the volumes
+// of: Karpenter counts volumes on nodes that there are, and not when it plans one.
+func (p binder) BindNew(pods []*corev1.Pod, node, plan string) (map[types.UID]unbound, error) {
+	most, limited := p.store.Attachable[node]
+	attached, left := map[string]bool{}, map[types.UID]unbound{}
+	var fit []*corev1.Pod
+	for _, pod := range pods {
+		var fresh []string
+		for _, v := range pod.Spec.Volumes {
+			if name := pod.Namespace + "/" + ClaimOf(pod.Name, v); !attached[name] {
+				fresh = append(fresh, name)
+			}
+		}
+		switch {
+		case limited && len(pod.Spec.Volumes) > most:
+			left[pod.UID] = unbound{Never: true, Why: fmt.Sprintf(
+				"it has %d volumes, and the %s that Karpenter makes for it can attach %d.", len(pod.Spec.Volumes), plan, most)}
+			continue
+		case limited && len(attached)+len(fresh) > most:
+			left[pod.UID] = unbound{Why: fmt.Sprintf(
+				"the %s that Karpenter plans for it can attach %d volumes, and other pods have them.", plan, most)}
+			continue
+		}
+		for _, name := range fresh {
+			attached[name] = true
+		}
+		fit = append(fit, pod)
+	}
+	return left, p.Bind(fit, node)
 }

@@ -11,8 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
-
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Result is what becomes of the pods.
@@ -22,7 +20,7 @@ type Result struct {
 	Refused int `json:"refused"`
 
 	Plans      []Plan      `json:"plans"` // by pool and plan type
-	Total      step.Cost   `json:"total"`
+	Total      Cost        `json:"total"`
 	Refusals   []Refusal   `json:"refusals"`
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order in which they were made
@@ -57,14 +55,14 @@ func (u Use) Percent() int {
 
 // Node is a node that is made.
 type Node struct {
-	Name   string    `json:"name"`
-	Pool   string    `json:"pool"`
-	Plan   string    `json:"plan"`
-	Static bool      `json:"static"`
-	Cost   step.Cost `json:"cost"`
-	CPU    Use       `json:"cpu"`
-	Memory Use       `json:"memory"`
-	Pods   []Share   `json:"pods"`
+	Name   string  `json:"name"`
+	Pool   string  `json:"pool"`
+	Plan   string  `json:"plan"`
+	Static bool    `json:"static"`
+	Cost   Cost    `json:"cost"`
+	CPU    Use     `json:"cpu"`
+	Memory Use     `json:"memory"`
+	Pods   []Share `json:"pods"`
 }
 
 // Share is the pods of one workload.
@@ -77,14 +75,14 @@ type Share struct {
 
 // Plan is all nodes of a pool that have one plan type.
 type Plan struct {
-	Pool   string    `json:"pool"`
-	Plan   string    `json:"plan"`
-	Static bool      `json:"static"`
-	Nodes  int       `json:"nodes"`
-	Pods   int       `json:"pods"`
-	Cost   step.Cost `json:"cost"`
-	CPU    Use       `json:"cpu"`
-	Memory Use       `json:"memory"`
+	Pool   string `json:"pool"`
+	Plan   string `json:"plan"`
+	Static bool   `json:"static"`
+	Nodes  int    `json:"nodes"`
+	Pods   int    `json:"pods"`
+	Cost   Cost   `json:"cost"`
+	CPU    Use    `json:"cpu"`
+	Memory Use    `json:"memory"`
 }
 
 // Refusal is the pods of one workload that get no node for the same reasons.
@@ -109,7 +107,7 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 	for _, p := range r.Plans {
 		if n := overfull(r.Nodes, p); n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("On %s of pool %s of %s not all pods of DaemonSets have room: Karpenter "+
-				"did not count all of those that the nodes get.", step.Count(n, "node"), p.Pool, p.Plan))
+				"did not count all of those that the nodes get.", Count(n, "node"), p.Pool, p.Plan))
 		}
 	}
 	var err error
@@ -140,7 +138,7 @@ func (w *world) node(m *made) Node {
 	requested, has := w.requested(object), object.Status.Allocatable
 	n := Node{
 		Name: m.claim.Name, Pool: m.pool(), Plan: m.plan(), Static: m.static,
-		Cost:   step.Cost{Hourly: price.Hourly, Monthly: price.PerMonth()},
+		Cost:   Cost{Hourly: price.Hourly, Monthly: price.PerMonth()},
 		CPU:    Use{requested.Cpu().MilliValue(), has.Cpu().MilliValue()},
 		Memory: Use{requested.Memory().Value(), has.Memory().Value()},
 		Pods:   []Share{},

@@ -16,8 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -47,11 +45,11 @@ type Workload struct {
 	// Barred says why they get no node, whatever there is: a sentence.
 	Barred string
 	// Volumes are those that a node has to attach for each of them.
-	Volumes storage.Attached
+	Volumes Attached
 }
 
 // Why says why the pods get no node, whatever there is; "" where they may.
-func (l Workload) Why() string { return cmp.Or(l.Barred, podset.Barred(l.Pod.Spec)) }
+func (l Workload) Why() string { return cmp.Or(l.Barred, barredBy(l.Pod.Spec)) }
 
 // Run simulates that all pods are there at once and no node is. Each pod is on a node of
 // the result, or refused: an error where Karpenter's answer does not add up.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Report is what a simulation has to tell: of one state, or of two.
@@ -56,7 +54,7 @@ func (r Report) Changed() bool {
 // Text is the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", step.Plain(r.Target), step.Count(r.Head.Asked, "pod"))
+	fmt.Fprintf(&b, "%s: %s", Plain(r.Target), Count(r.Head.Asked, "pod"))
 	if r.Before != nil {
 		fmt.Fprintf(&b, ", compared with %s", r.Base)
 	}
@@ -64,7 +62,7 @@ func (r Report) Text() string {
 	if len(r.New) > 0 {
 		b.WriteString("Pods that have a node before the change, and none after it:\n")
 		for _, s := range r.New[:min(len(r.New), mostRefusals)] {
-			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, step.Count(s.Pods, "pod"))
+			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, Count(s.Pods, "pod"))
 		}
 		if n := len(r.New) - mostRefusals; n > 0 {
 			fmt.Fprintf(&b, "  and %d more; -o json has all\n", n)
@@ -74,7 +72,7 @@ func (r Report) Text() string {
 	b.WriteString(tableOf(r.Head, r.Before).text())
 	b.WriteString(refusedText(r.Head))
 	for _, s := range r.Head.Shortfalls {
-		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, step.Count(int(s.Wanted), "node"), s.Text)
+		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, Count(int(s.Wanted), "node"), s.Text)
 	}
 	b.WriteString(settledText(r.Head, r.Before) + r.changeText())
 	if len(r.Head.Notes) > 0 {
@@ -104,7 +102,7 @@ func refusedText(r Result) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, step.Count(r.Asked, "pod"))
+	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, Count(r.Asked, "pod"))
 	b.WriteString(RefusalsText(r.Refusals))
 	return b.String()
 }
@@ -117,7 +115,7 @@ func RefusalsText(refusals []Refusal) string {
 			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(refusals)-i)
 			break
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, step.Count(f.Pods, "pod"))
+		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, Count(f.Pods, "pod"))
 		for _, reason := range f.Reasons {
 			if reason.Pool != "" {
 				fmt.Fprintf(&b, "    pool %s: ", reason.Pool)
@@ -200,8 +198,8 @@ func (t table) row(l line) []string {
 		func(p Plan) string { return strconv.Itoa(p.Pods) },
 		func(p Plan) string { return percent(p.CPU) },
 		func(p Plan) string { return percent(p.Memory) },
-		func(p Plan) string { return step.Dollars(p.Cost.Hourly, 3) },
-		func(p Plan) string { return step.Dollars(p.Cost.Monthly, 2) },
+		func(p Plan) string { return Dollars(p.Cost.Hourly, 3) },
+		func(p Plan) string { return Dollars(p.Cost.Monthly, 2) },
 	} {
 		row = append(row, t.figure(l, figure))
 	}
@@ -227,4 +225,75 @@ func (t table) figure(l line, of func(Plan) string) string {
 	return before + " -> " + after
 }
 
-func (t table) text() string { return step.Aligned(t.rows) }
+func (t table) text() string { return Aligned(t.rows) }
+
+// settledText tells what becomes of the nodes afterwards.
+func settledText(head Result, before *Result) string {
+	s := head.Settled
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n")
+	if s.Left > 0 {
+		fmt.Fprintf(&b, "Then %d of %s leave. ", s.Left, Count(head.Asked, "pod"))
+	}
+	if len(s.Steps) == 0 {
+		b.WriteString("Karpenter leaves the nodes as they are.\n")
+	} else {
+		fmt.Fprintf(&b, "Karpenter changes the nodes in %s, each at the earliest when consolidate_after has passed:\n",
+			Count(len(s.Steps), "step"))
+	}
+	var base *Result
+	if before != nil && before.Settled != nil {
+		base = before.Settled.result()
+	}
+	s.tell(&b, base, head.Total)
+	return b.String()
+}
+
+// changeText tells what the change does to the nodes that the base has.
+func (r Report) changeText() string {
+	s := r.Change
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	if len(s.Steps) == 0 {
+		fmt.Fprintf(&b, "\nThe nodes that %s has stay as they are after the change.\n", r.Base)
+	} else {
+		fmt.Fprintf(&b, "\nFrom the nodes that %s has, the change leads to others in %s, within the budgets of the pools:\n",
+			r.Base, Count(len(s.Steps), "step"))
+	}
+	base := r.Before.Settled.result()
+	s.tell(&b, base, base.Total)
+	return b.String()
+}
+
+// tell tells the steps and the end, next to another end. Was is what the nodes cost at
+// the beginning.
+func (s *Settled) tell(b *strings.Builder, base *Result, was Cost) {
+	for i, m := range s.Steps {
+		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
+	}
+	if len(s.Steps) > 0 {
+		fmt.Fprintf(b, "\n%s", tableOf(*s.result(), base).text())
+		fmt.Fprintf(b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", Saving(was.Less(s.Total)),
+			Dollars(s.Peak.Hourly, 3))
+	}
+	if s.Refused > 0 {
+		fmt.Fprintf(b, "At the end %s no node.\n", Have(s.Refused, "pod"))
+	}
+	if len(s.Held) > 0 {
+		b.WriteString("\nWhy the others stay:\n")
+	}
+	for _, h := range s.Held {
+		fmt.Fprintf(b, "  pool %s, %s: %s.\n", h.Pool, Count(len(h.Nodes), "node"), h.Text)
+	}
+	for _, n := range s.Notes {
+		b.WriteString("Note: " + n + "\n")
+	}
+}
+
+// result is the end as a result, for its table.
+func (s *Settled) result() *Result { return &Result{Plans: s.Plans, Total: s.Total} }

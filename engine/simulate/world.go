@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
@@ -19,22 +21,20 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/backend"
-	"github.com/lkeplan/lkeplan/engine/simulate/memory"
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instances"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // world is a cluster in memory.
 type world struct {
-	store    *memory.Store
+	store    *store
 	types    *instancetype.Set
-	backend  backend.Backend
+	backend  backend
 	chooser  *linode.Chooser
 	provider *linode.Provider
 
@@ -71,7 +71,7 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 	w := emptyWorld(in.Catalog, in.Region, in.Tier)
 	w.workloads = slices.Clone(in.Workloads)
 	for i := range w.workloads {
-		w.workloads[i].Name = step.Plain(w.workloads[i].Name)
+		w.workloads[i].Name = Plain(w.workloads[i].Name)
 	}
 	if err := w.declare(in.Objects); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 // emptyWorld is a cluster without anything in it.
 func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), backend: backend.Backend{Tier: tier},
+	w := &world{store: newStore(), types: instancetype.New(prices, region, tier), backend: backend{Tier: tier},
 		of: map[types.UID]int{}, bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Orders: w.backend.Orders(w.store, w.types),
@@ -100,7 +100,7 @@ func (w *world) have(sets []*appsv1.DaemonSet) {
 	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
-		podset.HostPorts(&pod.Spec)
+		DefaultHostPorts(&pod.Spec)
 		w.daemons = append(w.daemons, pod)
 		w.store.Sets = append(w.store.Sets, set)
 	}
@@ -117,10 +117,10 @@ func (w *world) declare(objects []map[string]any) error {
 
 // admit finds the pools that can be planned with, and says of the others why not.
 func (w *world) admit(ctx context.Context) {
-	for _, class := range memory.Sorted(w.store.Classes) {
+	for _, class := range sorted(w.store.Classes) {
 		w.admitClass(class)
 	}
-	for _, pool := range memory.Sorted(w.store.Pools) {
+	for _, pool := range sorted(w.store.Pools) {
 		linode.Narrow(pool, w.types.Region())
 		pool.UID = types.UID(pool.Name)
 		switch why := w.unready(ctx, pool); {
@@ -171,7 +171,7 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 }
 
 func (w *world) note(format string, args ...any) {
-	w.notes = append(w.notes, step.Plain(fmt.Sprintf(format, args...)))
+	w.notes = append(w.notes, Plain(fmt.Sprintf(format, args...)))
 }
 
 // makePods makes the pods of all workloads. Karpenter takes pods of one size in the
@@ -179,7 +179,7 @@ func (w *world) note(format string, args ...any) {
 func (w *world) makePods() {
 	for i, load := range w.workloads {
 		w.doubts(load)
-		template := podset.Pending(load.Pod)
+		template := pendingPod(load.Pod)
 		for range load.Pods {
 			pod := template.DeepCopy()
 			pod.UID = types.UID(fmt.Sprintf("%08d", len(w.pods)))
@@ -194,7 +194,70 @@ func (w *world) makePods() {
 
 // bar notes that a pod gets no node, for a reason that is given or for what it says.
 func (w *world) bar(pod *corev1.Pod, why string) {
-	if why = cmp.Or(why, podset.Barred(pod.Spec)); why != "" {
+	if why = cmp.Or(why, barredBy(pod.Spec)); why != "" {
 		w.bars[pod.UID] = why
 	}
 }
+
+// A backend makes the machines of clusters of a tier.
+type backend struct{ Tier catalog.Tier }
+
+// Orders are what machines are made from. New ones remember nothing.
+func (b backend) Orders(c client.Client, types *instancetype.Set) linode.Orders {
+	if b.Tier == catalog.Instances {
+		return instances.NewOrders(c)
+	}
+	return linode.NewLKE(c, types, 0, b.Tier.LKE(), noFleet{})
+}
+
+// Problem says why no machine is made of a class; "" where one is.
+func (b backend) Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+	if b.Tier == catalog.Instances {
+		return instances.Problem(spec)
+	}
+	return linode.ClassProblem(spec, b.Tier.LKE())
+}
+
+// Refused is what is refused of a pool.
+func (b backend) Refused(pool *karpv1.NodePool) []linode.Problem {
+	if b.Tier == catalog.Instances {
+		return nil
+	}
+	return linode.PoolProblems(pool)
+}
+
+// Settle writes on a class what a controller would find out of what it names.
+func (b backend) Settle(class *linodev1alpha1.LinodeNodeClass) {
+	if b.Tier != catalog.Instances {
+		class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
+		return
+	}
+	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
+	if class.Status.Selected == nil || class.Status.Selected.By != by {
+		class.Status.Selected = new(instances.Suppose(class.Spec))
+	}
+}
+
+// StandIn is a class that is not known, and taken for one that is ready.
+func (b backend) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
+	class := &linodev1alpha1.LinodeNodeClass{}
+	class.Name = name
+	if b.Tier == catalog.Instances {
+		class.Spec.Image = "unknown"
+	}
+	return class
+}
+
+// Whose DaemonSets there are besides those of the owners.
+func (b backend) Whose() string {
+	if b.Tier == catalog.Instances {
+		return "the cluster"
+	}
+	return "LKE"
+}
+
+// noFleet is LKE, of whose machines nothing is known.
+type noFleet struct{ linode.Fleet }
+
+// Traits implements linode.Fleet.
+func (noFleet) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }

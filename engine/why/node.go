@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -199,8 +199,8 @@ func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	for _, name := range sortedNames(asked) {
 		wanted, has := asked[name], it.Allocatable()[name]
 		if wanted.Cmp(has) > 0 {
-			texts = append(texts, fmt.Sprintf("%s of %s, and it has %s", refusal.Amount(name, wanted), name,
-				refusal.Amount(name, has)))
+			texts = append(texts, fmt.Sprintf("%s of %s, and it has %s", simulate.Amount(name, wanted), name,
+				simulate.Amount(name, has)))
 		}
 	}
 	return "the pods that the node was made for ask with those of DaemonSets for " + strings.Join(texts, "; ")

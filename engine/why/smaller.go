@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
@@ -181,5 +180,5 @@ func decimal(name corev1.ResourceName, q resource.Quantity) string {
 	if name == corev1.ResourceCPU {
 		return strconv.FormatFloat(float64(q.MilliValue())/1000, 'f', -1, 64)
 	}
-	return refusal.Amount(name, q)
+	return simulate.Amount(name, q)
 }

@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // The kinds that a scheduler looks at: without these there is nothing to plan with, and
@@ -40,7 +40,7 @@ func (w *world) doubts(pods ...*corev1.Pod) (texts []string) {
 		texts = append(texts, "which is without what cannot be counted: "+unread)
 	}
 	for _, pod := range pods {
-		if unread := w.Unread(stored...); unread != "" && storage.Claims(pod) {
+		if unread := w.Unread(stored...); unread != "" && simulate.ClaimsVolumes(pod) {
 			return append(texts, "where its volumes can be used is not known: "+unread)
 		}
 	}

@@ -8,33 +8,33 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // asks is what the volumes of a pod ask of its node.
 type asks struct {
-	places  storage.Places
+	places  simulate.VolumePlaces
 	unready string // why Karpenter does not plan for the pod; "" where it does
 }
 
 // index finds the volumes of pods; it is made once.
-func (w *world) index() *storage.Index {
+func (w *world) index() *simulate.VolumeIndex {
 	if w.volumes == nil {
-		w.volumes = storage.NewIndex(w.Volumes.Claims, w.Volumes.All, w.Volumes.Classes)
+		w.volumes = simulate.NewVolumeIndex(w.Volumes.Claims, w.Volumes.All, w.Volumes.Classes)
 	}
 	return w.volumes
 }
 
 // storageOf is what the volumes of a pod ask for, in the way that Karpenter reads them.
 func (w *world) storageOf(ctx context.Context, pod *corev1.Pod) asks {
-	if !storage.Claims(pod) || w.Unread(stored...) != "" {
+	if !simulate.ClaimsVolumes(pod) || w.Unread(stored...) != "" {
 		return asks{} // or not to be known, which doubts says
 	}
 	wait, err := w.index().Ready(ctx, pod)
 	switch {
-	case wait != nil && wait.Why == storage.Unbound:
+	case wait != nil && wait.Why == simulate.ClaimUnbound:
 		return asks{unready: fmt.Sprintf("%s: %v", wait, err)}
-	case wait != nil && wait.Why == storage.Broken:
+	case wait != nil && wait.Why == simulate.VolumeBroken:
 		return asks{unready: fmt.Sprintf("of its volumes: %v", err)}
 	case wait != nil:
 		return asks{unready: wait.String()}
@@ -53,7 +53,7 @@ func (w *world) attached(ctx context.Context) map[types.UID][]string {
 	}
 	names := map[types.UID][]string{}
 	for _, pod := range w.Pods {
-		if storage.Claims(pod) {
+		if simulate.ClaimsVolumes(pod) {
 			for _, full := range w.index().Attach(ctx, pod) {
 				_, name, _ := strings.Cut(full, "/")
 				names[pod.UID] = append(names[pod.UID], name)

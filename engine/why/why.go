@@ -19,7 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -116,7 +115,7 @@ type world struct {
 	Status  status.Status
 	region  string
 	tier    catalog.Tier
-	volumes *storage.Index
+	volumes *simulate.VolumeIndex
 }
 
 // types are the plan types as the controller offers them now.

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // mostRows are shown of the moments.
@@ -69,9 +69,9 @@ func (l Ledger) rows(b *strings.Builder) {
 	switch {
 	case shown == mostRows && left > 0:
 		fmt.Fprintf(b, "Left out: %s of %d that are the same as before, or come after %d rows; -o json has all.\n",
-			step.Count(left, "time"), len(l.Moments), mostRows)
+			simulate.Count(left, "time"), len(l.Moments), mostRows)
 	case left > 0:
-		fmt.Fprintf(b, "Left out: %s of %d at which all was as before.\n", step.Count(left, "time"), len(l.Moments))
+		fmt.Fprintf(b, "Left out: %s of %d at which all was as before.\n", simulate.Count(left, "time"), len(l.Moments))
 	}
 }
 
@@ -95,8 +95,8 @@ func (l Ledger) totals(b *strings.Builder) {
 		fmt.Fprintf(b, "Disrupted: %s.\n", strings.Join(why, ", "))
 	}
 	for _, p := range l.Would.Plans {
-		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, step.Count(p.Machines, "machine"),
-			step.Count(p.Hours, "hour"), dollars(p.Cost))
+		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, simulate.Count(p.Machines, "machine"),
+			simulate.Count(p.Hours, "hour"), dollars(p.Cost))
 	}
 }
 

@@ -6,13 +6,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // claimed is what the pods of a cluster have to do with volumes.
 type claimed struct {
-	index    *storage.Index
+	index    *simulate.VolumeIndex
 	attached map[types.UID][]string
 	by       map[string]int // how many pods have the same claim, by namespace and name
 }
@@ -21,7 +20,7 @@ type claimed struct {
 func claims(c Cluster) claimed {
 	all := claimed{c.Storage, map[types.UID][]string{}, map[string]int{}}
 	for i := range c.Pods {
-		if pod := &c.Pods[i]; c.Storage != nil && podset.Counts(pod) {
+		if pod := &c.Pods[i]; c.Storage != nil && simulate.NeedsNode(pod) {
 			names := c.Storage.Attach(context.Background(), pod)
 			all.attached[pod.UID] = names
 			for _, name := range names {
@@ -34,7 +33,7 @@ func claims(c Cluster) claimed {
 
 // of says which volumes a pod has, and for which claim it waits. One that has a node waits for
 // none.
-func (c claimed) of(pod *corev1.Pod) (volumes storage.Attached, waits *storage.Wait) {
+func (c claimed) of(pod *corev1.Pod) (volumes simulate.Attached, waits *simulate.ClaimWait) {
 	for _, name := range c.attached[pod.UID] {
 		if c.by[name] > 1 {
 			volumes.Shared = append(volumes.Shared, name)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // digest reduces pods to their shapes.
@@ -88,7 +88,7 @@ func (d *digest) shape(owner, namespace string, meta metav1.ObjectMeta, spec cor
 // spec takes over what is known to matter.
 func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 	from = *from.DeepCopy()
-	podset.HostPorts(&from)
+	simulate.DefaultHostPorts(&from)
 	for _, term := range terms(from.Affinity) {
 		d.resolve(term)
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -105,7 +105,7 @@ func (t translator) shapes(from []Shape) []Shape {
 		s.Volumes.Shared = t.each(s.Volumes.Shared)
 		slices.Sort(s.Volumes.Shared)
 		if s.Waits != nil {
-			s.Waits = &storage.Wait{Why: s.Waits.Why, Name: t.word(s.Waits.Name)}
+			s.Waits = &simulate.ClaimWait{Why: s.Waits.Why, Name: t.word(s.Waits.Name)}
 		}
 		list = append(list, s)
 	}

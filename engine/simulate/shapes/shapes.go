@@ -9,17 +9,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // Cluster is what of a cluster has pods.
@@ -28,7 +24,7 @@ type Cluster struct {
 	DaemonSets []appsv1.DaemonSet
 	Namespaces []corev1.Namespace // which selectors of namespaces choose from
 	Budgets    []policyv1.PodDisruptionBudget
-	Storage    *storage.Index // where the claims of pods lead; nil where that is not known
+	Storage    *simulate.VolumeIndex // where the claims of pods lead; nil where that is not known
 }
 
 // Set is the shapes of the pods of a cluster.
@@ -41,14 +37,14 @@ type Set struct {
 
 // Shape is so many pods of one owner that are alike.
 type Shape struct {
-	Owner       string            `json:"owner"` // Deployment web/api
-	Count       int               `json:"count"` // of pods; 0 for DaemonSets
-	Namespace   string            `json:"namespace"`
-	Labels      map[string]string `json:"labels,omitempty"` // those that some pod is placed by
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Volumes     storage.Attached  `json:"volumes,omitzero"` // of Linode, that a node attaches for each
-	Waits       *storage.Wait     `json:"waits,omitempty"`  // for a claim: no node is made for them
-	Spec        corev1.PodSpec    `json:"spec"`
+	Owner       string              `json:"owner"` // Deployment web/api
+	Count       int                 `json:"count"` // of pods; 0 for DaemonSets
+	Namespace   string              `json:"namespace"`
+	Labels      map[string]string   `json:"labels,omitempty"` // those that some pod is placed by
+	Annotations map[string]string   `json:"annotations,omitempty"`
+	Volumes     simulate.Attached   `json:"volumes,omitzero"` // of Linode, that a node attaches for each
+	Waits       *simulate.ClaimWait `json:"waits,omitempty"`  // for a claim: no node is made for them
+	Spec        corev1.PodSpec      `json:"spec"`
 }
 
 // Budget is a PodDisruptionBudget.
@@ -77,11 +73,11 @@ func Of(c Cluster) Set {
 	left, known := 0, map[string]int{}
 	for i := range c.Pods {
 		pod := &c.Pods[i]
-		if podset.Mirrors(pod) && !podutils.IsTerminal(pod) {
+		if simulate.IsMirror(pod) && !podutils.IsTerminal(pod) {
 			left++
 		}
-		if podset.Counts(pod) {
-			shape := d.shape(Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
+		if simulate.NeedsNode(pod) {
+			shape := d.shape(simulate.Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
 			shape.Volumes, shape.Waits = claimed.of(pod)
 			key := shape.key()
 			if _, seen := known[key]; !seen {
@@ -99,27 +95,12 @@ func Of(c Cluster) Set {
 	set.sort()
 	if left > 0 {
 		set.Notes = append(set.Notes, fmt.Sprintf("Left out: %s that the kubelet of a node runs by itself.",
-			step.Count(left, "pod")))
+			simulate.Count(left, "pod")))
 	}
 	if d.blind {
 		set.Notes = append(set.Notes, "Selectors of namespaces choose none: the namespaces are not known.")
 	}
 	return set
-}
-
-// Owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
-func Owner(pod *corev1.Pod) string {
-	controller := metav1.GetControllerOf(pod)
-	if controller == nil {
-		return "Pod " + pod.Namespace + "/" + pod.Name
-	}
-	kind, name := controller.Kind, controller.Name
-	if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; kind == "ReplicaSet" && hash != "" {
-		if deployment, ok := strings.CutSuffix(name, "-"+hash); ok {
-			kind, name = "Deployment", deployment
-		}
-	}
-	return kind + " " + pod.Namespace + "/" + name
 }
 
 // key is equal for equal shapes, however many pods have them.

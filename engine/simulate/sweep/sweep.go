@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -28,13 +27,13 @@ import (
 // A Step is a simulation with a cap on the size of nodes, one class of plans, or both.
 type Step struct {
 	// Most is the cap, CPUs or MiB of memory; 0 for none.
-	Most    int       `json:"most"`
-	Class   string    `json:"class,omitempty"` // of all plans; "" for those that the pools allow
-	Nodes   int       `json:"nodes"`
-	Placed  int       `json:"placed"`
-	Refused int       `json:"refused"`
-	Cost    step.Cost `json:"cost"`
-	Pools   []Capped  `json:"pools"` // that it changes
+	Most    int           `json:"most"`
+	Class   string        `json:"class,omitempty"` // of all plans; "" for those that the pools allow
+	Nodes   int           `json:"nodes"`
+	Placed  int           `json:"placed"`
+	Refused int           `json:"refused"`
+	Cost    simulate.Cost `json:"cost"`
+	Pools   []Capped      `json:"pools"` // that it changes
 	// Refusals are the pods without a node, and why: costs compare only where they are the same.
 	Refusals []simulate.Refusal `json:"refusals"`
 }

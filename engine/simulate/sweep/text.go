@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Text tells the steps for people, and what to write for the best one. Where not all have the
@@ -29,8 +28,8 @@ func Text(target, by string, asked int, steps []Step) string {
 			now = tried
 		}
 		row := []string{
-			tried.name(by), "", strconv.Itoa(tried.Nodes), strconv.Itoa(tried.Refused), step.Dollars(tried.Cost.Hourly, 3),
-			step.Dollars(tried.Cost.Monthly, 2),
+			tried.name(by), "", strconv.Itoa(tried.Nodes), strconv.Itoa(tried.Refused), simulate.Dollars(tried.Cost.Hourly, 3),
+			simulate.Dollars(tried.Cost.Monthly, 2),
 		}
 		if !alike {
 			row = append(row, tried.perPod())
@@ -38,7 +37,7 @@ func Text(target, by string, asked int, steps []Step) string {
 		rows = append(rows, row)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, step.Count(asked, "pod"), what, step.Aligned(rows))
+	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, simulate.Count(asked, "pod"), what, simulate.Aligned(rows))
 	b.WriteString(without(by, steps))
 	best := steps[0]
 	if best.unchanged() || best.SamePods(now) && best.Cost.Monthly >= now.Cost.Monthly {
@@ -63,24 +62,24 @@ func (s Step) perPod() string {
 	if s.Placed == 0 {
 		return "-"
 	}
-	return step.Dollars(s.each(), 2)
+	return simulate.Dollars(s.each(), 2)
 }
 
 // against compares the best step with the pools as they are: what they cost, where they have
 // the same pods, and else what a placed pod costs.
 func (s Step) against(now Step) string {
-	cost := fmt.Sprintf("costs $%s a month instead of $%s", step.Dollars(s.Cost.Monthly, 2),
-		step.Dollars(now.Cost.Monthly, 2))
+	cost := fmt.Sprintf("costs $%s a month instead of $%s", simulate.Dollars(s.Cost.Monthly, 2),
+		simulate.Dollars(now.Cost.Monthly, 2))
 	if s.SamePods(now) {
 		return "The first " + cost + "."
 	}
-	each := fmt.Sprintf("$%s for each of its %s", s.perPod(), step.Count(s.Placed, "pod"))
+	each := fmt.Sprintf("$%s for each of its %s", s.perPod(), simulate.Count(s.Placed, "pod"))
 	if now.Placed > 0 {
 		each += fmt.Sprintf(" instead of $%s for each of %d", now.perPod(), now.Placed)
 	}
 	pods := "has a node for other pods"
 	if more := s.Placed - now.Placed; more > 0 {
-		pods = fmt.Sprintf("has a node for %s more", step.Count(more, "pod"))
+		pods = fmt.Sprintf("has a node for %s more", simulate.Count(more, "pod"))
 	}
 	return fmt.Sprintf("The first %s, and %s: %s.", pods, cost, each)
 }
@@ -102,7 +101,7 @@ func without(by string, steps []Step) string {
 	var b strings.Builder
 	for i, text := range texts {
 		if i == mostTold {
-			fmt.Fprintf(&b, "Others have no node with %s; -o json has all.\n\n", step.Count(len(texts)-i, "other choice"))
+			fmt.Fprintf(&b, "Others have no node with %s; -o json has all.\n\n", simulate.Count(len(texts)-i, "other choice"))
 			break
 		}
 		fmt.Fprintf(&b, "Without a node (%s):\n%s\n", strings.Join(names[text], "; "), text)

@@ -6,7 +6,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -15,7 +14,7 @@ import (
 func tried(class string, placed, dollars, web, db int) sweep.Step {
 	s := sweep.Step{
 		Class: class, Nodes: placed, Placed: placed, Refused: web + db,
-		Cost: step.Cost{Monthly: catalog.Money(dollars) * catalog.Dollar},
+		Cost: simulate.Cost{Monthly: catalog.Money(dollars) * catalog.Dollar},
 	}
 	if class != "" {
 		s.Pools = []sweep.Capped{{Pool: "a", HCL: "class = \"" + class + "\""}}

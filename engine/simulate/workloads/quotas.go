@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 )
 
 // quota is what a ResourceQuota says of pods, and what those use of it that count already.
@@ -112,7 +111,7 @@ func (r *reader) ration() {
 // uses is what one pod uses of what quotas count.
 func uses(load simulate.Workload) map[string]resource.Quantity {
 	pod := load.Pod.DeepCopy()
-	podset.Requests(&pod.Spec)
+	simulate.DefaultRequests(&pod.Spec)
 	all := resources.Ceiling(pod)
 	use := map[string]resource.Quantity{"pods": resource.MustParse("1")}
 	for name, q := range all.Requests {
@@ -169,7 +168,7 @@ func (q *quota) room(load simulate.Workload) (fit int, why string) {
 // unsaid is what of CPU or memory each container has to say, and one that does not.
 func (q *quota) unsaid(load simulate.Workload) (name, container string) {
 	pod := load.Pod.DeepCopy()
-	podset.Requests(&pod.Spec)
+	simulate.DefaultRequests(&pod.Spec)
 	for _, what := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 			_, asked := c.Resources.Requests[what]

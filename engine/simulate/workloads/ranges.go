@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // limitRange reads a LimitRange. Those of a namespace are in the order of their names; in a
@@ -57,7 +57,7 @@ func (r *reader) within(namespace string, spec *corev1.PodSpec) (why string) {
 	if len(r.ranges[namespace]) == 0 {
 		return ""
 	}
-	podset.Requests(spec)
+	simulate.DefaultRequests(spec)
 	for _, found := range r.ranges[namespace] {
 		for _, item := range found.Spec.Limits {
 			if item.Type != corev1.LimitTypeContainer {

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // class reads a RuntimeClass.
@@ -39,7 +39,7 @@ func (r *reader) complete(o Object, spec *corev1.PodSpec) error {
 			return err
 		}
 	}
-	if err := podset.Check(*spec); err != nil {
+	if err := simulate.CheckPod(*spec); err != nil {
 		return err
 	}
 	return positive("the overhead of its pods is", spec.Overhead)

@@ -8,7 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -59,7 +59,7 @@ func (r *reader) waits(o Object, spec corev1.PodSpec) string {
 		return ""
 	}
 	for _, v := range spec.Volumes {
-		name := storage.ClaimOf(manifest.Name(o.Fields), v)
+		name := simulate.ClaimOf(manifest.Name(o.Fields), v)
 		if name == "" || templated(o, v.Name) || v.Ephemeral != nil && (!live || manifest.Kind(o.Fields) != "Pod") {
 			continue // which is made for each pod
 		}
@@ -67,12 +67,12 @@ func (r *reader) waits(o Object, spec corev1.PodSpec) string {
 		switch {
 		case claim != nil:
 			if why := r.wait(claim); why != "" {
-				return storage.Wait{Why: why, Name: name}.String() + "."
+				return simulate.ClaimWait{Why: why, Name: name}.String() + "."
 			}
 		case !live:
 			return fmt.Sprintf("its PersistentVolumeClaim %s is not given: it waits for that.", name)
 		case r.stored.dumped:
-			return storage.Wait{Why: storage.Missing, Name: name}.String() + "."
+			return simulate.ClaimWait{Why: simulate.ClaimMissing, Name: name}.String() + "."
 		default:
 			r.once("The PersistentVolumeClaim %s of %s is not given, and taken for one that is ready.", name, title(o.Fields))
 		}
@@ -82,30 +82,30 @@ func (r *reader) waits(o Object, spec corev1.PodSpec) string {
 
 // wait says for what of a claim Karpenter waits that a cluster has; "" where for nothing. One
 // that is not applied yet gets its volume when it is.
-func (r *reader) wait(claim *corev1.PersistentVolumeClaim) storage.Why {
+func (r *reader) wait(claim *corev1.PersistentVolumeClaim) simulate.ClaimProblem {
 	switch {
 	case claim.UID == "":
 		return ""
 	case claim.DeletionTimestamp != nil:
-		return storage.Deleting
+		return simulate.ClaimDeleting
 	case claim.Status.Phase == corev1.ClaimLost:
-		return storage.Lost
+		return simulate.ClaimLost
 	case claim.Spec.VolumeName != "":
 		return ""
 	case ptr.Deref(claim.Spec.StorageClassName, "") == "":
-		return storage.Unbound
+		return simulate.ClaimUnbound
 	}
 	for _, class := range r.stored.classes {
 		if class.Name == *claim.Spec.StorageClassName &&
 			ptr.Deref(class.VolumeBindingMode, storagev1.VolumeBindingImmediate) == storagev1.VolumeBindingImmediate {
-			return storage.Unbound
+			return simulate.ClaimUnbound
 		}
 	}
 	return ""
 }
 
 // attached are the volumes of Linode that a node attaches for each pod of an object.
-func (r *reader) attached(o Object, spec corev1.PodSpec) (a storage.Attached) {
+func (r *reader) attached(o Object, spec corev1.PodSpec) (a simulate.Attached) {
 	for _, template := range templates(o) {
 		class, _ := manifest.Lookup(template, "spec", "storageClassName")
 		name, said := class.(string)
@@ -141,7 +141,7 @@ func (r *reader) isLinodes(claim *corev1.PersistentVolumeClaim) bool {
 		return true
 	}
 	if volume := r.stored.volumes[claim.Spec.VolumeName]; volume != nil {
-		return volume.Spec.CSI != nil && volume.Spec.CSI.Driver == storage.Driver
+		return volume.Spec.CSI != nil && volume.Spec.CSI.Driver == simulate.VolumeDriver
 	}
 	class := claim.Spec.StorageClassName
 	return r.ofLinode(class != nil, ptr.Deref(class, ""))
@@ -154,7 +154,7 @@ func (r *reader) ofLinode(said bool, name string) bool {
 	if said {
 		class = &name
 	}
-	is, known := storage.NewIndex(nil, nil, r.stored.classes).OfLinode(class)
+	is, known := simulate.NewVolumeIndex(nil, nil, r.stored.classes).OfLinode(class)
 	if !known {
 		r.once("Volumes of the StorageClass %s do not count among those that a node can attach: it is not given.", name)
 	}

@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -254,13 +253,13 @@ func (r *reader) pod(o Object) error {
 	case owned && (owner.kind == "DaemonSet" || owner.kind == "Node"):
 		r.note("%s does not count: it is of %s %s, which is not given.", title(o.Fields), owner.kind, owner.name)
 		return nil
-	case podset.Mirrors(&pod):
+	case simulate.IsMirror(&pod):
 		r.note("%s does not count: the kubelet of a node runs it by itself.", title(o.Fields))
 		return nil
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
 		r.note("%s does not count: it has ended.", title(o.Fields))
 		return nil
-	case !podset.Counts(&pod):
+	case !simulate.NeedsNode(&pod):
 		r.note("%s does not count: it is being deleted.", title(o.Fields))
 		return nil
 	}

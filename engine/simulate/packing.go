@@ -1,19 +1,16 @@
-// Package packing is the loop of Karpenter's scheduler with a memory, for many pods. In
-// Karpenter each pod tries all nodes that are planned, most of which are full. Here a pod
-// does not try what an equal pod could not have, and no node that has not enough left.
-//
-// What a node takes, Karpenter's own code decides, and nodes are tried in its order: the
-// answer is the same one, which a test holds it to. The loop is that of karpenter
-// v1.14.1, pkg/controllers/provisioning/scheduling/scheduler.go.
-package packing
+package simulate
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sort"
+	"strings"
 
+	"github.com/awslabs/operatorpkg/serrors"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -24,8 +21,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
-// Input is what Karpenter's scheduler is given.
-type Input struct {
+// packInput is what Karpenter's scheduler is given.
+type packInput struct {
 	Client   client.Client
 	Pools    []*karpv1.NodePool // by weight
 	Nodes    state.StateNodes   // that there are
@@ -39,8 +36,8 @@ type Input struct {
 	Apart bool
 }
 
-// Solve finds nodes for pods, as the method of this name of Karpenter's scheduler does.
-func Solve(ctx context.Context, in Input, pods []*corev1.Pod) (scheduling.Results, error) {
+// pack finds nodes for pods, as the method of this name of Karpenter's scheduler does.
+func pack(ctx context.Context, in packInput, pods []*corev1.Pod) (scheduling.Results, error) {
 	p := newPacker(in)
 	for _, pod := range pods {
 		p.know(pod)
@@ -74,9 +71,9 @@ func Solve(ctx context.Context, in Input, pods []*corev1.Pod) (scheduling.Result
 	return results, nil
 }
 
-// packer is the state of one call of Solve.
+// packer is the state of one call of pack.
 type packer struct {
-	in           Input
+	in           packInput
 	templates    []*scheduling.NodeClaimTemplate
 	groups       map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup
 	preferences  scheduling.Preferences
@@ -84,13 +81,13 @@ type packer struct {
 	reservations *scheduling.ReservationManager
 	data         map[types.UID]*scheduling.PodData
 	nodes        []*scheduling.ExistingNode
-	claims       []*claim
+	claims       []*plannedNode
 
 	refused map[int]error // why there is no node for pods of a shape
 	full    map[int]int   // the nodes that refused pods of a shape, which come first
 }
 
-func newPacker(in Input) *packer {
+func newPacker(in packInput) *packer {
 	p := &packer{
 		in: in, groups: map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup{},
 		remaining: map[string]corev1.ResourceList{}, reservations: scheduling.NewReservationManager(in.Types),
@@ -270,32 +267,239 @@ func (p *packer) sort() {
 
 // open plans a new node for a pod.
 func (p *packer) open(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData) error {
-	var refusals refusals
+	var poolErrors poolErrors
 	for _, template := range p.templates {
-		its, err := within(template, p.remaining[template.NodePoolName])
+		its, err := withinLimits(template, p.remaining[template.NodePoolName])
 		if err != nil {
-			refusals = append(refusals, err)
+			poolErrors = append(poolErrors, err)
 			continue
 		}
 		nc := scheduling.NewNodeClaim(template, p.in.Topology, p.groups[template], its, p.reservations,
 			scheduling.ReservedOfferingModeStrict)
 		requirements, its, reserve, _, err := nc.CanAdd(ctx, pod, data, false, nil)
 		if err != nil {
-			refusals = append(refusals, parts(err)...)
+			poolErrors = append(poolErrors, errorsOf(err)...)
 			if scheduling.IsReservedOfferingError(err) {
 				break
 			}
 			continue
 		}
 		nc.Annotations[karpv1.NodeClaimMinValuesRelaxedAnnotationKey] = "false"
-		c := newClaim(nc, p.groups[template])
+		c := newPlannedNode(nc, p.groups[template])
 		c.take(ctx, pod, data, requirements, its, reserve)
 		p.claims = append(p.claims, c)
-		p.remaining[nc.NodePoolName] = less(p.remaining[nc.NodePoolName], nc.InstanceTypeOptions)
+		p.remaining[nc.NodePoolName] = withoutLargest(p.remaining[nc.NodePoolName], nc.InstanceTypeOptions)
 		return nil
 	}
-	if len(refusals) == 1 {
-		return refusals[0]
+	if len(poolErrors) == 1 {
+		return poolErrors[0]
 	}
-	return refusals
+	return poolErrors
+}
+
+// plannedNode is a node that is planned, with what it has left.
+type plannedNode struct {
+	*scheduling.NodeClaim
+	overhead map[string]corev1.ResourceList // of DaemonSets, by plan type
+	room     map[corev1.ResourceName]int64  // of each resource, the most that one of its plan types has left
+	full     map[int]bool                   // the shapes of pods that it refused
+}
+
+func newPlannedNode(nc *scheduling.NodeClaim, groups []scheduling.DaemonOverheadGroup) *plannedNode {
+	c := &plannedNode{NodeClaim: nc, overhead: map[string]corev1.ResourceList{}, full: map[int]bool{}}
+	for _, g := range groups {
+		for _, it := range g.InstanceTypes {
+			c.overhead[it.Name] = g.DaemonOverhead
+		}
+	}
+	return c
+}
+
+// add takes a pod where there is room.
+func (c *plannedNode) add(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData, shape int, lasting bool) bool {
+	if lasting && c.full[shape] || c.tooSmall(data.Requests) {
+		return false
+	}
+	requirements, its, reserve, _, err := c.CanAdd(ctx, pod, data, false, nil)
+	if err != nil {
+		c.full[shape] = c.full[shape] || lasting
+		return false
+	}
+	c.take(ctx, pod, data, requirements, its, reserve)
+	return true
+}
+
+// take takes a pod.
+func (c *plannedNode) take(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData, requirements reqs.Requirements,
+	its []*cloudprovider.InstanceType, reserve []*cloudprovider.Offering) {
+	c.Add(ctx, pod, data, requirements, its, reserve, nil, nil)
+	c.room = map[corev1.ResourceName]int64{}
+	for _, name := range counted {
+		used := countOf(name, c.Spec.Resources.Requests)
+		for i, it := range c.InstanceTypeOptions {
+			left := countOf(name, it.Allocatable()) - used - countOf(name, c.overhead[it.Name])
+			if i == 0 || left > c.room[name] {
+				c.room[name] = left
+			}
+		}
+	}
+}
+
+// counted are the resources that tooSmall looks at.
+var counted = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
+
+// rounding is how far a sum of three amounts in whole units may be off.
+const rounding = 3
+
+// tooSmall reports whether a pod surely has no room.
+func (c *plannedNode) tooSmall(requests corev1.ResourceList) bool {
+	for _, name := range counted {
+		if wanted := countOf(name, requests); wanted > 0 && wanted > c.room[name]+rounding {
+			return true
+		}
+	}
+	return false
+}
+
+// countOf is an amount in whole units of its resource, rounded up.
+func countOf(name corev1.ResourceName, of corev1.ResourceList) int64 {
+	q := of[name]
+	if name == corev1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+// overheads groups the plan types of a template by the pods of DaemonSets that their
+// nodes have.
+func overheads(template *scheduling.NodeClaimTemplate, daemons []*corev1.Pod) (
+	groups []scheduling.DaemonOverheadGroup) {
+	at := map[string]int{}
+	for _, it := range template.InstanceTypeOptions {
+		var names []string
+		var on []*corev1.Pod
+		for _, d := range daemons {
+			if !podutils.HasDRARequirements(d) && serves(template, it, d) {
+				names, on = append(names, d.Namespace+"/"+d.Name), append(on, d)
+			}
+		}
+		key := strings.Join(names, ",")
+		i, known := at[key]
+		if !known {
+			i = len(groups)
+			at[key] = i
+			groups = append(groups, groupOf(on))
+		}
+		groups[i].InstanceTypes = append(groups[i].InstanceTypes, it)
+	}
+	return groups
+}
+
+func groupOf(daemons []*corev1.Pod) scheduling.DaemonOverheadGroup {
+	g := scheduling.DaemonOverheadGroup{HostPortUsage: reqs.NewHostPortUsage()}
+	if len(daemons) > 0 {
+		g.DaemonOverhead = resources.RequestsForPods(daemons...)
+	}
+	for _, d := range daemons {
+		g.HostPortUsage.Add(d, reqs.GetHostPorts(d))
+	}
+	return g
+}
+
+// serves reports whether a DaemonSet is for nodes of a plan type. As Karpenter does, it
+// takes terms off the pod that are not met.
+func serves(template *scheduling.NodeClaimTemplate, it *cloudprovider.InstanceType, pod *corev1.Pod) bool {
+	preferred := corev1.Toleration{Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule}
+	tolerated := false
+	for _, t := range pod.Spec.Tolerations {
+		tolerated = tolerated || t.MatchToleration(&preferred)
+	}
+	if !tolerated {
+		pod.Spec.Tolerations = append(pod.Spec.Tolerations, preferred)
+	}
+	if reqs.Taints(template.Spec.Taints).ToleratesPod(pod) != nil {
+		return false
+	}
+	for {
+		want := reqs.NewStrictPodRequirements(pod)
+		if template.Requirements.IsCompatible(want, reqs.AllowUndefinedWellKnownLabels) &&
+			it.Requirements.Intersects(want) == nil {
+			return true
+		}
+		if !withoutTerm(pod) {
+			return false
+		}
+	}
+}
+
+// withoutTerm takes the first of several terms off a pod, of which one must be met.
+func withoutTerm(pod *corev1.Pod) bool {
+	a := pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if len(required.NodeSelectorTerms) < 2 {
+		return false
+	}
+	required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
+	return true
+}
+
+// withinLimits are the plan types that what is left of a pool's limits has room for.
+func withinLimits(template *scheduling.NodeClaimTemplate, left corev1.ResourceList) ([]*cloudprovider.InstanceType, error) {
+	pool := func(text string) error {
+		return serrors.Wrap(errors.New(text), "NodePool", klog.KRef("", template.NodePoolName))
+	}
+	if nodes, capped := left[resources.Node]; capped && nodes.IsZero() {
+		return nil, pool("node limits have been exhausted for nodepool")
+	}
+	var its []*cloudprovider.InstanceType
+	for _, it := range template.InstanceTypeOptions {
+		viable := true
+		for name, most := range left {
+			viable = viable && resources.Cmp(it.Capacity[name], most) <= 0
+		}
+		if viable {
+			its = append(its, it)
+		}
+	}
+	if len(its) == 0 {
+		return nil, pool("all available instance types exceed limits for nodepool")
+	}
+	return its, nil
+}
+
+// withoutLargest is what is left of limits after a node that may be the largest of the types.
+func withoutLargest(left corev1.ResourceList, its []*cloudprovider.InstanceType) corev1.ResourceList {
+	if len(its) == 0 {
+		return left
+	}
+	all := make([]corev1.ResourceList, 0, len(its))
+	for _, it := range its {
+		all = append(all, it.Capacity)
+	}
+	most, result := resources.MaxResources(all...), corev1.ResourceList{}
+	for name, q := range left {
+		q = q.DeepCopy()
+		q.Sub(most[name])
+		result[name] = q
+	}
+	return result
+}
+
+// poolErrors are the errors of all pools.
+type poolErrors []error
+
+// Error implements error.
+func (r poolErrors) Error() string { return fmt.Sprint([]error(r)) }
+
+// Errors are the single ones, as those that Karpenter joins have them.
+func (r poolErrors) Errors() []error { return r }
+
+func errorsOf(err error) []error {
+	if several, ok := err.(interface{ Errors() []error }); ok {
+		return several.Errors()
+	}
+	return []error{err}
 }

@@ -1,6 +1,4 @@
-// Package memory is a cluster in memory, as a client of Kubernetes for Karpenter and the
-// provider to read. It decides nothing, and of what is written to it keeps nothing.
-package memory
+package simulate
 
 import (
 	"context"
@@ -12,18 +10,20 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Store is the objects of a cluster. The methods of a client that are not here would
+// store is the objects of a cluster. The methods of a client that are not here would
 // panic.
-type Store struct {
+type store struct {
 	client.Client
 	Pools   map[string]*karpv1.NodePool
 	Classes map[string]*linodev1alpha1.LinodeNodeClass
@@ -39,9 +39,9 @@ type Store struct {
 	Attachable map[string]int
 }
 
-// New returns an empty cluster.
-func New() *Store {
-	return &Store{
+// newStore returns an empty cluster.
+func newStore() *store {
+	return &store{
 		Pools: map[string]*karpv1.NodePool{}, Classes: map[string]*linodev1alpha1.LinodeNodeClass{},
 		Limits: map[string]*lkeplanv1alpha1.CapacityLimit{}, Nodes: map[string]*corev1.Node{},
 		Bound: map[string][]*corev1.Pod{}, Attachable: map[string]int{},
@@ -49,14 +49,14 @@ func New() *Store {
 }
 
 // Bind puts a pod on a node.
-func (s *Store) Bind(pod *corev1.Pod, node string) {
+func (s *store) Bind(pod *corev1.Pod, node string) {
 	pod.Spec.NodeName = node
 	s.Bound[node] = append(s.Bound[node], pod)
 	s.Pods = append(s.Pods, pod)
 }
 
 // Unbind takes pods off their nodes.
-func (s *Store) Unbind(pods []*corev1.Pod) {
+func (s *store) Unbind(pods []*corev1.Pod) {
 	gone := make(map[*corev1.Pod]bool, len(pods))
 	for _, pod := range pods {
 		gone[pod] = true
@@ -70,24 +70,24 @@ func (s *Store) Unbind(pods []*corev1.Pod) {
 }
 
 // Remove removes a node and its NodeClaim, whose pods are unbound.
-func (s *Store) Remove(name string) {
+func (s *store) Remove(name string) {
 	s.Claims = slices.DeleteFunc(s.Claims, func(nc *karpv1.NodeClaim) bool { return nc.Name == name })
 	delete(s.Nodes, name)
 	delete(s.Bound, name)
 }
 
 // Get implements client.Reader.
-func (s *Store) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+func (s *store) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
 	found := false
 	switch o := into.(type) {
 	case *karpv1.NodePool:
-		found = copied(s.Pools, key.Name, o)
+		found = copiedNamed(s.Pools, key.Name, o)
 	case *linodev1alpha1.LinodeNodeClass:
-		found = copied(s.Classes, key.Name, o)
+		found = copiedNamed(s.Classes, key.Name, o)
 	case *corev1.Node:
-		found = copied(s.Nodes, key.Name, o)
+		found = copiedNamed(s.Nodes, key.Name, o)
 	default:
-		found = storage.Simulated(key, o, s.Attachable)
+		found = simulatedVolume(key, o, s.Attachable)
 	}
 	if !found {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)
@@ -95,7 +95,7 @@ func (s *Store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 	return nil
 }
 
-func copied[T any](from map[string]*T, name string, into *T) bool {
+func copiedNamed[T any](from map[string]*T, name string, into *T) bool {
 	value, found := from[name]
 	if found {
 		*into = *value
@@ -105,20 +105,20 @@ func copied[T any](from map[string]*T, name string, into *T) bool {
 
 // List implements client.Reader. The objects of the list are shared, and none of those
 // who list changes them.
-func (s *Store) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)
 	switch list := into.(type) {
 	case *karpv1.NodePoolList:
-		list.Items = values(Sorted(s.Pools), o)
+		list.Items = values(sorted(s.Pools), o)
 	case *linodev1alpha1.LinodeNodeClassList:
-		list.Items = values(Sorted(s.Classes), o)
+		list.Items = values(sorted(s.Classes), o)
 	case *lkeplanv1alpha1.CapacityLimitList:
-		list.Items = values(Sorted(s.Limits), o)
+		list.Items = values(sorted(s.Limits), o)
 	case *karpv1.NodeClaimList:
 		list.Items = values(s.Claims, o)
 	case *corev1.NodeList:
-		list.Items = values(Sorted(s.Nodes), o)
+		list.Items = values(sorted(s.Nodes), o)
 	case *corev1.PodList:
 		pods := s.Pods
 		if o.FieldSelector != nil {
@@ -157,7 +157,7 @@ func values[T any, P interface {
 }
 
 // Status implements client.Client. What is written is not kept.
-func (s *Store) Status() client.SubResourceWriter { return forgetful{} }
+func (s *store) Status() client.SubResourceWriter { return forgetful{} }
 
 type forgetful struct{ client.SubResourceWriter }
 
@@ -166,8 +166,8 @@ func (forgetful) Patch(context.Context, client.Object, client.Patch, ...client.S
 	return nil
 }
 
-// Sorted are the values of a map by their names.
-func Sorted[T any](of map[string]*T) (list []*T) {
+// sorted are the values of a map by their names.
+func sorted[T any](of map[string]*T) (list []*T) {
 	names := make([]string, 0, len(of))
 	for name := range of {
 		names = append(names, name)
@@ -177,4 +177,44 @@ func Sorted[T any](of map[string]*T) (list []*T) {
 		list = append(list, of[name])
 	}
 	return list
+}
+
+// Declare puts the objects of a configuration into the cluster, and says which of them it has
+// no place for.
+func (s *store) Declare(objects []map[string]any) (others []string, err error) {
+	for _, raw := range objects {
+		name := manifest.Kind(raw) + " " + manifest.Name(raw)
+		switch manifest.Kind(raw) {
+		case "NodePool":
+			err = put(s.Pools, raw)
+		case "LinodeNodeClass":
+			err = put(s.Classes, raw)
+		case "CapacityLimit":
+			err = put(s.Limits, raw)
+		default:
+			others = append(others, name)
+		}
+		if err != nil {
+			return others, fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	return others, nil
+}
+
+func put[T any](into map[string]*T, raw map[string]any) error {
+	typed := new(T)
+	into[manifest.Name(raw)] = typed
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(raw, typed)
+}
+
+// poolsLeftOut is a recorder of events that notes the pools which the scheduler leaves out.
+type poolsLeftOut map[string]bool
+
+// Publish implements events.Recorder.
+func (l poolsLeftOut) Publish(all ...events.Event) {
+	for _, e := range all {
+		if pool, ok := e.InvolvedObject.(*karpv1.NodePool); ok && e.Reason == events.NoCompatibleInstanceTypes {
+			l[pool.Name] = true
+		}
+	}
 }

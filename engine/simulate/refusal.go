@@ -1,8 +1,4 @@
-// Package refusal says in words why Karpenter's scheduler has no node for a pod.
-//
-// It decides nothing: what Karpenter has said is read, and looked up in pools, plan types and
-// limits.
-package refusal
+package simulate
 
 import (
 	"context"
@@ -30,26 +26,23 @@ type Reason struct {
 	Text string `json:"text"`
 }
 
-// Explainer says in words why pods are refused. Karpenter decides; what its errors leave
-// out, or write in an order that differs each time, is looked up again.
-type Explainer struct {
-	types  *instancetype.Set
-	limits *capacitylimit.Enforcer
-	pools  []*karpv1.NodePool
-	barren map[string]bool
-	tally  limits.Tally
-	prefs  scheduling.Preferences
-	// Planned is what of the limits is only planned for other pods.
-	Planned capacitylimit.Planned
+// explainer says in words why pods have no node. Karpenter decides; what its errors leave out, or
+// write in an order that differs each time, is looked up again in pools, plan types and limits.
+//
+// Karpenter v1.14.1 has no types for most of these errors (its topologyError is not exported, and
+// limits, taints and labels are plain texts): they are told apart by how their texts begin.
+type explainer struct {
+	*world
+	tally limits.Tally
+	prefs scheduling.Preferences
+	// planned is what of the limits is only planned for other pods.
+	planned capacitylimit.Planned
 }
 
-// New returns an Explainer for pools, by weight, of which those of without have no plan type to
-// plan with.
-func New(ctx context.Context, types *instancetype.Set, enforcer *capacitylimit.Enforcer, pools []*karpv1.NodePool,
-	without map[string]bool) (*Explainer, error) {
-	tally, err := enforcer.Show(ctx)
-	e := &Explainer{types: types, limits: enforcer, pools: pools, barren: without, tally: tally}
-	for _, pool := range pools {
+func (w *world) explainer(ctx context.Context) (*explainer, error) {
+	tally, err := w.chooser.Limits.Show(ctx)
+	e := &explainer{world: w, tally: tally}
+	for _, pool := range w.dynamic {
 		for _, t := range pool.Spec.Template.Spec.Taints {
 			e.prefs.ToleratePreferNoSchedule = e.prefs.ToleratePreferNoSchedule ||
 				t.Effect == corev1.TaintEffectPreferNoSchedule
@@ -58,22 +51,36 @@ func New(ctx context.Context, types *instancetype.Set, enforcer *capacitylimit.E
 	return e, err
 }
 
-// Reasons says why a pod has no node, for each pool in the order in which Karpenter tries
+// reasons says why a pod has no node, by the last answer of Karpenter and of the choice of plan types.
+func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
+	var reasons []Reason
+	if reason, refused := e.last.refused[pod.UID]; refused {
+		reasons = []Reason{e.choice(pod, reason)}
+	} else {
+		reasons = e.byPool(settings(ctx), pod, e.last.errors[pod.UID])
+	}
+	for i := range reasons {
+		reasons[i].Text = Plain(reasons[i].Text)
+	}
+	return reasons
+}
+
+// byPool says why Karpenter has no node for a pod, for each pool in the order in which it tries
 // them. The error is Karpenter's, the context has its settings.
-func (e *Explainer) Reasons(ctx context.Context, pod *corev1.Pod, err error) []Reason {
+func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Reason {
 	if scheduling.IsDRAError(err) {
 		return []Reason{{Text: "it asks for devices by ResourceClaims, which Karpenter does not plan with."}}
 	}
-	if len(e.pools) == 0 {
+	if len(e.dynamic) == 0 {
 		return []Reason{{Text: "there is no pool that makes nodes for pods, and the nodes that there are have no room."}}
 	}
 	pod = pod.DeepCopy() // without its preferences: they are no reason
 	for e.prefs.Relax(ctx, pod) {
 	}
 	var reasons []Reason
-	left := parts(err)
-	for _, pool := range e.pools {
-		if e.barren[pool.Name] {
+	left := errorsIn(err)
+	for _, pool := range e.dynamic {
+		if e.last.without[pool.Name] {
 			reasons = append(reasons, Reason{pool.Name, e.without(pool, pod)})
 			continue
 		}
@@ -83,22 +90,22 @@ func (e *Explainer) Reasons(ctx context.Context, pod *corev1.Pod, err error) []R
 		n := 1
 		taints := reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod)
 		if taints != nil && !aboutLimits(left[0]) { // each is an error of its own
-			n = min(len(parts(taints)), len(left))
+			n = min(len(errorsIn(taints)), len(left))
 		}
 		reasons = append(reasons, Reason{pool.Name, e.reason(pool, pod, left[0])})
 		left = left[n:]
 	}
-	if len(left) > 0 && len(reasons) > len(e.barren) {
+	if len(left) > 0 && len(reasons) > len(e.last.without) {
 		return unpaired(err)
 	}
 	return reasons
 }
 
 // unpaired is what Karpenter says, where it is not known which pool it says it of.
-func unpaired(err error) []Reason { return []Reason{{Text: Sentence(err)}} }
+func unpaired(err error) []Reason { return []Reason{{Text: sentence(err)}} }
 
-// parts are the errors that an error consists of.
-func parts(err error) []error {
+// errorsIn are the errors that an error consists of.
+func errorsIn(err error) []error {
 	if err == nil {
 		return nil
 	}
@@ -115,7 +122,7 @@ func aboutLimits(err error) bool {
 }
 
 // reason says why a pool makes no node for a pod.
-func (e *Explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	text := err.Error()
 	switch {
 	case aboutLimits(err):
@@ -131,26 +138,26 @@ func (e *Explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	case strings.HasPrefix(text, "no instance type"):
 		return e.size(pool, pod, err)
 	}
-	return Sentence(err)
+	return sentence(err)
 }
 
-// Sentence is the text of an error without what Karpenter adds for itself.
-func Sentence(err error) string {
+// sentence is the text of an error without what Karpenter adds for itself.
+func sentence(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ", requirements=")
 	text = strings.TrimPrefix(text, "insufficient capacity, ")
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// Choice says why the provider's choice has no plan type for a node that Karpenter has planned,
+// choice says why the provider's choice has no plan type for a node that Karpenter has planned,
 // in its own words where it is not for a limit.
-func (e *Explainer) Choice(pod *corev1.Pod, chosen Reason) Reason {
+func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
 	if !strings.Contains(chosen.Text, " has no room for a node of ") {
 		return chosen
 	}
-	for _, pool := range e.pools {
+	for _, pool := range e.dynamic {
 		if want, ok := instancetype.ForPod(pool, pod); ok && pool.Name == chosen.Pool {
 			fit := instancetype.Candidates(e.types.List(), want, resources.RequestsForPods(pod))
-			if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {
+			if why, refused := e.chooser.Limits.RefusedBeside(e.tally, e.planned, pool.Name, fit); refused {
 				chosen.Text = why + "."
 			}
 		}
@@ -160,7 +167,7 @@ func (e *Explainer) Choice(pod *corev1.Pod, chosen Reason) Reason {
 
 // limit says which limit refuses a node for a pod, or why the pod would get none with
 // room in it, too: Karpenter looks at limits first.
-func (e *Explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
 		return untolerated(pool, pod)
 	}
@@ -172,7 +179,7 @@ func (e *Explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) str
 
 // without says why a pool that has no plan type to plan with makes no node for a pod: it
 // may be for others anyway.
-func (e *Explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
+func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
 		return untolerated(pool, pod)
 	}
@@ -183,9 +190,9 @@ func (e *Explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 }
 
 // nothingToHave says why a pool has no plan type to plan with.
-func (e *Explainer) nothingToHave(pool *karpv1.NodePool) string {
+func (e *explainer) nothingToHave(pool *karpv1.NodePool) string {
 	fit := instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil)
-	if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {
+	if why, refused := e.chooser.Limits.RefusedBeside(e.tally, e.planned, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 {
@@ -196,7 +203,7 @@ func (e *Explainer) nothingToHave(pool *karpv1.NodePool) string {
 
 // noneOf says that requirements leave no plan type that can be had in a region, and whether more would be known of a
 // newer price list.
-func (e *Explainer) noneOf(format string, want reqs.Requirements) string {
+func (e *explainer) noneOf(format string, want reqs.Requirements) string {
 	text := fmt.Sprintf(format, e.types.Region())
 	if why := e.types.WhyNothing(want); why != "" {
 		text += ": " + why
@@ -261,10 +268,10 @@ func spread(pod *corev1.Pod) string {
 
 // size says what of a pod is too large for the plan types of a pool, or which limit has
 // no room for those that are large enough.
-func (e *Explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	want, ok := instancetype.ForPod(pool, pod)
 	if !ok {
-		return Sentence(err)
+		return sentence(err)
 	}
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)
@@ -272,7 +279,7 @@ func (e *Explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 		return e.noneOf("none of the plan types that the pool and the pod allow can be had in %s", want)
 	}
 	fit := instancetype.Candidates(e.types.List(), want, asked)
-	if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {
+	if why, refused := e.chooser.Limits.RefusedBeside(e.tally, e.planned, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 && aboutLimits(err) {

@@ -1,0 +1,359 @@
+package simulate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+)
+
+// pendingPod is a pending pod, without volumes: they ask for no more than the region, which is
+// the same for all checkNodeAffinity, and to be attached, for which the caller gives it others.
+func pendingPod(like corev1.Pod) *corev1.Pod {
+	pod := like.DeepCopy()
+	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
+	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
+	DefaultRequests(&pod.Spec)
+	DefaultHostPorts(&pod.Spec)
+	if terms := termsOf(pod.Spec); terms != nil && barredBy(pod.Spec) == "" {
+		*terms = slices.DeleteFunc(*terms, forNone)
+	}
+	return pod
+}
+
+// DefaultHostPorts takes the ports of a pod in the network of its node for those of the node, as the
+// API server does.
+func DefaultHostPorts(spec *corev1.PodSpec) {
+	if !spec.HostNetwork {
+		return
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for j := range containers[i].Ports {
+				port := &containers[i].Ports[j]
+				port.HostPort = cmp.Or(port.HostPort, port.ContainerPort)
+			}
+		}
+	}
+}
+
+// barredBy says why pods get no node, whatever it is like; "" where they may.
+func barredBy(spec corev1.PodSpec) string {
+	if len(spec.SchedulingGates) > 0 {
+		return fmt.Sprintf("the scheduling gate %s holds it back.", spec.SchedulingGates[0].Name)
+	}
+	if terms := termsOf(spec); terms != nil && !slices.ContainsFunc(*terms, func(t corev1.NodeSelectorTerm) bool {
+		return !forNone(t)
+	}) {
+		return "its nodeSelectorTerms are for no node: a term that asks for nothing is."
+	}
+	return ""
+}
+
+// termsOf are the terms of which a node has to meet one; nil where there are none to meet.
+func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
+	if a := spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		return &a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	}
+	return nil
+}
+
+// forNone reports whether a term asks for nothing: Kubernetes takes that for no node, and
+// Karpenter for any.
+func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
+
+// DefaultRequests has the containers of a pod ask for what they are limited to, where they do not say
+// what they ask for, as the API server does.
+func DefaultRequests(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			requestLimits(&containers[i].Resources)
+		}
+	}
+}
+
+func requestLimits(r *corev1.ResourceRequirements) {
+	for name, most := range r.Limits {
+		if _, asked := r.Requests[name]; !asked {
+			if r.Requests == nil {
+				r.Requests = corev1.ResourceList{}
+			}
+			r.Requests[name] = most.DeepCopy()
+		}
+	}
+}
+
+// ambiguousTopology returns a label by which pods are spread or kept apart, and which may have
+// several values before there are checkNodeAffinity; "" where there is none.
+func ambiguousTopology(spec corev1.PodSpec) string {
+	var keys []string
+	for _, c := range spec.TopologySpreadConstraints {
+		keys = append(keys, c.TopologyKey)
+	}
+	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.TopologyKey)
+		}
+		for _, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.PodAffinityTerm.TopologyKey)
+		}
+	}
+	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
+	i := slices.IndexFunc(keys, func(key string) bool { return !slices.Contains(certain, key) })
+	if i < 0 {
+		return ""
+	}
+	return keys[i]
+}
+
+// IsMirror reports whether a pod is what the API server shows of one that the kubelet of a node
+// runs by itself.
+func IsMirror(pod *corev1.Pod) bool {
+	return podutils.IsOwnedByNode(pod) || pod.Annotations[corev1.MirrorPodAnnotationKey] != ""
+}
+
+// NeedsNode reports whether a pod of a cluster is to have a node, whether it has one or waits.
+// One that is being deleted has another in its place already, but in a StatefulSet, where that
+// comes after it.
+func NeedsNode(pod *corev1.Pod) bool {
+	if podutils.IsTerminal(pod) || podutils.IsOwnedByDaemonSet(pod) || IsMirror(pod) {
+		return false
+	}
+	controller := metav1.GetControllerOf(pod)
+	return pod.DeletionTimestamp.IsZero() || controller != nil && controller.Kind == "StatefulSet"
+}
+
+// waitingPods are copies of the pods that Karpenter would plan checkNodeAffinity for, with what is attached
+// for them.
+func waitingPods(pods []*corev1.Pod, attached map[types.UID][]string) (pending []*corev1.Pod) {
+	for _, pod := range pods {
+		if pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
+			len(pod.Spec.SchedulingGates) == 0 && !podutils.IsOwnedByDaemonSet(pod) && !IsMirror(pod) {
+			pending = append(pending, withAttached(pod, attached[pod.UID]).DeepCopy())
+		}
+	}
+	slices.SortFunc(pending, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
+	return pending
+}
+
+// withAttached is a pod with no volumes but those that are attached for it.
+func withAttached(pod *corev1.Pod, attached []string) *corev1.Pod {
+	copied := *pod
+	Attached{Shared: attached}.To(&copied)
+	return &copied
+}
+
+// selectsNode reports whether one of the terms of a pod is for a node with the labels.
+func selectsNode(pod *corev1.Pod, labels reqs.Requirements) bool {
+	terms := 1
+	affinity := pod.Spec.Affinity
+	if affinity != nil && affinity.NodeAffinity != nil &&
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		terms = len(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
+	}
+	pod = pod.DeepCopy()
+	for range terms {
+		if labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil {
+			return true
+		}
+		if terms > 1 {
+			required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
+		}
+	}
+	return false
+}
+
+// firstToLeave picks n pods of a workload that leave first: those without a node, then one after
+// the other from the node that has the most of them.
+func firstToLeave(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
+	on := map[string][]*corev1.Pod{}
+	var checkNodeAffinity []string
+	for _, pod := range pods {
+		if on[pod.Spec.NodeName] == nil {
+			checkNodeAffinity = append(checkNodeAffinity, pod.Spec.NodeName)
+		}
+		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
+	}
+	for len(leave) < n {
+		most := slices.MaxFunc(checkNodeAffinity, func(a, b string) int {
+			without := func(node string) bool { return node == "" && len(on[node]) > 0 }
+			if without(a) != without(b) {
+				return map[bool]int{true: 1, false: -1}[without(a)]
+			}
+			return cmp.Compare(len(on[a]), len(on[b]))
+		})
+		last := len(on[most]) - 1
+		leave, on[most] = append(leave, on[most][last]), on[most][:last]
+	}
+	return leave
+}
+
+// CheckPod is an error where what a pod says of its place is nothing that an API server takes:
+// Karpenter relies on that.
+func CheckPod(spec corev1.PodSpec) error {
+	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
+		if _, err := labels.NewRequirement(key, selection.In, []string{spec.NodeSelector[key]}); err != nil {
+			return fmt.Errorf("its nodeSelector: %q: %q is no label", key, spec.NodeSelector[key])
+		}
+	}
+	for _, t := range spec.Tolerations {
+		if err := checkToleration(t); err != nil {
+			return fmt.Errorf("its tolerations: %w", err)
+		}
+	}
+	for _, c := range spec.TopologySpreadConstraints {
+		if err := checkSpread(c); err != nil {
+			return fmt.Errorf("its topologySpreadConstraints: %w", err)
+		}
+	}
+	if a := spec.Affinity; a != nil {
+		return errors.Join(checkNodeAffinity(a.NodeAffinity), checkPodAffinity(a))
+	}
+	return nil
+}
+
+func checkToleration(t corev1.Toleration) error {
+	nodeOperators := []corev1.TolerationOperator{"", corev1.TolerationOpEqual, corev1.TolerationOpExists,
+		corev1.TolerationOpLt, corev1.TolerationOpGt}
+	effects := []corev1.TaintEffect{"", corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule,
+		corev1.TaintEffectNoExecute}
+	switch {
+	case !slices.Contains(nodeOperators, t.Operator):
+		return fmt.Errorf("there is no operator %q", t.Operator)
+	case !slices.Contains(effects, t.Effect):
+		return fmt.Errorf("there is no effect %q", t.Effect)
+	case t.Key == "" && t.Operator != corev1.TolerationOpExists:
+		return errors.New("without a key the operator must be Exists")
+	}
+	return nil
+}
+
+func checkSpread(c corev1.TopologySpreadConstraint) error {
+	_, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+	switch {
+	case err != nil:
+		return errors.New(Plain(err.Error()))
+	case c.MaxSkew < 1:
+		return fmt.Errorf("maxSkew is %d, and must be more than zero", c.MaxSkew)
+	case c.TopologyKey == "":
+		return errors.New("there is no topologyKey")
+	case c.WhenUnsatisfiable != corev1.DoNotSchedule && c.WhenUnsatisfiable != corev1.ScheduleAnyway:
+		return fmt.Errorf("whenUnsatisfiable is %q, and must be DoNotSchedule or ScheduleAnyway", c.WhenUnsatisfiable)
+	}
+	return nil
+}
+
+// checkNodeAffinity checks the terms of an affinity to checkNodeAffinity.
+func checkNodeAffinity(a *corev1.NodeAffinity) error {
+	if a == nil {
+		return nil
+	}
+	var terms []corev1.NodeSelectorTerm
+	if required := a.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		terms = slices.Clone(required.NodeSelectorTerms)
+	}
+	for _, preferred := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+		terms = append(terms, preferred.Preference)
+	}
+	for _, term := range terms {
+		for i, r := range slices.Concat(term.MatchExpressions, term.MatchFields) {
+			operator, known := nodeOperators[r.Operator]
+			if !known {
+				return fmt.Errorf("its nodeAffinity: there is no operator %q", r.Operator)
+			}
+			if i >= len(term.MatchExpressions) {
+				continue // names of checkNodeAffinity are no values of labels
+			}
+			if _, err := labels.NewRequirement(r.Key, operator, r.Values); err != nil {
+				return fmt.Errorf("its nodeAffinity: %q %s %q is not to be met by labels", r.Key, r.Operator, r.Values)
+			}
+		}
+	}
+	return nil
+}
+
+var nodeOperators = map[corev1.NodeSelectorOperator]selection.Operator{
+	corev1.NodeSelectorOpIn: selection.In, corev1.NodeSelectorOpNotIn: selection.NotIn,
+	corev1.NodeSelectorOpExists: selection.Exists, corev1.NodeSelectorOpDoesNotExist: selection.DoesNotExist,
+	corev1.NodeSelectorOpGt: selection.GreaterThan, corev1.NodeSelectorOpLt: selection.LessThan,
+}
+
+// checkPodAffinity checks the terms of affinities to other pods.
+func checkPodAffinity(a *corev1.Affinity) error {
+	var terms []corev1.PodAffinityTerm
+	add := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+		terms = append(terms, required...)
+		for _, p := range preferred {
+			terms = append(terms, p.PodAffinityTerm)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	for _, term := range terms {
+		for _, selector := range []*metav1.LabelSelector{term.LabelSelector, term.NamespaceSelector} {
+			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
+				return errors.New("its affinity to pods: " + Plain(err.Error()))
+			}
+		}
+		if term.TopologyKey == "" {
+			return errors.New("its affinity to pods: there is no topologyKey")
+		}
+	}
+	return nil
+}
+
+// Owners names what has made pods, those of the most pods first, with how many each has.
+func Owners(pods []*corev1.Pod) string {
+	of := map[string]int{}
+	for _, pod := range pods {
+		of[Owner(pod)]++
+	}
+	names := slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		return cmp.Or(cmp.Compare(of[b], of[a]), cmp.Compare(a, b))
+	})
+	const most = 3
+	var texts []string
+	for i, name := range names {
+		if i == most {
+			texts = append(texts, Count(len(names)-most, "other workload"))
+			break
+		}
+		if !strings.HasPrefix(name, "Pod ") {
+			name = Count(of[name], "pod") + " of " + name
+		}
+		texts = append(texts, name)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// Owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
+func Owner(pod *corev1.Pod) string {
+	controller := metav1.GetControllerOf(pod)
+	if controller == nil {
+		return "Pod " + pod.Namespace + "/" + pod.Name
+	}
+	kind, name := controller.Kind, controller.Name
+	if hash := pod.Labels[appsv1.DefaultDeploymentUniqueLabelKey]; kind == "ReplicaSet" && hash != "" {
+		if deployment, ok := strings.CutSuffix(name, "-"+hash); ok {
+			kind, name = "Deployment", deployment
+		}
+	}
+	return kind + " " + pod.Namespace + "/" + name
+}
