@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/simulate/replay"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 // runReplay says what the pools would have come to with the pods of snapshots.
@@ -31,7 +31,7 @@ func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error 
 	if err != nil {
 		return err
 	}
-	ledger, err := replay.Run(ctx, timeline)
+	ledger, err := simulate.Replay(ctx, timeline)
 	if err != nil {
 		return err
 	}

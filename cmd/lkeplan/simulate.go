@@ -16,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/forecast"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -94,7 +93,7 @@ type simulateSettings struct {
 func newSimulate(env *flags.Env) *cobra.Command {
 	s := simulateSettings{
 		comparison: comparison.Comparison{Env: env},
-		sweep:      flags.Choice{Of: sweep.Sizes()},
+		sweep:      flags.Choice{Of: simulate.SweepSizes()},
 		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
 		output:     flags.Choice{Value: "text", Of: []string{"text", "json", "markdown", "html"}},
 	}
@@ -242,7 +241,7 @@ func (s *simulateSettings) settling() (*simulate.Settle, error) {
 
 // runSweep finds the cheapest cap. Notes are of the pods.
 func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input, notes []string) error {
-	steps, err := sweep.Run(ctx, in, s.sweep.Value)
+	steps, err := simulate.Sweep(ctx, in, s.sweep.Value)
 	if err != nil {
 		return err
 	}
@@ -253,7 +252,7 @@ func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simu
 		for _, load := range in.Workloads {
 			asked += load.Pods
 		}
-		text := sweep.Text(s.comparison.Dir(), s.sweep.Value, asked, steps)
+		text := simulate.SweepText(s.comparison.Dir(), s.sweep.Value, asked, steps)
 		if len(notes) > 0 {
 			text += "\nNote: " + strings.Join(notes, "\nNote: ") + "\n"
 		}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -67,7 +67,7 @@ func owners(managed []any, salt string) {
 		if !slices.ContainsFunc(tools, func(tool string) bool {
 			return manager == tool || strings.HasPrefix(manager, tool+"-")
 		}) {
-			entry["manager"] = shapes.Hash(salt, manager)
+			entry["manager"] = workload.Hash(salt, manager)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func anonymous(nodes []plan.Node, chosen map[string]bool, salt string) []plan.No
 			case plan.HeldByDoNotDisrupt:
 				h.Object, _, _ = strings.Cut(h.Object, " ")
 			case plan.HeldByPDB:
-				h.Object = shapes.Hash(salt, h.Object)
+				h.Object = workload.Hash(salt, h.Object)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -25,7 +25,7 @@ func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
 // SeriesShapes are the shapes of the pods, in which equal words of snapshots of one cluster
 // are equal, with those words in them that are given. Where a snapshot does not say how, it
 // is an error with what to do.
-func (s Snapshot) SeriesShapes(words []string) (shapes.Set, error) {
+func (s Snapshot) SeriesShapes(words []string) (workload.Shapes, error) {
 	set, err := s.PodShapes(words)
 	switch {
 	case err != nil:
@@ -41,30 +41,30 @@ func (s Snapshot) SeriesShapes(words []string) (shapes.Set, error) {
 }
 
 // PodShapes are the shapes of the pods, with those words in them that are given.
-func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
+func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 	if s.Shapes == nil {
-		return shapes.Set{}, errors.New("it has no shapes of pods: it was made by an older lkeplan, or by a user who may " +
+		return workload.Shapes{}, errors.New("it has no shapes of pods: it was made by an older lkeplan, or by a user who may " +
 			"not list pods; make it anew with: lkeplan snapshot")
 	}
 	if s.Shapes.Pods == nil {
-		return shapes.Set{}, errors.New("it does not say which pods there are; make it anew with: lkeplan snapshot")
+		return workload.Shapes{}, errors.New("it does not say which pods there are; make it anew with: lkeplan snapshot")
 	}
 	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets) {
 		if shape.Count < 0 {
-			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
+			return workload.Shapes{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
 		}
 		if err := simulate.CheckPod(shape.Spec); err != nil {
-			return shapes.Set{}, fmt.Errorf("no API server takes the pods of %q: %w", shape.Owner, err)
+			return workload.Shapes{}, fmt.Errorf("no API server takes the pods of %q: %w", shape.Owner, err)
 		}
 	}
 	return s.Shapes.Readable(s.salt(), words), nil
 }
 
 // Shapes lists the pods of a cluster and what decides where they go.
-func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
+func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
 	pods, err := listed[corev1.Pod](ctx, cluster, "v1", "Pod")
 	if err != nil {
-		return shapes.Set{}, err
+		return workload.Shapes{}, err
 	}
 	sets, setsErr := listed[appsv1.DaemonSet](ctx, cluster, "apps/v1", "DaemonSet")
 	namespaces, err := listed[corev1.Namespace](ctx, cluster, "v1", "Namespace")
@@ -72,10 +72,10 @@ func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
 	index, storageErr := stored(ctx, cluster)
 	for _, err := range []error{setsErr, err, budgetsErr, storageErr} {
 		if err != nil && !apierrors.IsForbidden(err) {
-			return shapes.Set{}, err
+			return workload.Shapes{}, err
 		}
 	}
-	found := shapes.Of(shapes.Cluster{
+	found := workload.ShapesOf(workload.Cluster{
 		Pods: pods, DaemonSets: sets, Namespaces: namespaces, Budgets: budgets, Storage: index,
 	})
 	if storageErr != nil {

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
@@ -105,7 +105,7 @@ func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(set.Pods, func(s shapes.Shape) bool { return s.Owner == "Deployment payments/payments-api" })
+	i := slices.IndexFunc(set.Pods, func(s workload.Shape) bool { return s.Owner == "Deployment payments/payments-api" })
 	if i < 0 || set.Pods[i].Spec.NodeSelector["acme.com/tenant"] != "tenant-7" || set.Pods[i].Namespace != "payments" {
 		t.Errorf("words that are known are not read: %+v", set.Pods)
 	}
@@ -120,16 +120,16 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	if _, err := old.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "make it anew with: lkeplan snapshot") {
 		t.Errorf("pods of an old snapshot: %v", err)
 	}
-	silent := Snapshot{Shapes: &shapes.Set{}}
+	silent := Snapshot{Shapes: &workload.Shapes{}}
 	if _, err := silent.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "it does not say which pods there are") {
 		t.Errorf("pods of a snapshot in which they are null: %v", err)
 	}
-	hostile := Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Count: -4}}}}
+	hostile := Snapshot{Shapes: &workload.Shapes{Pods: []workload.Shape{{Owner: "Deployment x", Count: -4}}}}
 	if _, err := hostile.PodShapes(nil); err == nil {
 		t.Error("a snapshot with fewer pods than none is believed")
 	}
 	never := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
-	hostile = Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Spec: never}}}}
+	hostile = Snapshot{Shapes: &workload.Shapes{Pods: []workload.Shape{{Owner: "Deployment x", Spec: never}}}}
 	if _, err := hostile.PodShapes(nil); err == nil || !strings.Contains(err.Error(), `no API server takes the pods of "Deployment x": `) {
 		t.Errorf("of a snapshot with pods that no API server takes: %v", err)
 	}
@@ -167,7 +167,7 @@ func TestWhatMayNotBeListedOfPodsIsSaid(t *testing.T) {
 // the same. Of a cluster that is not known, none are followed.
 func TestPodsAreFollowedFromOneSnapshotToTheNext(t *testing.T) {
 	c, _ := podsOf(t)
-	var sets [2]shapes.Set
+	var sets [2]workload.Shapes
 	var first [2]string
 	for i := range sets {
 		c["LinodeNodeClass"] = []string{`{"kind": "LinodeNodeClass", "metadata": {"name": "default", "annotations": {
@@ -187,7 +187,7 @@ func TestPodsAreFollowedFromOneSnapshotToTheNext(t *testing.T) {
 	if diff := cmp.Diff(sets[0], sets[1]); diff != "" || first[0] == first[1] {
 		t.Errorf("%q and %q: %s", first[0], first[1], diff)
 	}
-	none := &shapes.Set{Pods: []shapes.Shape{}}
+	none := &workload.Shapes{Pods: []workload.Shape{}}
 	for _, unknown := range []Snapshot{
 		{FormatVersion: "1.1", Cluster: "1/a", Shapes: none}, {FormatVersion: "1.2", Shapes: none},
 	} {

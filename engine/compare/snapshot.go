@@ -17,7 +17,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -45,7 +45,7 @@ type Snapshot struct {
 	Series map[string]string `json:"series,omitempty"`
 	// Shapes are those of the pods; nil where they could not be listed, or the snapshot is
 	// of a release that did not write them.
-	Shapes *shapes.Set `json:"shapes,omitempty"`
+	Shapes *workload.Shapes `json:"shapes,omitempty"`
 }
 
 // snapshotVersion is the version of the form. Another major one is not read.

@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 )
 
 // taints finds pools that no pod can go to.
@@ -106,7 +106,7 @@ func (c *checker) held() map[string]string {
 	for _, b := range c.in.Budgets {
 		budgets = append(budgets, b.DeepCopy())
 	}
-	settling.Allow(budgets, pods)
+	disrupt.CountAllowed(budgets, pods)
 	for _, b := range budgets {
 		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 		if err != nil || b.Status.ExpectedPods == 0 || b.Status.DisruptionsAllowed > 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/podlint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -91,11 +91,11 @@ func found(t *testing.T, files map[string]string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var objects []workloads.Object
+	var objects []workload.Object
 	for _, fields := range manifests {
-		objects = append(objects, workloads.Object{File: "pods.yaml", Fields: fields})
+		objects = append(objects, workload.Object{File: "pods.yaml", Fields: fields})
 	}
-	pods, err := workloads.Of(objects, false)
+	pods, err := workload.Read(objects, false)
 	if err != nil {
 		t.Fatal(err)
 	}

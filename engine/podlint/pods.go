@@ -14,7 +14,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
@@ -83,14 +82,14 @@ func (c *checker) caps(ctx context.Context) error {
 		c.skip(lint.DearerThanCapped, fmt.Sprintf("there are more than %d pods: lkeplan simulate --sweep cpu", mostSwept))
 		return nil
 	}
-	steps, err := sweep.Run(ctx, c.in, "cpu")
+	steps, err := simulate.Sweep(ctx, c.in, "cpu")
 	if err != nil {
 		return err
 	}
 	best, now := steps[0], c.placed
 	const worthwhile = 20 // a twentieth
 	saved := now.Total.Monthly - best.Cost.Monthly
-	if !best.SamePods(sweep.Step{Refusals: now.Refusals}) || saved <= now.Total.Monthly/worthwhile {
+	if !best.SamePods(simulate.Attempt{Refusals: now.Refusals}) || saved <= now.Total.Monthly/worthwhile {
 		return nil
 	}
 	for _, capped := range best.Pools {

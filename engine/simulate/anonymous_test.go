@@ -19,8 +19,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
@@ -55,7 +54,7 @@ func sameByShape(t *testing.T, in simulate.Input) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := shapes.Of(running(in))
+	set := workload.ShapesOf(running(in))
 	if got, err := simulate.Run(t.Context(), with(in, set)); err != nil {
 		t.Fatal(err)
 	} else if diff := cmp.Diff(sums(want), sums(got)); diff != "" {
@@ -71,7 +70,7 @@ func sameByShape(t *testing.T, in simulate.Input) {
 			t.Errorf("%s is in what has no names:\n%s", word, text)
 		}
 	}
-	words := shapes.Words(in.Objects, instancetype.New(in.Catalog, in.Region, in.Tier).List())
+	words := workload.KnownWords(in.Objects, instancetype.New(in.Catalog, in.Region, in.Tier).List())
 	readable := hashed.Readable("salt", words)
 	if got, err := simulate.Run(t.Context(), with(in, readable)); err != nil {
 		t.Fatal(err)
@@ -81,8 +80,8 @@ func sameByShape(t *testing.T, in simulate.Input) {
 }
 
 // with are the pods of shapes on the same pools.
-func with(in simulate.Input, set shapes.Set) simulate.Input {
-	found := workloads.FromShapes(set)
+func with(in simulate.Input, set workload.Shapes) simulate.Input {
+	found := workload.FromShapes(set)
 	in.Workloads, in.DaemonSets = found.Workloads, found.DaemonSets
 	return in
 }
@@ -99,7 +98,7 @@ func sums(r simulate.Result) string {
 
 // running are the pods in a cluster, some with a node, all with names and more that a
 // simulation has nothing to do with.
-func running(in simulate.Input) (c shapes.Cluster) {
+func running(in simulate.Input) (c workload.Cluster) {
 	var claims []*corev1.PersistentVolumeClaim
 	defer func() {
 		class := &storagev1.StorageClass{Provisioner: simulate.VolumeDriver}

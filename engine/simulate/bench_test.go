@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
 const benched = `
@@ -51,7 +51,7 @@ func shaped(tb testing.TB, pods, shapes int) (in simulate.Input) {
 	tb.Helper()
 	compileInto(tb, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(benched)}})
 	for i := range shapes {
-		load, err := workloads.Pods(fmt.Sprintf("%dx%dmcpu,%dMi", pods/shapes, 100+i*37%1900, 128+i*53%3900))
+		load, err := workload.ParsePods(fmt.Sprintf("%dx%dmcpu,%dMi", pods/shapes, 100+i*37%1900, 128+i*53%3900))
 		if err != nil {
 			tb.Fatal(err)
 		}

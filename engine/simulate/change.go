@@ -14,7 +14,7 @@ import (
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -116,7 +116,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 		slices.SortStableFunc(has, func(a, b *made) int { return len(e.store.Bound[a.node]) - len(e.store.Bound[b.node]) })
 		wanted := min(int(*pool.Spec.Replicas), maxStatic)
 		if gone := has[:max(0, len(has)-wanted)]; len(gone) > 0 {
-			move := Move{Kind: settling.Replicas, Gone: e.refs(gone), Made: []NodeRef{}, Saved: e.cost(gone)}
+			move := Move{Kind: disrupt.Replicas, Gone: e.refs(gone), Made: []NodeRef{}, Saved: e.cost(gone)}
 			var err error
 			if move.Pods, err = e.move(ctx, gone, nil); err != nil {
 				return err
@@ -134,7 +134,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 	}
 	if fresh := e.made[standing:]; len(fresh) > 0 {
 		e.out.Steps = append(e.out.Steps, Move{
-			Kind: settling.Replicas, Gone: []NodeRef{}, Made: e.refs(fresh), Saved: Cost{}.Less(e.cost(fresh)),
+			Kind: disrupt.Replicas, Gone: []NodeRef{}, Made: e.refs(fresh), Saved: Cost{}.Less(e.cost(fresh)),
 		})
 	}
 	return nil

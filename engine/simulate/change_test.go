@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 )
 
 // TestWhatAChangeDoesToNodes simulates the archives of testdata/change: a configuration
@@ -94,7 +94,7 @@ func TestNothingIsLostWhereNodesDrift(t *testing.T) {
 			}
 		}
 		for _, step := range s.Steps {
-			if step.Kind == settling.Drift || step.Kind == settling.StaticDrift {
+			if step.Kind == disrupt.Drift || step.Kind == disrupt.StaticDrift {
 				drifts++
 			}
 		}

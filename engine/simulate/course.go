@@ -17,7 +17,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -79,7 +79,7 @@ func Begin(ctx context.Context, in Input, at time.Time) (*Course, error) {
 	if err != nil {
 		return nil, err
 	}
-	clock := settling.ClockAt(at)
+	clock := disrupt.ClockAt(at)
 	w.clock, w.many = clock, manyPods
 	for _, pool := range w.dynamic {
 		pool.StatusConditions().SetTrue(karpv1.ConditionTypeValidationSucceeded)
@@ -279,7 +279,7 @@ func (c *Course) Pass(ctx context.Context, limit time.Time) (more bool, err erro
 
 // act has Karpenter do what it would do now, and reports whether it does something.
 func (c *Course) act(ctx context.Context, limit time.Time) (done bool, err error) {
-	settling.Allow(c.store.Budgets, c.pods)
+	disrupt.CountAllowed(c.store.Budgets, c.pods)
 	c.store.Bound[""] = slices.Clone(c.waiting()) // pods are taken off it in place
 	for _, pod := range c.pods {
 		if pod.Spec.NodeName != "" { // do-not-disrupt may be for a time after that
@@ -290,9 +290,9 @@ func (c *Course) act(ctx context.Context, limit time.Time) (done bool, err error
 	if err != nil {
 		return false, err
 	}
-	found, err := settling.Cluster{
+	found, err := disrupt.Cluster{
 		Client: c.store, Provider: c.provider, State: cluster, Clock: c.now, Prices: c.prices(),
-		Except: func(kind settling.Kind, node string) bool { return c.stuck[stuckAs(kind, node)] != "" },
+		Except: func(kind disrupt.Kind, node string) bool { return c.stuck[stuckAs(kind, node)] != "" },
 	}.Present(ctx)
 	if err != nil {
 		return false, fmt.Errorf("have Karpenter consolidate: %w", err)
@@ -420,7 +420,7 @@ func (c *Course) nextTurn(limit time.Time) time.Time {
 			}
 		}
 	}
-	if turn := settling.Turn(c.dynamic, now, next); turn.Before(next) {
+	if turn := disrupt.NextBudgetChange(c.dynamic, now, next); turn.Before(next) {
 		next, c.open = turn, true
 	}
 	return next

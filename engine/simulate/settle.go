@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 )
 
 // Settle is what happens once the pods have their nodes: some pods leave, and Karpenter
@@ -45,7 +45,7 @@ type Settled struct {
 
 // settle simulates what Karpenter does with the nodes that are there.
 func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*ending, error) {
-	now := settling.NewClock()
+	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
 	e := &ending{world: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
 	for _, pool := range w.dynamic {
@@ -80,7 +80,7 @@ func (e *ending) run(ctx context.Context, most int) error {
 // ending is a world on its way to where nothing changes any more.
 type ending struct {
 	*world
-	now     *settling.Clock
+	now     *disrupt.Clock
 	pending []*corev1.Pod
 	stuck   map[string]string // nodes whose replacement was not to be had, and why
 	out     *Settled
@@ -126,15 +126,15 @@ func (e *ending) step(ctx context.Context) error {
 			return err
 		}
 	}
-	settling.Allow(e.store.Budgets, e.pods)
+	disrupt.CountAllowed(e.store.Budgets, e.pods)
 	e.store.Bound[""] = e.waiting()
 	cluster, err := e.cluster(ctx)
 	if err != nil {
 		return err
 	}
-	found, err := settling.Cluster{
+	found, err := disrupt.Cluster{
 		Client: e.store, Provider: e.provider, State: cluster, Clock: e.now, Prices: e.prices(),
-		Except: func(kind settling.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
+		Except: func(kind disrupt.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
 	}.Next(ctx)
 	e.slow = e.slow || found.Slow
 	switch {
@@ -191,7 +191,7 @@ func (e *ending) prices() map[string]float64 {
 
 // carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
 // ones are not to be had, all stays as it is, and the same is not tried again.
-func (e *ending) carryOut(ctx context.Context, command *settling.Command) error {
+func (e *ending) carryOut(ctx context.Context, command *disrupt.Command) error {
 	var old, fresh []*made
 	for _, m := range e.made {
 		if slices.Contains(command.SourceNodeNames(), m.node) {
@@ -209,7 +209,7 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 		}
 	}
 	for _, r := range command.Replacements {
-		name, why, err := e.makeNode(ctx, r.ToNodeClaim(), command.Kind == settling.StaticDrift)
+		name, why, err := e.makeNode(ctx, r.ToNodeClaim(), command.Kind == disrupt.StaticDrift)
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 }
 
 // fail takes back what was made for a command that cannot be carried out.
-func (e *ending) fail(ctx context.Context, kind settling.Kind, old, fresh []*made, why string) error {
+func (e *ending) fail(ctx context.Context, kind disrupt.Kind, old, fresh []*made, why string) error {
 	for _, m := range old {
 		e.stuck[stuckAs(kind, m.node)] = why
 		if err := m.claim.StatusConditions().Clear(karpv1.ConditionTypeDisruptionReason); err != nil {
@@ -244,7 +244,7 @@ func (e *ending) fail(ctx context.Context, kind settling.Kind, old, fresh []*mad
 	return e.drop(ctx, fresh)
 }
 
-func stuckAs(kind settling.Kind, node string) string { return string(kind) + " " + node }
+func stuckAs(kind disrupt.Kind, node string) string { return string(kind) + " " + node }
 
 // move takes the pods of old nodes to others, and removes the nodes. Pods for which
 // there is none wait.
@@ -311,7 +311,7 @@ func (e *ending) peak() {
 }
 
 // held says why nodes stay.
-func (e *ending) held(held settling.Held) {
+func (e *ending) held(held disrupt.Blocked) {
 	at := map[string]int{}
 	for _, m := range e.made {
 		text := e.heldBy(m, held)
@@ -327,7 +327,7 @@ func (e *ending) held(held settling.Held) {
 }
 
 // heldBy says why a node stays.
-func (e *ending) heldBy(m *made, held settling.Held) string {
+func (e *ending) heldBy(m *made, held disrupt.Blocked) string {
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
 	case drifted(m):
@@ -337,9 +337,9 @@ func (e *ending) heldBy(m *made, held settling.Held) string {
 	case len(e.store.Bound[m.node]) == 0:
 		reason = karpv1.DisruptionReasonEmpty
 	}
-	text := e.stuck[stuckAs(settling.StaticDrift, m.node)] + e.stuck[stuckAs(settling.Drift, m.node)]
+	text := e.stuck[stuckAs(disrupt.StaticDrift, m.node)] + e.stuck[stuckAs(disrupt.Drift, m.node)]
 	if differs == "" {
-		text = cmp.Or(e.stuck[stuckAs(settling.Single, m.node)], e.stuck[stuckAs(settling.Multi, m.node)])
+		text = cmp.Or(e.stuck[stuckAs(disrupt.Single, m.node)], e.stuck[stuckAs(disrupt.Multi, m.node)])
 	}
 	if text == "" {
 		text = held.Why(m.node, e.store.Pools[m.pool()], reason, e.called)

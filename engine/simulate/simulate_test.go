@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -147,7 +147,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	var in simulate.Input
-	var objects []workloads.Object
+	var objects []workload.Object
 	most := false
 	for _, f := range archive.Files {
 		switch {
@@ -155,7 +155,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 			fsys[f.Name] = &fstest.MapFile{Data: f.Data}
 		case f.Name == "pods":
 			for text := range strings.FieldsSeq(string(f.Data)) {
-				load, err := workloads.Pods(text)
+				load, err := workload.ParsePods(text)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -167,7 +167,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 				t.Fatal(err)
 			}
 			for _, fields := range found {
-				objects = append(objects, workloads.Object{File: f.Name, Fields: fields})
+				objects = append(objects, workload.Object{File: f.Name, Fields: fields})
 			}
 		case f.Name == "max":
 			most = true
@@ -178,7 +178,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 			}
 		}
 	}
-	found, err := workloads.Of(objects, most)
+	found, err := workload.Read(objects, most)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,18 +8,18 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Move is one step: nodes go, and others take their place.
 type Move struct {
-	Kind   settling.Kind `json:"kind"`
-	Reason string        `json:"reason"` // as budgets name it
-	Gone   []NodeRef     `json:"gone"`
-	Made   []NodeRef     `json:"made"`
-	Pods   int           `json:"pods"`  // that move
-	Saved  Cost          `json:"saved"` // less than nothing where it costs more
+	Kind   disrupt.Kind `json:"kind"`
+	Reason string       `json:"reason"` // as budgets name it
+	Gone   []NodeRef    `json:"gone"`
+	Made   []NodeRef    `json:"made"`
+	Pods   int          `json:"pods"`  // that move
+	Saved  Cost         `json:"saved"` // less than nothing where it costs more
 }
 
 // NodeRef names a node.
@@ -37,13 +37,13 @@ type Kept struct {
 }
 
 // stepReasons say why a step is taken.
-var stepReasons = map[settling.Kind]string{
-	settling.Empty:       "empty",
-	settling.StaticDrift: "drifted",
-	settling.Drift:       "drifted",
-	settling.Multi:       "underutilized together",
-	settling.Single:      "underutilized",
-	settling.Replicas:    "no longer wanted",
+var stepReasons = map[disrupt.Kind]string{
+	disrupt.Empty:       "empty",
+	disrupt.StaticDrift: "drifted",
+	disrupt.Drift:       "drifted",
+	disrupt.Multi:       "underutilized together",
+	disrupt.Single:      "underutilized",
+	disrupt.Replicas:    "no longer wanted",
 }
 
 // String tells a step for people.

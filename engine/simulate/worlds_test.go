@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
 // TestNothingIsLostInAnyWorld simulates pods and pools that are drawn: limits hold, no
@@ -186,7 +186,7 @@ func (w *drawn) pool(d *rand.Rand, name string) {
 
 // load draws pods that are alike.
 func (w *drawn) load(t *testing.T, d *rand.Rand, app string) {
-	load, err := workloads.Pods(fmt.Sprintf("%dx%dmcpu,%dMi", 1+d.IntN(60), 50*(1+d.IntN(50)), 128*(1+d.IntN(30))))
+	load, err := workload.ParsePods(fmt.Sprintf("%dx%dmcpu,%dMi", 1+d.IntN(60), 50*(1+d.IntN(50)), 128*(1+d.IntN(30))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func selects(label string, values ...string) corev1.NodeSelectorTerm {
 
 // daemons draws a DaemonSet.
 func daemons(d *rand.Rand, name string) *appsv1.DaemonSet {
-	load, err := workloads.Pods(fmt.Sprintf("1x%dmcpu,%dMi", 10*(1+d.IntN(40)), 32*(1+d.IntN(10))))
+	load, err := workload.ParsePods(fmt.Sprintf("1x%dmcpu,%dMi", 10*(1+d.IntN(40)), 32*(1+d.IntN(10))))
 	if err != nil {
 		panic(err)
 	}

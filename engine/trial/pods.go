@@ -12,8 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -47,16 +46,16 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 }
 
 // pods are those that the run names, or else those of its snapshot.
-func (t *trying) pods(in simulate.Input) (found workloads.Found, err error) {
+func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 	if !t.named() {
 		types := instancetype.New(t.prices, in.Region, in.Tier).List()
-		set, err := t.snapshot.PodShapes(shapes.Words(in.Objects, types))
+		set, err := t.snapshot.PodShapes(workload.KnownWords(in.Objects, types))
 		if err != nil {
 			return found, fmt.Errorf("snapshot %s: %w", t.run.Snapshot, err)
 		}
-		return workloads.FromShapes(set), nil
+		return workload.FromShapes(set), nil
 	}
-	var objects []workloads.Object
+	var objects []workload.Object
 	for _, name := range t.run.Workloads {
 		some, err := t.manifests(name)
 		if err != nil {
@@ -64,11 +63,11 @@ func (t *trying) pods(in simulate.Input) (found workloads.Found, err error) {
 		}
 		objects = append(objects, some...)
 	}
-	if found, err = workloads.Of(objects, false); err != nil {
+	if found, err = workload.Read(objects, false); err != nil {
 		return found, fmt.Errorf("workloads %w", err)
 	}
 	for _, text := range t.run.Pods {
-		load, err := workloads.Pods(text)
+		load, err := workload.ParsePods(text)
 		if err != nil {
 			return found, fmt.Errorf("pods %w", err)
 		}
@@ -87,7 +86,7 @@ func (t *trying) path(name string) (string, error) {
 }
 
 // manifests reads a file, or the files of a directory and of those below it.
-func (t *trying) manifests(name string) (objects []workloads.Object, err error) {
+func (t *trying) manifests(name string) (objects []workload.Object, err error) {
 	root, err := t.path(name)
 	if err != nil {
 		return nil, err
@@ -122,7 +121,7 @@ func (t *trying) manifests(name string) (objects []workloads.Object, err error) 
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		for _, m := range found {
-			objects = append(objects, workloads.Object{File: file, Document: m.Document, Fields: m.Fields})
+			objects = append(objects, workload.Object{File: file, Document: m.Document, Fields: m.Fields})
 		}
 		return nil
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
 // mostFiles bounds the files of one path.
@@ -21,13 +21,13 @@ const mostFiles = 5000
 type tree struct {
 	root    string
 	files   int
-	objects []workloads.Object
+	objects []workload.Object
 	left    []string // what was left out, in words
 }
 
 // manifests reads a file, the files of a directory and of those below it, or for "-"
 // standard input. The second are the files that were left out, in words.
-func manifests(name string, stdin io.Reader) (objects []workloads.Object, left []string, err error) {
+func manifests(name string, stdin io.Reader) (objects []workload.Object, left []string, err error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name += string(filepath.Separator) // a link to a directory is walked, too
 	}
@@ -89,7 +89,7 @@ func (t *tree) read(name string, from io.Reader) error {
 		return fmt.Errorf("%s: %w", name, files.Cause(err))
 	}
 	for _, m := range found {
-		t.objects = append(t.objects, workloads.Object{File: name, Document: m.Document, Fields: m.Fields})
+		t.objects = append(t.objects, workload.Object{File: name, Document: m.Document, Fields: m.Fields})
 	}
 	return nil
 }

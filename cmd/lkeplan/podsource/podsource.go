@@ -22,8 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -80,8 +79,8 @@ func (f *Flags) Given() bool { return len(f.pods)+len(f.workloads) > 0 || f.Live
 
 // Pods are what the flags name.
 type Pods struct {
-	found    workloads.Found
-	live     *shapes.Set
+	found    workload.Found
+	live     *workload.Shapes
 	snapshot *compare.Snapshot
 	Notes    []string // what of it does not count
 }
@@ -91,7 +90,7 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	if !f.Given() {
 		return p, errNone
 	}
-	var objects []workloads.Object
+	var objects []workload.Object
 	for _, name := range f.workloads {
 		found, left, err := manifests(name, stdin)
 		if err != nil {
@@ -99,11 +98,11 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 		}
 		objects, p.Notes = append(objects, found...), append(p.Notes, left...)
 	}
-	if p.found, err = workloads.Of(objects, f.Most); err != nil {
+	if p.found, err = workload.Read(objects, f.Most); err != nil {
 		return p, fmt.Errorf("--workloads %w", err)
 	}
 	for _, text := range f.pods {
-		load, err := workloads.Pods(text)
+		load, err := workload.ParsePods(text)
 		if err != nil {
 			return p, fmt.Errorf("--pods %w", err)
 		}
@@ -230,14 +229,14 @@ func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.
 	set := p.live
 	if p.snapshot != nil {
 		types := instancetype.New(prices, in.Region, in.Tier).List()
-		readable, err := p.snapshot.PodShapes(shapes.Words(in.Objects, types))
+		readable, err := p.snapshot.PodShapes(workload.KnownWords(in.Objects, types))
 		if err != nil {
 			return in, err
 		}
 		set = &readable
 	}
 	if set != nil {
-		found := workloads.FromShapes(*set)
+		found := workload.FromShapes(*set)
 		in.Workloads = append(found.Workloads, in.Workloads...)
 		in.DaemonSets = append(found.DaemonSets, in.DaemonSets...)
 		in.Budgets = append(found.Budgets, in.Budgets...)

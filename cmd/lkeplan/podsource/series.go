@@ -14,9 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/replay"
-	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -101,22 +99,22 @@ func (s *Series) admit(snapshot compare.Snapshot) error {
 }
 
 // Timeline has the pods of the series for the pools of a configuration.
-func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t replay.Timeline, err error) {
+func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t simulate.Timeline, err error) {
 	t.Pools = simulate.Input{
 		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
 	}
 	for _, o := range compiled.Objects {
 		t.Pools.Objects = append(t.Pools.Objects, o.Defaulted)
 	}
-	words := shapes.Words(t.Pools.Objects, instancetype.New(prices, t.Pools.Region, t.Pools.Tier).List())
+	words := workload.KnownWords(t.Pools.Objects, instancetype.New(prices, t.Pools.Region, t.Pools.Tier).List())
 	for _, snapshot := range s.snapshots {
 		set, err := snapshot.SeriesShapes(words)
 		if err != nil {
 			return t, err
 		}
-		found := workloads.FromShapes(set)
+		found := workload.FromShapes(set)
 		found.Workloads = slices.DeleteFunc(found.Workloads, func(l simulate.Workload) bool { return l.Why() != "" })
-		t.Moments = append(t.Moments, replay.Moment{
+		t.Moments = append(t.Moments, simulate.Moment{
 			At:       snapshot.Taken.UTC(),
 			Crowd:    simulate.Crowd{Workloads: found.Workloads, DaemonSets: found.DaemonSets, Budgets: found.Budgets},
 			Machines: machines(snapshot),
@@ -126,12 +124,12 @@ func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t re
 }
 
 // machines are the nodes of a snapshot that were made.
-func machines(s compare.Snapshot) (list []replay.Machine) {
+func machines(s compare.Snapshot) (list []simulate.Machine) {
 	for _, n := range s.Nodes {
 		if n.Node == "" {
 			continue // it has not joined, and may never have had a machine
 		}
-		m := replay.Machine{Name: n.Name, Pool: n.Pool, Plan: compare.PlanOf(n), Made: n.Made}
+		m := simulate.Machine{Name: n.Name, Pool: n.Pool, Plan: compare.PlanOf(n), Made: n.Made}
 		if price, known := s.Prices[m.Plan]; known {
 			m.Price = &price
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -129,13 +129,13 @@ func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	cluster := dump{}
-	var objects []workloads.Object
+	var objects []workload.Object
 	for _, m := range found {
 		kind := manifest.Kind(m.Fields)
 		cluster[kind] = append(cluster[kind], m.Fields)
-		objects = append(objects, workloads.Object{File: "dump.yaml", Document: m.Document, Fields: m.Fields})
+		objects = append(objects, workload.Object{File: "dump.yaml", Document: m.Document, Fields: m.Fields})
 	}
-	written, err := workloads.Of(objects, false)
+	written, err := workload.Read(objects, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,8 +164,8 @@ func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for source, loads := range map[string][]simulate.Workload{
-		"--workloads": written.Workloads, "--live": workloads.FromShapes(live).Workloads,
-		"--snapshot": workloads.FromShapes(hashed).Workloads,
+		"--workloads": written.Workloads, "--live": workload.FromShapes(live).Workloads,
+		"--snapshot": workload.FromShapes(hashed).Workloads,
 	} {
 		for _, k := range kindsOfPods {
 			if diff := cmp.Diff(k.want, become(loads, k.name)); diff != "" {

@@ -1,4 +1,4 @@
-package settling
+package disrupt
 
 import (
 	"slices"
@@ -34,7 +34,7 @@ func TestAMomentIsTriedWhenBudgetsChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pool := karpv1.NodePool{Spec: karpv1.NodePoolSpec{Disruption: karpv1.Disruption{Budgets: test.budgets}}}
 			var got []string
-			for at := range turns([]karpv1.NodePool{pool}, NewClock().Now()) {
+			for at := range budgetChanges([]karpv1.NodePool{pool}, NewClock().Now()) {
 				got = append(got, at.Format("Mon 15:04"))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -79,7 +79,7 @@ func TestBudgetsOfPodsAllowWhatKubernetesWould(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "api"}}
 			budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: test.namespace}, Spec: test.spec}
-			Allow([]*policyv1.PodDisruptionBudget{budget}, pods)
+			CountAllowed([]*policyv1.PodDisruptionBudget{budget}, pods)
 			if got := budget.Status.DisruptionsAllowed; got != test.want {
 				t.Errorf("it allows %d evictions, want %d", got, test.want)
 			}
@@ -94,16 +94,16 @@ func TestReasonsAreToldInWordsOfPeople(t *testing.T) {
 		`Pdb prevents pod evictions (PodDisruptionBudget=[web/api])`: "PodDisruptionBudget web/api allows no eviction",
 		`Something new.`: "Something new",
 	} {
-		if got := plain(message, func(s string) string { return s }); got != want {
+		if got := explain(message, func(s string) string { return s }); got != want {
 			t.Errorf("%q is told as %q, want %q", message, got, want)
 		}
 	}
 	said := []string{}
-	for _, w := range words {
+	for _, w := range messages {
 		said = append(said, w.means)
 	}
 	slices.Sort(said)
-	if len(slices.Compact(said)) != len(words) {
+	if len(slices.Compact(said)) != len(messages) {
 		t.Error("two messages mean the same")
 	}
 }

@@ -1,4 +1,4 @@
-package replay
+package simulate
 
 import (
 	"testing"
@@ -51,7 +51,7 @@ func TestAnAccountAddsUpLives(t *testing.T) {
 	at := func(hours float64) time.Time {
 		return time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC).Add(time.Duration(hours * float64(time.Hour)))
 	}
-	got := bill([]Life{
+	got := billOf([]Life{
 		{Pool: "web", Plan: "b", From: at(0), Until: at(4), Price: two},
 		{Pool: "web", Plan: "a", From: at(-5), Until: at(1.5), Price: two},
 		{Pool: "web", Plan: "b", From: at(3.9), Until: at(4), Price: two},

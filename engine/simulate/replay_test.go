@@ -1,7 +1,6 @@
-package replay_test
+package simulate_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -20,17 +19,14 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/replay"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
 // TestTimelines replays the archives of testdata: pools, what there was at which time, and
 // what is told of it. The first lines of each say how it is reckoned by hand.
 func TestTimelines(t *testing.T) {
-	names, err := filepath.Glob("testdata/*.txtar")
+	names, err := filepath.Glob("testdata/replay/*.txtar")
 	if err != nil || len(names) == 0 {
 		t.Fatal("no archives", err)
 	}
@@ -41,11 +37,11 @@ func TestTimelines(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := timelineOf(t, archive)
-			ledger, err := replay.Run(t.Context(), in)
+			ledger, err := simulate.Replay(t.Context(), in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := replay.Run(t.Context(), in); err != nil || cmp.Diff(ledger, again) != "" {
+			if again, err := simulate.Replay(t.Context(), in); err != nil || cmp.Diff(ledger, again) != "" {
 				t.Errorf("another time it is another: %v %s", err, cmp.Diff(ledger, again))
 			}
 			adds(t, ledger)
@@ -68,7 +64,7 @@ func TestTimelines(t *testing.T) {
 }
 
 // adds fails the test where a ledger does not add up.
-func adds(t *testing.T, l replay.Ledger) {
+func adds(t *testing.T, l simulate.Ledger) {
 	t.Helper()
 	nodes, gone := 0, 0
 	for _, row := range l.Moments {
@@ -85,7 +81,7 @@ func adds(t *testing.T, l replay.Ledger) {
 // timelineOf reads an archive: a configuration, and a file called timeline. Its lines are a
 // time, pods such as 4x1cpu,1Gi, what there was, such as was:2xg6-standard-4, and
 // pdb:0, a PodDisruptionBudget that lets so many of all pods go.
-func timelineOf(t *testing.T, archive *txtar.Archive) (in replay.Timeline) {
+func timelineOf(t *testing.T, archive *txtar.Archive) (in simulate.Timeline) {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for _, f := range archive.Files {
@@ -113,7 +109,7 @@ func timelineOf(t *testing.T, archive *txtar.Archive) (in replay.Timeline) {
 	return in
 }
 
-func momentOf(t *testing.T, words []string) (m replay.Moment) {
+func momentOf(t *testing.T, words []string) (m simulate.Moment) {
 	t.Helper()
 	var err error
 	if m.At, err = time.Parse("2006-01-02T15:04Z", words[0]); err != nil {
@@ -132,7 +128,7 @@ func momentOf(t *testing.T, words []string) (m replay.Moment) {
 				},
 			})
 		default:
-			load, err := workloads.Pods(word)
+			load, err := workload.ParsePods(word)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +140,7 @@ func momentOf(t *testing.T, words []string) (m replay.Moment) {
 }
 
 // machinesOf are machines such as 2xg6-standard-4, made at midnight.
-func machinesOf(t *testing.T, text string, at time.Time) (list []replay.Machine) {
+func machinesOf(t *testing.T, text string, at time.Time) (list []simulate.Machine) {
 	t.Helper()
 	var n int
 	var plan string
@@ -156,7 +152,7 @@ func machinesOf(t *testing.T, text string, at time.Time) (list []replay.Machine)
 		t.Fatal(err)
 	}
 	for i := range n {
-		m := replay.Machine{
+		m := simulate.Machine{
 			Name: fmt.Sprintf("%s-%d", plan, i), Pool: "web", Plan: plan, Made: at.Truncate(24 * time.Hour),
 		}
 		if price, known := prices.Price(plan, "us-ord"); known {
@@ -169,13 +165,13 @@ func machinesOf(t *testing.T, text string, at time.Time) (list []replay.Machine)
 
 // TestATimelineNeedsTwoTimesInOrder: there is nothing to replay otherwise.
 func TestATimelineNeedsTwoTimesInOrder(t *testing.T) {
-	at := func(minute int) replay.Moment {
-		return replay.Moment{At: time.Date(2026, 11, 2, 8, minute, 0, 0, time.UTC)}
+	at := func(minute int) simulate.Moment {
+		return simulate.Moment{At: time.Date(2026, 11, 2, 8, minute, 0, 0, time.UTC)}
 	}
-	for name, moments := range map[string][]replay.Moment{
+	for name, moments := range map[string][]simulate.Moment{
 		"none": {}, "one": {at(0)}, "two of the same time": {at(0), at(0)}, "two out of order": {at(5), at(0)},
 	} {
-		if _, err := replay.Run(t.Context(), replay.Timeline{Moments: moments}); err == nil {
+		if _, err := simulate.Replay(t.Context(), simulate.Timeline{Moments: moments}); err == nil {
 			t.Errorf("%s: there is no error", name)
 		}
 	}
@@ -185,7 +181,7 @@ func TestATimelineNeedsTwoTimesInOrder(t *testing.T) {
 // live are those that are counted, no more is billed than an hour for each machine and begun
 // hour, and a second time all is the same.
 func TestNothingIsLostOverTime(t *testing.T) {
-	archive, err := txtar.ParseFile("testdata/cheaper.txtar")
+	archive, err := txtar.ParseFile("testdata/replay/cheaper.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +189,7 @@ func TestNothingIsLostOverTime(t *testing.T) {
 	gone := 0
 	for seed := range uint64(5) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		in := replay.Timeline{Pools: pools}
+		in := simulate.Timeline{Pools: pools}
 		at := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
 		for range 6 {
 			words := []string{at.Format("2006-01-02T15:04Z")}
@@ -206,11 +202,11 @@ func TestNothingIsLostOverTime(t *testing.T) {
 			in.Moments = append(in.Moments, momentOf(t, words))
 			at = at.Add(time.Duration(1+random.IntN(90)) * time.Minute)
 		}
-		ledger, err := replay.Run(t.Context(), in)
+		ledger, err := simulate.Replay(t.Context(), in)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
-		if again, err := replay.Run(t.Context(), in); err != nil || cmp.Diff(ledger, again) != "" {
+		if again, err := simulate.Replay(t.Context(), in); err != nil || cmp.Diff(ledger, again) != "" {
 			t.Errorf("seed %d: another time it is another: %v %s", seed, err, cmp.Diff(ledger, again))
 		}
 		adds(t, ledger)

@@ -1,4 +1,4 @@
-package settling
+package disrupt
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 )
 
-// Held is why nodes stay. It is a recorder of Karpenter's events, which say so.
-type Held struct {
+// Blocked is why nodes stay. It is a recorder of Karpenter's events, which say so.
+type Blocked struct {
 	Nodes map[string]string // what was last said of each
 	Pools map[string]bool   // whose budgets let none go, with the reason for which
 }
 
 // Publish implements events.Recorder.
-func (h Held) Publish(all ...events.Event) {
+func (h Blocked) Publish(all ...events.Event) {
 	for _, e := range all {
 		switch o := e.InvolvedObject.(type) {
 		case *corev1.Node:
@@ -41,8 +41,8 @@ func reasonOf(message string) string {
 	return ""
 }
 
-// words are Karpenter's messages (v1.14.1, package disruption), and what they mean.
-var words = []struct {
+// messages are Karpenter's messages (v1.14.1, package disruption), and what they mean.
+var messages = []struct {
 	said  *regexp.Regexp
 	means string // with the groups of the message
 }{
@@ -64,7 +64,7 @@ var words = []struct {
 
 // Why says why a node stays that would go for a reason, where nothing goes. Named says what people call an object
 // that Karpenter calls default/pod-1.
-func (h Held) Why(
+func (h Blocked) Why(
 	node string, pool *karpv1.NodePool, reason karpv1.DisruptionReason, named func(string) string,
 ) string {
 	message, said := h.Nodes[node]
@@ -73,7 +73,7 @@ func (h Held) Why(
 	case closed && reason == karpv1.DisruptionReasonDrifted:
 		return "the budgets of its pool let no node go"
 	case said:
-		return plain(message, named)
+		return explain(message, named)
 	case closed:
 		return "the budgets of its pool let no node go"
 	case pool.Spec.Disruption.ConsolidationPolicy.IsBalanced():
@@ -82,8 +82,8 @@ func (h Held) Why(
 	return "Karpenter lets it be, and does not say why"
 }
 
-func plain(message string, named func(string) string) string {
-	for _, w := range words {
+func explain(message string, named func(string) string) string {
+	for _, w := range messages {
 		found := w.said.FindStringSubmatch(message)
 		if found == nil {
 			continue

@@ -1,4 +1,4 @@
-package workloads_test
+package workload_test
 
 import (
 	"fmt"

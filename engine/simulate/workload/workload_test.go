@@ -1,4 +1,4 @@
-package workloads_test
+package workload_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/adopt"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
@@ -32,7 +32,7 @@ func TestManifestsHavePods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var objects []workloads.Object
+			var objects []workload.Object
 			for _, f := range archive.Files {
 				if !strings.HasSuffix(f.Name, ".yaml") {
 					continue
@@ -42,14 +42,14 @@ func TestManifestsHavePods(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, m := range found {
-					objects = append(objects, workloads.Object{File: f.Name, Document: m.Document, Fields: m.Fields})
+					objects = append(objects, workload.Object{File: f.Name, Document: m.Document, Fields: m.Fields})
 				}
 			}
 			for i, f := range archive.Files {
 				if f.Name != "want" && f.Name != "want at most" {
 					continue
 				}
-				got := text(workloads.Of(objects, f.Name == "want at most"))
+				got := text(workload.Read(objects, f.Name == "want at most"))
 				if *update {
 					archive.Files[i].Data = []byte(got)
 				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
@@ -65,7 +65,7 @@ func TestManifestsHavePods(t *testing.T) {
 	}
 }
 
-func text(found workloads.Found, err error) string {
+func text(found workload.Found, err error) string {
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -109,7 +109,7 @@ func TestPodsInAFewCharacters(t *testing.T) {
 		"5x1cpu,,2Gi":                `"" is not an amount`,
 		"5x1cpu,=1":                  "is not an amount",
 	} {
-		load, err := workloads.Pods(text)
+		load, err := workload.ParsePods(text)
 		if err != nil {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v, want %s", text, err, want)

@@ -1,9 +1,10 @@
-package shapes
+package workload
 
 import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -24,13 +26,13 @@ import (
 // amounts and ports stay, and labels and resources that everybody has.
 //
 // A hash hides a word from who reads it, not from who guesses it.
-func (s Set) Hashed(salt string) Set {
+func (s Shapes) Hashed(salt string) Shapes {
 	return s.translated(func(word string) string { return Hash(salt, word) })
 }
 
 // Readable is a hashed set in which those hashes are words again whose words are known:
 // labels and taints of the pools that the pods are to go to.
-func (s Set) Readable(salt string, words []string) Set {
+func (s Shapes) Readable(salt string, words []string) Shapes {
 	known := map[string]string{}
 	for _, word := range words {
 		known[Hash(salt, word)] = word
@@ -45,7 +47,7 @@ func (s Set) Readable(salt string, words []string) Set {
 
 // Series has for each hash of the set, by a salt, the hash that the same word has by another;
 // nil where there is no other.
-func (s Set) Series(salt, other string) (of map[string]string) {
+func (s Shapes) Series(salt, other string) (of map[string]string) {
 	s.translated(func(word string) string {
 		if word == "" || other == "" {
 			return word
@@ -60,7 +62,7 @@ func (s Set) Series(salt, other string) (of map[string]string) {
 }
 
 // Followed is a hashed set with those hashes for its own that a series has.
-func (s Set) Followed(series map[string]string) Set {
+func (s Shapes) Followed(series map[string]string) Shapes {
 	return s.translated(func(hash string) string {
 		if other, ok := series[hash]; ok {
 			return other
@@ -80,9 +82,9 @@ func Hash(salt, word string) string {
 }
 
 // translated has another word for each. The order stays: equal pods are planned in it.
-func (s Set) translated(word func(string) string) Set {
+func (s Shapes) translated(word func(string) string) Shapes {
 	t := translator{word}
-	set := Set{
+	set := Shapes{
 		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Budgets: []Budget{},
 		Notes: append([]string{}, s.Notes...),
 	}
@@ -265,4 +267,44 @@ func (t translator) key(key string) string {
 		return key
 	}
 	return t.word(key)
+}
+
+// KnownWords are all that objects say, which pods may select nodes by, and all values of the
+// labels that plan types have.
+func KnownWords(objects []map[string]any, types []*cloudprovider.InstanceType) []string {
+	words := map[string]bool{}
+	for _, obj := range objects {
+		collect(words, obj)
+	}
+	for _, it := range types {
+		for _, r := range it.Requirements {
+			for _, value := range r.Values() {
+				words[value] = true
+			}
+		}
+		for _, o := range it.Offerings {
+			for _, r := range o.Requirements {
+				for _, value := range r.Values() {
+					words[value] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(words))
+}
+
+func collect(words map[string]bool, value any) {
+	switch v := value.(type) {
+	case string:
+		words[v] = true
+	case map[string]any:
+		for key, inner := range v {
+			words[key] = true
+			collect(words, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			collect(words, inner)
+		}
+	}
 }

@@ -1,11 +1,11 @@
-package workloads_test
+package workload_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/lkeplan/lkeplan/engine/adopt"
-	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
 // deployment has a manifest of a Deployment with fields of its spec and of its pods.
@@ -165,15 +165,15 @@ func TestTheNodesOfARuntimeClass(t *testing.T) {
 }
 
 // of reads the manifests of a file.
-func of(t *testing.T, file, text string) (workloads.Found, error) {
+func of(t *testing.T, file, text string) (workload.Found, error) {
 	t.Helper()
 	found, err := adopt.ReadDocuments(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var objects []workloads.Object
+	var objects []workload.Object
 	for _, m := range found {
-		objects = append(objects, workloads.Object{File: file, Document: m.Document, Fields: m.Fields})
+		objects = append(objects, workload.Object{File: file, Document: m.Document, Fields: m.Fields})
 	}
-	return workloads.Of(objects, false)
+	return workload.Read(objects, false)
 }

@@ -1,4 +1,4 @@
-package sweep_test
+package simulate_test
 
 import (
 	"testing"
@@ -6,18 +6,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // tried is a step that costs so many dollars a month, with refused pods of two workloads.
-func tried(class string, placed, dollars, web, db int) sweep.Step {
-	s := sweep.Step{
+func tried(class string, placed, dollars, web, db int) simulate.Attempt {
+	s := simulate.Attempt{
 		Class: class, Nodes: placed, Placed: placed, Refused: web + db,
 		Cost: simulate.Cost{Monthly: catalog.Money(dollars) * catalog.Dollar},
 	}
 	if class != "" {
-		s.Pools = []sweep.Capped{{Pool: "a", HCL: "class = \"" + class + "\""}}
+		s.Pools = []simulate.Capped{{Pool: "a", HCL: "class = \"" + class + "\""}}
 	}
 	for i, n := range []int{web, db} {
 		if n > 0 {
@@ -33,10 +32,10 @@ func tried(class string, placed, dollars, web, db int) sweep.Step {
 func TestCostsAreComparedOfTheSamePods(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		steps []sweep.Step
+		steps []simulate.Attempt
 		want  string
 	}{
-		{"the same", []sweep.Step{tried("dedicated", 10, 100, 0, 0), tried("", 10, 200, 0, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"the same", []simulate.Attempt{tried("dedicated", 10, 100, 0, 0), tried("", 10, 200, 0, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
 
 class        nodes  refused  $/hour  $/month
 dedicated       10        0   0.000   100.00
@@ -45,7 +44,7 @@ as it is        10        0   0.000   200.00
 The first costs $100.00 a month instead of $200.00. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"more pods", []sweep.Step{tried("dedicated", 10, 200, 0, 0), tried("", 4, 100, 6, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"more pods", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 4, 100, 6, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
 
 class        nodes  refused  $/hour  $/month  $/month a placed pod
 dedicated       10        0   0.000   200.00                 20.00
@@ -58,7 +57,7 @@ Without a node (as it is):
 The first has a node for 6 pods more, and costs $200.00 a month instead of $100.00: $20.00 for each of its 10 pods instead of $25.00 for each of 4. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"pods where there were none", []sweep.Step{tried("dedicated", 10, 200, 0, 0), tried("", 0, 0, 10, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"pods where there were none", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 0, 0, 10, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
 
 class        nodes  refused  $/hour  $/month  $/month a placed pod
 dedicated       10        0   0.000   200.00                 20.00
@@ -71,7 +70,7 @@ Without a node (as it is):
 The first has a node for 10 pods more, and costs $200.00 a month instead of $0.00: $20.00 for each of its 10 pods. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"other pods", []sweep.Step{tried("dedicated", 8, 100, 0, 2), tried("", 8, 200, 2, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"other pods", []simulate.Attempt{tried("dedicated", 8, 100, 0, 2), tried("", 8, 200, 2, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
 
 class        nodes  refused  $/hour  $/month  $/month a placed pod
 dedicated        8        2   0.000   100.00                 12.50
@@ -88,7 +87,7 @@ Without a node (as it is):
 The first has a node for other pods, and costs $100.00 a month instead of $200.00: $12.50 for each of its 8 pods instead of $25.00 for each of 8. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"nothing better", []sweep.Step{tried("", 8, 200, 0, 2), tried("dedicated", 6, 100, 2, 2)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"nothing better", []simulate.Attempt{tried("", 8, 200, 0, 2), tried("dedicated", 6, 100, 2, 2)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
 
 class        nodes  refused  $/hour  $/month  $/month a placed pod
 as it is         8        2   0.000   200.00                 25.00
@@ -107,7 +106,7 @@ Without a node (dedicated):
 Nothing gives as many pods a node for less.
 `},
 	} {
-		if diff := cmp.Diff(tt.want, sweep.Text("dir", "class", 10, tt.steps)); diff != "" {
+		if diff := cmp.Diff(tt.want, simulate.SweepText("dir", "class", 10, tt.steps)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
 		}
 	}

@@ -1,4 +1,4 @@
-package settling
+package disrupt
 
 import (
 	"fmt"
@@ -6,18 +6,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/timing"
-
 	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
-// year is how far ahead schedules are followed.
-const year = 366 * 24 * time.Hour
+// horizon is how far ahead schedules are followed.
+const horizon = 366 * 24 * time.Hour
 
-// turns are moments from now on at which the budgets of pools allow what they have not
+// budgetChanges are moments from now on at which the budgets of pools allow what they have not
 // allowed at one before. Without schedules there is only now.
-func turns(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
+func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	times := timetables(pools)
 	return func(yield func(time.Time) bool) {
 		seen := map[string]bool{}
@@ -29,19 +34,19 @@ func turns(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 					return
 				}
 			}
-			next := now.Add(year)
+			next := now.Add(horizon)
 			for _, t := range times {
 				next = t.turn(at, next)
 			}
-			if at = next; !at.Before(now.Add(year)) {
+			if at = next; !at.Before(now.Add(horizon)) {
 				return
 			}
 		}
 	}
 }
 
-// Turn is when a budget of a pool next begins or ends after a time, at most the limit.
-func Turn(pools []*karpv1.NodePool, after, limit time.Time) time.Time {
+// NextBudgetChange is when a budget of a pool next begins or ends after a time, at most the limit.
+func NextBudgetChange(pools []*karpv1.NodePool, after, limit time.Time) time.Time {
 	for _, pool := range pools {
 		for _, t := range timetables([]karpv1.NodePool{*pool}) {
 			limit = t.turn(after, limit)
@@ -93,4 +98,38 @@ func allowances(pools []karpv1.NodePool, at time.Time) string {
 		}
 	}
 	return b.String()
+}
+
+// CountAllowed says of PodDisruptionBudgets how many evictions they allow, as Kubernetes does
+// where each pod that has a node is ready. One that cannot be read allows none.
+func CountAllowed(budgets []*policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
+	for _, b := range budgets {
+		b.Status = policyv1.PodDisruptionBudgetStatus{}
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue
+		}
+		all, healthy := 0, 0
+		for _, pod := range pods {
+			if pod.Namespace != b.Namespace || !selector.Matches(labels.Set(pod.Labels)) {
+				continue
+			}
+			all++
+			if pod.Spec.NodeName != "" {
+				healthy++
+			}
+		}
+		least := all
+		if most := b.Spec.MaxUnavailable; most != nil {
+			if n, err := intstr.GetScaledValueFromIntOrPercent(most, all, true); err == nil {
+				least = max(0, all-n)
+			}
+		} else if b.Spec.MinAvailable != nil {
+			if n, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, all, true); err == nil {
+				least = n
+			}
+		}
+		b.Status.ExpectedPods, b.Status.CurrentHealthy, b.Status.DesiredHealthy = int32(all), int32(healthy), int32(least)
+		b.Status.DisruptionsAllowed = int32(max(0, healthy-least))
+	}
 }

@@ -1,4 +1,4 @@
-package workloads
+package workload
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ var devices = map[string]corev1.ResourceName{
 
 var shape = regexp.MustCompile(`^([0-9]+)x(.+)$`)
 
-// Pods reads pods that are written in a few characters: how many, and what each asks
+// ParsePods reads pods that are written in a few characters: how many, and what each asks
 // for, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1.
-func Pods(text string) (simulate.Workload, error) {
+func ParsePods(text string) (simulate.Workload, error) {
 	load := simulate.Workload{Name: text}
 	wrong := func(why string) (simulate.Workload, error) {
 		return load, fmt.Errorf("%s: %s; write how many and what each asks for: 200x1cpu,2Gi or 4x500mcpu,8Gi,gpu=1",

@@ -2,7 +2,7 @@
 // them for kubectl, and from a few characters.
 //
 // It knows neither files nor nodes.
-package workloads
+package workload
 
 import (
 	"cmp"
@@ -10,11 +10,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -54,10 +58,10 @@ type Found struct {
 	Notes      []string // what of them does not count
 }
 
-// Of reads manifests. What autoscalers scale has as many pods as they allow at least, or
+// Read reads manifests. What autoscalers scale has as many pods as they allow at least, or
 // with most at most. An object of another that is there, such as the ReplicaSet of a
 // Deployment, does not count again.
-func Of(objects []Object, most bool) (Found, error) {
+func Read(objects []Object, most bool) (Found, error) {
 	r := reader{
 		most: most, there: map[key]Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
 		others: map[string]int{}, ranges: map[string][]corev1.LimitRange{}, told: map[string]bool{},
@@ -352,4 +356,205 @@ func (r *reader) conclude() {
 	if len(kinds) > 0 {
 		r.note("Left out, having no pods that are known: %s.", strings.Join(kinds, ", "))
 	}
+}
+
+// kinds are those that are known, and in which versions of the API.
+var kinds = map[string][]string{
+	"Pod": {"v1"}, "Deployment": {"apps/v1"}, "StatefulSet": {"apps/v1"}, "ReplicaSet": {"apps/v1"},
+	"DaemonSet": {"apps/v1"}, "Job": {"batch/v1"}, "CronJob": {"batch/v1"}, "PodDisruptionBudget": {"policy/v1"},
+	"HorizontalPodAutoscaler": {"autoscaling/v1", "autoscaling/v2"}, "RuntimeClass": {"node.k8s.io/v1"},
+	"PersistentVolumeClaim": {"v1"}, "PersistentVolume": {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
+	"LimitRange": {"v1"}, "ResourceQuota": {"v1"},
+}
+
+// admit returns the objects that are known, each once. Of the others it notes that they do
+// not count.
+func (r *reader) admit(objects []Object) (known []Object, err error) {
+	for _, o := range objects {
+		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
+			return nil, fmt.Errorf("%s: %q: no object of Kubernetes has such a name", o.place(), what)
+		}
+		if !r.understands(o) {
+			continue
+		}
+		k := keyOf(o.Fields)
+		switch other, twice := r.there[k]; {
+		case !twice:
+			r.there[k] = o
+			known = append(known, o)
+		case !reflect.DeepEqual(said(other.Fields), said(o.Fields)):
+			return nil, fmt.Errorf("%s: it is in %s, too, and is another there", o.named(), other.place())
+		default:
+			r.note("%s counts once: it is in %s, too.", o.named(), other.place())
+		}
+	}
+	return known, nil
+}
+
+// said is what an object says of itself: what a cluster adds changes with time.
+func said(o map[string]any) map[string]any {
+	fields := maps.Clone(o)
+	delete(fields, "status")
+	fields["metadata"] = manifest.Map(o, "metadata", "labels")
+	return fields
+}
+
+// understands reports whether the kind of an object is known in its version of the API.
+func (r *reader) understands(o Object) bool {
+	kind, version := manifest.Kind(o.Fields), manifest.APIVersion(o.Fields)
+	versions, known := kinds[kind]
+	switch {
+	case !known:
+		r.others[kind]++
+	case slices.Contains(versions, version):
+		return true
+	case version == "":
+		r.note("%s does not count: it has no apiVersion, and the %s that is known is of %s.", o.named(), kind,
+			strings.Join(versions, " and "))
+	default:
+		r.note("%s does not count: it is of %s, and the %s that is known of %s.", o.named(), version, kind,
+			strings.Join(versions, " and "))
+	}
+	return false
+}
+
+// scale is how many pods an autoscaler gives a workload.
+type scale struct {
+	by    string // the autoscaler
+	least int32
+	pods  int32
+	used  bool
+}
+
+// scaler reads an autoscaler. Its bounds are written alike in all versions.
+func (r *reader) scaler(o Object) error {
+	bounds := map[string]any{}
+	if spec, ok := o.Fields["spec"].(map[string]any); ok {
+		for _, name := range []string{"scaleTargetRef", "minReplicas", "maxReplicas"} {
+			if value, ok := spec[name]; ok {
+				bounds[name] = value
+			}
+		}
+	}
+	only := Object{File: o.File, Document: o.Document, Fields: map[string]any{
+		"kind": manifest.Kind(o.Fields), "metadata": o.Fields["metadata"], "spec": bounds,
+	}}
+	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, only)
+	if err != nil {
+		return err
+	}
+	target := hpa.Spec.ScaleTargetRef
+	if target.Kind == "" || target.Name == "" || hpa.Spec.MaxReplicas < 1 {
+		return errors.New("spec.scaleTargetRef and spec.maxReplicas must be there")
+	}
+	s := &scale{by: title(o.Fields), pods: ptr.Deref(hpa.Spec.MinReplicas, 1)}
+	s.least = s.pods
+	k := key{target.Kind, keyOf(o.Fields).namespace, target.Name}
+	switch other := r.scaled[k]; {
+	case s.pods < 0, s.pods > hpa.Spec.MaxReplicas:
+		return fmt.Errorf("minReplicas is %d, and maxReplicas %d: the one must be from 0 to the other", s.pods,
+			hpa.Spec.MaxReplicas)
+	case other != nil:
+		return fmt.Errorf("%s %s is scaled by %s, too", target.Kind, target.Name, other.by)
+	}
+	if r.most {
+		s.pods = hpa.Spec.MaxReplicas
+	}
+	r.scaled[k] = s
+	return nil
+}
+
+// scale is how many of so many pods an object has where an autoscaler scales it. One that
+// would leave at least a pod leaves an object alone that somebody has scaled to none.
+func (r *reader) scale(o Object, pods int32) int32 {
+	s := r.scaled[keyOf(o.Fields)]
+	if s == nil {
+		return pods
+	}
+	s.used = true
+	if pods == 0 && s.least > 0 {
+		r.note("%s does nothing: %s has replicas: 0, with which an autoscaler is off.", s.by, title(o.Fields))
+		return 0
+	}
+	return s.pods
+}
+
+// job reads a Job, which may have begun.
+func (r *reader) job(o Object) error {
+	j, err := typed[batchv1.Job](r, o)
+	if err != nil {
+		return err
+	}
+	raw, err := encodingjson.Marshal(o.Fields["status"])
+	if err != nil {
+		return err
+	}
+	var status batchv1.JobStatus
+	if err := encodingjson.Unmarshal(raw, &status); err != nil {
+		return fmt.Errorf("read its status: %w", plain(err))
+	}
+	if slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
+		return c.Status == "True" && slices.Contains(ending, c.Type)
+	}) {
+		r.note("%s does not count: it has ended.", title(o.Fields))
+		return nil
+	}
+	return r.runs(o, j.Spec, status)
+}
+
+// ending are the conditions of a Job that makes no more pods.
+var ending = []batchv1.JobConditionType{
+	batchv1.JobComplete, batchv1.JobFailed, batchv1.JobSuccessCriteriaMet, batchv1.JobFailureTarget,
+}
+
+// cronJob reads a CronJob, as if one Job of it began.
+func (r *reader) cronJob(o Object) error {
+	c, err := typed[batchv1.CronJob](r, o)
+	if err != nil {
+		return err
+	}
+	c.Spec.JobTemplate.Spec.Suspend = c.Spec.Suspend
+	return r.runs(o, c.Spec.JobTemplate.Spec, batchv1.JobStatus{})
+}
+
+// runs adds the pods that a Job has at a time at most.
+func (r *reader) runs(o Object, spec batchv1.JobSpec, status batchv1.JobStatus) error {
+	if ptr.Deref(spec.Suspend, false) {
+		r.note("%s does not count: it is suspended.", title(o.Fields))
+		return nil
+	}
+	return r.add(o, atOnce(spec, status), spec.Template)
+}
+
+// atOnce is how many pods a Job still has at a time at most, as its controller counts them.
+func atOnce(spec batchv1.JobSpec, status batchv1.JobStatus) int32 {
+	most := ptr.Deref(spec.Parallelism, 1)
+	switch {
+	case spec.Completions == nil && status.Succeeded > 0:
+		return min(most, status.Active) // one has found nothing left to do: no more are made
+	case spec.Completions == nil, most < 0:
+		return most
+	case *spec.Completions < 0:
+		return *spec.Completions
+	}
+	return max(0, min(most, *spec.Completions-status.Succeeded-indexes(ptr.Deref(status.FailedIndexes, ""))))
+}
+
+// indexes counts those of a list such as 1,3-5.
+func indexes(text string) (n int32) {
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, several := strings.Cut(part, "-")
+		first, err := strconv.ParseInt(from, 10, 32)
+		if err != nil {
+			continue
+		}
+		last := first
+		if several {
+			if last, err = strconv.ParseInt(to, 10, 32); err != nil || last < first {
+				continue
+			}
+		}
+		n += int32(last - first + 1)
+	}
+	return n
 }

@@ -17,7 +17,7 @@
 //
 // Time is only what the schedules of budgets make of it: where nothing goes at a moment,
 // the next one is tried at which a budget begins or ends.
-package settling
+package disrupt
 
 import (
 	"cmp"
@@ -74,19 +74,19 @@ type Command struct {
 // Found is what Next has found.
 type Found struct {
 	Command *Command // nil where nothing goes any more
-	Held    Held     // why nodes stay, where nothing goes
+	Held    Blocked  // why nodes stay, where nothing goes
 	Slow    bool     // Karpenter has given up a search after a minute: another run may find more
 }
 
 // Next finds the next command, now or when a budget next lets some node go.
 func (c Cluster) Next(ctx context.Context) (Found, error) {
-	held := Held{Nodes: map[string]string{}, Pools: map[string]bool{}}
+	held := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 	pools := &karpv1.NodePoolList{}
 	if err := c.Client.List(ctx, pools); err != nil {
 		return Found{}, err
 	}
 	slow := false
-	for now := range turns(pools.Items, c.Clock.Now()) {
+	for now := range budgetChanges(pools.Items, c.Clock.Now()) {
 		c.Clock.now = now
 		r := c.round(held)
 		command, err := r.next(ctx)
@@ -100,7 +100,7 @@ func (c Cluster) Next(ctx context.Context) (Found, error) {
 
 // Present finds the next command at the moment that the clock shows.
 func (c Cluster) Present(ctx context.Context) (Found, error) {
-	held := Held{Nodes: map[string]string{}, Pools: map[string]bool{}}
+	held := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 	r := c.round(held)
 	command, err := r.next(ctx)
 	return Found{Command: command, Held: held, Slow: r.slow}, err
@@ -109,13 +109,13 @@ func (c Cluster) Present(ctx context.Context) (Found, error) {
 // round is one turn of Karpenter's disruption controller.
 type round struct {
 	Cluster
-	held        Held
+	held        Blocked
 	provisioner *provisioning.Provisioner
 	queue       *disruption.Queue
 	slow        bool
 }
 
-func (c Cluster) round(held Held) *round {
+func (c Cluster) round(held Blocked) *round {
 	r := &round{Cluster: c, held: held}
 	r.provisioner = provisioning.NewProvisioner(c.Client, held, c.Provider, c.State, c.Clock, nil, nil)
 	r.queue = disruption.NewQueue(c.Client, held, c.State, c.Clock, r.provisioner)

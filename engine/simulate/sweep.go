@@ -1,0 +1,465 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// A Attempt is a simulation with a cap on the size of nodes, one class of plans, or both.
+type Attempt struct {
+	// Most is the cap, CPUs or MiB of memory; 0 for none.
+	Most    int      `json:"most"`
+	Class   string   `json:"class,omitempty"` // of all plans; "" for those that the pools allow
+	Nodes   int      `json:"nodes"`
+	Placed  int      `json:"placed"`
+	Refused int      `json:"refused"`
+	Cost    Cost     `json:"cost"`
+	Pools   []Capped `json:"pools"` // that it changes
+	// Refusals are the pods without a node, and why: costs compare only where they are the same.
+	Refusals []Refusal `json:"refusals"`
+}
+
+// each is what a pod costs a month that has a node; of no pods nothing.
+func (s Attempt) each() catalog.Money {
+	if s.Placed == 0 {
+		return 0
+	}
+	return s.Cost.Monthly / catalog.Money(s.Placed)
+}
+
+// without is how many pods of each workload have no node.
+func (s Attempt) without() map[string]int {
+	of := map[string]int{}
+	for _, r := range s.Refusals {
+		of[r.Workload] += r.Pods
+	}
+	return of
+}
+
+// SamePods reports whether two steps have the same pods on nodes.
+func (s Attempt) SamePods(other Attempt) bool { return maps.Equal(s.without(), other.without()) }
+
+// Capped is what to write in the requirements of a pool.
+type Capped struct {
+	Pool string `json:"pool"`
+	HCL  string `json:"hcl"`
+}
+
+// unchanged reports whether the pools are as they are written.
+func (s Attempt) unchanged() bool { return s.Most == 0 && s.Class == "" }
+
+// byClass sweeps the classes of plans, and no cap.
+const byClass = "class"
+
+// SweepSizes are what is swept: what nodes can be capped by, and their class.
+func SweepSizes() []string { return []string{"cpu", "memory", byClass} }
+
+// sweepSize is one of Sizes.
+type sweepSize struct {
+	name, label string
+	of          func(catalog.Plan) int
+	hcl         func(int) string
+}
+
+func sweepSizeOf(name string) sweepSize {
+	if name == "memory" {
+		return sweepSize{name, linodev1alpha1.LabelInstanceMemory,
+			func(p catalog.Plan) int { return p.MemoryMiB },
+			func(mib int) string {
+				if mib%1024 == 0 {
+					return strconv.Quote(strconv.Itoa(mib/1024) + "Gi")
+				}
+				return strconv.Quote(strconv.Itoa(mib) + "Mi")
+			}}
+	}
+	return sweepSize{"cpu", linodev1alpha1.LabelInstanceCPU, func(p catalog.Plan) int { return p.VCPUs }, strconv.Itoa}
+}
+
+// Sweep simulates the same pods once with each cap on the size of nodes that makes a
+// difference, or with each class of plans, and once with the pools as they are. The best
+// step comes first: the fewest refused pods, and of those the cheapest. Karpenter itself
+// fills the largest nodes that it may make, which need not be the cheapest ones.
+//
+// A pool that would have no plan type left stays as it is.
+func Sweep(ctx context.Context, in Input, by string) ([]Attempt, error) {
+	if by == byClass {
+		return sweepClasses(ctx, in)
+	}
+	return sweepCaps(ctx, in, sweepSizeOf(by))
+}
+
+// sweepCaps simulates each cap on a size of what the region sells.
+func sweepCaps(ctx context.Context, in Input, s sweepSize) (steps []Attempt, err error) {
+	sizes := []int{0}
+	for _, plan := range soldPlans(in) {
+		sizes = append(sizes, s.of(plan))
+	}
+	slices.Sort(sizes)
+	seen := map[string]bool{}
+	for _, most := range slices.Compact(sizes) {
+		capped, step := in, Attempt{Most: most}
+		if capped.Objects, step.Pools, err = s.cap(in, most); err != nil {
+			return nil, err
+		}
+		key := fmt.Sprint(step.Pools)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if step, err = step.of(ctx, capped); err != nil {
+			return nil, err
+		}
+		steps = append(steps, step)
+	}
+	slices.SortStableFunc(steps, compareAttempts)
+	return steps, nil
+}
+
+// soldPlans are the plans that the region sells.
+func soldPlans(in Input) []catalog.Plan {
+	return slices.DeleteFunc(slices.Clone(in.Catalog.Plans()), func(p catalog.Plan) bool {
+		return !in.Catalog.Sold(p.ID, in.Region, cmp.Or(in.Tier, catalog.Standard))
+	})
+}
+
+// of is the step with what comes of a simulation.
+func (s Attempt) of(ctx context.Context, in Input) (Attempt, error) {
+	r, err := Run(ctx, in)
+	s.Nodes, s.Placed, s.Refused, s.Cost, s.Refusals = len(r.Nodes), r.Placed, r.Refused, r.Total, r.Refusals
+	return s, err
+}
+
+// compareAttempts compares steps: the best is the least.
+func compareAttempts(a, b Attempt) int {
+	return cmp.Or(cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Cost.Monthly, b.Cost.Monthly),
+		cmp.Compare(a.Cost.Hourly, b.Cost.Hourly), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Class, b.Class),
+		cmp.Compare(a.Most, b.Most))
+}
+
+// cap caps the pools that plan nodes for pods.
+func (s sweepSize) cap(in Input, most int) (objects []map[string]any, changed []Capped, err error) {
+	return changePools(in, func(pool *karpv1.NodePool) (string, bool) {
+		if most == 0 {
+			return "", false
+		}
+		requirements := &pool.Spec.Template.Spec.Requirements
+		written := slices.Clone(*requirements)
+		*requirements = append(*requirements, karpv1.NodeSelectorRequirementWithMinValues{
+			Key: s.label, Operator: karpv1.NodeSelectorOpLte, Values: []string{strconv.Itoa(most)},
+		})
+		return s.name + " = " + s.requirement(written, most), true
+	})
+}
+
+// changePools changes the requirements of the pools that plan nodes for pods, where that makes a
+// difference and leaves some plan type. The function returns what it comes to in HCL, and
+// whether it changes anything.
+func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []map[string]any, changed []Capped,
+	err error) {
+	changed = []Capped{}
+	types := instancetype.New(in.Catalog, in.Region, cmp.Or(in.Tier, catalog.Standard)).List()
+	for _, raw := range in.Objects {
+		objects = append(objects, raw)
+		if kind, _ := raw["kind"].(string); kind != "NodePool" {
+			continue
+		}
+		var pool karpv1.NodePool
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &pool); err != nil {
+			return nil, nil, fmt.Errorf("read NodePool %s: %w", manifest.Name(raw), err)
+		}
+		had := plansOf(types, &pool)
+		hcl, differs := by(&pool)
+		if has := plansOf(types, &pool); !differs || pool.Spec.Replicas != nil || len(has) == 0 || slices.Equal(has, had) {
+			continue
+		}
+		fields, err := withRequirements(raw, pool.Spec.Template.Spec.Requirements)
+		if err != nil {
+			return nil, nil, fmt.Errorf("change NodePool %s: %w", pool.Name, err)
+		}
+		objects[len(objects)-1] = fields
+		changed = append(changed, Capped{Pool: pool.Name, HCL: hcl})
+	}
+	return objects, changed, nil
+}
+
+// withRequirements is a NodePool with other requirements.
+func withRequirements(raw map[string]any, requirements []karpv1.NodeSelectorRequirementWithMinValues) (map[string]any, error) {
+	const path = "spec template spec requirements"
+	fields := runtime.DeepCopyJSON(raw)
+	list := []any{}
+	for i := range requirements {
+		r, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&requirements[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return fields, unstructured.SetNestedSlice(fields, list, strings.Fields(path)...)
+}
+
+// plansOf are the plan types that a pool can have.
+func plansOf(types []*cloudprovider.InstanceType, pool *karpv1.NodePool) (names []string) {
+	for _, it := range instancetype.Candidates(types, instancetype.RequirementsOf(pool), nil) {
+		names = append(names, it.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// requirement writes what a pool requires of the size, with the cap, as HCL.
+func (s sweepSize) requirement(written []karpv1.NodeSelectorRequirementWithMinValues, most int) string {
+	least, others := 0, []string{}
+	for _, r := range written {
+		if r.Key != s.label {
+			continue
+		}
+		values := make([]int, len(r.Values))
+		for i, text := range r.Values {
+			values[i], _ = strconv.Atoi(text) // labels of plans are numbers
+		}
+		switch r.Operator {
+		case corev1.NodeSelectorOpIn:
+			kept := slices.DeleteFunc(values, func(v int) bool { return v > most })
+			return "[" + s.list(kept) + "]"
+		case karpv1.NodeSelectorOpGte:
+			least = max(least, values[0])
+		case corev1.NodeSelectorOpGt:
+			least = max(least, values[0]+1)
+		case corev1.NodeSelectorOpNotIn:
+			others = append(others, "notin("+s.list(values)+")")
+		}
+	}
+	bound := "lte(" + s.hcl(most) + ")"
+	if least == most {
+		bound = s.hcl(most)
+	} else if least > 0 {
+		bound = "between(" + s.hcl(least) + ", " + s.hcl(most) + ")"
+	}
+	if len(others) == 0 {
+		return bound
+	}
+	return "all(" + strings.Join(append([]string{bound}, others...), ", ") + ")"
+}
+
+func (s sweepSize) list(values []int) string {
+	var texts []string
+	for _, v := range values {
+		texts = append(texts, s.hcl(v))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// sweepClasses simulates each class of plans that the region sells, with the cap on CPUs that is
+// best for it: classes differ in their prices by size, and a cap that is right for one is
+// wrong for another. All else that pools require stays; a pool that names plan types keeps
+// these.
+func sweepClasses(ctx context.Context, in Input) ([]Attempt, error) {
+	now, err := Attempt{Pools: []Capped{}}.of(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	steps := []Attempt{now}
+	var names []string
+	for _, plan := range soldPlans(in) {
+		names = append(names, plan.Class)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		one, changed, possible, err := withClass(in, name)
+		if err != nil {
+			return nil, err
+		}
+		if !possible {
+			continue
+		}
+		capped, err := sweepCaps(ctx, one, sweepSizeOf("cpu"))
+		if err != nil {
+			return nil, err
+		}
+		best := capped[0]
+		if best.Class, best.Pools = name, joinCaps(changed, best.Pools); len(best.Pools) > 0 {
+			steps = append(steps, best) // else it is as it is
+		}
+	}
+	slices.SortStableFunc(steps, compareAttempts)
+	return steps, nil
+}
+
+// joinCaps joins what is written for the class of pools with what is for their size.
+func joinCaps(class, size []Capped) (all []Capped) {
+	for _, c := range class {
+		for _, s := range size {
+			if s.Pool == c.Pool {
+				c.HCL += ", " + s.HCL
+			}
+		}
+		all = append(all, c)
+	}
+	for _, s := range size {
+		if !slices.ContainsFunc(class, func(c Capped) bool { return c.Pool == s.Pool }) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// withClass has pools take the plans of one class instead of those that they allow. Possible is
+// whether any of them can.
+func withClass(in Input, class string) (one Input, changed []Capped, possible bool, err error) {
+	types := instancetype.New(in.Catalog, in.Region, cmp.Or(in.Tier, catalog.Standard)).List()
+	one = in
+	one.Objects, changed, err = changePools(in, func(pool *karpv1.NodePool) (string, bool) {
+		requirements := &pool.Spec.Template.Spec.Requirements
+		kept := slices.DeleteFunc(slices.Clone(*requirements), func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+			return r.Key == linodev1alpha1.LabelInstanceClass
+		})
+		*requirements = append(kept, karpv1.NodeSelectorRequirementWithMinValues{
+			Key: linodev1alpha1.LabelInstanceClass, Operator: corev1.NodeSelectorOpIn, Values: []string{class},
+		})
+		possible = possible || pool.Spec.Replicas == nil && len(plansOf(types, pool)) > 0
+		return "class = " + strconv.Quote(class), true
+	})
+	return one, changed, possible, err
+}
+
+// SweepText tells the steps for people, and what to write for the best one. Where not all have the
+// same pods on nodes, it says what each of those costs, and which have none.
+func SweepText(target, by string, asked int, steps []Attempt) string {
+	head, what, none := "largest node", "with each cap on "+by, "No cap makes it cheaper.\n"
+	if by == byClass {
+		head, what = "class", "with each class of plans, and the cap on cpu that is best for it"
+		none = "No class makes it cheaper.\n"
+	}
+	alike := !slices.ContainsFunc(steps, func(s Attempt) bool { return !s.SamePods(steps[0]) })
+	rows := [][]string{{head, "", "nodes", "refused", "$/hour", "$/month"}}
+	if !alike {
+		rows[0] = append(rows[0], "$/month a placed pod")
+	}
+	var now Attempt
+	for _, tried := range steps {
+		if tried.unchanged() {
+			now = tried
+		}
+		row := []string{
+			tried.name(by), "", strconv.Itoa(tried.Nodes), strconv.Itoa(tried.Refused), Dollars(tried.Cost.Hourly, 3),
+			Dollars(tried.Cost.Monthly, 2),
+		}
+		if !alike {
+			row = append(row, tried.perPod())
+		}
+		rows = append(rows, row)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, Count(asked, "pod"), what, Aligned(rows))
+	b.WriteString(withoutNode(by, steps))
+	best := steps[0]
+	if best.unchanged() || best.SamePods(now) && best.Cost.Monthly >= now.Cost.Monthly {
+		if !alike {
+			none = "Nothing gives as many pods a node for less.\n"
+		}
+		b.WriteString(none)
+		return b.String()
+	}
+	b.WriteString(best.against(now) + " In the requirements of the pools:\n")
+	for _, p := range best.Pools {
+		fmt.Fprintf(&b, "  pool %s: %s\n", p.Pool, p.HCL)
+	}
+	if note := classNotes[best.Class]; note != "" {
+		b.WriteString(note + "\n")
+	}
+	return b.String()
+}
+
+// perPod is what a placed pod costs a month, as it is written.
+func (s Attempt) perPod() string {
+	if s.Placed == 0 {
+		return "-"
+	}
+	return Dollars(s.each(), 2)
+}
+
+// against compares the best step with the pools as they are: what they cost, where they have
+// the same pods, and else what a placed pod costs.
+func (s Attempt) against(now Attempt) string {
+	cost := fmt.Sprintf("costs $%s a month instead of $%s", Dollars(s.Cost.Monthly, 2),
+		Dollars(now.Cost.Monthly, 2))
+	if s.SamePods(now) {
+		return "The first " + cost + "."
+	}
+	each := fmt.Sprintf("$%s for each of its %s", s.perPod(), Count(s.Placed, "pod"))
+	if now.Placed > 0 {
+		each += fmt.Sprintf(" instead of $%s for each of %d", now.perPod(), now.Placed)
+	}
+	pods := "has a node for other pods"
+	if more := s.Placed - now.Placed; more > 0 {
+		pods = fmt.Sprintf("has a node for %s more", Count(more, "pod"))
+	}
+	return fmt.Sprintf("The first %s, and %s: %s.", pods, cost, each)
+}
+
+// withoutNode says which pods have no node, and why, once for all steps of which that is the same.
+func withoutNode(by string, steps []Attempt) string {
+	var texts []string
+	names := map[string][]string{}
+	for _, tried := range steps {
+		if tried.Refused == 0 {
+			continue
+		}
+		text := RefusalsText(tried.Refusals)
+		if names[text] == nil {
+			texts = append(texts, text)
+		}
+		names[text] = append(names[text], tried.name(by))
+	}
+	var b strings.Builder
+	for i, text := range texts {
+		if i == mostAttemptsTold {
+			fmt.Fprintf(&b, "Others have no node with %s; -o json has all.\n\n", Count(len(texts)-i, "other choice"))
+			break
+		}
+		fmt.Fprintf(&b, "Without a node (%s):\n%s\n", strings.Join(names[text], "; "), text)
+	}
+	return b.String()
+}
+
+// mostAttemptsTold are told of what has no node, the best steps first.
+const mostAttemptsTold = 4
+
+// classNotes says what a class is besides its price.
+var classNotes = map[string]string{
+	"standard": "Plans of this class share their CPUs with others: what pods get of them varies.",
+}
+
+// name says what is different in a step.
+func (s Attempt) name(by string) string {
+	if s.unchanged() {
+		return "as it is"
+	}
+	most := "at most " + strings.Trim(sweepSizeOf(by).hcl(s.Most), `"`)
+	if by != "memory" {
+		most += " CPUs"
+	}
+	switch {
+	case s.Class == "":
+		return most
+	case s.Most == 0:
+		return s.Class
+	}
+	return s.Class + ", " + most
+}

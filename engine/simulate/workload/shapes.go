@@ -1,0 +1,341 @@
+package workload
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/engine/simulate"
+)
+
+// Cluster is what of a cluster has pods.
+type Cluster struct {
+	Pods       []corev1.Pod
+	DaemonSets []appsv1.DaemonSet
+	Namespaces []corev1.Namespace // which selectors of namespaces choose from
+	Budgets    []policyv1.PodDisruptionBudget
+	Storage    *simulate.VolumeIndex // where the claims of pods lead; nil where that is not known
+}
+
+// Shapes is the shapes of the pods of a cluster.
+type Shapes struct {
+	Pods       []Shape  `json:"pods"`
+	DaemonSets []Shape  `json:"daemon_sets"` // whose pods each node has that they are for
+	Budgets    []Budget `json:"budgets"`     // PodDisruptionBudgets
+	Notes      []string `json:"notes"`       // which pods do not count
+}
+
+// Shape is so many pods of one owner that are alike.
+type Shape struct {
+	Owner       string              `json:"owner"` // Deployment web/api
+	Count       int                 `json:"count"` // of pods; 0 for DaemonSets
+	Namespace   string              `json:"namespace"`
+	Labels      map[string]string   `json:"labels,omitempty"` // those that some pod is placed by
+	Annotations map[string]string   `json:"annotations,omitempty"`
+	Volumes     simulate.Attached   `json:"volumes,omitzero"` // of Linode, that a node attaches for each
+	Waits       *simulate.ClaimWait `json:"waits,omitempty"`  // for a claim: no node is made for them
+	Spec        corev1.PodSpec      `json:"spec"`
+}
+
+// Budget is a PodDisruptionBudget.
+type Budget struct {
+	Name      string                           `json:"name"` // with its namespace
+	Namespace string                           `json:"namespace"`
+	Spec      policyv1.PodDisruptionBudgetSpec `json:"spec"`
+}
+
+// ShapesOf are the shapes of all pods that are to have a node, whether they have one or wait.
+func ShapesOf(c Cluster) Shapes {
+	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
+	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}}
+	for i := range c.Pods {
+		d.look(c.Pods[i].Spec)
+	}
+	claimed := claimsOf(c)
+	for i := range c.DaemonSets {
+		d.look(c.DaemonSets[i].Spec.Template.Spec)
+	}
+	for i := range c.Budgets {
+		b := c.Budgets[i].DeepCopy()
+		d.selects(b.Spec.Selector)
+		set.Budgets = append(set.Budgets, Budget{b.Namespace + "/" + b.Name, b.Namespace, b.Spec})
+	}
+	left, known := 0, map[string]int{}
+	for i := range c.Pods {
+		pod := &c.Pods[i]
+		if simulate.IsMirror(pod) && !podutils.IsTerminal(pod) {
+			left++
+		}
+		if simulate.NeedsNode(pod) {
+			shape := d.shape(simulate.Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
+			shape.Volumes, shape.Waits = claimed.of(pod)
+			key := shape.key()
+			if _, seen := known[key]; !seen {
+				known[key] = len(set.Pods)
+				set.Pods = append(set.Pods, shape)
+			}
+			set.Pods[known[key]].Count++
+		}
+	}
+	for i := range c.DaemonSets {
+		s := &c.DaemonSets[i]
+		set.DaemonSets = append(set.DaemonSets,
+			d.shape("DaemonSet "+s.Namespace+"/"+s.Name, s.Namespace, s.Spec.Template.ObjectMeta, s.Spec.Template.Spec))
+	}
+	set.sort()
+	if left > 0 {
+		set.Notes = append(set.Notes, fmt.Sprintf("Left out: %s that the kubelet of a node runs by itself.",
+			simulate.Count(left, "pod")))
+	}
+	if d.blind {
+		set.Notes = append(set.Notes, "Selectors of namespaces choose none: the namespaces are not known.")
+	}
+	return set
+}
+
+// key is equal for equal shapes, however many pods have them.
+func (s Shape) key() string {
+	s.Count = 0
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it has been read from JSON
+	}
+	return string(text)
+}
+
+// sort brings shapes into an order that does not depend on that of the pods.
+func (s *Shapes) sort() {
+	slices.SortFunc(s.Budgets, func(a, b Budget) int { return cmp.Compare(a.Name, b.Name) })
+	for _, list := range [][]Shape{s.Pods, s.DaemonSets} {
+		keys := make(map[int]string, len(list))
+		order := make([]int, len(list))
+		for i := range list {
+			order[i], keys[i] = i, list[i].key()
+		}
+		slices.SortFunc(order, func(a, b int) int {
+			return cmp.Or(cmp.Compare(list[a].Owner, list[b].Owner), cmp.Compare(keys[a], keys[b]))
+		})
+		sorted := make([]Shape, len(list))
+		for i, from := range order {
+			sorted[i] = list[from]
+		}
+		copy(list, sorted)
+	}
+}
+
+// digest reduces pods to their shapes.
+type digest struct {
+	namespaces []corev1.Namespace
+	labels     map[string]bool // by which some pod is placed
+	blind      bool            // some pod selects namespaces, and none is known
+}
+
+// look notes by which labels of its fellows a pod is placed.
+func (d *digest) look(spec corev1.PodSpec) {
+	for _, c := range spec.TopologySpreadConstraints {
+		d.selects(c.LabelSelector, c.MatchLabelKeys)
+	}
+	for _, term := range terms(spec.Affinity) {
+		d.selects(term.LabelSelector, term.MatchLabelKeys, term.MismatchLabelKeys)
+		d.blind = d.blind || term.NamespaceSelector != nil && len(d.namespaces) == 0
+	}
+}
+
+func (d *digest) selects(selector *metav1.LabelSelector, keys ...[]string) {
+	for _, key := range slices.Concat(keys...) {
+		d.labels[key] = true
+	}
+	if selector == nil {
+		return
+	}
+	for key := range selector.MatchLabels {
+		d.labels[key] = true
+	}
+	for _, r := range selector.MatchExpressions {
+		d.labels[r.Key] = true
+	}
+}
+
+// terms are all that an affinity says of other pods, to be changed in place.
+func terms(a *corev1.Affinity) (list []*corev1.PodAffinityTerm) {
+	if a == nil {
+		return nil
+	}
+	add := func(required []corev1.PodAffinityTerm, preferred []corev1.WeightedPodAffinityTerm) {
+		for i := range required {
+			list = append(list, &required[i])
+		}
+		for i := range preferred {
+			list = append(list, &preferred[i].PodAffinityTerm)
+		}
+	}
+	if p := a.PodAffinity; p != nil {
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	if p := a.PodAntiAffinity; p != nil {
+		add(p.RequiredDuringSchedulingIgnoredDuringExecution, p.PreferredDuringSchedulingIgnoredDuringExecution)
+	}
+	return list
+}
+
+// shape is a pod without what does not decide where it goes.
+func (d *digest) shape(owner, namespace string, meta metav1.ObjectMeta, spec corev1.PodSpec) Shape {
+	s := Shape{Owner: owner, Namespace: namespace, Labels: maps.Clone(meta.Labels), Spec: d.spec(spec)}
+	maps.DeleteFunc(s.Labels, func(key, _ string) bool { return !d.labels[key] })
+	for _, key := range []string{karpv1.DoNotDisruptAnnotationKey, corev1.PodDeletionCost} {
+		if value, ok := meta.Annotations[key]; ok {
+			if s.Annotations == nil {
+				s.Annotations = map[string]string{}
+			}
+			s.Annotations[key] = value
+		}
+	}
+	if len(s.Labels) == 0 {
+		s.Labels = nil
+	}
+	return s
+}
+
+// spec takes over what is known to matter.
+func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
+	from = *from.DeepCopy()
+	simulate.DefaultHostPorts(&from)
+	for _, term := range terms(from.Affinity) {
+		d.resolve(term)
+	}
+	spec := corev1.PodSpec{
+		InitContainers: containers(from.InitContainers), Containers: containers(from.Containers),
+		Resources: from.Resources, Overhead: from.Overhead, Priority: from.Priority,
+		NodeSelector: from.NodeSelector, Affinity: from.Affinity, Tolerations: from.Tolerations,
+		TopologySpreadConstraints: from.TopologySpreadConstraints,
+	}
+	if len(from.SchedulingGates) > 0 {
+		spec.SchedulingGates = from.SchedulingGates[:1] // one is enough
+	}
+	if len(from.ResourceClaims) > 0 {
+		spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "claim"}}
+	}
+	if spec.Resources != nil {
+		spec.Resources.Claims = nil
+	}
+	return spec
+}
+
+// resolve replaces a selector of namespaces by those that it chooses.
+func (d *digest) resolve(term *corev1.PodAffinityTerm) {
+	if term.NamespaceSelector == nil {
+		return
+	}
+	selector, err := metav1.LabelSelectorAsSelector(term.NamespaceSelector)
+	if err != nil {
+		return // the API server takes no such selector
+	}
+	for _, ns := range d.namespaces {
+		if selector.Matches(labels.Set(ns.Labels)) && !slices.Contains(term.Namespaces, ns.Name) {
+			term.Namespaces = append(term.Namespaces, ns.Name)
+		}
+	}
+	slices.Sort(term.Namespaces)
+	if term.NamespaceSelector = nil; len(term.Namespaces) == 0 {
+		term.Namespaces = []string{"-"} // none: an empty list would be the pod's own
+	}
+}
+
+// containers keep what they ask for. Their names are by their places.
+func containers(from []corev1.Container) (list []corev1.Container) {
+	for _, c := range from {
+		c.Resources.Claims = nil
+		kept := corev1.Container{Name: "c", Resources: c.Resources, RestartPolicy: c.RestartPolicy}
+		for _, port := range c.Ports {
+			if port.HostPort > 0 {
+				kept.Ports = append(kept.Ports, corev1.ContainerPort{
+					HostPort: port.HostPort, ContainerPort: port.HostPort, Protocol: port.Protocol,
+				})
+			}
+		}
+		list = append(list, kept)
+	}
+	return list
+}
+
+// podClaims is what the pods of a cluster have to do with volumes.
+type podClaims struct {
+	index    *simulate.VolumeIndex
+	attached map[types.UID][]string
+	by       map[string]int // how many pods have the same claim, by namespace and name
+}
+
+// claimsOf reads the claims of all pods that count.
+func claimsOf(c Cluster) podClaims {
+	all := podClaims{c.Storage, map[types.UID][]string{}, map[string]int{}}
+	for i := range c.Pods {
+		if pod := &c.Pods[i]; c.Storage != nil && simulate.NeedsNode(pod) {
+			names := c.Storage.Attach(context.Background(), pod)
+			all.attached[pod.UID] = names
+			for _, name := range names {
+				all.by[name]++
+			}
+		}
+	}
+	return all
+}
+
+// of says which volumes a pod has, and for which claim it waits. One that has a node waits for
+// none.
+func (c podClaims) of(pod *corev1.Pod) (volumes simulate.Attached, waits *simulate.ClaimWait) {
+	for _, name := range c.attached[pod.UID] {
+		if c.by[name] > 1 {
+			volumes.Shared = append(volumes.Shared, name)
+		} else {
+			volumes.Own++
+		}
+	}
+	if c.index != nil && pod.Spec.NodeName == "" {
+		waits, _ = c.index.Ready(context.Background(), pod) // in Karpenter's words, which name more
+	}
+	return volumes, waits
+}
+
+// FromShapes are the pods of a cluster.
+func FromShapes(set Shapes) Found {
+	found := Found{Notes: set.Notes}
+	for _, s := range set.Pods {
+		load := simulate.Workload{
+			Name: s.Owner, Pods: s.Count, Pod: corev1.Pod{ObjectMeta: metaOf(s), Spec: s.Spec}, Volumes: s.Volumes,
+		}
+		if s.Waits != nil {
+			load.Barred = s.Waits.String() + "."
+		}
+		found.Workloads = append(found.Workloads, load)
+	}
+	for _, s := range set.DaemonSets {
+		d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace}}
+		_, name, _ := strings.Cut(s.Owner, " ")
+		d.Name = name[strings.LastIndex(name, "/")+1:]
+		d.Spec.Template = corev1.PodTemplateSpec{ObjectMeta: metaOf(s), Spec: s.Spec}
+		found.DaemonSets = append(found.DaemonSets, d)
+	}
+	for _, b := range set.Budgets {
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace}, Spec: b.Spec}
+		budget.Name = b.Name[strings.LastIndex(b.Name, "/")+1:]
+		found.Budgets = append(found.Budgets, budget)
+	}
+	return found
+}
+
+func metaOf(s Shape) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: s.Namespace, Labels: s.Labels, Annotations: s.Annotations}
+}
