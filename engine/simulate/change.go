@@ -56,7 +56,7 @@ func Change(ctx context.Context, base, head Input) (*Settled, error) {
 }
 
 // redeclare has other objects be in the world.
-func (w *world) redeclare(ctx context.Context, objects []map[string]any) error {
+func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error {
 	old := w.store.Pools
 	fresh := newStore()
 	w.store.Pools, w.store.Classes, w.store.Limits = fresh.Pools, fresh.Classes, fresh.Limits
@@ -102,18 +102,18 @@ func ready(pool *karpv1.NodePool) {
 
 // scaleStatic makes the nodes that static pools want besides, and removes those that they
 // no longer want, at once: those with the fewest pods.
-func (e *ending) scaleStatic(ctx context.Context) error {
+func (e *consolidation) scaleStatic(ctx context.Context) error {
 	for _, m := range e.made {
 		m.static = e.store.Pools[m.pool()].Spec.Replicas != nil
 	}
 	for _, pool := range e.static {
-		var has []*made
+		var has []*simNode
 		for _, m := range e.made {
 			if m.pool() == pool.Name {
 				has = append(has, m)
 			}
 		}
-		slices.SortStableFunc(has, func(a, b *made) int { return len(e.store.Bound[a.node]) - len(e.store.Bound[b.node]) })
+		slices.SortStableFunc(has, func(a, b *simNode) int { return len(e.store.Bound[a.node]) - len(e.store.Bound[b.node]) })
 		wanted := min(int(*pool.Spec.Replicas), maxStatic)
 		if gone := has[:max(0, len(has)-wanted)]; len(gone) > 0 {
 			move := Move{Kind: disrupt.Replicas, Gone: e.refs(gone), Made: []NodeRef{}, Saved: e.cost(gone)}
@@ -141,7 +141,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 }
 
 // judge has Karpenter's own controller say which nodes differ from their pools and classes.
-func (e *ending) judge(ctx context.Context) error {
+func (e *consolidation) judge(ctx context.Context) error {
 	// Another chooser: this one would remember for a while how far versions are.
 	chooser := *e.chooser
 	chooser.Orders = e.backend.Orders(e.store, e.types)
@@ -162,12 +162,12 @@ func (e *ending) judge(ctx context.Context) error {
 	return nil
 }
 
-func drifted(m *made) bool {
+func drifted(m *simNode) bool {
 	return m.claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
 // kubelet is the version of Kubernetes of new nodes; "" where no class says one.
-func (w *world) kubelet(nc *karpv1.NodeClaim) (info corev1.NodeSystemInfo) {
+func (w *cluster) kubelet(nc *karpv1.NodeClaim) (info corev1.NodeSystemInfo) {
 	if class := w.store.Classes[nc.Spec.NodeClassRef.Name]; class != nil && class.Spec.LKEK8sVersion != nil {
 		info.KubeletVersion = *class.Spec.LKEK8sVersion
 	}

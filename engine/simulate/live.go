@@ -83,7 +83,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh := map[string]*made{}
+	fresh := map[string]*simNode{}
 	for _, m := range w.made[standing:] {
 		fresh[m.node] = m
 	}
@@ -97,8 +97,8 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 
 // newLive is a cluster in memory that has what another has, and why pools of it are not
 // planned with.
-func newLive(in Live) (*world, []refusing) {
-	w := emptyWorld(in.Catalog, in.Region, in.Tier)
+func newLive(in Live) (*cluster, []refusing) {
+	w := emptyCluster(in.Catalog, in.Region, in.Tier)
 	said := map[string]*linodev1alpha1.LinodeNodeClass{}
 	for _, class := range in.Classes {
 		said[class.Name] = class
@@ -122,7 +122,7 @@ func newLive(in Live) (*world, []refusing) {
 		w.store.Claims = append(w.store.Claims, nc)
 		joined[nc.Status.NodeName] = true
 		if nc.Status.ProviderID != "" {
-			w.made = append(w.made, &made{claim: nc.DeepCopy(), node: nc.Status.NodeName})
+			w.made = append(w.made, &simNode{claim: nc.DeepCopy(), node: nc.Status.NodeName})
 		}
 	}
 	for name := range w.store.Nodes {
@@ -131,13 +131,13 @@ func newLive(in Live) (*world, []refusing) {
 		}
 	}
 	slices.Sort(w.others)
-	w.have(in.DaemonSets)
+	w.addDaemonSets(in.DaemonSets)
 	return w, w.admitLive(in.Pools, said)
 }
 
 // admitLive finds the pools that are planned with, and says of the others why not. Said
 // are the classes as they were listed.
-func (w *world) admitLive(
+func (w *cluster) admitLive(
 	pools []*karpv1.NodePool, said map[string]*linodev1alpha1.LinodeNodeClass,
 ) (unready []refusing) {
 	for _, pool := range pools {
@@ -164,7 +164,7 @@ func (w *world) admitLive(
 }
 
 // standIn is a class that was not listed, and of which a pool says that it is ready.
-func (w *world) standIn(class string) {
+func (w *cluster) standIn(class string) {
 	if w.store.Classes[class] == nil {
 		w.store.Classes[class] = w.backend.StandIn(class)
 		w.admitClass(w.store.Classes[class])
@@ -196,8 +196,8 @@ func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 }
 
 // placements says what has become of the pods. Fresh are the nodes that are new.
-func (w *world) placements(
-	ctx context.Context, e *explainer, pending []*corev1.Pod, fresh map[string]*made, unready []refusing,
+func (w *cluster) placements(
+	ctx context.Context, e *explainer, pending []*corev1.Pod, fresh map[string]*simNode, unready []refusing,
 ) map[types.UID]Placement {
 	placed := make(map[types.UID]Placement, len(pending))
 	for _, pod := range pending {

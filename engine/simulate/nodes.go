@@ -17,15 +17,16 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// made is a node that was made.
-type made struct {
+// simNode is a node that was made.
+type simNode struct {
 	claim  *karpv1.NodeClaim
 	node   string // "" before it has joined
 	static bool
 }
 
-func (m *made) pool() string { return m.claim.Labels[karpv1.NodePoolLabelKey] }
-func (m *made) plan() string { return nodeclaim.PlanOf(m.claim) }
+func (m *simNode) pool() string { return m.claim.Labels[karpv1.NodePoolLabelKey] }
+func (m *simNode) plan() string { return nodeclaim.PlanOf(m.claim) }
+func (m *simNode) ref() NodeRef { return NodeRef{Name: m.node, Pool: m.pool(), Plan: m.plan()} }
 
 // Shortfall is a static pool that gets fewer nodes than it wants.
 type Shortfall struct {
@@ -40,7 +41,7 @@ const maxStatic = 1000
 
 // makeStatic makes the nodes of static pools, which stand whatever pods there are. Has is
 // how many nodes pools have already.
-func (w *world) makeStatic(ctx context.Context, has map[string]int64) error {
+func (w *cluster) makeStatic(ctx context.Context, has map[string]int64) error {
 	ctx = settings(ctx)
 	for _, pool := range w.static {
 		wanted := *pool.Spec.Replicas
@@ -68,7 +69,7 @@ func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 
 // makeNode makes the node of a NodeClaim, of the plan type that the controller would
 // choose. The text is why it would choose none.
-func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
+func (w *cluster) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
 	name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1)
 	nc.GenerateName, nc.Name, nc.UID = "", name, types.UID(name)
 	chosen, err := w.chooser.Choose(ctx, nc)
@@ -83,7 +84,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 	stamps := maps.Clone(nc.Annotations) // with the hash of the pool
 	maps.Copy(stamps, chosen.Annotations)
 	chosen.Annotations = stamps
-	w.made = append(w.made, &made{claim: chosen, node: name, static: static})
+	w.made = append(w.made, &simNode{claim: chosen, node: name, static: static})
 	w.store.Claims = append(w.store.Claims, chosen)
 	w.store.Nodes[name] = nodeOf(chosen)
 	w.store.Nodes[name].Status.NodeInfo = w.kubelet(chosen)
@@ -92,7 +93,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 }
 
 // attachable notes how many volumes a node can attach, by its plan type.
-func (w *world) attachable(node *corev1.Node) {
+func (w *cluster) attachable(node *corev1.Node) {
 	if plan, known := w.types.Plan(node.Labels[corev1.LabelInstanceTypeStable]); known {
 		w.store.Attachable[node.Name] = plan.Volumes()
 	}
@@ -111,7 +112,7 @@ func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
 }
 
 // requested is what the pods of a node ask for, with those of DaemonSets.
-func (w *world) requested(node *corev1.Node) corev1.ResourceList {
+func (w *cluster) requested(node *corev1.Node) corev1.ResourceList {
 	pods := w.store.Bound[node.Name]
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {

@@ -14,8 +14,8 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 )
 
-// passed is what a pass has left.
-type passed struct {
+// passResult is what a pass has left.
+type passResult struct {
 	pending  []*corev1.Pod
 	progress bool // some pod has got a node
 }
@@ -29,7 +29,7 @@ type answer struct {
 
 // pass has Karpenter plan once, chooses the plan types of the nodes that it wants, and
 // binds their pods.
-func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error) {
+func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, error) {
 	ctx = settings(ctx)
 	found := answer{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
 	var asking []*corev1.Pod
@@ -42,18 +42,18 @@ func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error)
 	}
 	results, err := w.solve(ctx, asking, found.without)
 	if err != nil {
-		return passed{}, fmt.Errorf("have Karpenter plan: %w", err)
+		return passResult{}, fmt.Errorf("have Karpenter plan: %w", err)
 	}
 	b := newBinder(w.store, pending)
 	for _, node := range results.ExistingNodes {
 		if err := b.Bind(node.Pods, node.Name()); err != nil {
-			return passed{}, err
+			return passResult{}, err
 		}
 	}
 	for _, claim := range results.NewNodeClaims {
 		node, why, err := w.makeNode(ctx, claim.ToNodeClaim(), false)
 		if err != nil {
-			return passed{}, err
+			return passResult{}, err
 		}
 		if why != "" {
 			for _, pod := range claim.Pods {
@@ -63,7 +63,7 @@ func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error)
 		}
 		left, err := b.BindNew(claim.Pods, node, w.made[len(w.made)-1].plan())
 		if err != nil {
-			return passed{}, err
+			return passResult{}, err
 		}
 		for uid, l := range left {
 			if found.refused[uid] = (Reason{Pool: claim.NodePoolName, Text: l.Why}); l.Never {
@@ -76,7 +76,7 @@ func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error)
 	}
 	w.last = found
 	left := slices.DeleteFunc(slices.Clone(pending), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
-	return passed{left, len(left) < len(pending)}, found.check(left, len(pending)-len(left))
+	return passResult{left, len(left) < len(pending)}, found.check(left, len(pending)-len(left))
 }
 
 // check holds what Karpenter says to the pods that have no node.
@@ -93,9 +93,9 @@ func (a answer) check(left []*corev1.Pod, bound int) error {
 
 // solve is one pass of Karpenter's scheduler. Its provisioner would end it after a minute
 // and say nothing of the pods that are left.
-func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without poolsLeftOut) (scheduling.Results, error) {
+func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without poolsLeftOut) (scheduling.Results, error) {
 	var none scheduling.Results
-	cluster, err := w.cluster(ctx)
+	cluster, err := w.karpenterState(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -133,15 +133,15 @@ func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without poolsL
 
 // copies are the pods of DaemonSets. Karpenter takes terms of their affinities off them
 // that a pool does not meet.
-func (w *world) copies() (daemons []*corev1.Pod) {
+func (w *cluster) copies() (daemons []*corev1.Pod) {
 	for _, pod := range w.daemons {
 		daemons = append(daemons, pod.DeepCopy())
 	}
 	return daemons
 }
 
-// cluster is what Karpenter knows of the nodes that there are.
-func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
+// karpenterState is what Karpenter knows of the nodes that there are.
+func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 	cluster := state.NewCluster(w.clock, w.store, w.provider)
 	nodes := slices.Clone(w.others)
 	for _, m := range w.made {

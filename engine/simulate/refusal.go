@@ -32,16 +32,16 @@ type Reason struct {
 // Karpenter v1.14.1 has no types for most of these errors (its topologyError is not exported, and
 // limits, taints and labels are plain texts): they are told apart by how their texts begin.
 type explainer struct {
-	*world
+	*cluster
 	tally limits.Tally
 	prefs scheduling.Preferences
 	// planned is what of the limits is only planned for other pods.
 	planned capacitylimit.Planned
 }
 
-func (w *world) explainer(ctx context.Context) (*explainer, error) {
+func (w *cluster) explainer(ctx context.Context) (*explainer, error) {
 	tally, err := w.chooser.Limits.Show(ctx)
-	e := &explainer{world: w, tally: tally}
+	e := &explainer{cluster: w, tally: tally}
 	for _, pool := range w.dynamic {
 		for _, t := range pool.Spec.Template.Spec.Taints {
 			e.prefs.ToleratePreferNoSchedule = e.prefs.ToleratePreferNoSchedule ||

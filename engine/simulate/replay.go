@@ -1,478 +1,394 @@
 package simulate
 
 import (
-	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
+	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A Timeline is pools, and pods at several moments.
-type Timeline struct {
-	Pools   Input    // without workloads and DaemonSets, which are those of the moments
-	Moments []Moment // by time; the last one only says when it ends, and which machines there were
-}
-
-// A Moment is what a cluster had at a time.
-type Moment struct {
-	At       time.Time
-	Crowd    Crowd
-	Machines []Machine
-}
-
-// A Machine is a node that a cluster had.
-type Machine struct {
-	Name  string // of its NodeClaim
-	Pool  string
-	Plan  string
-	Made  time.Time
-	Price *catalog.Price // nil where it is not known
-}
-
-// A Ledger is what pools would have come to, beside what was.
-type Ledger struct {
-	From    time.Time        `json:"from"`
-	Until   time.Time        `json:"until"`
-	Would   Account          `json:"would"` // of the pools
-	Was     Account          `json:"was"`   // of the cluster
-	Reasons []DisruptedNodes `json:"disrupted"`
-	// PodHours without a node, of all pods that wanted one.
-	PodHours float64     `json:"unschedulable_pod_hours"`
-	Refused  []RefusedAt `json:"refused"`
-	Moments  []LedgerRow `json:"moments"`
-	Lives    []Life      `json:"nodes"`
-	Notes    []string    `json:"notes"`
-}
-
-// DisruptedNodes is how many nodes Karpenter would have let go for a reason.
-type DisruptedNodes struct {
-	Reason string `json:"reason"`
-	Nodes  int    `json:"nodes"`
-}
-
-// RefusedAt is pods that had no node at a moment, and why.
-type RefusedAt struct {
-	At time.Time `json:"at"`
-	Refusal
-}
-
-// LedgerRow is one moment, and what has happened until the next.
-type LedgerRow struct {
-	At       time.Time     `json:"at"`
-	Pods     int           `json:"pods"`
-	Refused  int           `json:"refused"` // pods without a node
-	Nodes    int           `json:"nodes"`
-	Hourly   catalog.Money `json:"hourly"` // that they cost
-	Launched int           `json:"launched"`
-	Gone     int           `json:"gone"`
-	Was      LedgerRowWas  `json:"was"`
-}
-
-// LedgerRowWas is what there was at a moment.
-type LedgerRowWas struct {
-	Nodes  int           `json:"nodes"`
-	Hourly catalog.Money `json:"hourly"`
-}
-
-// mostRefusedTold bounds how many refusals are told.
-const mostRefusedTold = 20
-
-// Replay replays a timeline. Two moments are needed at least, and no two of the same time.
-func Replay(ctx context.Context, in Timeline) (Ledger, error) {
-	if err := in.check(); err != nil {
-		return Ledger{}, err
-	}
-	last := len(in.Moments) - 1
-	r := &replay{
-		ledger: Ledger{
-			From: in.Moments[0].At, Until: in.Moments[last].At, Refused: []RefusedAt{}, Moments: []LedgerRow{}, Lives: []Life{},
-			Notes: []string{}, Reasons: []DisruptedNodes{},
-		},
-		at: map[string]int{},
-	}
-	var err error
-	if r.course, err = Begin(ctx, in.Pools, r.ledger.From); err != nil {
-		return Ledger{}, err
-	}
-	for i, m := range in.Moments[:last] {
-		if err := r.moment(ctx, m, in.Moments[i+1].At); err != nil {
-			return Ledger{}, fmt.Errorf("at %s: %w", m.At.UTC().Format(time.RFC3339), err)
-		}
-	}
-	return r.finish(in), nil
-}
-
-func (in Timeline) check() error {
-	if len(in.Moments) < 2 {
-		return errors.New("a timeline needs two moments at least: pods at a time, and when it ends")
-	}
-	for i, m := range in.Moments[1:] {
-		if !m.At.After(in.Moments[i].At) {
-			return fmt.Errorf("two moments are at %s, or they are not in order", m.At.UTC().Format(time.RFC3339))
-		}
-	}
-	return nil
-}
-
-// replay is a replay on its way.
+// replay is a cluster in memory whose pods come and go as time goes on, and whose nodes
+// live on in between: Karpenter makes them for pods, and removes them when consolidateAfter
+// has passResult, budgets allow it, or expireAfter has come.
+//
+// A step of Karpenter takes StepTime: what goes is there until then, and what takes its place
+// from the beginning.
 type replay struct {
-	course  *Course
-	ledger  Ledger
-	at      map[string]int // the lives of nodes, by name
-	waiting time.Duration  // of all pods together
+	consolidation
+	ledger Ledger
+	lives  map[string]int // by node, its place in the ledger
+	waited time.Duration  // of all pods together
+
+	loads   map[string]int          // the workload of each kind of pods
+	created map[types.UID]time.Time // of pods
+	idle    map[string]*idle        // by node
+	open    bool                    // something has changed since Karpenter last found nothing to do
+	events  []event                 // since the last moment
+	crowd   Crowd                   // the last one
+	begun   map[string]bool         // nodes with an event of their beginning
 }
 
-// moment has the pods be those of a moment, and lets time go by until the next.
-func (r *replay) moment(ctx context.Context, m Moment, next time.Time) error {
-	if err := r.course.Have(ctx, m.Crowd); err != nil {
+// idle is since when no pod has come to a node or has left it.
+type idle struct {
+	pods  string // those that are on it
+	since time.Time
+	ripe  bool // consolidateAfter has passed
+}
+
+// StepTime is how long a step of Karpenter takes: machines of LKE are nodes after some two
+// minutes, and the pods move then.
+const StepTime = 3 * time.Minute
+
+// event is a node that is made, or is gone.
+type event struct {
+	at     time.Time
+	node   NodeRef
+	made   bool
+	price  catalog.Price
+	reason string // why it goes, in the words of budgets
+}
+
+// Crowd is the pods that a cluster has at a time.
+type Crowd struct {
+	Workloads  []Workload
+	DaemonSets []*appsv1.DaemonSet
+	Budgets    []*policyv1.PodDisruptionBudget
+}
+
+// newReplay is a replay with the pools of an input from a time on. The nodes of static pools are
+// there, and no pods.
+func newReplay(ctx context.Context, in Input, at time.Time) (*replay, error) {
+	if in.Region == "" {
+		return nil, errNoRegion
+	}
+	linode.Register()
+	in.Workloads, in.DaemonSets = nil, nil
+	w, err := newCluster(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	clock := disrupt.ClockAt(at)
+	w.clock, w.many = clock, manyPods
+	for _, pool := range w.dynamic {
+		ready(pool)
+	}
+	c := &replay{
+		consolidation: consolidation{cluster: w, now: clock, stuck: map[string]string{}, out: &Settled{}},
+		lives:         map[string]int{}, loads: map[string]int{}, created: map[types.UID]time.Time{},
+		idle: map[string]*idle{}, begun: map[string]bool{},
+	}
+	return c, w.makeStatic(ctx, nil)
+}
+
+// allNotes are what is not simulated, or not as in a cluster.
+func (c *replay) allNotes() []string {
+	notes := slices.Clone(c.notes)
+	for _, s := range c.shortfalls {
+		notes = append(notes, fmt.Sprintf("Pool %s gets %d of %d nodes: %s", s.Pool, s.Made, s.Wanted, s.Text))
+	}
+	if c.slow {
+		notes = append(notes, slowNote)
+	}
+	return notes
+}
+
+// newEvents are the nodes that were made and are gone since the last call, in order.
+func (c *replay) newEvents() []event {
+	for _, m := range c.made {
+		c.begin(m)
+	}
+	events := c.events
+	c.events = nil
+	slices.SortStableFunc(events, func(a, b event) int { return a.at.Compare(b.at) })
+	return events
+}
+
+// begin adds the event that a node was made, once.
+func (c *replay) begin(m *simNode) {
+	if !c.begun[m.node] {
+		c.begun[m.node] = true
+		c.events = append(c.events, c.event(m, m.claim.CreationTimestamp.Time, true, ""))
+	}
+}
+
+func (c *replay) event(m *simNode, at time.Time, made bool, reason string) event {
+	return event{at, m.ref(), made, c.types.Price(m.plan()), reason}
+}
+
+// changePods makes the pods those of a crowd: of each kind as many as it has. Of a kind of which
+// there are fewer, those leave first that have no node, then one after the other from the
+// node that has the most of them. Those that have come get nodes.
+func (c *replay) changePods(ctx context.Context, crowd Crowd) error {
+	c.daemons, c.store.Sets, c.store.Budgets = nil, nil, crowd.Budgets
+	c.addDaemonSets(crowd.DaemonSets)
+	wanted, err := c.wanted(crowd.Workloads)
+	if err != nil {
 		return err
 	}
-	row := LedgerRow{At: m.At, Hourly: r.course.Cost().Hourly, Was: wasAt(m)}
-	row.Pods, row.Refused, row.Nodes = r.course.Counts()
-	if row.Refused > 0 && len(r.ledger.Refused) < mostRefusedTold {
-		refusals, err := r.course.Refusals(ctx)
+	had := make([][]*corev1.Pod, len(c.workloads))
+	for _, pod := range c.pods {
+		had[c.of[pod.UID]] = append(had[c.of[pod.UID]], pod)
+	}
+	var leave, come []*corev1.Pod
+	for i := range c.workloads {
+		if n := len(had[i]) - wanted[i]; n > 0 {
+			leave = append(leave, firstToLeave(had[i], n)...)
+		}
+		for range wanted[i] - len(had[i]) {
+			pod := c.newPod(pendingPod(c.workloads[i].Pod), i)
+			c.created[pod.UID] = c.now.Now()
+			come = append(come, pod)
+		}
+	}
+	c.open = c.open || len(leave)+len(come)+len(c.pending) > 0 || !equality.Semantic.DeepEqual(c.crowd, crowd)
+	c.crowd = crowd
+	c.remove(leave)
+	for _, pod := range leave {
+		delete(c.of, pod.UID)
+		delete(c.created, pod.UID)
+	}
+	c.pods, c.pending = append(c.pods, come...), append(c.pending, come...)
+	c.stuck = map[string]string{}
+	return c.settleDown(ctx)
+}
+
+// wanted is how many pods of each kind there are to be.
+func (c *replay) wanted(loads []Workload) (wanted map[int]int, err error) {
+	wanted = map[int]int{}
+	asked := 0
+	for _, load := range loads {
+		if asked += load.Pods; asked > MaxPods {
+			return nil, fmt.Errorf("there are more than %d pods, the most that can be simulated", MaxPods)
+		}
+		raw, err := json.Marshal([]any{load.Pod, load.Barred, load.Volumes})
 		if err != nil {
-			return err
+			return nil, fmt.Errorf("read the pods of %s: %w", load.Name, err)
 		}
-		for _, refusal := range refusals {
-			r.ledger.Refused = append(r.ledger.Refused, RefusedAt{m.At, refusal})
+		key := load.Name + "\x00" + string(raw)
+		i, known := c.loads[key]
+		if !known {
+			i = len(c.workloads)
+			c.loads[key] = i
+			load.Name = Plain(load.Name)
+			c.workloads = append(c.workloads, load)
+			c.doubts(load)
+		}
+		wanted[i] += load.Pods
+	}
+	return wanted, nil
+}
+
+// settleDown finds nodes for the pods that wait, and notes which nodes are new and where pods
+// have come and gone.
+func (c *replay) settleDown(ctx context.Context) (err error) {
+	if c.pending, err = c.place(ctx, c.pending); err != nil {
+		return err
+	}
+	for _, m := range c.made {
+		if m.claim.CreationTimestamp.IsZero() {
+			m.claim.CreationTimestamp = metav1.NewTime(c.now.Now())
+		}
+		pods := ""
+		for _, pod := range c.store.Bound[m.node] {
+			pods += string(pod.UID) + " "
+		}
+		if s := c.idle[m.node]; s == nil || s.pods != pods {
+			c.idle[m.node] = &idle{pods: pods, since: c.now.Now()}
+			c.open = true
 		}
 	}
-	for more := true; more; {
-		var err error
-		_, pending, _ := r.course.Counts()
-		before := r.course.Now()
-		if more, err = r.course.Pass(ctx, next); err != nil {
-			return err
-		}
-		r.waiting += time.Duration(pending) * r.course.Now().Sub(before)
-	}
-	for _, e := range r.course.Events() {
-		r.note(e, &row)
-	}
-	r.ledger.Moments = append(r.ledger.Moments, row)
 	return nil
 }
 
-// note takes down a node that was made or is gone.
-func (r *replay) note(e Event, row *LedgerRow) {
-	if e.Made {
-		if e.At.After(r.ledger.From) {
-			row.Launched++
+// MostTurns bounds at how many moments between two others Karpenter is asked what it would
+// do: schedules of budgets may begin each minute.
+const MostTurns = 500
+
+// advance lets time go by. It stops at the limit, and before that whenever pods without a node
+// have got one, or nodes have come or gone; the caller continues then. It returns false when
+// it has come to the limit.
+func (c *replay) advance(ctx context.Context, limit time.Time) (more bool, err error) {
+	ctx = settings(ctx)
+	for range MostTurns {
+		if gone, err := c.expire(ctx); gone || err != nil {
+			return true, err
 		}
-		r.at[e.Node.Name] = len(r.ledger.Lives)
-		r.ledger.Lives = append(r.ledger.Lives, Life{
-			Node: e.Node.Name, Pool: e.Node.Pool, Plan: e.Node.Plan, From: e.At, Until: r.ledger.Until, Price: e.Price,
-		})
-		return
-	}
-	row.Gone++
-	life := &r.ledger.Lives[r.at[e.Node.Name]]
-	life.Reason = e.Reason
-	if e.At.Before(life.Until) {
-		life.Until = e.At
-	}
-	i := slices.IndexFunc(r.ledger.Reasons, func(known DisruptedNodes) bool { return known.Reason == e.Reason })
-	if i < 0 {
-		i = len(r.ledger.Reasons)
-		r.ledger.Reasons = append(r.ledger.Reasons, DisruptedNodes{Reason: e.Reason})
-	}
-	r.ledger.Reasons[i].Nodes++
-}
-
-// finish adds up.
-func (r *replay) finish(in Timeline) Ledger {
-	l := r.ledger
-	l.Would = billOf(l.Lives, l.From, l.Until)
-	before, notes := livesOf(in.Moments)
-	l.Was = billOf(before, l.From, l.Until)
-	l.PodHours = r.waiting.Hours()
-	slices.SortFunc(l.Reasons, func(a, b DisruptedNodes) int { return cmp.Compare(a.Reason, b.Reason) })
-	if len(l.Refused) > mostRefusedTold {
-		l.Refused = l.Refused[:mostRefusedTold]
-		notes = append(notes, fmt.Sprintf("Only the first %d reasons are told why pods would have had no node.", mostRefusedTold))
-	}
-	l.Notes = append(l.Notes, unique(append(r.course.Notes(), notes...))...)
-	return l
-}
-
-func unique(list []string) (once []string) {
-	for _, text := range list {
-		if !slices.Contains(once, text) {
-			once = append(once, text)
+		c.ripenAll()
+		if c.open {
+			done, err := c.act(ctx, limit)
+			if done || err != nil {
+				return c.now.Now().Before(limit), err
+			}
+		}
+		next := c.nextTurn(limit)
+		c.now.Set(next)
+		if !next.Before(limit) {
+			return false, nil
 		}
 	}
-	return once
+	c.note("More happens between two times than can be simulated: what is left of it is skipped.")
+	c.now.Set(limit)
+	return false, nil
 }
 
-// A Life is a machine from when it was made until it was gone.
-type Life struct {
-	Node   string        `json:"node"`
-	Pool   string        `json:"pool"`
-	Plan   string        `json:"plan"`
-	From   time.Time     `json:"from"`
-	Until  time.Time     `json:"until"`
-	Reason string        `json:"reason,omitempty"` // why it went; "" where it is there at the end, or nobody knows
-	Price  catalog.Price `json:"-"`
-}
-
-// An Account is what machines have come to.
-type Account struct {
-	Began    int           `json:"began"`    // that are there at the beginning
-	Launched int           `json:"launched"` // after it
-	Gone     int           `json:"gone"`     // before the end
-	Hours    int           `json:"hours"`    // that are billed
-	Cost     catalog.Money `json:"cost"`
-	Plans    []PlanAccount `json:"plans"` // by pool and plan type
-}
-
-// PlanAccount is the share of the machines of a pool that have one plan type.
-type PlanAccount struct {
-	Pool     string        `json:"pool"`
-	Plan     string        `json:"plan"`
-	Machines int           `json:"machines"`
-	Hours    int           `json:"hours"`
-	Cost     catalog.Money `json:"cost"`
-}
-
-// billOf adds up lives between two times. What was before the first is not billed, and what is
-// there at the second is billed until then.
-func billOf(lives []Life, from, until time.Time) Account {
-	a := Account{Plans: []PlanAccount{}}
-	at := map[[2]string]int{}
-	for _, l := range lives {
-		hours, cost := l.bill(from, until)
-		if hours == 0 {
-			continue
+// act has Karpenter do what it would do now, and reports whether it does something.
+func (c *replay) act(ctx context.Context, limit time.Time) (done bool, err error) {
+	waiting := slices.Clone(c.waiting()) // pods are taken off it in place
+	for _, pod := range c.pods {
+		if pod.Spec.NodeName != "" { // do-not-disrupt may be for a time after that
+			pod.Status.StartTime = ptr.To(metav1.NewTime(c.created[pod.UID]))
 		}
-		if l.From.After(from) {
-			a.Launched++
+	}
+	shown, err := c.shown(ctx, waiting)
+	if err != nil {
+		return false, err
+	}
+	found, err := shown.Present(ctx)
+	if err != nil {
+		return false, fmt.Errorf("have Karpenter consolidate: %w", err)
+	}
+	c.slow = c.slow || found.Slow
+	if found.Command == nil {
+		c.open = false
+		return false, nil
+	}
+	before, steps := slices.Clone(c.made), len(c.out.Steps)
+	if err := c.carryOut(ctx, found.Command); err != nil {
+		return false, err
+	}
+	if len(c.out.Steps) == steps { // what would take its place is not to be had, and is not tried again
+		return true, nil
+	}
+	if err := c.settleDown(ctx); err != nil {
+		return false, err
+	}
+	end := c.now.Now().Add(StepTime)
+	c.end(before, end, string(found.Command.Reason))
+	if end.After(limit) {
+		end = limit
+	}
+	c.now.Set(end)
+	return true, nil
+}
+
+// end adds the events of the nodes that are gone since a moment before.
+func (c *replay) end(before []*simNode, at time.Time, reason string) {
+	for _, m := range before {
+		if !slices.Contains(c.made, m) {
+			c.begin(m)
+			c.events = append(c.events, c.event(m, at, false, reason))
+			delete(c.idle, m.node)
+		}
+	}
+}
+
+// expire removes the nodes whose expireAfter has come, whatever budgets say; their pods get
+// other nodes.
+func (c *replay) expire(ctx context.Context) (gone bool, err error) {
+	var old []*simNode
+	for _, m := range c.made {
+		if end := expiry(m); !end.IsZero() && !end.After(c.now.Now()) {
+			old = append(old, m)
+		}
+	}
+	if len(old) == 0 {
+		return false, nil
+	}
+	before := slices.Clone(c.made)
+	if _, err := c.move(ctx, old, map[types.UID]string{}); err != nil {
+		return false, err
+	}
+	for _, m := range old {
+		if m.static {
+			if err := c.replaceStatic(ctx, m); err != nil {
+				return false, err
+			}
+		}
+	}
+	if err := c.settleDown(ctx); err != nil {
+		return false, err
+	}
+	c.open = true
+	c.end(before, c.now.Now().Add(StepTime), "Expired")
+	return true, nil
+}
+
+// expiry is when a node has to go; the zero time where it never has to.
+func expiry(m *simNode) time.Time {
+	if after := m.claim.Spec.ExpireAfter.Duration; after != nil {
+		return m.claim.CreationTimestamp.Add(*after)
+	}
+	return time.Time{}
+}
+
+// replaceStatic makes another node of a static pool.
+func (c *replay) replaceStatic(ctx context.Context, m *simNode) error {
+	for _, pool := range c.static {
+		if pool.Name == m.pool() {
+			_, why, err := c.makeNode(ctx, claimOf(pool), true)
+			if why != "" {
+				c.note("Pool %s gets no other node for one that has expired: %s", pool.Name, why)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// ripenAll gives nodes what they have once they are there, and lets those be consolidated
+// where no pod has come or gone for so long as their pool says.
+func (c *replay) ripenAll() {
+	for _, m := range c.made {
+		c.ripen(m)
+		s, end := c.idle[m.node], c.ripens(m)
+		m.claim.Status.LastPodEventTime = metav1.NewTime(s.since) // pods are not moved to nodes that are not ripe
+		ripe := !end.IsZero() && !end.After(c.now.Now())
+		if ripe && !s.ripe {
+			c.open = true
+		}
+		if s.ripe = ripe; ripe {
+			m.claim.StatusConditions().SetTrue(karpv1.ConditionTypeConsolidatable)
 		} else {
-			a.Began++
+			_ = m.claim.StatusConditions().Clear(karpv1.ConditionTypeConsolidatable) // no condition that Ready follows from
 		}
-		if l.Until.Before(until) {
-			a.Gone++
-		}
-		a.Hours, a.Cost = a.Hours+hours, a.Cost+cost
-		key := [2]string{l.Pool, l.Plan}
-		if _, known := at[key]; !known {
-			at[key] = len(a.Plans)
-			a.Plans = append(a.Plans, PlanAccount{Pool: l.Pool, Plan: l.Plan})
-		}
-		p := &a.Plans[at[key]]
-		p.Machines, p.Hours, p.Cost = p.Machines+1, p.Hours+hours, p.Cost+cost
 	}
-	slices.SortFunc(a.Plans, func(a, b PlanAccount) int {
-		return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Plan, b.Plan))
-	})
-	return a
 }
 
-// bill is what one machine costs between two times. An hour that has begun is billed, in the
-// calendar month in which it began, and no month costs more than the monthly price.
-func (l Life) bill(from, until time.Time) (hours int, cost catalog.Money) {
-	if l.From.After(from) {
-		from = l.From
+// ripens is when consolidateAfter has passed for a node; the zero time where that is never.
+func (c *replay) ripens(m *simNode) time.Time {
+	pool := c.store.Pools[m.pool()]
+	if pool == nil || pool.Spec.Disruption.ConsolidateAfter.Duration == nil {
+		return time.Time{}
 	}
-	if l.Until.Before(until) {
-		until = l.Until
-	}
-	for from.Before(until) {
-		y, m, _ := from.UTC().Date()
-		end := time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC)
-		if until.Before(end) {
-			end = until
-		}
-		begun := int((end.Sub(from) + time.Hour - 1) / time.Hour)
-		hours, cost = hours+begun, cost+l.Price.For(begun)
-		from = from.Add(time.Duration(begun) * time.Hour)
-	}
-	return hours, cost
+	return c.idle[m.node].since.Add(*pool.Spec.Disruption.ConsolidateAfter.Duration)
 }
 
-// wasAt is what there was at a moment.
-func wasAt(m Moment) (row LedgerRowWas) {
-	for _, machine := range m.Machines {
-		row.Nodes++
-		if machine.Price != nil {
-			row.Hourly += machine.Price.Hourly
-		}
-	}
-	return row
-}
-
-// livesOf are the machines that there were. One that a moment does not have any more was there
-// until that moment, for nobody knows better, and one that was made and was gone between two
-// is not known at all.
-func livesOf(moments []Moment) (all []Life, notes []string) {
-	type key struct {
-		name string
-		made time.Time
-	}
-	at, unpriced := map[key]int{}, map[string]bool{}
-	for i, m := range moments {
-		there := map[key]bool{}
-		for _, machine := range m.Machines {
-			id := key{machine.Name, machine.Made}
-			there[id] = true
-			if _, known := at[id]; known {
-				continue
-			}
-			at[id] = len(all)
-			life := Life{Node: machine.Name, Pool: machine.Pool, Plan: machine.Plan, From: machine.Made}
-			if machine.Price != nil {
-				life.Price = *machine.Price
-			} else {
-				unpriced[machine.Plan] = true
-			}
-			all = append(all, life)
-		}
-		for id, j := range at {
-			if all[j].Until.IsZero() && (!there[id] || i == len(moments)-1) {
-				all[j].Until = m.At
+// nextTurn is when something may happen next, at most the limit.
+func (c *replay) nextTurn(limit time.Time) time.Time {
+	now, next := c.now.Now(), limit
+	for _, m := range c.made {
+		for _, at := range []time.Time{c.ripens(m), expiry(m)} {
+			if at.After(now) && at.Before(next) {
+				next = at
 			}
 		}
 	}
-	notes = append(notes, fmt.Sprintf("Of what was, machines count from when they were made to the first snapshot that "+
-		"does not have them; those that came and went between two snapshots, %s apart at most, are not known.",
-		longestGap(moments)))
-	if len(unpriced) > 0 {
-		plans := slices.Sorted(maps.Keys(unpriced))
-		for i, plan := range plans {
-			if plan == "" {
-				plans[i] = "a plan type that is not known"
-			}
-		}
-		notes = append(notes, fmt.Sprintf("What was has cost more than is told: the snapshots have no price for %s.",
-			strings.Join(plans, ", ")))
+	if turn := disrupt.NextBudgetChange(c.dynamic, now, next); turn.Before(next) {
+		next, c.open = turn, true
 	}
-	return all, notes
+	return next
 }
-
-// longestGap is the longest time between two moments.
-func longestGap(moments []Moment) string {
-	longest := time.Duration(0)
-	for i, m := range moments[1:] {
-		longest = max(longest, m.At.Sub(moments[i].At))
-	}
-	return spell(longest)
-}
-
-// spell writes a duration without units of which it has none.
-func spell(d time.Duration) string {
-	text := d.Round(time.Second).String()
-	text = strings.TrimSuffix(text, "0s")
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	if text == "" {
-		return "0s"
-	}
-	if last := text[len(text)-1]; last >= '0' && last <= '9' { // 10s has lost its unit
-		return d.Round(time.Second).String()
-	}
-	return text
-}
-
-// thousandths is an amount with as many decimals as are read.
-func thousandths(m catalog.Money) string { return fmt.Sprintf("%.3f", m.Float64()) }
-
-// mostLedgerRows are shown of the moments.
-const mostLedgerRows = 60
-
-// Text tells a ledger for people. From says what was replayed: a directory, and whose pods.
-func (l Ledger) Text(from string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, from %s to %s (%s)\n\n", from, stamp(l.From), stamp(l.Until), spell(l.Until.Sub(l.From)))
-	l.rows(&b)
-	b.WriteString("\n")
-	l.totals(&b)
-	for i, r := range l.Refused {
-		if i == 0 {
-			b.WriteString("\nPods that would have had no node:\n")
-		}
-		if i == mostLedgerRows {
-			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(l.Refused)-i)
-			break
-		}
-		fmt.Fprintf(&b, "  %s: %d of %s\n", stamp(r.At), r.Pods, r.Workload)
-		for _, why := range r.Reasons {
-			pool := ""
-			if why.Pool != "" {
-				pool = "pool " + why.Pool + ": "
-			}
-			fmt.Fprintf(&b, "    %s%s\n", pool, why.Text)
-		}
-	}
-	if len(l.Notes) > 0 {
-		b.WriteString("\n")
-	}
-	for _, note := range l.Notes {
-		b.WriteString("Note: " + note + "\n")
-	}
-	return b.String()
-}
-
-// rows writes the moments, but for those that are as the one before.
-func (l Ledger) rows(b *strings.Builder) {
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "time\tpods\twithout a node\tnodes\t$/hour\tlaunched\tgone\tnodes there were\t$/hour\t")
-	var before LedgerRow
-	shown, left := 0, 0
-	for i, row := range l.Moments {
-		same := row
-		if same.At = before.At; i > 0 && same == before && row.Launched+row.Gone == 0 {
-			left++
-			continue
-		}
-		if before = row; shown == mostLedgerRows {
-			left++
-			continue
-		}
-		shown++
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%d\t%d\t%d\t%s\t\n", stamp(row.At), row.Pods, row.Refused, row.Nodes,
-			thousandths(row.Hourly), row.Launched, row.Gone, row.Was.Nodes, thousandths(row.Was.Hourly))
-	}
-	w.Flush()
-	switch {
-	case shown == mostLedgerRows && left > 0:
-		fmt.Fprintf(b, "Left out: %s of %d that are the same as before, or come after %d rows; -o json has all.\n",
-			Count(left, "time"), len(l.Moments), mostLedgerRows)
-	case left > 0:
-		fmt.Fprintf(b, "Left out: %s of %d at which all was as before.\n", Count(left, "time"), len(l.Moments))
-	}
-}
-
-// totals writes both accounts next to each other.
-func (l Ledger) totals(b *strings.Builder) {
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tthese pools\twhat was\t")
-	line := func(what string, would, was any) { fmt.Fprintf(w, "%s\t%v\t%v\t\n", what, would, was) }
-	line("nodes at the beginning", l.Would.Began, l.Was.Began)
-	line("launched", l.Would.Launched, l.Was.Launched)
-	line("gone", l.Would.Gone, l.Was.Gone)
-	line("hours billed", l.Would.Hours, l.Was.Hours)
-	line("cost", "$"+thousandths(l.Would.Cost), "$"+thousandths(l.Was.Cost))
-	line("pod hours without a node", fmt.Sprintf("%.1f", l.PodHours), "not known")
-	w.Flush()
-	var why []string
-	for _, r := range l.Reasons {
-		why = append(why, fmt.Sprintf("%d %s", r.Nodes, strings.ToLower(r.Reason)))
-	}
-	if len(why) > 0 {
-		fmt.Fprintf(b, "Disrupted: %s.\n", strings.Join(why, ", "))
-	}
-	for _, p := range l.Would.Plans {
-		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, Count(p.Machines, "machine"),
-			Count(p.Hours, "hour"), thousandths(p.Cost))
-	}
-}
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

@@ -93,7 +93,7 @@ type Refusal struct {
 }
 
 // result says what has become of the pods; pending are those without a node.
-func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, error) {
+func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, error) {
 	r := Result{
 		Asked: len(w.pods), Placed: len(w.pods) - len(pending), Refused: len(pending), Plans: []Plan{}, Nodes: []Node{},
 		Refusals: []Refusal{}, Shortfalls: append([]Shortfall{}, w.shortfalls...), Notes: append([]string{}, w.notes...),
@@ -133,7 +133,7 @@ func essence(nc *karpv1.NodeClaim) karpv1.NodeClaim {
 	}
 }
 
-func (w *world) node(m *made) Node {
+func (w *cluster) node(m *simNode) Node {
 	object, price := w.store.Nodes[m.claim.Name], w.types.Price(m.plan())
 	requested, has := w.requested(object), object.Status.Allocatable
 	n := Node{
@@ -198,7 +198,7 @@ func plans(nodes []Node) []Plan {
 }
 
 // refusals groups the pods without a node by workload and reasons.
-func (w *world) refusals(ctx context.Context, pending []*corev1.Pod) ([]Refusal, error) {
+func (w *cluster) refusals(ctx context.Context, pending []*corev1.Pod) ([]Refusal, error) {
 	list := []Refusal{}
 	if len(pending) == 0 {
 		return list, nil

@@ -74,7 +74,7 @@ func run(ctx context.Context, in Input, many int) (Result, error) {
 	}
 	result, err := w.result(ctx, pending)
 	if err == nil && in.Settle != nil {
-		var end *ending
+		var end *consolidation
 		if end, err = w.settle(ctx, in, pending); err != nil {
 			return Result{}, err
 		}
@@ -84,9 +84,9 @@ func run(ctx context.Context, in Input, many int) (Result, error) {
 }
 
 // begin makes a world in which the pods have got their nodes, and returns those without.
-func begin(ctx context.Context, in Input, many int) (*world, []*corev1.Pod, error) {
+func begin(ctx context.Context, in Input, many int) (*cluster, []*corev1.Pod, error) {
 	if in.Region == "" {
-		return nil, nil, errors.New("the region of the cluster is not known, and plans and prices follow from it")
+		return nil, nil, errNoRegion
 	}
 	asked := 0
 	for _, load := range in.Workloads {
@@ -96,7 +96,7 @@ func begin(ctx context.Context, in Input, many int) (*world, []*corev1.Pod, erro
 		}
 	}
 	linode.Register()
-	w, err := newWorld(ctx, in)
+	w, err := newCluster(ctx, in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,8 +108,10 @@ func begin(ctx context.Context, in Input, many int) (*world, []*corev1.Pod, erro
 	return w, pending, err
 }
 
+var errNoRegion = errors.New("the region of the cluster is not known, and plans and prices follow from it")
+
 // place has pods placed for as long as some get a node, and returns those without one.
-func (w *world) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
+func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
 	for len(pending) > 0 {
 		after, err := w.pass(ctx, pending)
 		if err != nil {

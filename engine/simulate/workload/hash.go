@@ -12,6 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -83,181 +84,116 @@ func Hash(salt, word string) string {
 
 // translated has another word for each. The order stays: equal pods are planned in it.
 func (s Shapes) translated(word func(string) string) Shapes {
-	t := translator{word}
+	t := translator(word)
 	set := Shapes{
 		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Budgets: []Budget{},
 		Notes: append([]string{}, s.Notes...),
 	}
 	for _, b := range s.Budgets {
-		b.Name, b.Namespace, b.Spec.Selector = t.word(b.Name), t.word(b.Namespace), t.selector(b.Spec.Selector)
+		b.Name, b.Namespace, b.Spec.Selector = t(b.Name), t(b.Namespace), translated(t, b.Spec.Selector)
 		set.Budgets = append(set.Budgets, b)
 	}
 	return set
 }
 
-type translator struct{ word func(string) string }
+// translator is what a word is called instead; "" for "".
+type translator func(word string) string
 
 func (t translator) shapes(from []Shape) []Shape {
 	list := make([]Shape, 0, len(from))
 	for _, s := range from {
 		kind, name, _ := strings.Cut(s.Owner, " ")
-		s.Owner, s.Namespace = kind+" "+t.word(name), t.word(s.Namespace)
-		s.Labels, s.Annotations = t.labels(s.Labels), numbers(s.Annotations)
-		s.Spec = t.spec(*s.Spec.DeepCopy())
-		s.Volumes.Shared = t.each(s.Volumes.Shared)
+		s.Owner, s.Namespace = kind+" "+t(name), t(s.Namespace)
+		s.Labels = translated(t, &metav1.LabelSelector{MatchLabels: s.Labels}).MatchLabels
+		s.Annotations = numbers(s.Annotations)
+		s.Spec = *translated(t, &s.Spec)
+		s.Volumes.Shared = slices.Clone(s.Volumes.Shared)
+		for i := range s.Volumes.Shared {
+			s.Volumes.Shared[i] = t(s.Volumes.Shared[i])
+		}
 		slices.Sort(s.Volumes.Shared)
 		if s.Waits != nil {
-			s.Waits = &simulate.ClaimWait{Why: s.Waits.Why, Name: t.word(s.Waits.Name)}
+			s.Waits = &simulate.ClaimWait{Why: s.Waits.Why, Name: t(s.Waits.Name)}
 		}
 		list = append(list, s)
 	}
 	return list
 }
 
-// numbers are the annotations that say nothing but a number, a time or yes and no.
-func numbers(from map[string]string) map[string]string {
-	var kept map[string]string
-	for key, value := range from {
-		_, noBool := strconv.ParseBool(value)
-		_, noNumber := strconv.Atoi(value)
-		_, noTime := time.ParseDuration(value)
-		if noBool != nil && noNumber != nil && noTime != nil {
-			continue
-		}
-		if kept == nil {
-			kept = map[string]string{}
-		}
-		kept[key] = value
-	}
-	return kept
-}
-
-// spec changes a copy.
-func (t translator) spec(spec corev1.PodSpec) corev1.PodSpec {
-	spec.Overhead = t.amounts(spec.Overhead)
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			t.resources(&containers[i].Resources)
-		}
-	}
-	if spec.Resources != nil {
-		t.resources(spec.Resources)
-	}
-	spec.NodeSelector = t.labels(spec.NodeSelector)
-	for i := range spec.SchedulingGates {
-		spec.SchedulingGates[i].Name = t.word(spec.SchedulingGates[i].Name)
-	}
-	for i := range spec.Tolerations {
-		toleration := &spec.Tolerations[i]
-		toleration.Key, toleration.Value = t.key(toleration.Key), t.word(toleration.Value)
-	}
-	for i := range spec.TopologySpreadConstraints {
-		c := &spec.TopologySpreadConstraints[i]
-		c.TopologyKey, c.LabelSelector = t.key(c.TopologyKey), t.selector(c.LabelSelector)
-		c.MatchLabelKeys = t.keys(c.MatchLabelKeys)
-	}
-	for _, term := range terms(spec.Affinity) {
-		term.TopologyKey, term.LabelSelector = t.key(term.TopologyKey), t.selector(term.LabelSelector)
-		term.MatchLabelKeys, term.MismatchLabelKeys = t.keys(term.MatchLabelKeys), t.keys(term.MismatchLabelKeys)
-		for i := range term.Namespaces {
-			term.Namespaces[i] = t.word(term.Namespaces[i])
-		}
-		slices.Sort(term.Namespaces)
-	}
-	if a := spec.Affinity; a != nil && a.NodeAffinity != nil {
-		t.nodes(a.NodeAffinity)
-	}
-	return spec
-}
-
-func (t translator) resources(r *corev1.ResourceRequirements) {
-	r.Requests, r.Limits = t.amounts(r.Requests), t.amounts(r.Limits)
-}
-
-// amounts translates the names of resources, unless everybody has them.
-func (t translator) amounts(from corev1.ResourceList) corev1.ResourceList {
-	if from == nil {
+// translated is a value with other words in the places where people choose them.
+func translated[T any](t translator, value *T) *T {
+	if value == nil {
 		return nil
 	}
-	list := make(corev1.ResourceList, len(from))
-	for name, q := range from {
-		if !slices.Contains(everybodys, name) && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
-			name = corev1.ResourceName(t.word(string(name)))
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
+	if err == nil {
+		value = new(T)
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(t.fields("", fields), value)
+	}
+	if err != nil {
+		panic(err) // it is a type of Kubernetes: it goes to JSON and back
+	}
+	return value
+}
+
+// fields translates an object, by the name of the field that has it.
+func (t translator) fields(of string, from map[string]any) map[string]any {
+	to := make(map[string]any, len(from))
+	for name, value := range from {
+		switch of {
+		case "nodeSelector", "matchLabels":
+			to[t.key(name)] = t(value.(string))
+		case "requests", "limits", "overhead":
+			to[t.resource(name)] = value
+		default:
+			to[name] = t.field(from, of, name, value)
 		}
-		list[name] = q
 	}
-	return list
+	return to
 }
 
-// everybodys are the resources of Kubernetes, and those that plans of Linode have.
-var everybodys = []corev1.ResourceName{
-	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods,
-	schemas.GPU, schemas.VPU,
-}
-
-func (t translator) nodes(a *corev1.NodeAffinity) {
-	if required := a.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
-		for i := range required.NodeSelectorTerms {
-			t.term(&required.NodeSelectorTerms[i])
+// field translates a field of an object.
+func (t translator) field(from map[string]any, of, name string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		return t.fields(name, v)
+	case string:
+		switch {
+		case name == "key", name == "topologyKey":
+			return t.key(v)
+		case name == "value", name == "name" && of == "schedulingGates":
+			return t(v)
 		}
-	}
-	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
-		t.term(&a.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
-	}
-}
-
-func (t translator) term(term *corev1.NodeSelectorTerm) {
-	for _, list := range [][]corev1.NodeSelectorRequirement{term.MatchExpressions, term.MatchFields} {
-		for i := range list {
-			r := &list[i]
-			if r.Key = t.key(r.Key); r.Operator == corev1.NodeSelectorOpGt || r.Operator == corev1.NodeSelectorOpLt {
-				continue // than a number
-			}
-			for j := range r.Values {
-				r.Values[j] = t.word(r.Values[j])
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			switch text, _ := e.(string); {
+			case name == "matchLabelKeys", name == "mismatchLabelKeys":
+				list[i] = t.key(text)
+			case name == "namespaces", name == "values" && from["operator"] != "Gt" && from["operator"] != "Lt": // than a number
+				list[i] = t(text)
+			default:
+				list[i] = t.field(nil, name, name, e)
 			}
 		}
-	}
-}
-
-func (t translator) selector(from *metav1.LabelSelector) *metav1.LabelSelector {
-	if from == nil {
-		return nil
-	}
-	s := &metav1.LabelSelector{MatchLabels: t.labels(from.MatchLabels)}
-	for _, r := range from.MatchExpressions {
-		r.Key, r.Values = t.key(r.Key), slices.Clone(r.Values)
-		for i := range r.Values {
-			r.Values[i] = t.word(r.Values[i])
+		if name == "namespaces" {
+			slices.SortFunc(list, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 		}
-		s.MatchExpressions = append(s.MatchExpressions, r)
+		return list
 	}
-	return s
+	return value
 }
 
-func (t translator) labels(from map[string]string) map[string]string {
-	if from == nil {
-		return nil
+// resource translates the name of a resource, unless it is one of Kubernetes or one that plans of Linode have.
+func (t translator) resource(name string) string {
+	switch corev1.ResourceName(name) {
+	case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods, schemas.GPU, schemas.VPU:
+		return name
 	}
-	labels := make(map[string]string, len(from))
-	for key, value := range from {
-		labels[t.key(key)] = t.word(value)
+	if strings.HasPrefix(name, corev1.ResourceHugePagesPrefix) {
+		return name
 	}
-	return labels
-}
-
-func (t translator) each(from []string) (words []string) {
-	for _, word := range from {
-		words = append(words, t.word(word))
-	}
-	return words
-}
-
-func (t translator) keys(from []string) (keys []string) {
-	for _, key := range from {
-		keys = append(keys, t.key(key))
-	}
-	return keys
+	return t(name)
 }
 
 // key translates the key of a label, unless it is one that everybody has.
@@ -266,7 +202,19 @@ func (t translator) key(key string) string {
 		slices.Contains(linodev1alpha1.PlanLabels(), key) || key == corev1.LabelHostname || key == "metadata.name" {
 		return key
 	}
-	return t.word(key)
+	return t(key)
+}
+
+// numbers are the annotations that say nothing but a number, a time or yes and no.
+func numbers(from map[string]string) map[string]string {
+	kept := maps.Clone(from)
+	maps.DeleteFunc(kept, func(_, value string) bool {
+		_, noBool := strconv.ParseBool(value)
+		_, noNumber := strconv.Atoi(value)
+		_, noTime := time.ParseDuration(value)
+		return noBool != nil && noNumber != nil && noTime != nil
+	})
+	return kept
 }
 
 // KnownWords are all that objects say, which pods may select nodes by, and all values of the

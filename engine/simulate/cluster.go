@@ -30,8 +30,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// world is a cluster in memory.
-type world struct {
+// cluster is a cluster in memory.
+type cluster struct {
 	store    *store
 	types    *instancetype.Set
 	backend  backend
@@ -42,9 +42,10 @@ type world struct {
 	daemons         []*corev1.Pod
 	workloads       []Workload
 	pods            []*corev1.Pod
+	numbered        int                  // pods that were ever made
 	of              map[types.UID]int    // the workload of each pod
 	bars            map[types.UID]string // why pods get no node, whatever there is
-	made            []*made              // nodes, in the order in which they were made
+	made            []*simNode           // nodes, in the order in which they were made
 	named           int                  // nodes that were ever made
 	clock           clock.Clock
 	others          []string // nodes that no NodeClaim has
@@ -67,8 +68,8 @@ func settings(ctx context.Context) context.Context {
 	})
 }
 
-func newWorld(ctx context.Context, in Input) (*world, error) {
-	w := emptyWorld(in.Catalog, in.Region, in.Tier)
+func newCluster(ctx context.Context, in Input) (*cluster, error) {
+	w := emptyCluster(in.Catalog, in.Region, in.Tier)
 	w.workloads = slices.Clone(in.Workloads)
 	for i := range w.workloads {
 		w.workloads[i].Name = Plain(w.workloads[i].Name)
@@ -77,15 +78,15 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 		return nil, err
 	}
 	w.admit(ctx)
-	w.have(in.DaemonSets)
+	w.addDaemonSets(in.DaemonSets)
 	w.makePods()
 	return w, nil
 }
 
-// emptyWorld is a cluster without anything in it.
-func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
+// emptyCluster is a cluster without anything in it.
+func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cluster {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &world{store: newStore(), types: instancetype.New(prices, region, tier), backend: backend{Tier: tier},
+	w := &cluster{store: newStore(), types: instancetype.New(prices, region, tier), backend: backend{Tier: tier},
 		of: map[types.UID]int{}, bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Orders: w.backend.Orders(w.store, w.types),
@@ -96,7 +97,7 @@ func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *worl
 }
 
 // have has nodes get the pods of DaemonSets.
-func (w *world) have(sets []*appsv1.DaemonSet) {
+func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
@@ -107,7 +108,7 @@ func (w *world) have(sets []*appsv1.DaemonSet) {
 }
 
 // declare puts the objects of a configuration into the world.
-func (w *world) declare(objects []map[string]any) error {
+func (w *cluster) declare(objects []map[string]any) error {
 	others, err := w.store.Declare(objects)
 	for _, other := range others {
 		w.note("%s is not simulated.", other)
@@ -116,7 +117,7 @@ func (w *world) declare(objects []map[string]any) error {
 }
 
 // admit finds the pools that can be planned with, and says of the others why not.
-func (w *world) admit(ctx context.Context) {
+func (w *cluster) admit(ctx context.Context) {
 	for _, class := range sorted(w.store.Classes) {
 		w.admitClass(class)
 	}
@@ -138,7 +139,7 @@ func (w *world) admit(ctx context.Context) {
 
 // admitClass gives a class the conditions that the controller would give it, as far as
 // they follow from the class itself.
-func (w *world) admitClass(class *linodev1alpha1.LinodeNodeClass) {
+func (w *cluster) admitClass(class *linodev1alpha1.LinodeNodeClass) {
 	w.backend.Settle(class)
 	conditions := class.StatusConditions()
 	if problem := w.backend.Problem(class.Spec); problem != "" {
@@ -149,7 +150,7 @@ func (w *world) admitClass(class *linodev1alpha1.LinodeNodeClass) {
 }
 
 // unready says why a pool is not planned with; "" where it is.
-func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
+func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	ref := pool.Spec.Template.Spec.NodeClassRef
 	if ref == nil || ref.Group != linodev1alpha1.Group {
 		return "its nodes are not Linode's."
@@ -170,30 +171,35 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	return linode.Unacceptable(pool, w.types, w.backend.Refused(pool))
 }
 
-func (w *world) note(format string, args ...any) {
+func (w *cluster) note(format string, args ...any) {
 	w.notes = append(w.notes, Plain(fmt.Sprintf(format, args...)))
 }
 
 // makePods makes the pods of all workloads. Karpenter takes pods of one size in the
 // order of their ids, here that of the workloads.
-func (w *world) makePods() {
+func (w *cluster) makePods() {
 	for i, load := range w.workloads {
 		w.doubts(load)
 		template := pendingPod(load.Pod)
 		for range load.Pods {
-			pod := template.DeepCopy()
-			pod.UID = types.UID(fmt.Sprintf("%08d", len(w.pods)))
-			pod.Name = "pod-" + string(pod.UID)
-			load.Volumes.To(pod)
-			w.of[pod.UID] = i
-			w.bar(pod, load.Barred)
-			w.pods = append(w.pods, pod)
+			w.pods = append(w.pods, w.newPod(template.DeepCopy(), i))
 		}
 	}
 }
 
+// newPod makes a pod of a workload of what it is like.
+func (w *cluster) newPod(pod *corev1.Pod, load int) *corev1.Pod {
+	pod.UID = types.UID(fmt.Sprintf("%08d", w.numbered))
+	w.numbered++
+	pod.Name = "pod-" + string(pod.UID)
+	w.workloads[load].Volumes.To(pod)
+	w.of[pod.UID] = load
+	w.bar(pod, w.workloads[load].Barred)
+	return pod
+}
+
 // bar notes that a pod gets no node, for a reason that is given or for what it says.
-func (w *world) bar(pod *corev1.Pod, why string) {
+func (w *cluster) bar(pod *corev1.Pod, why string) {
 	if why = cmp.Or(why, barredBy(pod.Spec)); why != "" {
 		w.bars[pod.UID] = why
 	}
@@ -261,3 +267,14 @@ type noFleet struct{ linode.Fleet }
 
 // Traits implements linode.Fleet.
 func (noFleet) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
+
+// doubts notes what of a workload is not as in a cluster.
+func (w *cluster) doubts(load Workload) {
+	if load.Pod.Spec.NodeName != "" {
+		w.note("%s names the node that it wants, which is ignored.", load.Name)
+	}
+	if key := ambiguousTopology(load.Pod.Spec); key != "" {
+		w.note("%s is placed by %s, and of values that do equally well Karpenter takes one at random: another run may "+
+			"have other nodes.", load.Name, key)
+	}
+}

@@ -44,10 +44,10 @@ type Settled struct {
 }
 
 // settle simulates what Karpenter does with the nodes that are there.
-func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*ending, error) {
+func (w *cluster) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*consolidation, error) {
 	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
-	e := &ending{world: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
+	e := &consolidation{cluster: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
 	for _, pool := range w.dynamic {
 		ready(pool)
 	}
@@ -62,7 +62,7 @@ func newSettled() *Settled {
 }
 
 // run takes steps until nothing changes any more, or so many.
-func (e *ending) run(ctx context.Context, most int) error {
+func (e *consolidation) run(ctx context.Context, most int) error {
 	e.peak()
 	most = cmp.Or(most, MaxSteps)
 	for !e.out.Ended {
@@ -77,9 +77,9 @@ func (e *ending) run(ctx context.Context, most int) error {
 	return nil
 }
 
-// ending is a world on its way to where nothing changes any more.
-type ending struct {
-	*world
+// consolidation is a cluster in which Karpenter disrupts nodes until nothing changes any more.
+type consolidation struct {
+	*cluster
 	now     *disrupt.Clock
 	pending []*corev1.Pod
 	stuck   map[string]string // nodes whose replacement was not to be had, and why
@@ -91,7 +91,7 @@ type ending struct {
 // scaleDown has pods leave. Of a workload those leave first that have no node, then one
 // after the other from the node that has the most of them. The controllers of Kubernetes
 // take them by chance from the nodes that have the most.
-func (e *ending) scaleDown(ctx context.Context, keep int) error {
+func (e *consolidation) scaleDown(ctx context.Context, keep int) error {
 	if keep <= 0 || keep >= 100 {
 		return nil
 	}
@@ -103,21 +103,26 @@ func (e *ending) scaleDown(ctx context.Context, keep int) error {
 	for _, pods := range byLoad {
 		leave = append(leave, firstToLeave(pods, len(pods)-(len(pods)*keep+99)/100)...)
 	}
-	gone := map[*corev1.Pod]bool{}
-	for _, pod := range leave {
-		gone[pod] = true
-	}
-	e.store.Unbind(leave)
-	e.pods = slices.DeleteFunc(slices.Clone(e.pods), func(p *corev1.Pod) bool { return gone[p] })
-	e.pending = slices.DeleteFunc(slices.Clone(e.pending), func(p *corev1.Pod) bool { return gone[p] })
+	e.remove(leave)
 	e.out.Left = len(leave)
 	var err error
 	e.pending, err = e.place(ctx, e.pending)
 	return err
 }
 
+// remove removes pods, with a node or without.
+func (e *consolidation) remove(pods []*corev1.Pod) {
+	gone := make(map[*corev1.Pod]bool, len(pods))
+	for _, pod := range pods {
+		gone[pod] = true
+	}
+	is := func(pod *corev1.Pod) bool { return gone[pod] }
+	e.store.Unbind(pods)
+	e.pods, e.pending = slices.DeleteFunc(slices.Clone(e.pods), is), slices.DeleteFunc(slices.Clone(e.pending), is)
+}
+
 // step finds the next command of Karpenter, and carries it out.
-func (e *ending) step(ctx context.Context) error {
+func (e *consolidation) step(ctx context.Context) error {
 	for _, m := range e.made {
 		e.ripen(m)
 	}
@@ -126,16 +131,11 @@ func (e *ending) step(ctx context.Context) error {
 			return err
 		}
 	}
-	disrupt.CountAllowed(e.store.Budgets, e.pods)
-	e.store.Bound[""] = e.waiting()
-	cluster, err := e.cluster(ctx)
+	shown, err := e.shown(ctx, e.waiting())
 	if err != nil {
 		return err
 	}
-	found, err := disrupt.Cluster{
-		Client: e.store, Provider: e.provider, State: cluster, Clock: e.now, Prices: e.prices(),
-		Except: func(kind disrupt.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
-	}.Next(ctx)
+	found, err := shown.Next(ctx)
 	e.slow = e.slow || found.Slow
 	switch {
 	case err != nil:
@@ -148,8 +148,19 @@ func (e *ending) step(ctx context.Context) error {
 	return e.carryOut(ctx, found.Command)
 }
 
+// shown is the cluster as Karpenter's disruption is shown it, with pods that wait.
+func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disrupt.Cluster, error) {
+	disrupt.CountAllowed(e.store.Budgets, e.pods)
+	e.store.Bound[""] = waiting
+	state, err := e.karpenterState(ctx)
+	return disrupt.Cluster{
+		Client: e.store, Provider: e.provider, State: state, Clock: e.now, Prices: e.prices(),
+		Except: func(kind disrupt.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
+	}, err
+}
+
 // ripen gives a node what it has once it has been there for a while.
-func (e *ending) ripen(m *made) {
+func (e *consolidation) ripen(m *simNode) {
 	node := e.store.Nodes[m.node]
 	if len(node.Status.Conditions) > 0 {
 		return
@@ -165,7 +176,7 @@ func (e *ending) ripen(m *made) {
 
 // waiting are the pods without a node, as the scheduler of Kubernetes leaves them. The
 // others have run for a while.
-func (e *ending) waiting() []*corev1.Pod {
+func (e *consolidation) waiting() []*corev1.Pod {
 	for _, pod := range e.pods {
 		pod.Status = corev1.PodStatus{StartTime: ptr.To(metav1.NewTime(time.Unix(0, 0)))}
 	}
@@ -181,7 +192,7 @@ func (e *ending) waiting() []*corev1.Pod {
 	return e.pending
 }
 
-func (e *ending) prices() map[string]float64 {
+func (e *consolidation) prices() map[string]float64 {
 	of := map[string]float64{}
 	for _, m := range e.made {
 		of[m.pool()] += e.types.Price(m.plan()).Hourly.Float64()
@@ -191,8 +202,8 @@ func (e *ending) prices() map[string]float64 {
 
 // carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
 // ones are not to be had, all stays as it is, and the same is not tried again.
-func (e *ending) carryOut(ctx context.Context, command *disrupt.Command) error {
-	var old, fresh []*made
+func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) error {
+	var old, fresh []*simNode
 	for _, m := range e.made {
 		if slices.Contains(command.SourceNodeNames(), m.node) {
 			old = append(old, m)
@@ -234,7 +245,7 @@ func (e *ending) carryOut(ctx context.Context, command *disrupt.Command) error {
 }
 
 // fail takes back what was made for a command that cannot be carried out.
-func (e *ending) fail(ctx context.Context, kind disrupt.Kind, old, fresh []*made, why string) error {
+func (e *consolidation) fail(ctx context.Context, kind disrupt.Kind, old, fresh []*simNode, why string) error {
 	for _, m := range old {
 		e.stuck[stuckAs(kind, m.node)] = why
 		if err := m.claim.StatusConditions().Clear(karpv1.ConditionTypeDisruptionReason); err != nil {
@@ -248,7 +259,7 @@ func stuckAs(kind disrupt.Kind, node string) string { return string(kind) + " " 
 
 // move takes the pods of old nodes to others, and removes the nodes. Pods for which
 // there is none wait.
-func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]string) (pods int, err error) {
+func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[types.UID]string) (pods int, err error) {
 	for _, m := range old {
 		moved := slices.Clone(e.store.Bound[m.node])
 		e.store.Unbind(moved)
@@ -275,27 +286,27 @@ func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]st
 
 // drop removes nodes. Limits hold what was chosen and not seen yet, so that they are
 // shown both states.
-func (e *ending) drop(ctx context.Context, nodes []*made) error {
+func (e *consolidation) drop(ctx context.Context, nodes []*simNode) error {
 	if _, err := e.chooser.Limits.Show(ctx); err != nil {
 		return err
 	}
 	for _, m := range nodes {
 		e.store.Remove(m.node)
 	}
-	e.made = slices.DeleteFunc(e.made, func(m *made) bool { return slices.Contains(nodes, m) })
+	e.made = slices.DeleteFunc(e.made, func(m *simNode) bool { return slices.Contains(nodes, m) })
 	_, err := e.chooser.Limits.Show(ctx)
 	return err
 }
 
-func (e *ending) refs(nodes []*made) []NodeRef {
+func (e *consolidation) refs(nodes []*simNode) []NodeRef {
 	refs := []NodeRef{}
 	for _, m := range nodes {
-		refs = append(refs, NodeRef{Name: m.node, Pool: m.pool(), Plan: m.plan()})
+		refs = append(refs, m.ref())
 	}
 	return refs
 }
 
-func (e *ending) cost(nodes []*made) (sum Cost) {
+func (e *consolidation) cost(nodes []*simNode) (sum Cost) {
 	for _, m := range nodes {
 		price := e.types.Price(m.plan())
 		sum.Add(Cost{Hourly: price.Hourly, Monthly: price.PerMonth()})
@@ -304,14 +315,14 @@ func (e *ending) cost(nodes []*made) (sum Cost) {
 }
 
 // peak notes what all nodes cost that are there at a time.
-func (e *ending) peak() {
+func (e *consolidation) peak() {
 	if now := e.cost(e.made); now.Hourly > e.out.Peak.Hourly {
 		e.out.Peak = now
 	}
 }
 
 // held says why nodes stay.
-func (e *ending) held(held disrupt.Blocked) {
+func (e *consolidation) held(held disrupt.Blocked) {
 	at := map[string]int{}
 	for _, m := range e.made {
 		text := e.heldBy(m, held)
@@ -327,7 +338,7 @@ func (e *ending) held(held disrupt.Blocked) {
 }
 
 // heldBy says why a node stays.
-func (e *ending) heldBy(m *made, held disrupt.Blocked) string {
+func (e *consolidation) heldBy(m *simNode, held disrupt.Blocked) string {
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
 	case drifted(m):
@@ -348,7 +359,7 @@ func (e *ending) heldBy(m *made, held disrupt.Blocked) string {
 }
 
 // called is the workload of a pod, in the place of the name that it has here.
-func (e *ending) called(object string) string {
+func (e *consolidation) called(object string) string {
 	if _, uid, ok := strings.Cut(object, "/pod-"); ok {
 		if i, known := e.of[types.UID(uid)]; known {
 			return "a pod of " + e.workloads[i].Name
@@ -361,7 +372,7 @@ const slowNote = "Karpenter has given up a search for several nodes at once afte
 	"on another machine it may find other steps."
 
 // finish says how it ends.
-func (e *ending) finish(asked int) (*Settled, error) {
+func (e *consolidation) finish(asked int) (*Settled, error) {
 	out := e.out
 	out.Nodes, out.Refused = []Node{}, len(e.pending)
 	for _, m := range e.made {
