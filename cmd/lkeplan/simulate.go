@@ -182,7 +182,7 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	in.Settle = settle
+	in.Consolidate = settle
 	if s.sweep.Value != "" {
 		return s.runSweep(ctx, env, in, pods.NotesFor(compiled.Head.Cluster))
 	}
@@ -213,13 +213,13 @@ func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, pric
 	if err != nil {
 		return r, err
 	}
-	old.Settle = in.Settle
+	old.Consolidate = in.Consolidate
 	before, err := simulate.Run(ctx, old)
 	if err != nil {
 		return r, fmt.Errorf("simulate %s: %w", against, err)
 	}
 	r = simulate.NewReport(s.comparison.Dir(), against.String(), head, &before)
-	if old.Settle != nil && old.Region == in.Region && old.Tier == in.Tier {
+	if old.Consolidate != nil && old.Region == in.Region && old.Tier == in.Tier {
 		if r.Change, err = simulate.Change(ctx, old, in); err != nil {
 			return r, fmt.Errorf("simulate the nodes of %s after the change: %w", against, err)
 		}
@@ -228,15 +228,15 @@ func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, pric
 }
 
 // settling is what is to happen after the pods have come.
-func (s *simulateSettings) settling() (*simulate.Settle, error) {
+func (s *simulateSettings) settling() (*simulate.Consolidation, error) {
 	if s.keep == "" {
-		return map[bool]*simulate.Settle{true: {}}[s.settle], nil
+		return map[bool]*simulate.Consolidation{true: {}}[s.settle], nil
 	}
 	keep, err := strconv.Atoi(strings.TrimSuffix(s.keep, "%"))
 	if err != nil || keep < 1 || keep > 100 {
 		return nil, fmt.Errorf("--keep %s: write how much of the pods stays, from 1%% to 100%%", s.keep)
 	}
-	return &simulate.Settle{Keep: keep}, nil
+	return &simulate.Consolidation{Keep: keep}, nil
 }
 
 // runSweep finds the cheapest cap. Notes are of the pods.

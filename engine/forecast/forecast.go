@@ -18,13 +18,8 @@ const mostWorkloads = 50
 
 // Markdown is a simulation as the comment of a pull request.
 func Markdown(r simulate.Report) string {
-	return "### Simulation of " + report.MarkdownCode(r.Target) + "\n\n" + Section(r)
-}
-
-// Section is what Markdown has below the heading.
-func Section(r simulate.Report) string {
 	var b strings.Builder
-	b.WriteString("**" + Headline(r) + "**")
+	fmt.Fprintf(&b, "### Simulation of %s\n\n**%s**", report.MarkdownCode(r.Target), headline(r))
 	if r.Before != nil && r.Base != "" {
 		b.WriteString(", compared with " + report.MarkdownCode(r.Base))
 	}
@@ -55,8 +50,8 @@ func Section(r simulate.Report) string {
 	return b.String()
 }
 
-// Headline is a simulation in a line without words of others.
-func Headline(r simulate.Report) string {
+// headline is a simulation in a line without words of others.
+func headline(r simulate.Report) string {
 	text := fmt.Sprintf("%s on %s, %s a month", pods(r.Head.Placed), nodes(len(r.Head.Nodes)), dollars(r.Head.Total))
 	if b := r.Before; b != nil && (len(b.Nodes) != len(r.Head.Nodes) || b.Total != r.Head.Total) {
 		text += fmt.Sprintf(" (before: %s, %s)", nodes(len(b.Nodes)), dollars(b.Total))

@@ -33,9 +33,9 @@ func hostile() simulate.Report {
 	return simulate.NewReport(name, name, result, &before)
 }
 
-// TestNamesAreNoMarkup: whatever they are, the page is well formed, runs nothing and asks
+// TestNamesAreEscaped: whatever they are, the page is well formed, runs nothing and asks
 // for nothing, and a comment mentions nobody.
-func TestNamesAreNoMarkup(t *testing.T) {
+func TestNamesAreEscaped(t *testing.T) {
 	var page bytes.Buffer
 	if err := forecast.HTML(&page, hostile()); err != nil {
 		t.Fatal(err)

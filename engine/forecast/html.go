@@ -48,7 +48,7 @@ type section struct {
 func HTML(w io.Writer, r simulate.Report) error {
 	v := view{
 		Policy: report.ContentPolicy(), CSS: template.CSS(report.CSS()), Tone: "good", Target: r.Target,
-		Headline: Headline(r), section: sectionOf(r),
+		Headline: headline(r), section: sectionOf(r),
 	}
 	if r.Before != nil {
 		v.Base = r.Base

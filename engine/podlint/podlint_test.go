@@ -123,8 +123,8 @@ func found(t *testing.T, files map[string]string) string {
 	return strings.Join(lines, "")
 }
 
-// TestWithoutPodsNothingIsLookedAt, and it is said of each rule.
-func TestWithoutPodsNothingIsLookedAt(t *testing.T) {
+// TestRulesAreSkippedWithoutPods, and it is said of each rule.
+func TestRulesAreSkippedWithoutPods(t *testing.T) {
 	report, err := podlint.Check(t.Context(), nil, simulate.Input{Region: "us-ord"})
 	if err != nil {
 		t.Fatal(err)

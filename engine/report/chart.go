@@ -74,7 +74,7 @@ func costChartOf(r Report) *costChart {
 	}
 	each := scale(bounds, current)
 	for i, c := range changed {
-		bar := barOf(plainly(c.Addr), c.Before, c.After, c.Current, each)
+		bar := barOf(plainText(c.Addr), c.Before, c.After, c.Current, each)
 		bar.First = i == 0
 		chart.Bars = append(chart.Bars, bar)
 	}
@@ -184,7 +184,7 @@ func weekChartOf(r Report) *weekChart {
 			from, until = windows[0].From, windows[len(windows)-1].Until
 		}
 		bars := barsOf(c.Impact, from, until)
-		row := weekRow{Name: plainly(c.Addr), Windows: bars, impact: c.Impact, rolled: c.Impact.Rolled}
+		row := weekRow{Name: plainText(c.Addr), Windows: bars, impact: c.Impact, rolled: c.Impact.Rolled}
 		key := fmt.Sprint(row.Windows)
 		if i, same := drawn[key]; same {
 			chart.Rows[i].others++
@@ -216,10 +216,10 @@ func weekChartOf(r Report) *weekChart {
 
 // say puts a row into words.
 func (r *weekRow) say() {
-	r.Text = plainly.consequence(r.impact)
+	r.Text = plainText.consequence(r.impact)
 	if r.others > 0 {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
-		r.Text = plainly.when(r.impact.Pace)
+		r.Text = plainText.when(r.impact.Pace)
 		if r.rolled > 0 {
 			text := fmt.Sprintf("%s replaced in %d pools; %s", diag.Counted(r.rolled, "node"), 1+r.others, r.Text)
 			r.Text = strings.TrimSuffix(text, "; ")

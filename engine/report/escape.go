@@ -3,13 +3,15 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // code is a code span of Markdown.
-var code voice = MarkdownCode
+var code escaper = MarkdownCode
 
 // inHTML is text amid the HTML that Markdown may hold.
-var inHTML voice = func(s string) string { return "<code>" + HTMLEntities(s) + "</code>" }
+var inHTML escaper = func(s string) string { return "<code>" + HTMLEntities(s) + "</code>" }
 
 // marker keeps of a target what cannot end an HTML comment, and writes the rest
 // so that different targets stay different.
@@ -38,4 +40,65 @@ func abridged(s string) string {
 		return string(runes[:longest]) + "…"
 	}
 	return s
+}
+
+// MarkdownCode is a code span, in a table too.
+func MarkdownCode(s string) string {
+	s = diag.OneLine(s)
+	fence := strings.Repeat("`", LongestRun(s, '`')+1)
+	// A table ends a cell at a bar, even in code, unless a backslash is before it;
+	// and two backslashes before it are none.
+	s = strings.NewReplacer(`\|`, `\u005c\|`, `|`, `\|`).Replace(s)
+	if s == "" || len(fence) > 1 {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// HTMLEntities writes text for HTML within Markdown, without what either, or a bot,
+// could take for something else.
+func HTMLEntities(s string) string {
+	var b strings.Builder
+	for _, r := range diag.OneLine(s) {
+		if r < 0x80 && strings.ContainsRune("&<>\"'@#*_~`[]()\\!|:/$", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// LongestRun is how often a character follows itself at most.
+func LongestRun(s string, of rune) int {
+	longest, run := 0, 0
+	for _, r := range s {
+		if r != of {
+			run = 0
+			continue
+		}
+		run++
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// ShellLine is a line for a shell.
+func ShellLine(words ...string) string {
+	line := make([]string, len(words))
+	for i, word := range words {
+		line[i] = quoted(word)
+	}
+	return strings.Join(line, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@%+=,-", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

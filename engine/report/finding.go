@@ -47,15 +47,15 @@ func findings(r Report) (list []finding) {
 	}
 	for _, d := range r.Drift {
 		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.",
-			plainly(d.Addr), fieldPath(d.Path), valueText(d.Path, d.Live), plainly.list(d.Owners), drifted(d))
+			plainText(d.Addr), fieldPath(d.Path), valueText(d.Path, d.Live), plainText.list(d.Owners), drifted(d))
 		if d.Detail != "" {
-			text += " " + plainly(d.Detail)
+			text += " " + plainText(d.Detail)
 		}
 		list = append(list, found("warning", drifting, "Set by others in the cluster",
 			text, hcl.Range{}, d.Addr, d.Path))
 	}
 	for _, text := range r.Notes {
-		list = append(list, found("warning", notChecked, "Not checked", plainly(text), hcl.Range{}, "", text))
+		list = append(list, found("warning", notChecked, "Not checked", plainText(text), hcl.Range{}, "", text))
 	}
 	slices.SortStableFunc(list, func(a, b finding) int { return rank(a) - rank(b) })
 	return list
@@ -97,17 +97,17 @@ func ofVerdict(v plan.Verdict) finding {
 	case plan.Waiting:
 		summary = "Waits for a change window"
 	}
-	return found(severity, plainly(v.Guard), summary, plainly.verdict(v), v.Source, v.Addr)
+	return found(severity, plainText(v.Guard), summary, plainText.verdict(v), v.Source, v.Addr)
 }
 
 func ofChange(c plan.Change) (list []finding) {
 	for _, clash := range c.Conflicts {
-		text := plainly(c.Addr) + ": " + plainly.conflict(clash) + "."
+		text := plainText(c.Addr) + ": " + plainText.conflict(clash) + "."
 		list = append(list,
 			found("error", conflicting, "Set by others to another value", text, c.Source, c.Addr, clash.Path))
 	}
-	text := plainly(c.Addr) + ": " + plainly.headline(c)
-	for _, more := range append([]string{plainly.consequence(c.Impact)}, plainly.obstacles(c.Impact)...) {
+	text := plainText(c.Addr) + ": " + plainText.headline(c)
+	for _, more := range append([]string{plainText.consequence(c.Impact)}, plainText.obstacles(c.Impact)...) {
 		if more != "" {
 			text += "; " + more
 		}
@@ -157,13 +157,13 @@ func JUnit(w io.Writer, r Report, _ Options) error {
 	var cases []diag.Case
 	for _, c := range r.Changes {
 		cases = append(cases, diag.Case{
-			Class: plainly(c.Block), Name: plainly(c.Addr),
+			Class: plainText(c.Block), Name: plainText(c.Addr),
 			Diagnostics: about(func(f finding) bool { return ofObject(f) && f.addr == c.Addr }),
 		})
 	}
 	guards := map[string]bool{}
 	for _, v := range r.Verdicts {
-		name := plainly(v.Guard)
+		name := plainText(v.Guard)
 		if guards[name] {
 			continue
 		}

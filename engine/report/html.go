@@ -1,7 +1,9 @@
 package report
 
 import (
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -28,12 +30,14 @@ func HTML(w io.Writer, r Report, _ Options) error {
 
 // words are what the page says in the way of the other formats.
 var words = template.FuncMap{
-	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
-	"progress": plainly.progress, "short": fieldPath, "unchanged": Report.unchanged,
-	"reason":    func(r plan.PoolReason) string { return reasonText(r, quoteFunc(plainly)) },
-	"obstacles": func(r plan.Rolling) []string { return plainly.obstacles(&plan.Impact{Holds: r.Holds}) },
-	"value":     valueText, "verdict": plainly.verdict, "versus": plainly.versus,
+	"abridged": abridged, "at": at, "bill": bill, "capital": capital, "consequence": plainText.consequence, "costs": costRows,
+	"drifted": drifted, "effect": effect, "headline": plainText.headline, "list": plainText.list, "plainly": plainText,
+	"pill": pillOf, "progress": plainText.progress, "short": fieldPath, "unchanged": Report.unchanged,
+	"obstacles": func(r plan.Rolling) []string { return plainText.obstacles(&plan.Impact{Holds: r.Holds}) },
+	"value":     valueText, "verdict": plainText.verdict, "versus": plainText.versus, "warnings": warnings,
 	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
+	"sign":  func(a plan.Action) string { return signs[a] },
+	"tone":  func(e plan.Effect) string { return tones[e] },
 }
 
 // view is what the page shows. All of it is text, which the template escapes.
@@ -58,29 +62,16 @@ type tile struct{ Label, Value, Note, Tone string }
 // group is objects under one heading.
 type group struct {
 	Title   string
-	Objects []objectView
+	Open    bool // all that is said of each is shown at once
+	Changes []plan.Change
 }
-
-type objectView struct {
-	Sign, Addr, What, Headline, Effect, Tone, Place string
-	Open                                            bool
-	Consequence                                     string
-	Warnings                                        []string // what holds nodes, and conflicts
-	Fields                                          []fieldView
-	Costs                                           []pair
-}
-
-type fieldView struct{ Path, Before, After, Effect, Tone, Place string }
-
-// pair is a name and a value.
-type pair struct{ Name, Value string }
 
 func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
 		Dirs: r.overview(), Report: r, Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: sentence(r), Tone: "good",
 		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
-		Pods: workloadViewOf(r.Workloads, r.Picture),
+		Pods: plainText.workloadView(r.Workloads, mostLost),
 	}
 	switch {
 	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:
@@ -109,7 +100,7 @@ func sentence(r Report) string {
 	case n > 2:
 		text = "refused by " + diag.Counted(n, "guard") + "; " + text
 	case n > 0:
-		text = "refused by " + plainly.list(r.refusing()) + "; " + text
+		text = "refused by " + plainText.list(r.refusing()) + "; " + text
 	}
 	return capital(text)
 }
@@ -163,68 +154,65 @@ func tiles(s plan.Summary) []tile {
 }
 
 // groups puts the objects whose nodes go first.
-func groups(changes []plan.Change) (list []group) {
-	going, others := group{Title: "Nodes go, or may go"}, group{Title: "Nodes stay"}
-	n := 0
+func groups(changes []plan.Change) []group {
+	going, others := group{Title: "Nodes go, or may go"}, group{Title: "Nodes stay", Open: len(changes) <= 5}
 	for _, c := range changes {
-		if grave(c.Effect) {
-			n++
-		}
-	}
-	for _, c := range changes {
-		o := objectOf(c)
-		if grave(c.Effect) {
-			o.Open = n <= 20
-			going.Objects = append(going.Objects, o)
+		if disruptive(c.Effect) {
+			going.Changes = append(going.Changes, c)
 		} else {
-			o.Open = len(changes) <= 5
-			others.Objects = append(others.Objects, o)
+			others.Changes = append(others.Changes, c)
 		}
 	}
-	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Objects) == 0 })
+	going.Open = len(going.Changes) <= 20
+	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Changes) == 0 })
 }
 
 var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", plan.DeleteNodes: "bad"}
 
-func objectOf(c plan.Change) objectView {
-	o := objectView{
-		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Place: at(c.Source),
-		Headline: capital(plainly.headline(c)), Consequence: capital(plainly.consequence(c.Impact)),
-		Tone: tones[c.Effect], Warnings: plainly.obstacles(c.Impact),
-	}
+// pill is what happens to an object in two words.
+type pill struct{ Text, Tone string }
+
+func pillOf(c plan.Change) pill {
+	p := pill{"in place", tones[c.Effect]}
 	switch {
 	case c.Effect == plan.DeleteNodes:
-		o.Effect = "deletes nodes"
+		p.Text = "deletes nodes"
 	case c.Prune == plan.StartRemoval:
-		o.Effect = "gives up nodes"
+		p.Text = "gives up nodes"
 	case c.Prune == plan.Drained:
-		o.Effect = "deleted"
+		p.Text = "deleted"
 	case c.Effect == plan.Roll:
-		o.Effect = "rolls nodes"
+		p.Text = "rolls nodes"
 	case c.Effect == plan.MayRemove:
-		o.Effect = "may remove nodes"
+		p.Text = "may remove nodes"
 	case c.Action == plan.Create:
-		o.Effect, o.Tone = "new", "good"
+		p = pill{"new", "good"}
 	case c.Action == plan.Keep:
-		o.Effect = "unchanged"
+		p.Text = "unchanged"
 	case c.Action == plan.Forget:
-		o.Effect = "no longer managed"
-	default:
-		o.Effect = "in place"
+		p.Text = "no longer managed"
 	}
+	return p
+}
+
+// warnings are what holds the nodes of an object, and its conflicts.
+func warnings(c plan.Change) []string {
+	list := plainText.obstacles(c.Impact)
 	for _, found := range c.Conflicts {
-		o.Warnings = append(o.Warnings, "Conflict: "+plainly.conflict(found))
+		list = append(list, "Conflict: "+plainText.conflict(found))
 	}
-	for _, f := range c.Fields {
-		before, after := valueSides(f.Path, f.Before, f.After)
-		field := fieldView{fieldPath(f.Path), abridged(before), abridged(after), effect(f), tones[f.Effect], at(f.Source)}
-		if c.Action == plan.Create {
-			field.Effect = ""
-		}
-		o.Fields = append(o.Fields, field)
-	}
-	for _, r := range costRows(c) {
-		o.Costs = append(o.Costs, pair{r.Name, r.After})
-	}
-	return o
+	return list
+}
+
+//go:embed page.css
+var css string
+
+// CSS is the style sheet. Pages hold it whole.
+func CSS() string { return css }
+
+// ContentPolicy has a browser load nothing, and allows the style sheet that is in the page.
+func ContentPolicy() string {
+	digest := sha256.Sum256([]byte(css))
+	hash := base64.StdEncoding.EncodeToString(digest[:])
+	return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
 }

@@ -106,7 +106,7 @@ func (r *Report) addWorkloads(part Report, in func(string) string) {
 	for _, text := range w.Notes {
 		sum.Notes = append(sum.Notes, part.Directory+": "+text)
 	}
-	r.Picture += template.HTML("<h2>"+template.HTMLEscapeString(plainly(part.Directory))+"</h2>\n") + part.Picture
+	r.Picture += template.HTML("<h2>"+template.HTMLEscapeString(plainText(part.Directory))+"</h2>\n") + part.Picture
 }
 
 // addDiagnostics adds the diagnostics that no part before has: those of a module
@@ -186,7 +186,7 @@ func (r Report) overview() (rows []part) {
 		row := part{Directory: p.Directory, Objects: counts(p.Summary()), Nodes: headline(p)}
 		switch {
 		case p.Failed != "":
-			row = part{Directory: p.Directory, Objects: "no plan", Nodes: plainly(p.Failed), Status: "error"}
+			row = part{Directory: p.Directory, Objects: "no plan", Nodes: plainText(p.Failed), Status: "error"}
 		case p.quiet():
 			continue
 		case p.Refused():

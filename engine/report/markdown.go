@@ -72,7 +72,7 @@ func (c *comment) write(target string) string {
 	c.rolling()
 	c.warnings()
 	for _, e := range c.entries {
-		if c.detail == allDetails || c.detail == graveDetails && essential(e.Change) {
+		if c.detail == allDetails || c.detail == graveDetails && neverOmitted(e.Change) {
 			c.details(e)
 		}
 	}
@@ -145,8 +145,8 @@ func (c *comment) rolling() {
 	}
 }
 
-// essential reports whether a comment never leaves an object out.
-func essential(c plan.Change) bool { return grave(c.Effect) || c.Action == plan.Delete }
+// neverOmitted reports whether a comment never leaves an object out.
+func neverOmitted(c plan.Change) bool { return disruptive(c.Effect) || c.Action == plan.Delete }
 
 // guards lists what guards say, except that all is well.
 func (c *comment) guards() {
@@ -189,7 +189,7 @@ func (c *comment) table() {
 	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
 	hidden := 0
 	for _, e := range c.entries {
-		if c.detail == graveRows && !essential(e.Change) {
+		if c.detail == graveRows && !neverOmitted(e.Change) {
 			hidden += len(e.All())
 			continue
 		}
@@ -207,17 +207,17 @@ func (c *comment) table() {
 		c.printf("\n%s more without touching nodes.\n", diag.Counted(hidden, "object"))
 	}
 	for _, e := range c.entries {
-		c.likewise(e)
+		c.sameChange(e)
 	}
 }
 
-// likewise names the objects of an entry of several. Those that are deleted or
+// sameChange names the objects of an entry of several. Those that are deleted or
 // whose nodes go are all named.
-func (c *comment) likewise(e entry) {
+func (c *comment) sameChange(e entry) {
 	switch {
-	case len(e.More) == 0 || !essential(e.Change) && c.detail < allDetails:
+	case len(e.More) == 0 || !neverOmitted(e.Change) && c.detail < allDetails:
 		return
-	case !essential(e.Change) && len(e.More) > mostNamed:
+	case !neverOmitted(e.Change) && len(e.More) > mostNamed:
 		c.printf("\n`lkeplan diff --all` lists the %d objects that change as %s does.\n", len(e.More), code(e.Addr))
 		return
 	}
@@ -240,7 +240,7 @@ func (c *comment) names() {
 		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == plan.StartRemoval }},
 		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != plan.StartRemoval }},
 		{"**May remove nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.MayRemove }},
-		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
+		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !disruptive(ch.Effect) }},
 	} {
 		var addrs []string
 		for _, change := range c.Changes {

@@ -12,14 +12,14 @@ import (
 // migration writes the steps by which a pool becomes another object.
 func (p *text) migration(m plan.Migration) {
 	p.Section("To keep the nodes, in steps instead")
-	p.Sentence(2, inStyle(p.Bold, plainly(m.From)+" → "+plainly(m.To)+": "+plainly(m.Reason)))
+	p.Sentence(2, inStyle(p.Bold, plainText(m.From)+" → "+plainText(m.To)+": "+plainText(m.Reason)))
 	if m.Moved != "" {
-		p.Sentence(2, Plainly(movedTitle))
+		p.Sentence(2, unstyled(movedTitle))
 		p.hcl(m.Moved)
-		p.Sentence(2, Plainly("Or, for an object with the new name:"))
+		p.Sentence(2, unstyled("Or, for an object with the new name:"))
 	}
 	for i, step := range m.Steps {
-		p.Sentence(2, Plainly(fmt.Sprintf("%d. %s", i+1, plainly(step.Title))))
+		p.Sentence(2, unstyled(fmt.Sprintf("%d. %s", i+1, plainText(step.Title))))
 		p.hcl(step.HCL)
 	}
 }
@@ -31,7 +31,7 @@ func (p *text) hcl(src string) {
 			p.Line(0)
 			continue
 		}
-		p.Line(7, Plainly(p.Plain(line)))
+		p.Line(7, unstyled(p.Plain(line)))
 	}
 }
 

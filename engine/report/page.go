@@ -38,17 +38,17 @@ func colors() palette {
 	}
 }
 
-// styled is a piece of a line. What comes from others is harmless in it already.
-type styled struct {
+// styledText is a piece of a line. What comes from others is harmless in it already.
+type styledText struct {
 	Text  string
 	Style string // the escape sequence that begins it; "" for none
 }
 
-// Plainly is a piece without a style.
-func Plainly(text string) styled { return styled{Text: text} }
+// unstyled is a piece without a style.
+func unstyled(text string) styledText { return styledText{Text: text} }
 
 // inStyle is a piece in a style.
-func inStyle(style, text string) styled { return styled{text, style} }
+func inStyle(style, text string) styledText { return styledText{text, style} }
 
 // Gap leaves a line free, but not the first.
 func (p *textPage) Gap() {
@@ -64,12 +64,12 @@ func (p *textPage) Section(title string) {
 	}
 	p.Gap()
 	if p.title = title; title != "" {
-		p.Line(0, styled{title, p.Bold})
+		p.Line(0, styledText{title, p.Bold})
 	}
 }
 
 // Line writes one line.
-func (p *textPage) Line(indent int, pieces ...styled) {
+func (p *textPage) Line(indent int, pieces ...styledText) {
 	p.WriteString(strings.Repeat(" ", indent))
 	for _, piece := range pieces {
 		text := diag.Harmless(p.Plain(piece.Text))
@@ -82,19 +82,19 @@ func (p *textPage) Line(indent int, pieces ...styled) {
 }
 
 // Sentence writes text that is wrapped at the width of the page.
-func (p *textPage) Sentence(indent int, s styled) {
+func (p *textPage) Sentence(indent int, s styledText) {
 	limit := p.width - indent
 	if p.width == 0 || width(p.Plain(s.Text)) <= limit {
 		p.Line(indent, s)
 		return
 	}
 	for i, text := range diag.Wrap(p.Plain(s.Text), max(20, limit-2)) {
-		p.Line(indent+2*min(i, 1), styled{text, s.Style})
+		p.Line(indent+2*min(i, 1), styledText{text, s.Style})
 	}
 }
 
 // Item writes a label and text next to it, which is wrapped below itself.
-func (p *textPage) Item(indent int, label styled, text string) {
+func (p *textPage) Item(indent int, label styledText, text string) {
 	column := indent + width(label.Text) + 2
 	lines := []string{p.Plain(text)}
 	if p.width > 0 {
@@ -102,9 +102,9 @@ func (p *textPage) Item(indent int, label styled, text string) {
 	}
 	for i, line := range lines {
 		if i == 0 {
-			p.Line(indent, label, styled{Text: "  " + line})
+			p.Line(indent, label, styledText{Text: "  " + line})
 		} else {
-			p.Line(column, styled{Text: line})
+			p.Line(column, styledText{Text: line})
 		}
 	}
 }
@@ -170,12 +170,12 @@ func (p *textPage) Table(indent int, rows []textRow) {
 		}
 	}
 	for _, r := range rows {
-		var pieces []styled
+		var pieces []styledText
 		for i, text := range columns(r) {
 			style := [4]string{"", "", r.Style, p.Dim}[i]
-			pieces = append(pieces, styled{text, style})
+			pieces = append(pieces, styledText{text, style})
 			if widths[i] > 0 {
-				pieces = append(pieces, styled{Text: strings.Repeat(" ", max(0, min(widths[i], widest)-width(text))+2)})
+				pieces = append(pieces, styledText{Text: strings.Repeat(" ", max(0, min(widths[i], widest)-width(text))+2)})
 			}
 		}
 		p.Line(indent, trimmed(pieces)...)
@@ -183,7 +183,7 @@ func (p *textPage) Table(indent int, rows []textRow) {
 }
 
 // trimmed leaves out white space at the end of a line.
-func trimmed(pieces []styled) []styled {
+func trimmed(pieces []styledText) []styledText {
 	for len(pieces) > 0 && strings.TrimSpace(pieces[len(pieces)-1].Text) == "" {
 		pieces = pieces[:len(pieces)-1]
 	}

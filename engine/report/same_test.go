@@ -63,7 +63,7 @@ func TestACommentNamesAllWhoseNodesGo(t *testing.T) {
 	r := fleet(600, "x")
 	for _, text := range []string{written(t, "markdown", r, Options{}), written(t, "markdown", Join([]Report{r}, nil), Options{})} {
 		for _, c := range r.Changes {
-			if essential(c) && !strings.Contains(text, c.Addr+"`") {
+			if neverOmitted(c) && !strings.Contains(text, c.Addr+"`") {
 				t.Errorf("%s is not named", c.Addr)
 			}
 		}
@@ -88,7 +88,7 @@ func TestTheSizeOfACommentHoldsForAllDirectoriesTogether(t *testing.T) {
 		}
 		for _, p := range parts {
 			for _, c := range p.Changes {
-				if essential(c) && !strings.Contains(text, p.Directory+":"+c.Addr) {
+				if neverOmitted(c) && !strings.Contains(text, p.Directory+":"+c.Addr) {
 					t.Errorf("%s of %s is missing", c.Addr, p.Directory)
 				}
 			}

@@ -14,8 +14,8 @@ import (
 // the sum last. Diagnostics are not in it; they are shown with their source.
 func Text(w io.Writer, r Report, o Options) error {
 	p := newText(o)
-	if text := plainly.versus(r); text != "" {
-		p.Sentence(0, Plainly(text))
+	if text := plainText.versus(r); text != "" {
+		p.Sentence(0, unstyled(text))
 	}
 	for _, e := range entries(r.Changes, o.All) {
 		p.change(e)
@@ -28,9 +28,7 @@ func Text(w io.Writer, r Report, o Options) error {
 		p.Section("Under way: nodes that are not as the cluster's objects ask for yet")
 		p.rolling(rolling)
 	}
-	if r.Workloads != nil {
-		workloadText(p.textPage, *r.Workloads, quoteFunc(plainly))
-	}
+	p.workloads(plainText.workloadView(r.Workloads, mostLost))
 	for _, v := range r.Verdicts {
 		if v.Status != plan.Passed {
 			p.Section("Guards")
@@ -39,7 +37,7 @@ func Text(w io.Writer, r Report, o Options) error {
 	}
 	for _, text := range r.Notes {
 		p.Section("Not checked")
-		p.Sentence(2, Plainly(plainly(text)))
+		p.Sentence(2, unstyled(plainText(text)))
 	}
 	p.overview(r)
 	p.Section("")
@@ -56,28 +54,28 @@ var signs = map[plan.Action]string{
 func (p *text) change(e entry) {
 	c := e.Change
 	p.Gap()
-	header := []styled{
-		inStyle(p.actions[c.Action], signs[c.Action]+" "), inStyle(p.Bold, plainly(c.Addr)),
+	header := []styledText{
+		inStyle(p.actions[c.Action], signs[c.Action]+" "), inStyle(p.Bold, plainText(c.Addr)),
 	}
 	if !c.Outside { // its address is kind and name
-		header = append(header, Plainly(fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))))
+		header = append(header, unstyled(fmt.Sprintf("  (%s %s)", plainText(c.Kind), plainText(c.Name))))
 	}
 	if place := at(c.Source); place != "" {
 		header = append(header, inStyle(p.Dim, "  "+place))
 	}
 	p.Line(0, header...)
-	if text := plainly.others(e); text != "" {
+	if text := plainText.others(e); text != "" {
 		p.Sentence(4, inStyle(p.Bold, text))
 	}
-	p.Sentence(4, inStyle(p.effects[c.Effect], plainly.headline(c)))
-	if text := plainly.consequenceOf(e); text != "" {
-		p.Sentence(4, Plainly(text))
+	p.Sentence(4, inStyle(p.effects[c.Effect], plainText.headline(c)))
+	if text := plainText.consequenceOf(e); text != "" {
+		p.Sentence(4, unstyled(text))
 	}
-	for _, text := range plainly.obstacles(e.Impacts()) {
+	for _, text := range plainText.obstacles(e.Impacts()) {
 		p.Sentence(4, inStyle(p.Warn, text))
 	}
 	for _, found := range c.Conflicts {
-		p.Sentence(4, inStyle(p.Bad, "CONFLICT: "+plainly.conflict(found)))
+		p.Sentence(4, inStyle(p.Bad, "CONFLICT: "+plainText.conflict(found)))
 	}
 	rows := make([]textRow, 0, len(c.Fields)+3)
 	for _, f := range c.Fields {
@@ -110,17 +108,17 @@ func costRows(c plan.Change) (rows []textRow) {
 func (p *text) drift(fields []plan.Drift) {
 	var rows []textRow
 	for i, d := range fields {
-		r := textRow{Name: fieldPath(d.Path), Words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
+		r := textRow{Name: fieldPath(d.Path), Words: "by " + plainText.list(d.Owners) + "; " + drifted(d)}
 		r.Before, r.After = valueSides(d.Path, d.Applied, d.Live)
 		rows = append(rows, r)
 		if i+1 < len(fields) && fields[i+1].Addr == d.Addr {
 			continue
 		}
 		p.Section("Drift: set by others in the cluster, not by this change")
-		p.Line(2, Plainly(plainly(d.Addr)))
+		p.Line(2, unstyled(plainText(d.Addr)))
 		p.Table(6, rows)
 		if d.Detail != "" {
-			p.Sentence(6, Plainly(plainly(d.Detail)))
+			p.Sentence(6, unstyled(plainText(d.Detail)))
 		}
 		rows = nil
 	}
@@ -132,7 +130,7 @@ func (p *text) verdict(v plan.Verdict) {
 	if v.Status == plan.Blocked {
 		status = "BLOCKED"
 	}
-	text := plainly.verdict(v)
+	text := plainText.verdict(v)
 	if place := at(v.Source); place != "" {
 		text += " (" + place + ")"
 	}
@@ -141,8 +139,8 @@ func (p *text) verdict(v plan.Verdict) {
 
 // rolling writes how far the nodes of a pool are, and what holds them.
 func (p *text) rolling(r plan.Rolling) {
-	p.Sentence(2, Plainly(plainly(r.Addr)+": "+plainly.progress(r)))
-	for _, text := range plainly.obstacles(&plan.Impact{Holds: r.Holds}) {
+	p.Sentence(2, unstyled(plainText(r.Addr)+": "+plainText.progress(r)))
+	for _, text := range plainText.obstacles(&plan.Impact{Holds: r.Holds}) {
 		p.Sentence(4, inStyle(p.Warn, text))
 	}
 }
@@ -155,7 +153,7 @@ func (p *text) overview(r Report) {
 	p.Section("Directories")
 	var rows []textRow
 	for _, d := range r.overview() {
-		rows = append(rows, textRow{Name: plainly(d.Directory), Before: d.Objects, Words: d.Nodes, Place: d.Status})
+		rows = append(rows, textRow{Name: plainText(d.Directory), Before: d.Objects, Words: d.Nodes, Place: d.Status})
 	}
 	for i := range rows {
 		rows[i].Before, rows[i].After = "", rows[i].Before
@@ -169,7 +167,7 @@ func (p *text) overview(r Report) {
 		names []string
 	}{{"no changes", r.unchanged()}, {"not reached by the change", r.Unreached}} {
 		if len(line.names) > 0 {
-			p.Sentence(2, Plainly(line.says+": "+plainly.list(line.names)))
+			p.Sentence(2, unstyled(line.says+": "+plainText.list(line.names)))
 		}
 	}
 }
@@ -182,31 +180,31 @@ func (p *text) summary(r Report, o Options) {
 	}
 	switch {
 	case r.Empty() && r.Incomplete:
-		p.Line(0, Plainly("No changes in the others."))
+		p.Line(0, unstyled("No changes in the others."))
 	case r.Empty() && r.rulesChange():
-		p.Line(0, Plainly("No object changes, but what changes are judged by does."))
+		p.Line(0, unstyled("No object changes, but what changes are judged by does."))
 	case r.Empty():
-		p.Line(0, Plainly("No changes."))
+		p.Line(0, unstyled("No changes."))
 	default:
 		p.Sentence(0, inStyle(p.Bold, "Plan: "+counts(s)+"."))
-		p.Sentence(0, Plainly("Nodes: "+plainly.nodes(s, o.All)+"."))
+		p.Sentence(0, unstyled("Nodes: "+plainText.nodes(s, o.All)+"."))
 		if !s.NodesDeleted.Plus(s.Moved()).Known {
-			p.Sentence(0, Plainly("Number of nodes: unknown without a cluster."))
+			p.Sentence(0, unstyled("Number of nodes: unknown without a cluster."))
 		}
-		p.Sentence(0, Plainly(bill(r)))
+		p.Sentence(0, unstyled(bill(r)))
 	}
 	if s.Conflicts > 0 {
 		conflicts := diag.Counted(s.Conflicts, "field")
 		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by others, so an apply is refused."))
 		if line := retaking(r.Plan, o.Apply); line != "" {
-			p.Line(0, Plainly("To take back what they have set: "+plainly(line)))
+			p.Line(0, unstyled("To take back what they have set: "+plainText(line)))
 		}
 	}
 	switch {
 	case r.Refused():
-		p.Sentence(0, inStyle(p.Bad, "Refused by "+plainly.list(r.refusing())+"."))
+		p.Sentence(0, inStyle(p.Bad, "Refused by "+plainText.list(r.refusing())+"."))
 	case r.guarded() != "":
-		p.Sentence(0, Plainly("Guards: "+r.guarded()+"."))
+		p.Sentence(0, unstyled("Guards: "+r.guarded()+"."))
 	}
 }
 
@@ -215,7 +213,7 @@ const mostRolled = 12
 
 // nodes says which pools lose nodes: all that are deleted, and some or all that
 // roll.
-func (v voice) nodes(s plan.Summary, all bool) string {
+func (v escaper) nodes(s plan.Summary, all bool) string {
 	amount := func(n plan.Count) string {
 		if !n.Known {
 			return "" // it is said after that

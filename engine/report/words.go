@@ -12,15 +12,15 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// voice is how a format writes what comes from the configuration or the
+// escaper is how a format writes what comes from the configuration or the
 // cluster amid its own words: names, addresses, paths.
-type voice func(string) string
+type escaper func(string) string
 
-// plainly is the voice of formats that need no more than harmless characters.
-var plainly voice = diag.OneLine
+// plainText is the escaper of formats that need no more than harmless characters.
+var plainText escaper = diag.OneLine
 
 // list names several things.
-func (v voice) list(names []string) string {
+func (v escaper) list(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
 		quoted[i] = v(name)
@@ -30,7 +30,7 @@ func (v voice) list(names []string) string {
 
 // versus says what is compared with what, why, and whose guards judge; "" where that
 // is not known. The working directory need not be named.
-func (v voice) versus(r Report) string {
+func (v escaper) versus(r Report) string {
 	text := ""
 	if head := r.Head.String(); head != "" && head != "." {
 		text = v(head) + " "
@@ -45,7 +45,7 @@ func (v voice) versus(r Report) string {
 }
 
 // revision names a revision, and says why it is that one.
-func (v voice) revision(r plan.Revision) string {
+func (v escaper) revision(r plan.Revision) string {
 	if r.Why == "" {
 		return v(r.String())
 	}
@@ -55,8 +55,10 @@ func (v voice) revision(r plan.Revision) string {
 // clock writes a moment to come.
 func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 
-// grave reports whether nodes go, or may.
-func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove }
+// disruptive reports whether nodes go, or may.
+func disruptive(e plan.Effect) bool {
+	return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove
+}
 
 // headline says what becomes of the nodes of all pools.
 func headline(r Report) string {
@@ -114,7 +116,7 @@ func counts(s plan.Summary) string {
 }
 
 // headline says what is done to an object and its nodes.
-func (v voice) headline(c plan.Change) string {
+func (v escaper) headline(c plan.Change) string {
 	var parts []string
 	switch c.Action {
 	case plan.Create:
@@ -187,7 +189,7 @@ func effect(f plan.Field) string {
 
 // consequence says what becomes of the nodes of a pool, and when; "" where
 // nothing is known of it.
-func (v voice) consequence(im *plan.Impact) string {
+func (v escaper) consequence(im *plan.Impact) string {
 	switch {
 	case im == nil:
 		return ""
@@ -235,7 +237,7 @@ func replaced(im *plan.Impact) string {
 }
 
 // upgrade says what becomes of the nodes' version of Kubernetes; "" where it stays.
-func (v voice) upgrade(im *plan.Impact) string {
+func (v escaper) upgrade(im *plan.Impact) string {
 	if im.Upgrade == "" {
 		return ""
 	}
@@ -244,7 +246,7 @@ func (v voice) upgrade(im *plan.Impact) string {
 
 // when says that nodes have to wait, and for which budgets; "" where some may
 // go now.
-func (v voice) when(p *plan.Pace) string {
+func (v escaper) when(p *plan.Pace) string {
 	if p == nil || p.Now > 0 {
 		return ""
 	}
@@ -266,7 +268,7 @@ func (v voice) when(p *plan.Pace) string {
 }
 
 // progress says how far the nodes of a pool are what it asks for.
-func (v voice) progress(r plan.Rolling) string {
+func (v escaper) progress(r plan.Rolling) string {
 	var parts []string
 	if r.Condemned != nil {
 		parts = append(parts, fmt.Sprintf("condemned: %d of %d nodes are left, and it is deleted when it has none",
@@ -290,7 +292,7 @@ func (v voice) progress(r plan.Rolling) string {
 // Progress says how far the nodes of a pool are, and each thing that holds them,
 // for people.
 func Progress(r plan.Rolling) (state string, holds []string) {
-	return plainly.progress(r), plainly.obstacles(&plan.Impact{Holds: r.Holds})
+	return plainText.progress(r), plainText.obstacles(&plan.Impact{Holds: r.Holds})
 }
 
 // retaking is the command that takes back what others have set; "" where there is
@@ -312,7 +314,7 @@ func retaking(p plan.Plan, apply []string) string {
 
 // obstacles say what keeps the nodes of a pool, and what takes them past the
 // budgets.
-func (v voice) obstacles(im *plan.Impact) (lines []string) {
+func (v escaper) obstacles(im *plan.Impact) (lines []string) {
 	if im == nil {
 		return nil
 	}
@@ -340,7 +342,7 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 }
 
 // conflict says why an apply is refused.
-func (v voice) conflict(c plan.Conflict) string {
+func (v escaper) conflict(c plan.Conflict) string {
 	if c.Holder != "" {
 		return "the NodePlan " + v(c.Holder) + " applies this object here, and nobody else; commit to its source"
 	}
@@ -356,7 +358,7 @@ func drifted(d plan.Drift) string {
 }
 
 // verdict says what a guard is about, the numbers that it went by, and why.
-func (v voice) verdict(d plan.Verdict) string {
+func (v escaper) verdict(d plan.Verdict) string {
 	text := v(d.Guard)
 	if d.Addr != "" {
 		text += " of " + v(d.Addr)
@@ -379,7 +381,7 @@ func (v voice) verdict(d plan.Verdict) string {
 }
 
 // consequenceOf says what becomes of the nodes of all objects of an entry.
-func (v voice) consequenceOf(e entry) string {
+func (v escaper) consequenceOf(e entry) string {
 	im := e.Impacts()
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
@@ -404,7 +406,7 @@ func (v voice) consequenceOf(e entry) string {
 const mostNamed = 8
 
 // others says how many more objects an entry is about; "" where there are none.
-func (v voice) others(e entry) string {
+func (v escaper) others(e entry) string {
 	switch {
 	case len(e.More) == 0:
 		return ""

@@ -23,10 +23,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// TestShapesOfPodsGetTheNodesOfThePods: pods that a cluster has get the same nodes by their
+// TestShapesAreScheduledAsTheirPods: pods that a cluster has get the same nodes by their
 // shapes as by their manifests, and so they do without names, in each archive of testdata
 // and in worlds that are drawn.
-func TestShapesOfPodsGetTheNodesOfThePods(t *testing.T) {
+func TestShapesAreScheduledAsTheirPods(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)

@@ -65,14 +65,14 @@ func BenchmarkSettle(b *testing.B) {
 	for _, size := range []struct{ pods, shapes int }{{500, 500}, {500, 5}, {5000, 5}} {
 		b.Run(fmt.Sprintf("%d pods of %d shapes", size.pods, size.shapes), func(b *testing.B) {
 			in := shaped(b, size.pods, size.shapes)
-			in.Settle = &simulate.Settle{Keep: 50}
+			in.Consolidate = &simulate.Consolidation{Keep: 50}
 			for b.Loop() {
 				r, err := simulate.Run(b.Context(), in)
-				if err != nil || !r.Settled.Ended {
-					b.Fatal(r.Settled, err)
+				if err != nil || !r.Consolidated.Ended {
+					b.Fatal(r.Consolidated, err)
 				}
-				b.ReportMetric(float64(len(r.Settled.Steps)), "steps")
-				b.ReportMetric(float64(len(r.Settled.Nodes)), "nodes")
+				b.ReportMetric(float64(len(r.Consolidated.Steps)), "steps")
+				b.ReportMetric(float64(len(r.Consolidated.Nodes)), "nodes")
 			}
 		})
 	}

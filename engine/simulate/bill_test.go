@@ -12,8 +12,8 @@ import (
 // two is a price of two dollars an hour, and of ten at most in a month.
 var two = catalog.Price{Hourly: 2 * catalog.Dollar, Monthly: 10 * catalog.Dollar}
 
-// TestAnHourThatHasBegunIsBilled, per machine and calendar month.
-func TestAnHourThatHasBegunIsBilled(t *testing.T) {
+// TestStartedHoursAreBilled, per machine and calendar month.
+func TestStartedHoursAreBilled(t *testing.T) {
 	day := func(text string) time.Time {
 		at, err := time.Parse("2006-01-02 15:04", text)
 		if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-// TestNobodySimulatesBillionsOfPods: a Deployment of some bytes asks for as many, and so may
+// TestNumberOfPodsIsBounded: a Deployment of some bytes asks for as many, and so may
 // several that are each within the bound.
-func TestNobodySimulatesBillionsOfPods(t *testing.T) {
+func TestNumberOfPodsIsBounded(t *testing.T) {
 	for _, pods := range [][]int{{2_000_000_000}, {60_000, 60_000}} {
 		in := simulate.Input{Region: "us-ord"}
 		for _, n := range pods {
@@ -27,8 +27,8 @@ func TestNobodySimulatesBillionsOfPods(t *testing.T) {
 	}
 }
 
-// TestPodsThatMustBeApartTakeNoMinute: each would be tried on each node that has one already.
-func TestPodsThatMustBeApartTakeNoMinute(t *testing.T) {
+// TestAntiAffinityOfManyPodsIsFast: each would be tried on each node that has one already.
+func TestAntiAffinityOfManyPodsIsFast(t *testing.T) {
 	const pods = 3000
 	in := shaped(t, 1, 1)
 	load := &in.Workloads[0]

@@ -22,23 +22,23 @@ import (
 // Change simulates what a change does to nodes that are there. Those that the pods of base
 // have got, and that have settled, stay at first; the pools are those of head from then
 // on, and Karpenter replaces what differs, within the budgets, until nothing changes any
-// more. Pools that head does not have are condemned. Both have Settle, the same pods and
+// more. Pools that head does not have are condemned. Both have Consolidate, the same pods and
 // the same region.
 //
 // New versions of Kubernetes roll all pools at once here; in a cluster they take turns.
-func Change(ctx context.Context, base, head Input) (*Settled, error) {
-	if base.Settle == nil || base.Region != head.Region || base.Tier != head.Tier {
+func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
+	if base.Consolidate == nil || base.Region != head.Region || base.Tier != head.Tier {
 		return nil, errors.New("nodes cannot be taken from one region or tier to another")
 	}
 	w, pending, err := begin(ctx, base, manyPods)
 	if err != nil {
 		return nil, err
 	}
-	e, err := w.settle(ctx, base, pending)
+	e, err := w.consolidate(ctx, base, pending)
 	if err != nil {
 		return nil, err
 	}
-	e.changed, e.stuck, e.out = true, map[string]string{}, newSettled()
+	e.changed, e.stuck, e.out = true, map[string]string{}, newConsolidated()
 	e.dynamic, e.static, e.notes = nil, nil, nil
 	if err := e.redeclare(ctx, head.Objects); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func Change(ctx context.Context, base, head Input) (*Settled, error) {
 	if e.pending, err = e.place(ctx, e.pending); err != nil {
 		return nil, err
 	}
-	if err := e.run(ctx, head.Settle.Steps); err != nil {
+	if err := e.run(ctx, head.Consolidate.Steps); err != nil {
 		return nil, err
 	}
 	return e.finish(len(e.pods))

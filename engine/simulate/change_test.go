@@ -12,9 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 )
 
-// TestWhatAChangeDoesToNodes simulates the archives of testdata/change: a configuration
+// TestChange simulates the archives of testdata/change: a configuration
 // before and after, pods, and what is told of the nodes in between.
-func TestWhatAChangeDoesToNodes(t *testing.T) {
+func TestChange(t *testing.T) {
 	archives, err := filepath.Glob("testdata/change/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)
@@ -57,7 +57,7 @@ func side(t *testing.T, archive *txtar.Archive, prefix string) simulate.Input {
 		}
 	}
 	in := inputOf(t, own)
-	in.Settle = &simulate.Settle{}
+	in.Consolidate = &simulate.Consolidation{}
 	return in
 }
 
@@ -70,15 +70,15 @@ func simulated(t *testing.T, in simulate.Input) simulate.Result {
 	return result
 }
 
-// TestNothingIsLostWhereNodesDrift has worlds that are drawn get the pools of others: each
+// TestDriftConservesPods has worlds that are drawn get the pools of others: each
 // pod is somewhere or waits, no node is overfull, each node that stays does so for a
 // reason, and a second time all is the same.
-func TestNothingIsLostWhereNodesDrift(t *testing.T) {
+func TestDriftConservesPods(t *testing.T) {
 	drifts := 0
 	for seed := range uint64(*worlds / 4) {
 		base, head := draw(t, seed), draw(t, seed+100_000)
 		head.in.Workloads, head.in.DaemonSets = base.in.Workloads, base.in.DaemonSets
-		base.in.Settle, head.in.Settle = &simulate.Settle{}, &simulate.Settle{}
+		base.in.Consolidate, head.in.Consolidate = &simulate.Consolidation{}, &simulate.Consolidation{}
 		s, err := simulate.Change(t.Context(), base.in, head.in)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, base.text, head.text)

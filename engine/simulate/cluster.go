@@ -72,7 +72,7 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	w := emptyCluster(in.Catalog, in.Region, in.Tier)
 	w.workloads = slices.Clone(in.Workloads)
 	for i := range w.workloads {
-		w.workloads[i].Name = Plain(w.workloads[i].Name)
+		w.workloads[i].Name = plain(w.workloads[i].Name)
 	}
 	if err := w.declare(in.Objects); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (w *cluster) admit(ctx context.Context) {
 // admitClass gives a class the conditions that the controller would give it, as far as
 // they follow from the class itself.
 func (w *cluster) admitClass(class *linodev1alpha1.LinodeNodeClass) {
-	w.backend.Settle(class)
+	w.backend.fillStatus(class)
 	conditions := class.StatusConditions()
 	if problem := w.backend.Problem(class.Spec); problem != "" {
 		conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem)
@@ -172,7 +172,7 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 }
 
 func (w *cluster) note(format string, args ...any) {
-	w.notes = append(w.notes, Plain(fmt.Sprintf(format, args...)))
+	w.notes = append(w.notes, plain(fmt.Sprintf(format, args...)))
 }
 
 // makePods makes the pods of all workloads. Karpenter takes pods of one size in the
@@ -232,8 +232,8 @@ func (b backend) Refused(pool *karpv1.NodePool) []linode.Problem {
 	return linode.PoolProblems(pool)
 }
 
-// Settle writes on a class what a controller would find out of what it names.
-func (b backend) Settle(class *linodev1alpha1.LinodeNodeClass) {
+// fillStatus writes on a class what a controller would find out of what it names.
+func (b backend) fillStatus(class *linodev1alpha1.LinodeNodeClass) {
 	if b.Tier != catalog.Instances {
 		class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
 		return

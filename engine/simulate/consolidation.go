@@ -17,18 +17,18 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 )
 
-// Settle is what happens once the pods have their nodes: some pods leave, and Karpenter
+// Consolidation is what happens once the pods have their nodes: some pods leave, and Karpenter
 // gives up and replaces nodes until nothing changes any more.
-type Settle struct {
+type Consolidation struct {
 	Keep  int // percent of the pods of each workload that stay, rounded up; 0 stands for all
 	Steps int // after which it ends in any case; 0 stands for MaxSteps
 }
 
-// MaxSteps bounds the steps of Karpenter that are simulated.
-const MaxSteps = 1000
+// maxSteps bounds the steps of Karpenter that are simulated.
+const maxSteps = 1000
 
-// Settled is what becomes of the nodes.
-type Settled struct {
+// Consolidated is what becomes of the nodes.
+type Consolidated struct {
 	Left   int    `json:"left"`  // pods that left before the first step
 	Steps  []Move `json:"steps"` // of Karpenter, one after the other
 	Plans  []Plan `json:"plans"`
@@ -43,28 +43,28 @@ type Settled struct {
 	Peak    Cost     `json:"peak"`  // the most that all nodes cost at a time: what is new comes before the old goes
 }
 
-// settle simulates what Karpenter does with the nodes that are there.
-func (w *cluster) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*consolidation, error) {
+// consolidate simulates what Karpenter does with the nodes that are there.
+func (w *cluster) consolidate(ctx context.Context, in Input, pending []*corev1.Pod) (*consolidation, error) {
 	now := disrupt.NewClock()
 	w.clock, w.store.Budgets = now, in.Budgets
-	e := &consolidation{cluster: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
+	e := &consolidation{cluster: w, now: now, stuck: map[string]string{}, pending: pending, out: newConsolidated()}
 	for _, pool := range w.dynamic {
 		ready(pool)
 	}
-	if err := e.scaleDown(ctx, in.Settle.Keep); err != nil {
+	if err := e.scaleDown(ctx, in.Consolidate.Keep); err != nil {
 		return nil, err
 	}
-	return e, e.run(ctx, in.Settle.Steps)
+	return e, e.run(ctx, in.Consolidate.Steps)
 }
 
-func newSettled() *Settled {
-	return &Settled{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
+func newConsolidated() *Consolidated {
+	return &Consolidated{Steps: []Move{}, Held: []Kept{}, Notes: []string{}}
 }
 
 // run takes steps until nothing changes any more, or so many.
 func (e *consolidation) run(ctx context.Context, most int) error {
 	e.peak()
-	most = cmp.Or(most, MaxSteps)
+	most = cmp.Or(most, maxSteps)
 	for !e.out.Ended {
 		if len(e.out.Steps) == most {
 			e.out.Notes = append(e.out.Notes, fmt.Sprintf("It ends here after %s: more would follow.", Count(most, "step")))
@@ -83,7 +83,7 @@ type consolidation struct {
 	now     *disrupt.Clock
 	pending []*corev1.Pod
 	stuck   map[string]string // nodes whose replacement was not to be had, and why
-	out     *Settled
+	out     *Consolidated
 	slow    bool
 	changed bool // pools have been declared anew since nodes were made
 }
@@ -142,7 +142,7 @@ func (e *consolidation) step(ctx context.Context) error {
 		return fmt.Errorf("have Karpenter consolidate: %w", err)
 	case found.Command == nil:
 		e.out.Ended = true
-		e.held(found.Held)
+		e.keptNodes(found.Blocked)
 		return nil
 	}
 	return e.carryOut(ctx, found.Command)
@@ -321,11 +321,11 @@ func (e *consolidation) peak() {
 	}
 }
 
-// held says why nodes stay.
-func (e *consolidation) held(held disrupt.Blocked) {
+// keptNodes says why nodes stay.
+func (e *consolidation) keptNodes(blocked disrupt.Blocked) {
 	at := map[string]int{}
 	for _, m := range e.made {
-		text := e.heldBy(m, held)
+		text := e.keptBecause(m, blocked)
 		i, known := at[m.pool()+" "+text]
 		if !known {
 			i = len(e.out.Held)
@@ -337,8 +337,8 @@ func (e *consolidation) held(held disrupt.Blocked) {
 	slices.SortStableFunc(e.out.Held, func(a, b Kept) int { return cmp.Compare(a.Pool, b.Pool) })
 }
 
-// heldBy says why a node stays.
-func (e *consolidation) heldBy(m *simNode, held disrupt.Blocked) string {
+// keptBecause says why a node stays.
+func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string {
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
 	case drifted(m):
@@ -353,7 +353,7 @@ func (e *consolidation) heldBy(m *simNode, held disrupt.Blocked) string {
 		text = cmp.Or(e.stuck[stuckAs(disrupt.Single, m.node)], e.stuck[stuckAs(disrupt.Multi, m.node)])
 	}
 	if text == "" {
-		text = held.Why(m.node, e.store.Pools[m.pool()], reason, e.called)
+		text = blocked.Why(m.node, e.store.Pools[m.pool()], reason, e.called)
 	}
 	return differs + strings.TrimSuffix(text, ".")
 }
@@ -372,7 +372,7 @@ const slowNote = "Karpenter has given up a search for several nodes at once afte
 	"on another machine it may find other steps."
 
 // finish says how it ends.
-func (e *consolidation) finish(asked int) (*Settled, error) {
+func (e *consolidation) finish(asked int) (*Consolidated, error) {
 	out := e.out
 	out.Nodes, out.Refused = []Node{}, len(e.pending)
 	for _, m := range e.made {

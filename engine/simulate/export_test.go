@@ -1,4 +1,4 @@
 package simulate
 
-// RunFrom is Run, with package packing from so many pods on.
+// RunFrom is Run, with pack from so many pods on.
 var RunFrom = run

@@ -88,7 +88,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 		fresh[m.node] = m
 	}
 	e.planned = capacitylimit.Planned{Standing: &tally, For: func(covers func(string) bool) string {
-		return Owners(slices.DeleteFunc(slices.Clone(pending), func(pod *corev1.Pod) bool {
+		return ownersOf(slices.DeleteFunc(slices.Clone(pending), func(pod *corev1.Pod) bool {
 			return fresh[pod.Spec.NodeName] == nil || !covers(fresh[pod.Spec.NodeName].pool())
 		}))
 	}}

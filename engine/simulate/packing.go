@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -11,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
@@ -21,24 +21,29 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
-// packInput is what Karpenter's scheduler is given.
-type packInput struct {
-	Client   client.Client
-	Pools    []*karpv1.NodePool // by weight
-	Nodes    state.StateNodes   // that there are
-	Topology *scheduling.Topology
-	Types    map[string][]*cloudprovider.InstanceType // by pool
-	Daemons  []*corev1.Pod                            // they are changed
-	Left     func(pool string)                        // told of pools without a plan type to plan with
-	// Shape says which pods are equal but for their names.
-	Shape func(pod types.UID) int
-	// Apart says that some pod, which may have a node, keeps others away from its own.
-	Apart bool
-}
-
-// pack finds nodes for pods, as the method of this name of Karpenter's scheduler does.
-func pack(ctx context.Context, in packInput, pods []*corev1.Pod) (scheduling.Results, error) {
-	p := newPacker(in)
+// pack is the loop of Karpenter's scheduler with a memory, for many pods. In Karpenter each pod
+// tries all nodes that are planned, most of which are full. Here a pod does not try what an equal
+// pod could not have, and no node that has not enough left.
+//
+// What a node takes, Karpenter's own code decides, and nodes are tried in its order: the
+// answer is the same one, which TestPackingMatchesScheduler shows. The loop is that of karpenter
+// v1.14.1, pkg/controllers/provisioning/scheduling/scheduler.go.
+//
+// Its price is this file, and to compare it with Karpenter's at each upgrade. Without it, on two cores,
+// 5,000 pods of 5,000 shapes take 15 s instead of 1.4 s, 5,000 of 5 take 2.2 s instead of 0.5 s,
+// and 20,000 of 20 take 150 s instead of 3 s.
+func (w *cluster) pack(
+	ctx context.Context, nodes state.StateNodes, topology *scheduling.Topology, offered map[string][]*cloudprovider.InstanceType,
+	without poolsLeftOut, pods []*corev1.Pod,
+) (scheduling.Results, error) {
+	p := &packer{
+		cluster: w, topology: topology, daemonPods: w.copies(), groups: map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup{},
+		apart:     slices.ContainsFunc(w.pods, podutils.HasRequiredPodAntiAffinity),
+		remaining: map[string]corev1.ResourceList{}, reservations: scheduling.NewReservationManager(offered),
+		data: map[types.UID]*scheduling.PodData{}, refused: map[int]error{}, full: map[int]int{},
+	}
+	p.templatesOf(offered, without)
+	p.existing(nodes)
 	for _, pod := range pods {
 		p.know(pod)
 	}
@@ -54,7 +59,7 @@ func pack(ctx context.Context, in packInput, pods []*corev1.Pod) (scheduling.Res
 		}
 		if err := p.try(ctx, pod); err != nil {
 			failed[pod] = err
-			if err := p.in.Topology.Update(ctx, pod); err != nil {
+			if err := p.topology.Update(ctx, pod); err != nil {
 				return scheduling.Results{}, err
 			}
 			p.know(pod)
@@ -73,7 +78,10 @@ func pack(ctx context.Context, in packInput, pods []*corev1.Pod) (scheduling.Res
 
 // packer is the state of one call of pack.
 type packer struct {
-	in           packInput
+	*cluster
+	topology     *scheduling.Topology
+	daemonPods   []*corev1.Pod // copies, which are changed
+	apart        bool          // some pod, which may have a node, keeps others away from its own
 	templates    []*scheduling.NodeClaimTemplate
 	groups       map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup
 	preferences  scheduling.Preferences
@@ -83,33 +91,26 @@ type packer struct {
 	nodes        []*scheduling.ExistingNode
 	claims       []*plannedNode
 
-	refused map[int]error // why there is no node for pods of a shape
-	full    map[int]int   // the nodes that refused pods of a shape, which come first
+	refused map[int]error // why there is no node for pods of a workload
+	full    map[int]int   // the nodes that refused pods of a workload, which come first
 }
 
-func newPacker(in packInput) *packer {
-	p := &packer{
-		in: in, groups: map[*scheduling.NodeClaimTemplate][]scheduling.DaemonOverheadGroup{},
-		remaining: map[string]corev1.ResourceList{}, reservations: scheduling.NewReservationManager(in.Types),
-		data: map[types.UID]*scheduling.PodData{}, refused: map[int]error{}, full: map[int]int{},
-	}
-	for _, pool := range in.Pools {
+// templatesOf finds what the nodes of each pool may be.
+func (p *packer) templatesOf(offered map[string][]*cloudprovider.InstanceType, without poolsLeftOut) {
+	for _, pool := range p.dynamic {
 		p.remaining[pool.Name] = corev1.ResourceList(pool.Spec.Limits)
 		for _, taint := range pool.Spec.Template.Spec.Taints {
 			p.preferences.ToleratePreferNoSchedule = p.preferences.ToleratePreferNoSchedule ||
 				taint.Effect == corev1.TaintEffectPreferNoSchedule
 		}
-		if template := templateOf(pool, in.Types[pool.Name]); len(template.InstanceTypeOptions) > 0 {
-			p.templates = append(p.templates, template)
-		} else {
-			in.Left(pool.Name)
+		template := templateOf(pool, offered[pool.Name])
+		if len(template.InstanceTypeOptions) == 0 {
+			without[pool.Name] = true
+			continue
 		}
+		p.templates = append(p.templates, template)
+		p.groups[template] = overheads(template, p.daemonPods)
 	}
-	for _, template := range p.templates {
-		p.groups[template] = overheads(template, in.Daemons)
-	}
-	p.standing()
-	return p
 }
 
 // templateOf is what the nodes of a pool may be.
@@ -139,18 +140,18 @@ func toBeHad(it *cloudprovider.InstanceType, want reqs.Requirements) bool {
 	return false
 }
 
-// standing adds the nodes that there are.
-func (p *packer) standing() {
-	for _, node := range p.in.Nodes {
+// existing adds the nodes that there are.
+func (p *packer) existing(nodes state.StateNodes) {
+	for _, node := range nodes {
 		taints := node.Taints()
 		var daemons []*corev1.Pod
-		for _, d := range p.in.Daemons {
+		for _, d := range p.daemonPods {
 			if !podutils.HasDRARequirements(d) && reqs.Taints(taints).ToleratesPod(d) == nil &&
 				reqs.NewLabelRequirements(node.Labels()).Compatible(reqs.NewStrictPodRequirements(d)) == nil {
 				daemons = append(daemons, d)
 			}
 		}
-		p.nodes = append(p.nodes, scheduling.NewExistingNode(node, p.in.Topology, taints,
+		p.nodes = append(p.nodes, scheduling.NewExistingNode(node, p.topology, taints,
 			resources.RequestsForPods(daemons...), nil, false))
 		if left, ok := p.remaining[node.Labels()[karpv1.NodePoolLabelKey]]; ok {
 			p.remaining[node.Labels()[karpv1.NodePoolLabelKey]] = resources.Subtract(left, node.Capacity())
@@ -175,7 +176,7 @@ func (p *packer) know(pod *corev1.Pod) {
 // simple reports whether what a pod can have depends on nothing but what it asks for, and
 // what is left only shrinks: so that a pod of its shape never gets what it could not.
 func (p *packer) simple(pod *corev1.Pod) bool {
-	return !p.in.Apart && pod.Spec.Affinity == nil && len(pod.Spec.TopologySpreadConstraints) == 0 &&
+	return !p.apart && pod.Spec.Affinity == nil && len(pod.Spec.TopologySpreadConstraints) == 0 &&
 		!p.preferences.ToleratePreferNoSchedule
 }
 
@@ -193,7 +194,7 @@ func (p *packer) lasting(pod *corev1.Pod) bool {
 
 // try finds a node for a pod, without its preferences one by one where there is none.
 func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
-	shape, simple := p.in.Shape(original.UID), p.simple(original)
+	shape, simple := p.of[original.UID], p.simple(original)
 	if err, known := p.refused[shape]; known && simple {
 		p.sort()
 		return err
@@ -216,7 +217,7 @@ func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
 			}
 			return err
 		}
-		if err := p.in.Topology.Update(ctx, pod); err != nil {
+		if err := p.topology.Update(ctx, pod); err != nil {
 			return err
 		}
 		p.know(pod)
@@ -234,7 +235,7 @@ func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int) error {
 	if lasting {
 		from = p.full[shape]
 	}
-	volumes, err := reqs.GetVolumes(ctx, p.in.Client, pod)
+	volumes, err := reqs.GetVolumes(ctx, p.store, pod)
 	if err != nil {
 		return err
 	}
@@ -274,7 +275,7 @@ func (p *packer) open(ctx context.Context, pod *corev1.Pod, data *scheduling.Pod
 			poolErrors = append(poolErrors, err)
 			continue
 		}
-		nc := scheduling.NewNodeClaim(template, p.in.Topology, p.groups[template], its, p.reservations,
+		nc := scheduling.NewNodeClaim(template, p.topology, p.groups[template], its, p.reservations,
 			scheduling.ReservedOfferingModeStrict)
 		requirements, its, reserve, _, err := nc.CanAdd(ctx, pod, data, false, nil)
 		if err != nil {

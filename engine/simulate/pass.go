@@ -115,12 +115,7 @@ func (w *cluster) solve(ctx context.Context, pending []*corev1.Pod, without pool
 		return none, err
 	}
 	if len(pending) >= w.many {
-		return pack(ctx, packInput{
-			Client: w.store, Pools: w.dynamic, Nodes: nodes, Topology: topology, Types: offered, Daemons: w.copies(),
-			Left:  func(pool string) { without[pool] = true },
-			Shape: func(uid types.UID) int { return w.of[uid] },
-			Apart: slices.ContainsFunc(w.pods, podutils.HasRequiredPodAntiAffinity),
-		}, slices.Clone(pending))
+		return w.pack(ctx, nodes, topology, offered, without, slices.Clone(pending))
 	}
 	s := scheduling.NewScheduler(ctx, w.store, w.dynamic, cluster, nodes, topology, offered, w.copies(), without,
 		w.clock, nil, nil, opts...)

@@ -245,7 +245,7 @@ func checkSpread(c corev1.TopologySpreadConstraint) error {
 	_, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
 	switch {
 	case err != nil:
-		return errors.New(Plain(err.Error()))
+		return errors.New(plain(err.Error()))
 	case c.MaxSkew < 1:
 		return fmt.Errorf("maxSkew is %d, and must be more than zero", c.MaxSkew)
 	case c.TopologyKey == "":
@@ -309,7 +309,7 @@ func checkPodAffinity(a *corev1.Affinity) error {
 	for _, term := range terms {
 		for _, selector := range []*metav1.LabelSelector{term.LabelSelector, term.NamespaceSelector} {
 			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-				return errors.New("its affinity to pods: " + Plain(err.Error()))
+				return errors.New("its affinity to pods: " + plain(err.Error()))
 			}
 		}
 		if term.TopologyKey == "" {
@@ -319,8 +319,8 @@ func checkPodAffinity(a *corev1.Affinity) error {
 	return nil
 }
 
-// Owners names what has made pods, those of the most pods first, with how many each has.
-func Owners(pods []*corev1.Pod) string {
+// ownersOf names what has made pods, those of the most pods first, with how many each has.
+func ownersOf(pods []*corev1.Pod) string {
 	of := map[string]int{}
 	for _, pod := range pods {
 		of[Owner(pod)]++

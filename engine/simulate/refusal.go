@@ -60,7 +60,7 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 		reasons = e.byPool(settings(ctx), pod, e.last.errors[pod.UID])
 	}
 	for i := range reasons {
-		reasons[i].Text = Plain(reasons[i].Text)
+		reasons[i].Text = plain(reasons[i].Text)
 	}
 	return reasons
 }

@@ -87,7 +87,7 @@ func newReplay(ctx context.Context, in Input, at time.Time) (*replay, error) {
 		ready(pool)
 	}
 	c := &replay{
-		consolidation: consolidation{cluster: w, now: clock, stuck: map[string]string{}, out: &Settled{}},
+		consolidation: consolidation{cluster: w, now: clock, stuck: map[string]string{}, out: &Consolidated{}},
 		lives:         map[string]int{}, loads: map[string]int{}, created: map[types.UID]time.Time{},
 		idle: map[string]*idle{}, begun: map[string]bool{},
 	}
@@ -163,7 +163,7 @@ func (c *replay) changePods(ctx context.Context, crowd Crowd) error {
 	}
 	c.pods, c.pending = append(c.pods, come...), append(c.pending, come...)
 	c.stuck = map[string]string{}
-	return c.settleDown(ctx)
+	return c.findNodes(ctx)
 }
 
 // wanted is how many pods of each kind there are to be.
@@ -183,7 +183,7 @@ func (c *replay) wanted(loads []Workload) (wanted map[int]int, err error) {
 		if !known {
 			i = len(c.workloads)
 			c.loads[key] = i
-			load.Name = Plain(load.Name)
+			load.Name = plain(load.Name)
 			c.workloads = append(c.workloads, load)
 			c.doubts(load)
 		}
@@ -192,9 +192,9 @@ func (c *replay) wanted(loads []Workload) (wanted map[int]int, err error) {
 	return wanted, nil
 }
 
-// settleDown finds nodes for the pods that wait, and notes which nodes are new and where pods
+// findNodes finds nodes for the pods that wait, and notes which nodes are new and where pods
 // have come and gone.
-func (c *replay) settleDown(ctx context.Context) (err error) {
+func (c *replay) findNodes(ctx context.Context) (err error) {
 	if c.pending, err = c.place(ctx, c.pending); err != nil {
 		return err
 	}
@@ -214,16 +214,16 @@ func (c *replay) settleDown(ctx context.Context) (err error) {
 	return nil
 }
 
-// MostTurns bounds at how many moments between two others Karpenter is asked what it would
+// mostTurns bounds at how many moments between two others Karpenter is asked what it would
 // do: schedules of budgets may begin each minute.
-const MostTurns = 500
+const mostTurns = 500
 
 // advance lets time go by. It stops at the limit, and before that whenever pods without a node
 // have got one, or nodes have come or gone; the caller continues then. It returns false when
 // it has come to the limit.
 func (c *replay) advance(ctx context.Context, limit time.Time) (more bool, err error) {
 	ctx = settings(ctx)
-	for range MostTurns {
+	for range mostTurns {
 		if gone, err := c.expire(ctx); gone || err != nil {
 			return true, err
 		}
@@ -273,7 +273,7 @@ func (c *replay) act(ctx context.Context, limit time.Time) (done bool, err error
 	if len(c.out.Steps) == steps { // what would take its place is not to be had, and is not tried again
 		return true, nil
 	}
-	if err := c.settleDown(ctx); err != nil {
+	if err := c.findNodes(ctx); err != nil {
 		return false, err
 	}
 	end := c.now.Now().Add(StepTime)
@@ -319,7 +319,7 @@ func (c *replay) expire(ctx context.Context) (gone bool, err error) {
 			}
 		}
 	}
-	if err := c.settleDown(ctx); err != nil {
+	if err := c.findNodes(ctx); err != nil {
 		return false, err
 	}
 	c.open = true

@@ -23,9 +23,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// TestTimelines replays the archives of testdata: pools, what there was at which time, and
+// TestReplay replays the archives of testdata: pools, what there was at which time, and
 // what is told of it. The first lines of each say how it is reckoned by hand.
-func TestTimelines(t *testing.T) {
+func TestReplay(t *testing.T) {
 	names, err := filepath.Glob("testdata/replay/*.txtar")
 	if err != nil || len(names) == 0 {
 		t.Fatal("no archives", err)
@@ -163,8 +163,8 @@ func machinesOf(t *testing.T, text string, at time.Time) (list []simulate.Machin
 	return list
 }
 
-// TestATimelineNeedsTwoTimesInOrder: there is nothing to replay otherwise.
-func TestATimelineNeedsTwoTimesInOrder(t *testing.T) {
+// TestTimelineNeedsTwoMomentsInOrder: there is nothing to replay otherwise.
+func TestTimelineNeedsTwoMomentsInOrder(t *testing.T) {
 	at := func(minute int) simulate.Moment {
 		return simulate.Moment{At: time.Date(2026, 11, 2, 8, minute, 0, 0, time.UTC)}
 	}
@@ -177,10 +177,10 @@ func TestATimelineNeedsTwoTimesInOrder(t *testing.T) {
 	}
 }
 
-// TestNothingIsLostOverTime replays timelines that are drawn: at each moment the nodes that
+// TestReplayConservesPods replays timelines that are drawn: at each moment the nodes that
 // live are those that are counted, no more is billed than an hour for each machine and begun
 // hour, and a second time all is the same.
-func TestNothingIsLostOverTime(t *testing.T) {
+func TestReplayConservesPods(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/replay/cheaper.txtar")
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ type Result struct {
 	// have to do with them.
 	Claims []karpv1.NodeClaim `json:"-"`
 
-	Settled *Settled `json:"settled,omitempty"` // what Karpenter makes of it afterwards
+	Consolidated *Consolidated `json:"settled,omitempty"` // what Karpenter makes of it afterwards
 }
 
 // Use is how much pods ask for, those of DaemonSets too, of what a node has for pods:

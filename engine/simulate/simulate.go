@@ -29,8 +29,8 @@ type Input struct {
 	Objects    []map[string]any
 	Workloads  []Workload
 	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
-	// Settle has what comes after the pods simulated, too; nil: it is not.
-	Settle *Settle
+	// Consolidate has what Karpenter does afterwards simulated, too; nil: it is not.
+	Consolidate *Consolidation
 	// Budgets are the PodDisruptionBudgets that hold nodes then.
 	Budgets []*policyv1.PodDisruptionBudget
 }
@@ -73,12 +73,12 @@ func run(ctx context.Context, in Input, many int) (Result, error) {
 		return Result{}, err
 	}
 	result, err := w.result(ctx, pending)
-	if err == nil && in.Settle != nil {
+	if err == nil && in.Consolidate != nil {
 		var end *consolidation
-		if end, err = w.settle(ctx, in, pending); err != nil {
+		if end, err = w.consolidate(ctx, in, pending); err != nil {
 			return Result{}, err
 		}
-		result.Settled, err = end.finish(len(end.pods))
+		result.Consolidated, err = end.finish(len(end.pods))
 	}
 	return result, err
 }

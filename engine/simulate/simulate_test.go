@@ -26,9 +26,9 @@ var (
 	worlds = flag.Int("worlds", 16, "how many worlds are drawn, or a quarter if one takes long; 400 takes minutes")
 )
 
-// TestWhatBecomesOfPods simulates the archives of testdata: a configuration, pods in a few
+// TestRun simulates the archives of testdata: a configuration, pods in a few
 // characters or as manifests, and what is told of them.
-func TestWhatBecomesOfPods(t *testing.T) {
+func TestRun(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)
@@ -46,8 +46,8 @@ func TestWhatBecomesOfPods(t *testing.T) {
 			}
 			sound(t, result)
 			got := simulate.NewReport("dir", "", result, nil).Text() + nodesText(result.Nodes)
-			if result.Settled != nil {
-				got += nodesText(result.Settled.Nodes)
+			if result.Consolidated != nil {
+				got += nodesText(result.Consolidated.Nodes)
 			}
 			for range 3 {
 				if again, err := simulate.Run(t.Context(), in); err != nil || cmp.Diff(result, again) != "" {
@@ -172,8 +172,8 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 		case f.Name == "max":
 			most = true
 		case f.Name == "settle":
-			in.Settle = &simulate.Settle{}
-			if _, err := fmt.Sscanf(string(f.Data), "keep %d steps %d", &in.Settle.Keep, &in.Settle.Steps); err != nil {
+			in.Consolidate = &simulate.Consolidation{}
+			if _, err := fmt.Sscanf(string(f.Data), "keep %d steps %d", &in.Consolidate.Keep, &in.Consolidate.Steps); err != nil {
 				t.Fatal(err)
 			}
 		}

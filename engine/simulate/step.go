@@ -58,7 +58,7 @@ func (m Move) String() string {
 	if m.Pods > 0 {
 		text += fmt.Sprintf("; %s", moves(m.Pods))
 	}
-	return text + "; " + Saving(m.Saved)
+	return text + "; " + saving(m.Saved)
 }
 
 func goes(n int) string {
@@ -75,16 +75,16 @@ func moves(n int) string {
 	return fmt.Sprintf("%d pods move", n)
 }
 
-// Have writes how many things have something.
-func Have(n int, what string) string {
+// have writes how many things have something.
+func have(n int, what string) string {
 	if n == 1 {
 		return "1 " + what + " has"
 	}
 	return fmt.Sprintf("%d %ss have", n, what)
 }
 
-// Saving says what is saved; less than nothing is what it costs.
-func Saving(c Cost) string {
+// saving says what is saved; less than nothing is what it costs.
+func saving(c Cost) string {
 	switch {
 	case c.Monthly == 0 && c.Hourly == 0:
 		return "costs the same"
@@ -151,8 +151,8 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Aligned writes rows with aligned columns: the first two are names, the others figures.
-func Aligned(rows [][]string) string {
+// aligned writes rows with aligned columns: the first two are names, the others figures.
+func aligned(rows [][]string) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -176,9 +176,9 @@ func Aligned(rows [][]string) string {
 // breaks are what ends a line, and what a runner of GitHub obeys anywhere in one.
 var breaks = strings.NewReplacer("\n", `\u000a`, "\r", `\u000d`, "\u2028", `\u2028`, "##[", `\u0023#[`)
 
-// Plain is a text of others that stays on its line, and that a runner takes for no command:
+// plain is a text of others that stays on its line, and that a runner takes for no command:
 // not even where it is all that there is on the line.
-func Plain(text string) string {
+func plain(text string) string {
 	text = breaks.Replace(text)
 	if rest := strings.TrimLeft(text, " \t"); strings.HasPrefix(rest, "::") {
 		return `\u003a` + rest[1:]

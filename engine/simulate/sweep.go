@@ -366,7 +366,7 @@ func SweepText(target, by string, asked int, steps []Attempt) string {
 		rows = append(rows, row)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, Count(asked, "pod"), what, Aligned(rows))
+	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, Count(asked, "pod"), what, aligned(rows))
 	b.WriteString(withoutNode(by, steps))
 	best := steps[0]
 	if best.unchanged() || best.SamePods(now) && best.Cost.Monthly >= now.Cost.Monthly {
@@ -421,7 +421,7 @@ func withoutNode(by string, steps []Attempt) string {
 		if tried.Refused == 0 {
 			continue
 		}
-		text := RefusalsText(tried.Refusals)
+		text := refusalsText(tried.Refusals)
 		if names[text] == nil {
 			texts = append(texts, text)
 		}

@@ -27,9 +27,9 @@ func tried(class string, placed, dollars, web, db int) simulate.Attempt {
 	return s
 }
 
-// TestCostsAreComparedOfTheSamePods, and else by what each pod costs that has a node; it is said
+// TestSweepComparesCostsOfTheSamePods, and else by what each pod costs that has a node; it is said
 // which have none, and why.
-func TestCostsAreComparedOfTheSamePods(t *testing.T) {
+func TestSweepComparesCostsOfTheSamePods(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		steps []simulate.Attempt

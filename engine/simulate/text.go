@@ -17,7 +17,7 @@ type Report struct {
 	New []Share `json:"newly_refused"`
 	// Change is what becomes of the settled nodes of the base; nil where that is not
 	// simulated.
-	Change *Settled `json:"change,omitempty"`
+	Change *Consolidated `json:"change,omitempty"`
 }
 
 // NewReport compares two results; before is nil for only one.
@@ -48,13 +48,13 @@ func NewReport(target, base string, head Result, before *Result) Report {
 // Changed reports whether the two results have other nodes or other refused pods.
 func (r Report) Changed() bool {
 	return r.Before != nil && (tableOf(r.Head, nil).text() != tableOf(*r.Before, nil).text() ||
-		refusedText(r.Head) != refusedText(*r.Before) || settledText(r.Head, nil) != settledText(*r.Before, nil))
+		refusedText(r.Head) != refusedText(*r.Before) || consolidatedText(r.Head, nil) != consolidatedText(*r.Before, nil))
 }
 
 // Text is the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", Plain(r.Target), Count(r.Head.Asked, "pod"))
+	fmt.Fprintf(&b, "%s: %s", plain(r.Target), Count(r.Head.Asked, "pod"))
 	if r.Before != nil {
 		fmt.Fprintf(&b, ", compared with %s", r.Base)
 	}
@@ -74,7 +74,7 @@ func (r Report) Text() string {
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, Count(int(s.Wanted), "node"), s.Text)
 	}
-	b.WriteString(settledText(r.Head, r.Before) + r.changeText())
+	b.WriteString(consolidatedText(r.Head, r.Before) + r.changeText())
 	if len(r.Head.Notes) > 0 {
 		b.WriteString("\n")
 	}
@@ -90,7 +90,7 @@ func (r Report) Table() [][]string { return tableOf(r.Head, r.Before).rows }
 
 // Afterwards says what Karpenter makes of the nodes; "" where that is not simulated.
 func (r Report) Afterwards() string {
-	return strings.TrimSpace(settledText(r.Head, r.Before) + r.changeText())
+	return strings.TrimSpace(consolidatedText(r.Head, r.Before) + r.changeText())
 }
 
 // mostRefusals are told of.
@@ -103,12 +103,12 @@ func refusedText(r Result) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, Count(r.Asked, "pod"))
-	b.WriteString(RefusalsText(r.Refusals))
+	b.WriteString(refusalsText(r.Refusals))
 	return b.String()
 }
 
-// RefusalsText says of pods why they get no node.
-func RefusalsText(refusals []Refusal) string {
+// refusalsText says of pods why they get no node.
+func refusalsText(refusals []Refusal) string {
 	var b strings.Builder
 	for i, f := range refusals {
 		if i == mostRefusals {
@@ -225,11 +225,11 @@ func (t table) figure(l line, of func(Plan) string) string {
 	return before + " -> " + after
 }
 
-func (t table) text() string { return Aligned(t.rows) }
+func (t table) text() string { return aligned(t.rows) }
 
-// settledText tells what becomes of the nodes afterwards.
-func settledText(head Result, before *Result) string {
-	s := head.Settled
+// consolidatedText tells what becomes of the nodes afterwards.
+func consolidatedText(head Result, before *Result) string {
+	s := head.Consolidated
 	if s == nil {
 		return ""
 	}
@@ -245,8 +245,8 @@ func settledText(head Result, before *Result) string {
 			Count(len(s.Steps), "step"))
 	}
 	var base *Result
-	if before != nil && before.Settled != nil {
-		base = before.Settled.result()
+	if before != nil && before.Consolidated != nil {
+		base = before.Consolidated.result()
 	}
 	s.tell(&b, base, head.Total)
 	return b.String()
@@ -265,24 +265,24 @@ func (r Report) changeText() string {
 		fmt.Fprintf(&b, "\nFrom the nodes that %s has, the change leads to others in %s, within the budgets of the pools:\n",
 			r.Base, Count(len(s.Steps), "step"))
 	}
-	base := r.Before.Settled.result()
+	base := r.Before.Consolidated.result()
 	s.tell(&b, base, base.Total)
 	return b.String()
 }
 
 // tell tells the steps and the end, next to another end. Was is what the nodes cost at
 // the beginning.
-func (s *Settled) tell(b *strings.Builder, base *Result, was Cost) {
+func (s *Consolidated) tell(b *strings.Builder, base *Result, was Cost) {
 	for i, m := range s.Steps {
 		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
 	}
 	if len(s.Steps) > 0 {
 		fmt.Fprintf(b, "\n%s", tableOf(*s.result(), base).text())
-		fmt.Fprintf(b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", Saving(was.Less(s.Total)),
+		fmt.Fprintf(b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", saving(was.Less(s.Total)),
 			Dollars(s.Peak.Hourly, 3))
 	}
 	if s.Refused > 0 {
-		fmt.Fprintf(b, "At the end %s no node.\n", Have(s.Refused, "pod"))
+		fmt.Fprintf(b, "At the end %s no node.\n", have(s.Refused, "pod"))
 	}
 	if len(s.Held) > 0 {
 		b.WriteString("\nWhy the others stay:\n")
@@ -296,4 +296,4 @@ func (s *Settled) tell(b *strings.Builder, base *Result, was Cost) {
 }
 
 // result is the end as a result, for its table.
-func (s *Settled) result() *Result { return &Result{Plans: s.Plans, Total: s.Total} }
+func (s *Consolidated) result() *Result { return &Result{Plans: s.Plans, Total: s.Total} }

@@ -17,9 +17,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
-// TestNothingIsLostInAnyWorld simulates pods and pools that are drawn: limits hold, no
+// TestRunConservesPods simulates pods and pools that are drawn: limits hold, no
 // node is overfull, each pod is somewhere, and a second time all is the same.
-func TestNothingIsLostInAnyWorld(t *testing.T) {
+func TestRunConservesPods(t *testing.T) {
 	for seed := range uint64(*worlds) {
 		w := draw(t, seed)
 		r, err := simulate.Run(t.Context(), w.in)
@@ -53,10 +53,10 @@ func TestNothingIsLostInAnyWorld(t *testing.T) {
 	}
 }
 
-// TestNothingIsLostWhereNodesGo has Karpenter consolidate worlds that are drawn, after
+// TestConsolidationConservesPods has Karpenter consolidate worlds that are drawn, after
 // some of the pods have left: it never costs more, limits hold, no node is overfull, the
 // pods that stay are somewhere, and each node that stays does so for a reason.
-func TestNothingIsLostWhereNodesGo(t *testing.T) {
+func TestConsolidationConservesPods(t *testing.T) {
 	steps := 0
 	defer func() {
 		if steps < *worlds/8 {
@@ -65,12 +65,12 @@ func TestNothingIsLostWhereNodesGo(t *testing.T) {
 	}()
 	for seed := range uint64(*worlds / 4) {
 		w := draw(t, seed)
-		w.in.Settle = &simulate.Settle{Keep: int(20 + seed*17%80)}
+		w.in.Consolidate = &simulate.Consolidation{Keep: int(20 + seed*17%80)}
 		r, err := simulate.Run(t.Context(), w.in)
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, w.text)
 		}
-		s := r.Settled
+		s := r.Consolidated
 		steps += len(s.Steps)
 		sound(t, simulate.Result{Asked: r.Asked - s.Left, Placed: s.Placed, Total: s.Total, Nodes: s.Nodes,
 			Refused: s.Refused, Notes: r.Notes})
@@ -113,9 +113,9 @@ func TestNothingIsLostWhereNodesGo(t *testing.T) {
 	}
 }
 
-// TestManyPodsAreAsFew holds package packing to Karpenter's scheduler: the same nodes,
+// TestPackingMatchesScheduler holds pack to Karpenter's scheduler: the same nodes,
 // with the same pods on them, and the same reasons.
-func TestManyPodsAreAsFew(t *testing.T) {
+func TestPackingMatchesScheduler(t *testing.T) {
 	for seed := range uint64(*worlds) {
 		w := draw(t, seed)
 		want, err := simulate.RunFrom(t.Context(), w.in, math.MaxInt)

@@ -115,23 +115,23 @@ func TestSettlingIsTrue(t *testing.T) {
 	s.until("there are the nodes that are simulated", 5*time.Minute, mixed(said.Head.Plans, said.Head.Asked))
 	s.half()
 	s.kube(writeSettled(t, dir, "Never", 0.5), "apply", "-f", "-")
-	s.until("half of the pods have left", 2*time.Minute, mixed(said.Head.Plans, said.Head.Settled.Placed))
+	s.until("half of the pods have left", 2*time.Minute, mixed(said.Head.Plans, said.Head.Consolidated.Placed))
 	t.Logf("pods by node:\n%s", s.kube("", "get", "pods", "-o", "custom-columns=:.metadata.labels.app,:.spec.nodeName"))
 
 	writeSettled(t, dir, "5s", 0.5)
 	s.run("lkeplan", "apply", "--yes", dir)
 	var last state
 	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
-		if last = s.state(); mixed(said.Head.Settled.Plans, said.Head.Settled.Placed)(last) {
+		if last = s.state(); mixed(said.Head.Consolidated.Plans, said.Head.Consolidated.Placed)(last) {
 			break
 		}
 	}
-	if diff := gocmp.Diff(mixSaid(said.Head.Settled.Plans), mixOf(last)); diff != "" {
+	if diff := gocmp.Diff(mixSaid(said.Head.Consolidated.Plans), mixOf(last)); diff != "" {
 		t.Fatalf("nodes by pool and plan type (-simulated +there)\n%s\n%s", diff,
 			tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 60))
 	}
 	s.never("more nodes go", func(now state) bool {
-		return !gocmp.Equal(mixOf(now), mixSaid(said.Head.Settled.Plans))
+		return !gocmp.Equal(mixOf(now), mixSaid(said.Head.Consolidated.Plans))
 	}, c.disruption())
 }
 

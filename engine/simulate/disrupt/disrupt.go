@@ -74,13 +74,13 @@ type Command struct {
 // Found is what Next has found.
 type Found struct {
 	Command *Command // nil where nothing goes any more
-	Held    Blocked  // why nodes stay, where nothing goes
+	Blocked Blocked  // why nodes stay, where nothing goes
 	Slow    bool     // Karpenter has given up a search after a minute: another run may find more
 }
 
 // Next finds the next command, now or when a budget next lets some node go.
 func (c Cluster) Next(ctx context.Context) (Found, error) {
-	held := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
+	blocked := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
 	pools := &karpv1.NodePoolList{}
 	if err := c.Client.List(ctx, pools); err != nil {
 		return Found{}, err
@@ -88,37 +88,37 @@ func (c Cluster) Next(ctx context.Context) (Found, error) {
 	slow := false
 	for now := range budgetChanges(pools.Items, c.Clock.Now()) {
 		c.Clock.now = now
-		r := c.round(held)
+		r := c.round(blocked)
 		command, err := r.next(ctx)
 		slow = slow || r.slow
 		if err != nil || command != nil {
 			return Found{Command: command, Slow: slow}, err
 		}
 	}
-	return Found{Held: held, Slow: slow}, nil
+	return Found{Blocked: blocked, Slow: slow}, nil
 }
 
 // Present finds the next command at the moment that the clock shows.
 func (c Cluster) Present(ctx context.Context) (Found, error) {
-	held := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
-	r := c.round(held)
+	blocked := Blocked{Nodes: map[string]string{}, Pools: map[string]bool{}}
+	r := c.round(blocked)
 	command, err := r.next(ctx)
-	return Found{Command: command, Held: held, Slow: r.slow}, err
+	return Found{Command: command, Blocked: blocked, Slow: r.slow}, err
 }
 
 // round is one turn of Karpenter's disruption controller.
 type round struct {
 	Cluster
-	held        Blocked
+	blocked     Blocked
 	provisioner *provisioning.Provisioner
 	queue       *disruption.Queue
 	slow        bool
 }
 
-func (c Cluster) round(held Blocked) *round {
-	r := &round{Cluster: c, held: held}
-	r.provisioner = provisioning.NewProvisioner(c.Client, held, c.Provider, c.State, c.Clock, nil, nil)
-	r.queue = disruption.NewQueue(c.Client, held, c.State, c.Clock, r.provisioner)
+func (c Cluster) round(blocked Blocked) *round {
+	r := &round{Cluster: c, blocked: blocked}
+	r.provisioner = provisioning.NewProvisioner(c.Client, blocked, c.Provider, c.State, c.Clock, nil, nil)
+	r.queue = disruption.NewQueue(c.Client, blocked, c.State, c.Clock, r.provisioner)
 	return r
 }
 
@@ -135,14 +135,14 @@ func (r *round) next(ctx context.Context) (*Command, error) {
 
 // method makes one of Karpenter's methods; each remembers that it has found nothing.
 func (r *round) method(kind Kind) disruption.Method {
-	shared := disruption.MakeConsolidation(r.Clock, r.State, r.Client, r.provisioner, r.Provider, r.held, r.queue)
+	shared := disruption.MakeConsolidation(r.Clock, r.State, r.Client, r.provisioner, r.Provider, r.blocked, r.queue)
 	switch kind {
 	case Empty:
 		return disruption.NewEmptiness(shared, disruption.WithValidator(unchanged{}))
 	case StaticDrift:
 		return disruption.NewStaticDrift(r.State, r.provisioner, r.Provider)
 	case Drift:
-		return disruption.NewDrift(r.Client, r.State, r.provisioner, r.held, r.Clock)
+		return disruption.NewDrift(r.Client, r.State, r.provisioner, r.blocked, r.Clock)
 	case Multi:
 		return disruption.NewMultiNodeConsolidation(shared, disruption.WithValidator(unchanged{}))
 	default:
@@ -153,7 +153,7 @@ func (r *round) method(kind Kind) disruption.Method {
 // try has one method find a command.
 func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 	method := r.method(kind)
-	candidates, totals, err := disruption.GetCandidatesWithTotals(ctx, r.State, r.Client, r.held, r.Clock, r.Provider,
+	candidates, totals, err := disruption.GetCandidatesWithTotals(ctx, r.State, r.Client, r.blocked, r.Clock, r.Provider,
 		method.ShouldDisrupt, method.Class(), r.queue, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find candidates: %w", err)
@@ -191,7 +191,7 @@ func (r *round) compute(
 	if balancing, ok := method.(disruption.NodePoolTotalsSetter); ok {
 		balancing.SetNodePoolTotals(totals)
 	}
-	allowed, err := disruption.BuildDisruptionBudgetMapping(ctx, r.State, r.Clock, r.Client, r.Provider, r.held,
+	allowed, err := disruption.BuildDisruptionBudgetMapping(ctx, r.State, r.Clock, r.Client, r.Provider, r.blocked,
 		method.Reason())
 	if err != nil {
 		return nil, fmt.Errorf("read budgets: %w", err)

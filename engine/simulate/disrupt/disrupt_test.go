@@ -14,8 +14,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestAMomentIsTriedWhenBudgetsChange: now, and once at each that allows something else.
-func TestAMomentIsTriedWhenBudgetsChange(t *testing.T) {
+// TestBudgetChanges: now, and once at each that allows something else.
+func TestBudgetChanges(t *testing.T) {
 	scheduled := func(nodes, schedule string, hours int) karpv1.Budget {
 		return karpv1.Budget{Nodes: nodes, Schedule: ptr.To(schedule),
 			Duration: &metav1.Duration{Duration: time.Duration(hours) * time.Hour}}
@@ -44,8 +44,8 @@ func TestAMomentIsTriedWhenBudgetsChange(t *testing.T) {
 	}
 }
 
-// TestBudgetsOfPodsAllowWhatKubernetesWould, of ten pods of which nine have a node.
-func TestBudgetsOfPodsAllowWhatKubernetesWould(t *testing.T) {
+// TestCountAllowed, of ten pods of which nine have a node.
+func TestCountAllowed(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 10 {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "web", Labels: map[string]string{"app": "api"}}}
@@ -87,8 +87,8 @@ func TestBudgetsOfPodsAllowWhatKubernetesWould(t *testing.T) {
 	}
 }
 
-// TestReasonsAreToldInWordsOfPeople: what Karpenter v1.14.1 says of nodes that stay.
-func TestReasonsAreToldInWordsOfPeople(t *testing.T) {
+// TestBlockedReasons: what Karpenter v1.14.1 says of nodes that stay.
+func TestBlockedReasons(t *testing.T) {
 	for message, want := range map[string]string{
 		`Can't remove without creating 2 candidates`:                 "its pods would need 2 new nodes, and Karpenter makes no more than one",
 		`Pdb prevents pod evictions (PodDisruptionBudget=[web/api])`: "PodDisruptionBudget web/api allows no eviction",

@@ -12,8 +12,8 @@ func job(spec, status string) string {
 		"template: {spec: {containers: [{name: main}]}}}\nstatus: {" + status + "}\n"
 }
 
-// TestWhatIsLeftOfABegunJob has as many pods as its controller would have at a time.
-func TestWhatIsLeftOfABegunJob(t *testing.T) {
+// TestPodsLeftOfAStartedJob has as many pods as its controller would have at a time.
+func TestPodsLeftOfAStartedJob(t *testing.T) {
 	for _, tt := range []struct {
 		spec, status string
 		want         int // -1: it does not count
@@ -50,8 +50,8 @@ func TestWhatIsLeftOfABegunJob(t *testing.T) {
 	}
 }
 
-// TestAnAutoscalerLeavesAloneWhatIsScaledToNone, unless it may scale to none itself.
-func TestAnAutoscalerLeavesAloneWhatIsScaledToNone(t *testing.T) {
+// TestAutoscalerKeepsZeroReplicas, unless it may scale to none itself.
+func TestAutoscalerKeepsZeroReplicas(t *testing.T) {
 	for bounds, want := range map[string]string{
 		"minReplicas: 2, maxReplicas: 3": "0 of Deployment web",
 		"maxReplicas: 3":                 "0 of Deployment web",
@@ -117,8 +117,8 @@ func TestLimitRangesDecideWhatPodsAskFor(t *testing.T) {
 	}
 }
 
-// TestNoMorePodsThanAQuotaAllows are there: those that run count first.
-func TestNoMorePodsThanAQuotaAllows(t *testing.T) {
+// TestResourceQuotaBoundsPods are there: those that run count first.
+func TestResourceQuotaBoundsPods(t *testing.T) {
 	quota := func(hard string) string {
 		return "---\napiVersion: v1\nkind: ResourceQuota\nmetadata: {name: team}\nspec: {hard: {" + hard + "}}\n"
 	}

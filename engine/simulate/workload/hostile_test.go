@@ -24,9 +24,9 @@ func scaler(name, bounds string) string {
 		"}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, " + bounds + "}\n"
 }
 
-// TestManifestsThatSayTooMuchOrTooLittle are refused, or told of, with their place; what is
+// TestInvalidManifests are refused, or told of, with their place; what is
 // not understood does not count.
-func TestManifestsThatSayTooMuchOrTooLittle(t *testing.T) {
+func TestInvalidManifests(t *testing.T) {
 	web := deployment("web", "replicas: 2", "")
 	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n" +
 		"spec: {template: {spec: {containers: [{name: main}]}}}\n"

@@ -19,9 +19,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
-// TestManifestsHavePods reads the archives of testdata, at the lower and at the upper
+// TestRead reads the archives of testdata, at the lower and at the upper
 // bounds of autoscalers.
-func TestManifestsHavePods(t *testing.T) {
+func TestRead(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
 		t.Fatal("no archives", err)
@@ -88,7 +88,7 @@ func text(found workload.Found, err error) string {
 	return b.String()
 }
 
-func TestPodsInAFewCharacters(t *testing.T) {
+func TestParsePods(t *testing.T) {
 	for text, want := range map[string]string{
 		"200x1cpu,2Gi":               `200 {"cpu":"1","memory":"2Gi","pods":"1"}`,
 		"4x2cpu,8Gi,gpu=1":           `4 {"cpu":"2","memory":"8Gi","nvidia.com/gpu":"1","pods":"1"}`,
