@@ -205,7 +205,8 @@ func (w *cluster) bar(pod *corev1.Pod, why string) {
 	}
 }
 
-// A backend makes the machines of clusters of a tier.
+// backend is how machines are made in a simulated cluster of a tier: in node pools of LKE, or as Linodes of
+// their own. It asks no API: what a class names of an account is taken to be there.
 type backend struct{ Tier catalog.Tier }
 
 // Orders are what machines are made from. New ones remember nothing.
@@ -262,7 +263,7 @@ func (b backend) Whose() string {
 	return "LKE"
 }
 
-// noFleet is LKE, of whose machines nothing is known.
+// noFleet is LKE, without knowledge of its machines.
 type noFleet struct{ linode.Fleet }
 
 // Traits implements linode.Fleet.

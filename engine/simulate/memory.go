@@ -21,8 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// store is the objects of a cluster. The methods of a client that are not here would
-// panic.
+// store is the objects of a cluster, as a client of Kubernetes for Karpenter and the provider to read. It
+// decides nothing, and of what is written to it keeps nothing. The methods of a client that are not here
+// would panic.
 type store struct {
 	client.Client
 	Pools   map[string]*karpv1.NodePool
@@ -103,8 +104,7 @@ func copiedNamed[T any](from map[string]*T, name string, into *T) bool {
 	return found
 }
 
-// List implements client.Reader. The objects of the list are shared, and none of those
-// who list changes them.
+// List implements client.Reader. The objects of the list are shared, and no caller changes them.
 func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
 	var o client.ListOptions
 	o.ApplyOptions(opts)

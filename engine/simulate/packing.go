@@ -3,12 +3,12 @@ package simulate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/awslabs/operatorpkg/serrors"
+	"go.uber.org/multierr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
@@ -268,18 +268,18 @@ func (p *packer) sort() {
 
 // open plans a new node for a pod.
 func (p *packer) open(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData) error {
-	var poolErrors poolErrors
+	var refusals error
 	for _, template := range p.templates {
 		its, err := withinLimits(template, p.remaining[template.NodePoolName])
 		if err != nil {
-			poolErrors = append(poolErrors, err)
+			refusals = multierr.Append(refusals, err)
 			continue
 		}
 		nc := scheduling.NewNodeClaim(template, p.topology, p.groups[template], its, p.reservations,
 			scheduling.ReservedOfferingModeStrict)
 		requirements, its, reserve, _, err := nc.CanAdd(ctx, pod, data, false, nil)
 		if err != nil {
-			poolErrors = append(poolErrors, errorsOf(err)...)
+			refusals = multierr.Append(refusals, err)
 			if scheduling.IsReservedOfferingError(err) {
 				break
 			}
@@ -292,10 +292,7 @@ func (p *packer) open(ctx context.Context, pod *corev1.Pod, data *scheduling.Pod
 		p.remaining[nc.NodePoolName] = withoutLargest(p.remaining[nc.NodePoolName], nc.InstanceTypeOptions)
 		return nil
 	}
-	if len(poolErrors) == 1 {
-		return poolErrors[0]
-	}
-	return poolErrors
+	return refusals
 }
 
 // plannedNode is a node that is planned, with what it has left.
@@ -487,20 +484,4 @@ func withoutLargest(left corev1.ResourceList, its []*cloudprovider.InstanceType)
 		result[name] = q
 	}
 	return result
-}
-
-// poolErrors are the errors of all pools.
-type poolErrors []error
-
-// Error implements error.
-func (r poolErrors) Error() string { return fmt.Sprint([]error(r)) }
-
-// Errors are the single ones, as those that Karpenter joins have them.
-func (r poolErrors) Errors() []error { return r }
-
-func errorsOf(err error) []error {
-	if several, ok := err.(interface{ Errors() []error }); ok {
-		return several.Errors()
-	}
-	return []error{err}
 }

@@ -163,7 +163,8 @@ func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 	return cluster, nil
 }
 
-// binder is one pass.
+// binder binds the pods of one pass of Karpenter to the nodes that it has found for them, as the
+// scheduler of Kubernetes does.
 type binder struct {
 	store   *store
 	pending map[types.UID]*corev1.Pod

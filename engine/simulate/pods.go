@@ -19,7 +19,7 @@ import (
 )
 
 // pendingPod is a pending pod, without volumes: they ask for no more than the region, which is
-// the same for all checkNodeAffinity, and to be attached, for which the caller gives it others.
+// the same for all nodes, and to be attached, for which the caller gives it others.
 func pendingPod(like corev1.Pod) *corev1.Pod {
 	pod := like.DeepCopy()
 	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
@@ -74,8 +74,7 @@ func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
 // Karpenter for any.
 func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
 
-// DefaultRequests has the containers of a pod ask for what they are limited to, where they do not say
-// what they ask for, as the API server does.
+// DefaultRequests sets what the containers of a pod do not request to their limits, as the API server does.
 func DefaultRequests(spec *corev1.PodSpec) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -96,7 +95,7 @@ func requestLimits(r *corev1.ResourceRequirements) {
 }
 
 // ambiguousTopology returns a label by which pods are spread or kept apart, and which may have
-// several values before there are checkNodeAffinity; "" where there is none.
+// several values before there are nodes; "" where there is none.
 func ambiguousTopology(spec corev1.PodSpec) string {
 	var keys []string
 	for _, c := range spec.TopologySpreadConstraints {
@@ -135,7 +134,7 @@ func NeedsNode(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp.IsZero() || controller != nil && controller.Kind == "StatefulSet"
 }
 
-// waitingPods are copies of the pods that Karpenter would plan checkNodeAffinity for, with what is attached
+// waitingPods are copies of the pods that Karpenter would plan nodes for, with what is attached
 // for them.
 func waitingPods(pods []*corev1.Pod, attached map[types.UID][]string) (pending []*corev1.Pod) {
 	for _, pod := range pods {
@@ -180,15 +179,15 @@ func selectsNode(pod *corev1.Pod, labels reqs.Requirements) bool {
 // the other from the node that has the most of them.
 func firstToLeave(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
 	on := map[string][]*corev1.Pod{}
-	var checkNodeAffinity []string
+	var nodes []string
 	for _, pod := range pods {
 		if on[pod.Spec.NodeName] == nil {
-			checkNodeAffinity = append(checkNodeAffinity, pod.Spec.NodeName)
+			nodes = append(nodes, pod.Spec.NodeName)
 		}
 		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
 	}
 	for len(leave) < n {
-		most := slices.MaxFunc(checkNodeAffinity, func(a, b string) int {
+		most := slices.MaxFunc(nodes, func(a, b string) int {
 			without := func(node string) bool { return node == "" && len(on[node]) > 0 }
 			if without(a) != without(b) {
 				return map[bool]int{true: 1, false: -1}[without(a)]
@@ -256,7 +255,7 @@ func checkSpread(c corev1.TopologySpreadConstraint) error {
 	return nil
 }
 
-// checkNodeAffinity checks the terms of an affinity to checkNodeAffinity.
+// checkNodeAffinity checks the terms of an affinity to nodes.
 func checkNodeAffinity(a *corev1.NodeAffinity) error {
 	if a == nil {
 		return nil
@@ -275,7 +274,7 @@ func checkNodeAffinity(a *corev1.NodeAffinity) error {
 				return fmt.Errorf("its nodeAffinity: there is no operator %q", r.Operator)
 			}
 			if i >= len(term.MatchExpressions) {
-				continue // names of checkNodeAffinity are no values of labels
+				continue // names of nodes are no values of labels
 			}
 			if _, err := labels.NewRequirement(r.Key, operator, r.Values); err != nil {
 				return fmt.Errorf("its nodeAffinity: %q %s %q is not to be met by labels", r.Key, r.Operator, r.Values)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"go.uber.org/multierr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -78,7 +79,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 	for e.prefs.Relax(ctx, pod) {
 	}
 	var reasons []Reason
-	left := errorsIn(err)
+	left := multierr.Errors(err)
 	for _, pool := range e.dynamic {
 		if e.last.without[pool.Name] {
 			reasons = append(reasons, Reason{pool.Name, e.without(pool, pod)})
@@ -90,7 +91,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 		n := 1
 		taints := reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod)
 		if taints != nil && !aboutLimits(left[0]) { // each is an error of its own
-			n = min(len(errorsIn(taints)), len(left))
+			n = min(len(multierr.Errors(taints)), len(left))
 		}
 		reasons = append(reasons, Reason{pool.Name, e.reason(pool, pod, left[0])})
 		left = left[n:]
@@ -103,17 +104,6 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 
 // unpaired is what Karpenter says, where it is not known which pool it says it of.
 func unpaired(err error) []Reason { return []Reason{{Text: sentence(err)}} }
-
-// errorsIn are the errors that an error consists of.
-func errorsIn(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if several, ok := err.(interface{ Errors() []error }); ok { // not one that it wraps
-		return several.Errors()
-	}
-	return []error{err}
-}
 
 func aboutLimits(err error) bool {
 	text := err.Error()

@@ -2,8 +2,17 @@
 // the pods none: by Karpenter's own scheduler and by the provider's own choice of plan
 // types, in this process, without a cluster.
 //
+//   - Run and Change begin without nodes: a configuration, and one that takes its place (simulate.go, change.go).
+//     What Karpenter consolidates afterwards is in consolidation.go; what it does next, package disrupt says.
+//   - Place asks for the pods that wait in a cluster as it is (live.go).
+//   - Replay lets pods come and go over time, and bills the nodes (replay.go, ledger.go).
+//   - Sweep tries caps on the size of nodes, and classes of plans (sweep.go).
+//
+// All of them work on a cluster in memory (cluster.go, memory.go), of which a pass of the scheduler
+// (pass.go, for many pods packing.go) places pods, and refusal.go explains the pods that are left.
+//
 // It is pure: objects, prices and pods come in, nodes and refusals go out, the same ones
-// each time. It knows neither files nor what was simulated before.
+// each time. It reads no files and keeps nothing from one simulation to the next.
 package simulate
 
 import (

@@ -46,7 +46,7 @@ var stepReasons = map[disrupt.Kind]string{
 	disrupt.Replicas:    "no longer wanted",
 }
 
-// String tells a step for people.
+// String is a step in words.
 func (m Move) String() string {
 	text := fmt.Sprintf("%s, %s: %s", refsText(m.Gone), stepReasons[m.Kind], goes(len(m.Gone)))
 	switch {

@@ -21,7 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Attempt is a simulation with a cap on the size of nodes, one class of plans, or both.
+// An Attempt is a simulation with a cap on the size of nodes, one class of plans, or both.
 type Attempt struct {
 	// Most is the cap, CPUs or MiB of memory; 0 for none.
 	Most    int      `json:"most"`

@@ -20,8 +20,10 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// VolumeIndex finds what claims of volumes lead to. It is the client that Karpenter reads them by:
-// the methods of a client that are not here would panic.
+// VolumeIndex finds what the volumes of pods ask of nodes: where they can be used, how many of
+// Linode's a node has to attach, and for which of them a pod gets no node yet. Karpenter decides, by its
+// own code: this is the client that it reads claims, volumes and classes by. The methods of a client
+// that are not here would panic.
 type VolumeIndex struct {
 	client.Client
 	claims  map[client.ObjectKey]*corev1.PersistentVolumeClaim
@@ -95,7 +97,7 @@ type ClaimWait struct {
 // ClaimProblem is how a claim is.
 type ClaimProblem string
 
-// ClaimProblem a pod waits for a claim.
+// Why a pod waits for a claim.
 const (
 	ClaimMissing  ClaimProblem = "missing"
 	ClaimDeleting ClaimProblem = "deleting"

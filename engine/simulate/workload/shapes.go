@@ -30,7 +30,8 @@ type Cluster struct {
 	Storage    *simulate.VolumeIndex // where the claims of pods lead; nil where that is not known
 }
 
-// Shapes is the shapes of the pods of a cluster.
+// Shapes is what decides which node the pods of a cluster get, and nothing else of them: pods as the
+// scheduler sees them, so that they can be planned for elsewhere. What is not known to matter is left out.
 type Shapes struct {
 	Pods       []Shape  `json:"pods"`
 	DaemonSets []Shape  `json:"daemon_sets"` // whose pods each node has that they are for

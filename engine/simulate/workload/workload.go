@@ -1,7 +1,8 @@
-// Package workloads reads which pods there are to be: from manifests, as people write
-// them for kubectl, and from a few characters.
+// Package workload reads which pods there are to be: from manifests, as people write
+// them for kubectl (workload.go, admission.go, volumes.go), from a few characters (pods.go), and from the
+// pods of a cluster, which a snapshot has as shapes (shapes.go, hash.go).
 //
-// It knows neither files nor nodes.
+// It reads no files and no cluster, and knows no nodes.
 package workload
 
 import (
