@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/trial"
+	"github.com/lkeplan/lkeplan/engine/testrun"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -78,8 +78,8 @@ func TestTests(t *testing.T) {
 		}
 		opts := compile.Options{Options: config.Options{Dir: dir, Version: "0.3.0"}}
 		for _, r := range runs {
-			outcome := trial.Try(context.Background(), trial.Directory{FS: examples, Options: opts}, r)
-			if outcome.Status != trial.Passed {
+			outcome := testrun.Try(context.Background(), testrun.Directory{FS: examples, Options: opts}, r)
+			if outcome.Status != testrun.Passed {
 				t.Errorf("%s: %s: %v", name, r.Name, outcome.Diagnostics)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/forecast"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -279,9 +279,9 @@ func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 	case "json":
 		return writeJSON(env.Stdout, r)
 	case "html":
-		return forecast.HTML(env.Stdout, r)
+		return simreport.HTML(env.Stdout, r)
 	case "markdown":
-		_, err := fmt.Fprint(env.Stdout, forecast.Markdown(r))
+		_, err := fmt.Fprint(env.Stdout, simreport.Markdown(r))
 		return err
 	}
 	text := diag.Visible(r.Text())

@@ -16,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	gitsource "github.com/lkeplan/lkeplan/engine/source"
-	"github.com/lkeplan/lkeplan/engine/trial"
+	"github.com/lkeplan/lkeplan/engine/testrun"
 )
 
 const testHelp = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
@@ -71,8 +71,8 @@ func newTest(env *flags.Env) *cobra.Command {
 				return err
 			}
 			dir := slices.Concat(args, []string{"."})[0]
-			tested := trial.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir, fsys)}
-			return write(env, output.Value, trial.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
+			tested := testrun.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir, fsys)}
+			return write(env, output.Value, testrun.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
 		},
 	}
 	src.Flags(cmd)
@@ -96,9 +96,9 @@ func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
 	return kept, nil
 }
 
-func tryAll(ctx context.Context, d trial.Directory, runs []config.Run) (outcomes []trial.Outcome) {
+func tryAll(ctx context.Context, d testrun.Directory, runs []config.Run) (outcomes []testrun.Outcome) {
 	for _, r := range runs {
-		outcomes = append(outcomes, trial.Try(ctx, d, r))
+		outcomes = append(outcomes, testrun.Try(ctx, d, r))
 	}
 	return outcomes
 }
@@ -117,7 +117,7 @@ func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, stri
 	}
 }
 
-func write(env *flags.Env, format string, r trial.Report) (err error) {
+func write(env *flags.Env, format string, r testrun.Report) (err error) {
 	switch format {
 	case "json":
 		err = diag.JSON(env.Stdout, r)

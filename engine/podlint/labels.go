@@ -110,7 +110,7 @@ func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
 	return pools
 }
 
-// everywhere reports whether nodes have a label whatever pools say.
+// everywhere reports whether all nodes have a label, also if no pool sets it.
 func everywhere(key string) bool {
 	_, alias := karpv1.NormalizedLabels[key]
 	return alias || karpv1.WellKnownLabels.Has(key) || key == corev1.LabelHostname

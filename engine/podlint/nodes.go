@@ -67,7 +67,7 @@ func textsOf(taints []corev1.Taint) (texts []string) {
 
 // blocks finds pools whose nodes are never replaced because of their pods.
 func (c *checker) blocks() {
-	held := c.held()
+	held := c.notEvictable()
 	for _, p := range c.pools {
 		if p.Spec.Template.Spec.TerminationGracePeriod != nil {
 			continue
@@ -86,9 +86,9 @@ func (c *checker) blocks() {
 	}
 }
 
-// held says of workloads what keeps their pods from being evicted for ever. Pods that end
+// notEvictable says what keeps the pods of workloads from being evicted for ever. Pods that end
 // by themselves are waited for.
-func (c *checker) held() map[string]string {
+func (c *checker) notEvictable() map[string]string {
 	why := map[string]string{}
 	var pods []*corev1.Pod
 	for _, w := range c.in.Workloads {

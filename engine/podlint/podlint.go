@@ -2,7 +2,8 @@
 // keeps pods from nodes, nodes from being replaced, and money from being saved.
 //
 // It is pure: objects, prices and pods come in, findings go out. Where pods go, it asks the
-// simulation. The rules are explained in package lint.
+// simulation. The rules are explained in package lint, which the compiler and the controller
+// link: they know no pods, and do not link the simulation. So the rules that need pods are here.
 package podlint
 
 import (

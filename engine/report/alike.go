@@ -79,7 +79,7 @@ func sameness(c plan.Change) string {
 // All are the changes of an entry.
 func (e entry) All() []plan.Change { return append([]plan.Change{e.Change}, e.More...) }
 
-// Impacts is what becomes of the nodes of all objects of an entry together.
+// Impacts is the effect on the nodes of all objects of an entry together.
 func (e entry) Impacts() *plan.Impact {
 	if e.Impact == nil || len(e.More) == 0 {
 		return e.Impact

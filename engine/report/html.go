@@ -18,8 +18,8 @@ import (
 var pageHTML string
 
 // HTML writes a plan as one page that needs nothing else: no script, no font, no
-// image, no request. Its policy lets a browser load nothing, whatever the plan
-// holds.
+// image, no request. Its policy lets a browser load nothing, also if the plan
+// names something to load.
 func HTML(w io.Writer, r Report, _ Options) error {
 	page, err := template.New("page").Funcs(words).Parse(pageHTML)
 	if err != nil {
@@ -69,7 +69,7 @@ type group struct {
 func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
-		Dirs: r.overview(), Report: r, Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: sentence(r), Tone: "good",
+		Dirs: r.overview(), Report: r, Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: pageTitle(r), Tone: "good",
 		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 		Pods: plainText.workloadView(r.Workloads, mostLost),
 	}
@@ -93,8 +93,8 @@ func viewOf(r Report) view {
 	return v
 }
 
-// sentence is the title of the page.
-func sentence(r Report) string {
+// pageTitle is the title of the page.
+func pageTitle(r Report) string {
 	text := headline(r)
 	switch n := len(r.refusing()); {
 	case n > 2:

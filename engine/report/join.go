@@ -88,7 +88,7 @@ func (r *Report) add(part Report) {
 	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
 }
 
-// addWorkloads adds what becomes of the pods of a part, whose pools and workloads in names.
+// addWorkloads adds the simulated pods of a part, whose pools and workloads in names.
 func (r *Report) addWorkloads(part Report, in func(string) string) {
 	if r.Workloads == nil {
 		r.Workloads = &plan.Workloads{}

@@ -7,7 +7,7 @@
 // colorful a page may be, and which files a report goes to (outfile.go). Equal
 // reports give equal bytes.
 //
-// What a plan holds may have been written by anybody who can open a pull
+// What a plan holds can be written by everyone who can open a pull
 // request. Nothing of it steers a terminal, a browser, a bot or a runner that
 // reads the report.
 package report

@@ -60,7 +60,7 @@ func disruptive(e plan.Effect) bool {
 	return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove
 }
 
-// headline says what becomes of the nodes of all pools.
+// headline says what happens to the nodes of all pools.
 func headline(r Report) string {
 	s := r.Summary()
 	nodes := func(n plan.Count) string {
@@ -187,7 +187,7 @@ func effect(f plan.Field) string {
 	return "no effect"
 }
 
-// consequence says what becomes of the nodes of a pool, and when; "" where
+// consequence says what happens to the nodes of a pool, and when; "" where
 // nothing is known of it.
 func (v escaper) consequence(im *plan.Impact) string {
 	switch {
@@ -236,7 +236,7 @@ func replaced(im *plan.Impact) string {
 	return "replaced"
 }
 
-// upgrade says what becomes of the nodes' version of Kubernetes; "" where it stays.
+// upgrade says how the nodes' version of Kubernetes changes; "" if it stays.
 func (v escaper) upgrade(im *plan.Impact) string {
 	if im.Upgrade == "" {
 		return ""
@@ -380,7 +380,7 @@ func (v escaper) verdict(d plan.Verdict) string {
 	return text
 }
 
-// consequenceOf says what becomes of the nodes of all objects of an entry.
+// consequenceOf says what happens to the nodes of all objects of an entry.
 func (v escaper) consequenceOf(e entry) string {
 	im := e.Impacts()
 	if len(e.More) == 0 || im == nil || !im.Known {

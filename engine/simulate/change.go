@@ -20,9 +20,9 @@ import (
 )
 
 // Change simulates what a change does to nodes that are there. Those that the pods of base
-// have got, and that have settled, stay at first; the pools are those of head from then
+// have got, after consolidation, stay at first; the pools are those of head from then
 // on, and Karpenter replaces what differs, within the budgets, until nothing changes any
-// more. Pools that head does not have are condemned. Both have Consolidate, the same pods and
+// more. Pools that head does not have are being removed. Both have Consolidate, the same pods and
 // the same region.
 //
 // New versions of Kubernetes roll all pools at once here; in a cluster they take turns.
@@ -66,7 +66,7 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	w.admit(ctx)
 	for _, pool := range sorted(old) {
 		if w.store.Pools[pool.Name] == nil {
-			w.store.Pools[pool.Name] = condemned(pool)
+			w.store.Pools[pool.Name] = removed(pool)
 		}
 	}
 	for _, pool := range sorted(w.store.Pools) {
@@ -78,9 +78,9 @@ func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error
 	return err
 }
 
-// condemned is a pool that is no longer declared, as package plan has it: it makes no
+// removed is a pool that is no longer declared, as package plan has it: it makes no
 // node, and its nodes differ from it. One with replicas gives them up in the same way.
-func condemned(pool *karpv1.NodePool) *karpv1.NodePool {
+func removed(pool *karpv1.NodePool) *karpv1.NodePool {
 	pool = pool.DeepCopy()
 	if pool.Spec.Limits == nil {
 		pool.Spec.Limits = karpv1.Limits{}
@@ -100,7 +100,7 @@ func ready(pool *karpv1.NodePool) {
 	pool.StatusConditions().SetTrue(karpv1.ConditionTypeNodeClassReady)
 }
 
-// scaleStatic makes the nodes that static pools want besides, and removes those that they
+// scaleStatic makes the nodes that static pools want in addition, and removes those that they
 // no longer want, at once: those with the fewest pods.
 func (e *consolidation) scaleStatic(ctx context.Context) error {
 	for _, m := range e.made {

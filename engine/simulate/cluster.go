@@ -44,7 +44,7 @@ type cluster struct {
 	pods            []*corev1.Pod
 	numbered        int                  // pods that were ever made
 	of              map[types.UID]int    // the workload of each pod
-	bars            map[types.UID]string // why pods get no node, whatever there is
+	bars            map[types.UID]string // why pods get no node of any pool
 	made            []*simNode           // nodes, in the order in which they were made
 	named           int                  // nodes that were ever made
 	clock           clock.Clock
@@ -255,7 +255,7 @@ func (b backend) StandIn(name string) *linodev1alpha1.LinodeNodeClass {
 	return class
 }
 
-// Whose DaemonSets there are besides those of the owners.
+// Whose DaemonSets there are, other than those of users.
 func (b backend) Whose() string {
 	if b.Tier == catalog.Instances {
 		return "the cluster"

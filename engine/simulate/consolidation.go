@@ -27,7 +27,7 @@ type Consolidation struct {
 // maxSteps bounds the steps of Karpenter that are simulated.
 const maxSteps = 1000
 
-// Consolidated is what becomes of the nodes.
+// Consolidated is the nodes after that, and the steps to them.
 type Consolidated struct {
 	Left   int    `json:"left"`  // pods that left before the first step
 	Steps  []Move `json:"steps"` // of Karpenter, one after the other

@@ -81,8 +81,8 @@ type LedgerRowWas struct {
 	Hourly catalog.Money `json:"hourly"`
 }
 
-// mostRefusedTold bounds how many refusals are told.
-const mostRefusedTold = 20
+// mostRefusedListed bounds how many refusals are listed.
+const mostRefusedListed = 20
 
 // Replay replays a timeline. Two moments are needed at least, and no two of the same time.
 func Replay(ctx context.Context, in Timeline) (Ledger, error) {
@@ -126,7 +126,7 @@ func (c *replay) moment(ctx context.Context, m Moment, next time.Time) error {
 	row := LedgerRow{
 		At: m.At, Pods: len(c.pods), Refused: len(c.pending), Nodes: len(c.made), Hourly: c.cost(c.made).Hourly, Was: wasAt(m),
 	}
-	if row.Refused > 0 && len(c.ledger.Refused) < mostRefusedTold {
+	if row.Refused > 0 && len(c.ledger.Refused) < mostRefusedListed {
 		refusals, err := c.refusals(ctx, c.pending)
 		if err != nil {
 			return err
@@ -185,10 +185,10 @@ func (c *replay) finishLedger(in Timeline) Ledger {
 	l.Was = billOf(before, l.From, l.Until)
 	l.PodHours = c.waited.Hours()
 	slices.SortFunc(l.Reasons, func(a, b DisruptedNodes) int { return cmp.Compare(a.Reason, b.Reason) })
-	if len(l.Refused) > mostRefusedTold {
-		l.Refused = l.Refused[:mostRefusedTold]
+	if len(l.Refused) > mostRefusedListed {
+		l.Refused = l.Refused[:mostRefusedListed]
 		notes = append(notes, fmt.Sprintf("Only the first %d reasons are told why pods would have had no node.",
-			mostRefusedTold))
+			mostRefusedListed))
 	}
 	l.Notes = append(l.Notes, unique(append(c.allNotes(), notes...))...)
 	return l
@@ -210,7 +210,7 @@ type Life struct {
 	Plan   string        `json:"plan"`
 	From   time.Time     `json:"from"`
 	Until  time.Time     `json:"until"`
-	Reason string        `json:"reason,omitempty"` // why it went; "" where it is there at the end, or nobody knows
+	Reason string        `json:"reason,omitempty"` // why it went; "" if it is there at the end, or that is not known
 	Price  catalog.Price `json:"-"`
 }
 
@@ -300,7 +300,7 @@ func wasAt(m Moment) (row LedgerRowWas) {
 }
 
 // livesOf are the machines that there were. One that a moment does not have any more was there
-// until that moment, for nobody knows better, and one that was made and was gone between two
+// until that moment, as far as is known, and one that was made and was gone between two
 // is not known at all.
 func livesOf(moments []Moment) (all []Life, notes []string) {
 	type key struct {
@@ -378,7 +378,7 @@ func thousandths(m catalog.Money) string { return fmt.Sprintf("%.3f", m.Float64(
 // mostLedgerRows are shown of the moments.
 const mostLedgerRows = 60
 
-// Text tells a ledger for people. From says what was replayed: a directory, and whose pods.
+// Text is a ledger for people. From says what was replayed: a directory, and whose pods.
 func (l Ledger) Text(from string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, from %s to %s (%s)\n\n", from, stamp(l.From), stamp(l.Until), spell(l.Until.Sub(l.From)))

@@ -38,7 +38,7 @@ type Live struct {
 	Attached   map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
 }
 
-// Placement is what becomes of a pod that waits, as Karpenter would decide now.
+// Placement is where a pending pod would go, or why nowhere, as Karpenter would decide now.
 type Placement struct {
 	Node    string   `json:"node,omitempty"` // or NodeClaim, that is there and has room
 	Pool    string   `json:"pool,omitempty"` // of a node that would be made
@@ -195,7 +195,7 @@ func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 	return "it has not been checked yet: does the controller run?"
 }
 
-// placements says what has become of the pods. Fresh are the nodes that are new.
+// placements says where the pods are. Fresh are the nodes that are new.
 func (w *cluster) placements(
 	ctx context.Context, e *explainer, pending []*corev1.Pod, fresh map[string]*simNode, unready []refusing,
 ) map[types.UID]Placement {

@@ -39,7 +39,7 @@ type Shortfall struct {
 // maxStatic bounds the nodes of a static pool; LKE lets a whole cluster have 500.
 const maxStatic = 1000
 
-// makeStatic makes the nodes of static pools, which stand whatever pods there are. Has is
+// makeStatic makes the nodes of static pools, which do not depend on pods. Has is
 // how many nodes pools have already.
 func (w *cluster) makeStatic(ctx context.Context, has map[string]int64) error {
 	ctx = settings(ctx)

@@ -48,7 +48,7 @@ func DefaultHostPorts(spec *corev1.PodSpec) {
 	}
 }
 
-// barredBy says why pods get no node, whatever it is like; "" where they may.
+// barredBy says why pods get no node of any kind; "" if they can.
 func barredBy(spec corev1.PodSpec) string {
 	if len(spec.SchedulingGates) > 0 {
 		return fmt.Sprintf("the scheduling gate %s holds it back.", spec.SchedulingGates[0].Name)

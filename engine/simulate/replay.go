@@ -296,7 +296,7 @@ func (c *replay) end(before []*simNode, at time.Time, reason string) {
 	}
 }
 
-// expire removes the nodes whose expireAfter has come, whatever budgets say; their pods get
+// expire removes the nodes whose expireAfter has come, regardless of budgets; their pods get
 // other nodes.
 func (c *replay) expire(ctx context.Context) (gone bool, err error) {
 	var old []*simNode

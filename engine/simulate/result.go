@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
-// Result is what becomes of the pods.
+// Result is where pods are, on which nodes, and why some have none.
 type Result struct {
 	Asked   int `json:"asked"`
 	Placed  int `json:"placed"`
@@ -92,7 +92,7 @@ type Refusal struct {
 	Reasons  []Reason `json:"reasons"`
 }
 
-// result says what has become of the pods; pending are those without a node.
+// result sums up where the pods are; pending are those without a node.
 func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, error) {
 	r := Result{
 		Asked: len(w.pods), Placed: len(w.pods) - len(pending), Refused: len(pending), Plans: []Plan{}, Nodes: []Node{},

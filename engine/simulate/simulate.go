@@ -51,13 +51,13 @@ type Workload struct {
 	// Pod is what each of them is like. Its name, and all that a cluster gives a pod,
 	// is ignored.
 	Pod corev1.Pod
-	// Barred says why they get no node, whatever there is: a sentence.
+	// Barred says in a sentence why they get no node of any pool; "" if they can.
 	Barred string
 	// Volumes are those that a node has to attach for each of them.
 	Volumes Attached
 }
 
-// Why says why the pods get no node, whatever there is; "" where they may.
+// Why says why the pods get no node of any pool; "" if they can.
 func (l Workload) Why() string { return cmp.Or(l.Barred, barredBy(l.Pod.Spec)) }
 
 // Run simulates that all pods are there at once and no node is. Each pod is on a node of
@@ -72,8 +72,7 @@ func Run(ctx context.Context, in Input) (Result, error) { return run(ctx, in, ma
 // MaxPods bounds the pods of a simulation: a few characters can ask for billions.
 const MaxPods = 100_000
 
-// manyPods is from how many pods on Karpenter's scheduler takes longer than anybody
-// wants to wait: each pod tries each node that is planned.
+// manyPods is from how many pods on Karpenter's scheduler takes too long: each pod tries each node that is planned.
 const manyPods = 1000
 
 func run(ctx context.Context, in Input, many int) (Result, error) {

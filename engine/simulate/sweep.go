@@ -338,7 +338,7 @@ func withClass(in Input, class string) (one Input, changed []Capped, possible bo
 	return one, changed, possible, err
 }
 
-// SweepText tells the steps for people, and what to write for the best one. Where not all have the
+// SweepText is the attempts for people, and what to write for the best one. Where not all have the
 // same pods on nodes, it says what each of those costs, and which have none.
 func SweepText(target, by string, asked int, steps []Attempt) string {
 	head, what, none := "largest node", "with each cap on "+by, "No cap makes it cheaper.\n"
@@ -429,7 +429,7 @@ func withoutNode(by string, steps []Attempt) string {
 	}
 	var b strings.Builder
 	for i, text := range texts {
-		if i == mostAttemptsTold {
+		if i == mostRefusalTexts {
 			fmt.Fprintf(&b, "Others have no node with %s; -o json has all.\n\n", Count(len(texts)-i, "other choice"))
 			break
 		}
@@ -438,10 +438,10 @@ func withoutNode(by string, steps []Attempt) string {
 	return b.String()
 }
 
-// mostAttemptsTold are told of what has no node, the best steps first.
-const mostAttemptsTold = 4
+// mostRefusalTexts bounds the reasons why pods have no node, those of the best attempts first.
+const mostRefusalTexts = 4
 
-// classNotes says what a class is besides its price.
+// classNotes say what matters about a class apart from its price.
 var classNotes = map[string]string{
 	"standard": "Plans of this class share their CPUs with others: what pods get of them varies.",
 }

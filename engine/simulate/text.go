@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Report is what a simulation has to tell: of one state, or of two.
+// Report is a simulation of one state, or of two to compare.
 type Report struct {
 	Target string  `json:"target"` // the directory
 	Base   string  `json:"base"`   // what it is compared with; "" for nothing
@@ -15,7 +15,7 @@ type Report struct {
 	// New are the pods that have a node in the base and none in the head; without a base
 	// there are none.
 	New []Share `json:"newly_refused"`
-	// Change is what becomes of the settled nodes of the base; nil where that is not
+	// Change is what the change does to the nodes of the base; nil if that is not
 	// simulated.
 	Change *Consolidated `json:"change,omitempty"`
 }
@@ -93,7 +93,7 @@ func (r Report) Afterwards() string {
 	return strings.TrimSpace(consolidatedText(r.Head, r.Before) + r.changeText())
 }
 
-// mostRefusals are told of.
+// mostRefusals are listed.
 const mostRefusals = 50
 
 // refusedText says which pods get no node, and why for each pool.
@@ -227,7 +227,7 @@ func (t table) figure(l line, of func(Plan) string) string {
 
 func (t table) text() string { return aligned(t.rows) }
 
-// consolidatedText tells what becomes of the nodes afterwards.
+// consolidatedText says what Karpenter does to the nodes afterwards.
 func consolidatedText(head Result, before *Result) string {
 	s := head.Consolidated
 	if s == nil {
@@ -248,11 +248,11 @@ func consolidatedText(head Result, before *Result) string {
 	if before != nil && before.Consolidated != nil {
 		base = before.Consolidated.result()
 	}
-	s.tell(&b, base, head.Total)
+	s.write(&b, base, head.Total)
 	return b.String()
 }
 
-// changeText tells what the change does to the nodes that the base has.
+// changeText says what the change does to the nodes that the base has.
 func (r Report) changeText() string {
 	s := r.Change
 	if s == nil {
@@ -266,13 +266,13 @@ func (r Report) changeText() string {
 			r.Base, Count(len(s.Steps), "step"))
 	}
 	base := r.Before.Consolidated.result()
-	s.tell(&b, base, base.Total)
+	s.write(&b, base, base.Total)
 	return b.String()
 }
 
-// tell tells the steps and the end, next to another end. Was is what the nodes cost at
+// write writes the steps and the end, next to another end. Was is what the nodes cost at
 // the beginning.
-func (s *Consolidated) tell(b *strings.Builder, base *Result, was Cost) {
+func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 	for i, m := range s.Steps {
 		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/forecast"
+	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -60,9 +60,9 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
-	summary := forecast.Workloads(found)
+	summary := simreport.Workloads(found)
 	c.Plan.Workloads = &summary
-	c.picture, err = forecast.Picture(found)
+	c.picture, err = simreport.Picture(found)
 	return err
 }
 

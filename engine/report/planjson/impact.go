@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// impact is what becomes of the nodes of a pool, in JSON.
+// impact is the effect on the nodes of a pool, in JSON.
 type impact struct {
 	Certainty string        `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was asked."`
 	Nodes     *nodeCount    `json:"nodes,omitempty" doc:"Where a cluster was asked."`
@@ -62,7 +62,7 @@ type rolling struct {
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
 }
 
-// sentence is what a condemned pool was.
+// sentence is a pool that is being removed, as it was. Names of types are in the published schema.
 type sentence struct {
 	Since   *time.Time `json:"since,omitempty"`
 	Nodes   int        `json:"nodes" doc:"That it had then."`

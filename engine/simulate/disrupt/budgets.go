@@ -86,7 +86,7 @@ func (t timetable) turn(at, limit time.Time) time.Time {
 	return limit
 }
 
-// allowances tells moments apart by how many nodes may go.
+// allowances is equal for moments at which as many nodes may go.
 func allowances(pools []karpv1.NodePool, at time.Time) string {
 	const nodes = 1000 // so that shares of them differ, too
 	var b strings.Builder

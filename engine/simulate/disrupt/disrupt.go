@@ -1,4 +1,4 @@
-// Package settling finds out what Karpenter does next to the nodes that there are: which
+// Package disrupt finds out what Karpenter does next to the nodes that there are: which
 // go because they are empty, which because they differ from their pool, which because fewer
 // or cheaper ones do, and what takes their place.
 //
@@ -6,12 +6,12 @@
 // its own cluster state: who is a candidate, what budgets, PodDisruptionBudgets and
 // do-not-disrupt allow, the packing and the prices. Its controller and its queue do not
 // run, for they write to the cluster, and wait: the order in which they try the methods
-// is repeated here, and whoever calls carries out the command. Three things differ from
+// is repeated here, and the caller carries out the command. Three things differ from
 // a cluster, each for the same answer each time:
 //
 //   - Commands are carried out one after the other; in a cluster some overlap.
 //   - Karpenter takes a command back where the cluster has changed 15 seconds later. Here
-//     it has not, and nobody waits.
+//     it has not, and no time passes.
 //   - Candidates are taken in the order of their names where they do equally well, and
 //     pools in that of theirs. Karpenter's order is that of a map.
 //

@@ -58,7 +58,7 @@ func ParsePods(text string) (simulate.Workload, error) {
 	return load, nil
 }
 
-// split tells which resource a part is of; "" where it does not say.
+// split says which resource a part is of; "" where it does not say.
 func split(part string) (corev1.ResourceName, string) {
 	if name, amount, named := strings.Cut(part, "="); named {
 		if long, known := devices[name]; known {

@@ -466,7 +466,7 @@ func (r *reader) scaler(o Object) error {
 }
 
 // scale is how many of so many pods an object has where an autoscaler scales it. One that
-// would leave at least a pod leaves an object alone that somebody has scaled to none.
+// would leave at least a pod leaves an object alone that was scaled to none by hand.
 func (r *reader) scale(o Object, pods int32) int32 {
 	s := r.scaled[keyOf(o.Fields)]
 	if s == nil {

@@ -1,4 +1,4 @@
-package forecast_test
+package simreport_test
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/forecast"
+	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
@@ -37,7 +37,7 @@ func hostile() simulate.Report {
 // for nothing, and a comment mentions nobody.
 func TestNamesAreEscaped(t *testing.T) {
 	var page bytes.Buffer
-	if err := forecast.HTML(&page, hostile()); err != nil {
+	if err := simreport.HTML(&page, hostile()); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"<script", "http:", "https:", "url(", "<img", "<link", "ZgotmplZ", "\u202e"} {
@@ -46,7 +46,7 @@ func TestNamesAreEscaped(t *testing.T) {
 		}
 	}
 	elements(t, page.String())
-	comment := forecast.Markdown(hostile())
+	comment := simreport.Markdown(hostile())
 	if strings.Contains(comment, "\u202e") {
 		t.Error("the comment has a character that cannot be seen")
 	}
@@ -87,7 +87,7 @@ func elements(t *testing.T, page string) {
 // TestBarsStayInTheirBoxes: however much pods ask for.
 func TestBarsStayInTheirBoxes(t *testing.T) {
 	var page bytes.Buffer
-	if err := forecast.HTML(&page, hostile()); err != nil {
+	if err := simreport.HTML(&page, hostile()); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{`y="-`, `height="-`, "NaN", "Inf"} {

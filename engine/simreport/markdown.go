@@ -1,7 +1,11 @@
-// Package forecast writes down what a simulation has found, for pull requests and browsers.
+// Package simreport writes down what a simulation has found, for pull requests and browsers, and as
+// a part of a plan.
 //
-// It decides nothing. Names of workloads may be anybody's: nothing of them is markup.
-package forecast
+// It is neither in package report, which links no client of the Linode API, as the simulation does, nor in
+// package simulate, which links no configuration and no page.
+//
+// It decides nothing. Everyone who deploys pods names workloads: names are escaped, and never markup.
+package simreport
 
 import (
 	"fmt"

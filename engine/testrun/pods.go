@@ -1,4 +1,4 @@
-package trial
+package testrun
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const maxManifests = 1000
 // named reports whether the run names pods, and not only a snapshot that has some.
 func (t *trying) named() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 }
 
-// simulate says what becomes of the pods of the run with a configuration.
+// simulate simulates the pods of the run with a configuration.
 func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Result, error) {
 	in := simulate.Input{Region: with.Cluster.Region, Tier: catalog.Tier(with.Cluster.Tier).WithGPUs(with.Cluster.GPUPlans), Catalog: t.prices}
 	for _, o := range with.Objects {

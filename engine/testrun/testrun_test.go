@@ -1,4 +1,4 @@
-package trial_test
+package testrun_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/trial"
+	"github.com/lkeplan/lkeplan/engine/testrun"
 )
 
 const pools = `
@@ -31,27 +31,27 @@ func TestRuns(t *testing.T) {
 	const pods = `pods = ["6x1cpu,1Gi"]` + "\n"
 	tests := []struct {
 		name, old, new, args, condition string
-		status                          trial.Status
+		status                          testrun.Status
 		want                            string // in what is said
 	}{
-		{"rolled nodes of pods", pools, labelled, pods, `plan.nodes.rolled == 2 && plan.nodes.total == 2`, trial.Passed, ""},
-		{"nothing rolls", pools, pools, "", `plan.nodes.rolled == 0 && plan.actions == {}`, trial.Passed, ""},
-		{"nodes that nobody counts", pools, labelled, "", `plan.nodes.rolled == 0`, trial.Failed, "not known here"},
-		{"all nodes without any", pools, pools, "", `plan.nodes.total == 0`, trial.Failed, "not known here"},
-		{"versions that nobody knows", pools, version, pods, `plan.nodes.rolled == 0`, trial.Failed, "not known here"},
+		{"rolled nodes of pods", pools, labelled, pods, `plan.nodes.rolled == 2 && plan.nodes.total == 2`, testrun.Passed, ""},
+		{"nothing rolls", pools, pools, "", `plan.nodes.rolled == 0 && plan.actions == {}`, testrun.Passed, ""},
+		{"nodes that nobody counts", pools, labelled, "", `plan.nodes.rolled == 0`, testrun.Failed, "not known here"},
+		{"all nodes without any", pools, pools, "", `plan.nodes.total == 0`, testrun.Failed, "not known here"},
+		{"versions that nobody knows", pools, version, pods, `plan.nodes.rolled == 0`, testrun.Failed, "not known here"},
 		{"versions that the base names", strings.Replace(version, "1.34", "1.33", 1), version, pods,
-			`plan.nodes.rolled == 2`, trial.Passed, ""},
-		{"policy without nodes", policed, labelled, "", `length(plan.refused_by) == 0`, trial.Failed, "not known here"},
-		{"policy with nodes", policed, labelled, pods, `plan.refused_by == ["policy.few"]`, trial.Passed, ""},
-		{"manifests of a directory", pools, pools, "workloads = [\"../pods\"]\n", `simulate.pods == 3`, trial.Passed, ""},
+			`plan.nodes.rolled == 2`, testrun.Passed, ""},
+		{"policy without nodes", policed, labelled, "", `length(plan.refused_by) == 0`, testrun.Failed, "not known here"},
+		{"policy with nodes", policed, labelled, pods, `plan.refused_by == ["policy.few"]`, testrun.Passed, ""},
+		{"manifests of a directory", pools, pools, "workloads = [\"../pods\"]\n", `simulate.pods == 3`, testrun.Passed, ""},
 		{"manifests with a kustomization", pools, pools, "workloads = [\"../kustomized\"]\n", `simulate.pods == 3`,
-			trial.Error, "name what kustomize builds of it"},
-		{"manifests without pods", pools, pools, "workloads = [\"../none.yaml\"]\n", `simulate.pods == 0`, trial.Error,
+			testrun.Error, "name what kustomize builds of it"},
+		{"manifests without pods", pools, pools, "workloads = [\"../none.yaml\"]\n", `simulate.pods == 0`, testrun.Error,
 			"there are no pods in what the run names"},
-		{"snapshot that is none", pools, pools, "snapshot = \"../none.yaml\"\n", `plan.nodes.total == 0`, trial.Error,
+		{"snapshot that is none", pools, pools, "snapshot = \"../none.yaml\"\n", `plan.nodes.total == 0`, testrun.Error,
 			"snapshot ../none.yaml"},
-		{"time that is none", pools, pools, "at = \"tomorrow\"\n", `plan.nodes.rolled == 0`, trial.Error, "write it like"},
-		{"base that does not compile", pools + "pool {}", pools, "", `plan.nodes.rolled == 0`, trial.Error,
+		{"time that is none", pools, pools, "at = \"tomorrow\"\n", `plan.nodes.rolled == 0`, testrun.Error, "write it like"},
+		{"base that does not compile", pools + "pool {}", pools, "", `plan.nodes.rolled == 0`, testrun.Error,
 			"dir:../old does not compile"},
 	}
 	for _, tt := range tests {
@@ -71,7 +71,7 @@ func TestRuns(t *testing.T) {
 				t.Fatal(diags)
 			}
 			opts := compile.Options{Options: config.Options{Dir: "new"}}
-			got := trial.Try(t.Context(), trial.Directory{FS: files, Options: opts}, runs[0])
+			got := testrun.Try(t.Context(), testrun.Directory{FS: files, Options: opts}, runs[0])
 			said := ""
 			for _, d := range got.Diagnostics {
 				said += d.Detail + "\n"

@@ -1,9 +1,9 @@
-// Package trial tries the runs of a directory's tests: it compiles the directory for each,
+// Package testrun tries the runs of a directory's tests: it compiles the directory for each,
 // simulates the pods that the run names, compares with the base that it names, and has the
 // assertions judged.
 //
 // It prints nothing, and asks no cluster.
-package trial
+package testrun
 
 import (
 	"context"
@@ -90,7 +90,7 @@ type trying struct {
 	prices   *catalog.Catalog
 	snapshot *compare.Snapshot
 	at       time.Time
-	// uncounted is that nobody knows which nodes the change replaces: the version of some is
+	// uncounted is that it is not known which nodes the change replaces: the version of some is
 	// not known.
 	uncounted bool
 	outcome   Outcome
@@ -122,7 +122,7 @@ func (t *trying) fail(summary string, err error) bool {
 	return false
 }
 
-// known is what assertions know besides the directory's own names.
+// known is what assertions know apart from the directory's own names.
 func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool) {
 	if err := t.read(); err != nil {
 		return nil, t.fail("Cannot try the run", err)
