@@ -33,26 +33,24 @@ const (
 // findings are what a reviewer should check, gravest first: what refuses the plan,
 // deleted nodes, replaced nodes, and the rest in the order of the report.
 func findings(r Report) (list []finding) {
-	for _, v := range r.Verdicts {
-		if v.Status != plan.Passed {
-			list = append(list, ofVerdict(v))
-		}
+	v := plainText.view(r, true)
+	for _, g := range v.Guards {
+		list = append(list, ofGuard(g))
 	}
 	list = append(list, lostPods(r)...)
-	for _, c := range r.Changes {
-		list = append(list, ofChange(c)...)
+	for _, e := range v.Entries {
+		list = append(list, ofEntry(e)...)
 	}
 	for _, d := range r.Diagnostics {
 		list = append(list, finding{Diagnostic: d})
 	}
-	for _, d := range r.Drift {
-		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.",
-			plainText(d.Addr), fieldPath(d.Path), valueText(d.Path, d.Live), plainText.list(d.Owners), drifted(d))
+	for _, d := range v.Drifted {
+		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.", d.Addr, d.Path, d.After, d.By, d.Apply)
 		if d.Detail != "" {
 			text += " " + plainText(d.Detail)
 		}
 		list = append(list, found("warning", drifting, "Set by others in the cluster",
-			text, hcl.Range{}, d.Addr, d.Path))
+			text, hcl.Range{}, d.Drift.Addr, d.Drift.Path))
 	}
 	for _, text := range r.Notes {
 		list = append(list, found("warning", notChecked, "Not checked", plainText(text), hcl.Range{}, "", text))
@@ -85,7 +83,7 @@ func found(severity, rule, summary, text string, place hcl.Range, addr string, k
 	return f
 }
 
-func ofVerdict(v plan.Verdict) finding {
+func ofGuard(v guardRow) finding {
 	severity, summary := "warning", "Not checked by a guard"
 	switch v.Status {
 	case plan.Blocked:
@@ -97,17 +95,17 @@ func ofVerdict(v plan.Verdict) finding {
 	case plan.Waiting:
 		summary = "Waits for a change window"
 	}
-	return found(severity, plainText(v.Guard), summary, plainText.verdict(v), v.Source, v.Addr)
+	return found(severity, plainText(v.Guard), summary, v.Text, v.Source, v.Addr)
 }
 
-func ofChange(c plan.Change) (list []finding) {
-	for _, clash := range c.Conflicts {
-		text := plainText(c.Addr) + ": " + plainText.conflict(clash) + "."
-		list = append(list,
-			found("error", conflicting, "Set by others to another value", text, c.Source, c.Addr, clash.Path))
+func ofEntry(e entryView) (list []finding) {
+	c := e.Change
+	for i, clash := range c.Conflicts {
+		list = append(list, found("error", conflicting, "Set by others to another value", e.Addr+": "+e.Conflicts[i]+".",
+			c.Source, c.Addr, clash.Path))
 	}
-	text := plainText(c.Addr) + ": " + plainText.headline(c)
-	for _, more := range append([]string{plainText.consequence(c.Impact)}, plainText.obstacles(c.Impact)...) {
+	text := e.Addr + ": " + e.Headline
+	for _, more := range append([]string{e.Consequence}, e.Obstacles...) {
 		if more != "" {
 			text += "; " + more
 		}

@@ -25,35 +25,30 @@ func HTML(w io.Writer, r Report, _ Options) error {
 	if err != nil {
 		return fmt.Errorf("parse the page: %w", err)
 	}
-	return page.Execute(w, viewOf(r))
+	return page.Execute(w, pageOf(r))
 }
 
 // words are what the page says in the way of the other formats.
 var words = template.FuncMap{
-	"abridged": abridged, "at": at, "bill": bill, "capital": capital, "consequence": plainText.consequence, "costs": costRows,
-	"drifted": drifted, "effect": effect, "headline": plainText.headline, "list": plainText.list, "plainly": plainText,
-	"pill": pillOf, "progress": plainText.progress, "short": fieldPath, "unchanged": Report.unchanged,
-	"obstacles": func(r plan.Rolling) []string { return plainText.obstacles(&plan.Impact{Holds: r.Holds}) },
-	"value":     valueText, "verdict": plainText.verdict, "versus": plainText.versus, "warnings": warnings,
-	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
-	"sign":  func(a plan.Action) string { return signs[a] },
-	"tone":  func(e plan.Effect) string { return tones[e] },
+	"abridged": abridged, "bill": bill, "capital": capital, "list": plainText.list, "pill": pillOf, "plainly": plainText,
+	"unchanged": Report.unchanged,
+	"lines":     func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
+	"sign":      func(a plan.Action) string { return signs[a] },
+	"tone":      func(e plan.Effect) string { return tones[e] },
 }
 
-// view is what the page shows. All of it is text, which the template escapes.
-type view struct {
-	Report
+// page is what the page shows. All of it is text, which the template escapes.
+type page struct {
+	view
 	Policy  string
 	CSS     template.CSS // ours
 	Title   string
 	Tone    string // good, warn or bad
 	Tiles   []tile
-	Guards  []plan.Verdict // those that have something to say
 	Guarded string
 	Cost    *costChart
 	Week    *weekChart
 	Groups  []group
-	Pods    *workloadView
 	Dirs    []part // of several, those that there is something to say of
 }
 
@@ -63,16 +58,16 @@ type tile struct{ Label, Value, Note, Tone string }
 type group struct {
 	Title   string
 	Open    bool // all that is said of each is shown at once
-	Changes []plan.Change
+	Entries []entryView
 }
 
-func viewOf(r Report) view {
+func pageOf(r Report) page {
 	s := r.Summary()
-	v := view{
-		Dirs: r.overview(), Report: r, Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: pageTitle(r), Tone: "good",
-		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
-		Pods: plainText.workloadView(r.Workloads, mostLost),
+	v := page{
+		view: plainText.view(r, true), Dirs: r.overview(), Policy: ContentPolicy(), CSS: template.CSS(CSS()), Title: pageTitle(r), Tone: "good",
+		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r),
 	}
+	v.Groups = groups(v.Entries)
 	switch {
 	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:
 		v.Tone = "bad"
@@ -83,11 +78,6 @@ func viewOf(r Report) view {
 		v.Cost = nil
 		for i := range v.Tiles {
 			v.Tiles[i].Value, v.Tiles[i].Tone = "?", ""
-		}
-	}
-	for _, verdict := range r.Verdicts {
-		if verdict.Status != plan.Passed {
-			v.Guards = append(v.Guards, verdict)
 		}
 	}
 	return v
@@ -154,17 +144,17 @@ func tiles(s plan.Summary) []tile {
 }
 
 // groups puts the objects whose nodes go first.
-func groups(changes []plan.Change) []group {
-	going, others := group{Title: "Nodes go, or may go"}, group{Title: "Nodes stay", Open: len(changes) <= 5}
-	for _, c := range changes {
-		if disruptive(c.Effect) {
-			going.Changes = append(going.Changes, c)
+func groups(entries []entryView) []group {
+	going, others := group{Title: "Nodes go, or may go"}, group{Title: "Nodes stay", Open: len(entries) <= 5}
+	for _, e := range entries {
+		if disruptive(e.Effect) {
+			going.Entries = append(going.Entries, e)
 		} else {
-			others.Changes = append(others.Changes, c)
+			others.Entries = append(others.Entries, e)
 		}
 	}
-	going.Open = len(going.Changes) <= 20
-	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Changes) == 0 })
+	going.Open = len(going.Entries) <= 20
+	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Entries) == 0 })
 }
 
 var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", plan.DeleteNodes: "bad"}
@@ -172,7 +162,7 @@ var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", pl
 // pill is what happens to an object in two words.
 type pill struct{ Text, Tone string }
 
-func pillOf(c plan.Change) pill {
+func pillOf(c entryView) pill {
 	p := pill{"in place", tones[c.Effect]}
 	switch {
 	case c.Effect == plan.DeleteNodes:
@@ -193,15 +183,6 @@ func pillOf(c plan.Change) pill {
 		p.Text = "no longer managed"
 	}
 	return p
-}
-
-// warnings are what holds the nodes of an object, and its conflicts.
-func warnings(c plan.Change) []string {
-	list := plainText.obstacles(c.Impact)
-	for _, found := range c.Conflicts {
-		list = append(list, "Conflict: "+plainText.conflict(found))
-	}
-	return list
 }
 
 //go:embed page.css

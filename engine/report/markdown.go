@@ -31,8 +31,9 @@ func Markdown(w io.Writer, r Report, o Options) error {
 
 // fitting is the longest comment that fits, and the shortest where none does.
 func fitting(r Report, o Options, fits func(string) bool) string {
+	view := code.view(r, o.All)
 	for d := allDetails; ; d-- {
-		c := &comment{Report: r, detail: d, entries: entries(r.Changes, o.All), apply: o.Apply}
+		c := &comment{view: view, detail: d, apply: o.Apply}
 		if text := c.write(o.Target); d == onlyNames || fits(text) {
 			return text
 		}
@@ -53,10 +54,9 @@ const (
 // comment is Markdown that is being written.
 type comment struct {
 	strings.Builder
-	Report
-	detail  detail
-	entries []entry
-	apply   []string
+	view
+	detail detail
+	apply  []string
 }
 
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
@@ -71,7 +71,7 @@ func (c *comment) write(target string) string {
 	c.drifted()
 	c.rolling()
 	c.warnings()
-	for _, e := range c.entries {
+	for _, e := range c.Entries {
 		if c.detail == allDetails || c.detail == graveDetails && neverOmitted(e.Change) {
 			c.details(e)
 		}
@@ -136,9 +136,9 @@ func (c *comment) rolling() {
 		return
 	}
 	separator := "\n"
-	for _, r := range c.Rolling {
-		c.printf("%s- under way: %s: %s\n", separator, code(r.Addr), code.progress(r))
-		for _, text := range code.obstacles(&plan.Impact{Holds: r.Holds}) {
+	for _, p := range c.Pools {
+		c.printf("%s- under way: %s: %s\n", separator, p.Addr, p.Progress)
+		for _, text := range p.Obstacles {
 			c.printf("  - %s\n", text)
 		}
 		separator = ""
@@ -155,19 +155,17 @@ func (c *comment) guards() {
 		return
 	}
 	separator := "\n"
-	for _, v := range c.Verdicts {
+	for _, g := range c.Guards {
 		switch {
-		case v.Status == plan.Passed:
-			continue
-		case v.Status == plan.Blocked:
-			c.printf("%s- 🛑 **blocked** by %s", separator, code.verdict(v))
+		case g.Status == plan.Blocked:
+			c.printf("%s- 🛑 **blocked** by %s", separator, g.Text)
 		case c.detail <= graveRows:
 			continue
 		default:
-			c.printf("%s- %s: %s", separator, v.Status, code.verdict(v))
+			c.printf("%s- %s: %s", separator, g.Status, g.Text)
 		}
-		if place := at(v.Source); place != "" {
-			c.printf(" (%s)", code(place))
+		if g.Place != "" {
+			c.printf(" (%s)", code(g.Place))
 		}
 		c.printf("\n")
 		separator = ""
@@ -188,16 +186,16 @@ func (c *comment) table() {
 	}
 	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
 	hidden := 0
-	for _, e := range c.entries {
+	for _, e := range c.Entries {
 		if c.detail == graveRows && !neverOmitted(e.Change) {
 			hidden += len(e.All())
 			continue
 		}
-		object, becomes := code(e.Addr), nodes(e.Change)
+		object, becomes := e.Addr, nodes(e.Change)
 		if n := len(e.More); n > 0 {
 			object += fmt.Sprintf(" and %d more", n)
 			if e.Impact != nil && e.Impact.Known {
-				becomes = code.consequenceOf(e)
+				becomes = e.Consequence
 			}
 		}
 		c.printf("| %s | %s | %s | %s | %s |\n",
@@ -206,23 +204,23 @@ func (c *comment) table() {
 	if hidden > 0 {
 		c.printf("\n%s more without touching nodes.\n", diag.Counted(hidden, "object"))
 	}
-	for _, e := range c.entries {
+	for _, e := range c.Entries {
 		c.sameChange(e)
 	}
 }
 
 // sameChange names the objects of an entry of several. Those that are deleted or
 // whose nodes go are all named.
-func (c *comment) sameChange(e entry) {
+func (c *comment) sameChange(e entryView) {
 	switch {
 	case len(e.More) == 0 || !neverOmitted(e.Change) && c.detail < allDetails:
 		return
 	case !neverOmitted(e.Change) && len(e.More) > mostNamed:
-		c.printf("\n`lkeplan diff --all` lists the %d objects that change as %s does.\n", len(e.More), code(e.Addr))
+		c.printf("\n`lkeplan diff --all` lists the %d objects that change as %s does.\n", len(e.More), e.Addr)
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
-		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Addr), code.list(addresses(e.More)))
+		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Change.Addr), code.list(addresses(e.More)))
 }
 
 // names is what is left of the table where nothing else fits.
@@ -324,43 +322,37 @@ func from(im *plan.Impact) string {
 
 // conflicts are what an apply is refused for.
 func (c *comment) conflicts() {
+	if n := c.Summary().Conflicts; c.detail == onlyNames && n > 0 {
+		c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n",
+			diag.Counted(n, "field"))
+	}
 	if c.detail == onlyNames {
-		n := 0
-		for _, change := range c.Changes {
-			n += len(change.Conflicts)
-		}
-		if n > 0 {
-			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n",
-				diag.Counted(n, "field"))
-		}
 		return
 	}
-	for _, change := range c.Changes {
-		for _, found := range change.Conflicts {
-			c.printf("\n**Conflict** on %s: %s.\n", code(change.Addr), code.conflict(found))
+	for _, e := range c.Entries {
+		for _, text := range e.Conflicts {
+			c.printf("\n**Conflict** on %s: %s.\n", e.Addr, text)
 		}
 	}
 }
 
 // drifted lists what others have set.
 func (c *comment) drifted() {
-	if len(c.Drift) == 0 {
+	if len(c.Drifted) == 0 {
 		return
 	}
 	if c.detail <= graveRows {
-		c.printf("\n%s set by others in the cluster.\n", diag.Counted(len(c.Drift), "field"))
+		c.printf("\n%s set by others in the cluster.\n", diag.Counted(len(c.Drifted), "field"))
 		return
 	}
 	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +
 		"|\n|---|---|---|---|---|\n")
-	for _, d := range c.Drift {
-		before, after := valueSides(d.Path, d.Applied, d.Live)
-		c.printf("| %s | %s | %s | %s | %s |\n",
-			code(d.Addr), code(fieldPath(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
+	for _, d := range c.Drifted {
+		c.printf("| %s | %s | %s | %s | %s |\n", d.Addr, code(d.Path), code(abridged(turned(d.Before, d.After))), d.By, d.Apply)
 	}
-	for _, d := range c.Drift {
+	for _, d := range c.Drifted {
 		if d.Detail != "" {
-			c.printf("\n%s: %s\n", code(d.Addr), HTMLEntities(d.Detail))
+			c.printf("\n%s: %s\n", d.Addr, HTMLEntities(d.Detail))
 		}
 	}
 }
@@ -379,52 +371,43 @@ func (c *comment) warnings() {
 		c.printf("\n")
 		separator = ""
 	}
-	for _, text := range c.Notes {
-		c.printf("%s- not checked: %s\n", separator, code(text))
+	for _, text := range c.Missing {
+		c.printf("%s- not checked: %s\n", separator, text)
 		separator = ""
 	}
 }
 
 // details lists the fields of one object, with the signs in the first column
 // that diffs are coloured by.
-func (c *comment) details(e entry) {
-	change := e.Change
-	if len(change.Fields) == 0 && change.Impact == nil {
+func (c *comment) details(e entryView) {
+	if len(e.Fields) == 0 && e.Impact == nil {
 		return
 	}
-	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", HTMLEntities(change.Addr), inHTML.headline(change))
+	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", HTMLEntities(e.Change.Addr), inHTML.headline(e.Change))
 	separator := "\n"
-	for _, text := range append([]string{code.consequenceOf(e)}, code.obstacles(e.Impacts())...) {
+	for _, text := range append([]string{e.Consequence}, e.Obstacles...) {
 		if text != "" {
 			c.printf("%s- %s\n", separator, text)
 			separator = ""
 		}
 	}
-	if len(change.Fields) > 0 {
-		text := diffLines(change)
+	if len(e.Fields) > 0 {
+		text := diffLines(e.Fields)
 		fence := fenceFor(text)
 		c.printf("\n%sdiff\n%s%s\n", fence, text, fence)
 	}
 	c.printf("\n</details>\n")
 }
 
-func diffLines(c plan.Change) string {
+func diffLines(fields []fieldRow) string {
 	var lines strings.Builder
-	for _, f := range c.Fields {
-		sign := "!"
-		switch {
-		case f.Before == nil:
-			sign = "+"
-		case f.After == nil:
-			sign = "-"
+	for _, f := range fields {
+		fmt.Fprintf(&lines, "%s %s  %s", f.Sign, f.Path, turned(abridged(f.Before), abridged(f.After)))
+		if f.Does != "" {
+			fmt.Fprintf(&lines, "  (%s)", f.Does)
 		}
-		before, after := valueSides(f.Path, f.Before, f.After)
-		fmt.Fprintf(&lines, "%s %s  %s", sign, fieldPath(f.Path), turned(abridged(before), abridged(after)))
-		if c.Action != plan.Create {
-			fmt.Fprintf(&lines, "  (%s)", effect(f))
-		}
-		if place := at(f.Source); place != "" {
-			lines.WriteString("  " + place)
+		if f.Place != "" {
+			lines.WriteString("  " + f.Place)
 		}
 		lines.WriteString("\n")
 	}
@@ -440,8 +423,8 @@ func (c *comment) footer() {
 		c.printf("\nTo take back what others have set: %s\n", code(abridged(line)))
 	}
 	var parts []string
-	if text := code.versus(c.Report); text != "" {
-		parts = append(parts, text)
+	if c.Versus != "" {
+		parts = append(parts, c.Versus)
 	}
 	if c.Digest != "" {
 		parts = append(parts, "plan "+code(c.Digest))

@@ -13,31 +13,32 @@ import (
 // field with what it does to nodes, what others changed, what guards say, and
 // the sum last. Diagnostics are not in it; they are shown with their source.
 func Text(w io.Writer, r Report, o Options) error {
-	p := newText(o)
-	if text := plainText.versus(r); text != "" {
-		p.Sentence(0, unstyled(text))
+	p, v := newText(o), plainText.view(r, o.All)
+	if v.Versus != "" {
+		p.Sentence(0, unstyled(v.Versus))
 	}
-	for _, e := range entries(r.Changes, o.All) {
+	for _, e := range v.Entries {
 		p.change(e)
 	}
 	for _, m := range r.Migrations {
 		p.migration(m)
 	}
-	p.drift(r.Drift)
-	for _, rolling := range r.Rolling {
+	p.drift(v.Drifted)
+	for _, pool := range v.Pools {
 		p.Section("Under way: nodes that are not as the cluster's objects ask for yet")
-		p.rolling(rolling)
-	}
-	p.workloads(plainText.workloadView(r.Workloads, mostLost))
-	for _, v := range r.Verdicts {
-		if v.Status != plan.Passed {
-			p.Section("Guards")
-			p.verdict(v)
+		p.Sentence(2, unstyled(pool.Addr+": "+pool.Progress))
+		for _, text := range pool.Obstacles {
+			p.Sentence(4, inStyle(p.Warn, text))
 		}
 	}
-	for _, text := range r.Notes {
+	p.workloads(v.Pods)
+	for _, g := range v.Guards {
+		p.Section("Guards")
+		p.guard(g)
+	}
+	for _, text := range v.Missing {
 		p.Section("Not checked")
-		p.Sentence(2, unstyled(plainText(text)))
+		p.Sentence(2, unstyled(text))
 	}
 	p.overview(r)
 	p.Section("")
@@ -51,42 +52,34 @@ var signs = map[plan.Action]string{
 }
 
 // change writes the paragraph of an object, or of several with the same change.
-func (p *text) change(e entry) {
-	c := e.Change
+func (p *text) change(e entryView) {
 	p.Gap()
-	header := []styledText{
-		inStyle(p.actions[c.Action], signs[c.Action]+" "), inStyle(p.Bold, plainText(c.Addr)),
+	header := []styledText{inStyle(p.actions[e.Action], signs[e.Action]+" "), inStyle(p.Bold, e.Addr)}
+	if !e.Outside { // its address is kind and name
+		header = append(header, unstyled(fmt.Sprintf("  (%s %s)", plainText(e.Kind), plainText(e.Name))))
 	}
-	if !c.Outside { // its address is kind and name
-		header = append(header, unstyled(fmt.Sprintf("  (%s %s)", plainText(c.Kind), plainText(c.Name))))
-	}
-	if place := at(c.Source); place != "" {
-		header = append(header, inStyle(p.Dim, "  "+place))
+	if e.Place != "" {
+		header = append(header, inStyle(p.Dim, "  "+e.Place))
 	}
 	p.Line(0, header...)
-	if text := plainText.others(e); text != "" {
-		p.Sentence(4, inStyle(p.Bold, text))
+	if e.Others != "" {
+		p.Sentence(4, inStyle(p.Bold, e.Others))
 	}
-	p.Sentence(4, inStyle(p.effects[c.Effect], plainText.headline(c)))
-	if text := plainText.consequenceOf(e); text != "" {
-		p.Sentence(4, unstyled(text))
+	p.Sentence(4, inStyle(p.effects[e.Effect], e.Headline))
+	if e.Consequence != "" {
+		p.Sentence(4, unstyled(e.Consequence))
 	}
-	for _, text := range plainText.obstacles(e.Impacts()) {
+	for _, text := range e.Obstacles {
 		p.Sentence(4, inStyle(p.Warn, text))
 	}
-	for _, found := range c.Conflicts {
-		p.Sentence(4, inStyle(p.Bad, "CONFLICT: "+plainText.conflict(found)))
+	for _, text := range e.Conflicts {
+		p.Sentence(4, inStyle(p.Bad, "CONFLICT: "+text))
 	}
-	rows := make([]textRow, 0, len(c.Fields)+3)
-	for _, f := range c.Fields {
-		r := textRow{Name: fieldPath(f.Path), Words: effect(f), Style: p.effects[f.Effect], Place: at(f.Source)}
-		r.Before, r.After = valueSides(f.Path, f.Before, f.After)
-		if c.Action == plan.Create {
-			r.Words = ""
-		}
-		rows = append(rows, r)
+	rows := make([]textRow, 0, len(e.Fields)+3)
+	for _, f := range e.Fields {
+		rows = append(rows, textRow{f.Path, f.Before, f.After, f.Does, p.effects[f.Effect], f.Place})
 	}
-	p.Table(6, append(rows, costRows(c)...))
+	p.Table(6, append(rows, e.Costs...))
 }
 
 // costRows are the lines of a pool's cost in a month.
@@ -105,17 +98,15 @@ func costRows(c plan.Change) (rows []textRow) {
 
 // drift writes a table for each object of which others have set fields. They come
 // sorted by object.
-func (p *text) drift(fields []plan.Drift) {
+func (p *text) drift(fields []driftRow) {
 	var rows []textRow
 	for i, d := range fields {
-		r := textRow{Name: fieldPath(d.Path), Words: "by " + plainText.list(d.Owners) + "; " + drifted(d)}
-		r.Before, r.After = valueSides(d.Path, d.Applied, d.Live)
-		rows = append(rows, r)
-		if i+1 < len(fields) && fields[i+1].Addr == d.Addr {
+		rows = append(rows, textRow{Name: d.Path, Before: d.Before, After: d.After, Words: "by " + d.By + "; " + d.Apply})
+		if i+1 < len(fields) && fields[i+1].Drift.Addr == d.Drift.Addr {
 			continue
 		}
 		p.Section("Drift: set by others in the cluster, not by this change")
-		p.Line(2, unstyled(plainText(d.Addr)))
+		p.Line(2, unstyled(d.Addr))
 		p.Table(6, rows)
 		if d.Detail != "" {
 			p.Sentence(6, unstyled(plainText(d.Detail)))
@@ -124,25 +115,16 @@ func (p *text) drift(fields []plan.Drift) {
 	}
 }
 
-// verdict writes what a guard says, with the numbers that it went by.
-func (p *text) verdict(v plan.Verdict) {
-	status := string(v.Status)
-	if v.Status == plan.Blocked {
+// guard writes what a guard says, with the numbers that it went by.
+func (p *text) guard(g guardRow) {
+	status := string(g.Status)
+	if g.Status == plan.Blocked {
 		status = "BLOCKED"
 	}
-	text := plainText.verdict(v)
-	if place := at(v.Source); place != "" {
-		text += " (" + place + ")"
+	if g.Place != "" {
+		g.Text += " (" + g.Place + ")"
 	}
-	p.Item(2, inStyle(p.statuses[v.Status], fmt.Sprintf("%-7s", status)), text)
-}
-
-// rolling writes how far the nodes of a pool are, and what holds them.
-func (p *text) rolling(r plan.Rolling) {
-	p.Sentence(2, unstyled(plainText(r.Addr)+": "+plainText.progress(r)))
-	for _, text := range plainText.obstacles(&plan.Impact{Holds: r.Holds}) {
-		p.Sentence(4, inStyle(p.Warn, text))
-	}
+	p.Item(2, inStyle(p.statuses[g.Status], fmt.Sprintf("%-7s", status)), g.Text)
 }
 
 // overview lists several directories.

@@ -349,14 +349,6 @@ func (v escaper) conflict(c plan.Conflict) string {
 	return fmt.Sprintf("%s was set by %s to another value; apply refuses to take it over", v(c.Path), v(c.Owner))
 }
 
-// drifted says what an apply does about a field that others have set.
-func drifted(d plan.Drift) string {
-	if d.Kept {
-		return "apply leaves it so"
-	}
-	return "apply is refused"
-}
-
 // verdict says what a guard is about, the numbers that it went by, and why.
 func (v escaper) verdict(d plan.Verdict) string {
 	text := v(d.Guard)

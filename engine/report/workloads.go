@@ -157,12 +157,10 @@ func (c *comment) workloads() {
 	if c.Workloads == nil {
 		return
 	}
-	few := c.detail <= graveRows
-	named := mostLost
+	few, w := c.detail <= graveRows, c.Pods
 	if few {
-		named = 3
+		w = code.workloadView(c.Workloads, 3)
 	}
-	w := code.workloadView(c.Workloads, named)
 	c.printf("\n**Workloads**: %s\n", w.Title)
 	if c.detail == onlyNames {
 		if n := c.Workloads.LostPods(); n > 0 {
