@@ -84,7 +84,15 @@ func Hash(salt, word string) string {
 
 // translated has another word for each. The order stays: equal pods are planned in it.
 func (s Shapes) translated(word func(string) string) Shapes {
-	t := translator(word)
+	known := map[string]string{} // most words are in many shapes
+	t := translator(func(from string) string {
+		to, seen := known[from]
+		if !seen {
+			to = word(from)
+			known[from] = to
+		}
+		return to
+	})
 	set := Shapes{
 		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Budgets: []Budget{},
 		Notes: append([]string{}, s.Notes...),
