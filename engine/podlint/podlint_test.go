@@ -104,7 +104,7 @@ func found(t *testing.T, files map[string]string) string {
 		t.Fatal(err)
 	}
 	in := simulate.Input{
-		Region: compiled.Cluster.Region, Catalog: prices, Workloads: pods.Workloads, DaemonSets: pods.DaemonSets, Budgets: pods.Budgets,
+		Region: compiled.Cluster.Region, Catalog: prices, Pods: pods.Pods,
 	}
 	for _, o := range compiled.Objects {
 		in.Objects = append(in.Objects, o.Defaulted)

@@ -23,7 +23,7 @@ type Timeline struct {
 // A Moment is what a cluster had at a time.
 type Moment struct {
 	At       time.Time
-	Crowd    Crowd
+	Pods     Pods
 	Machines []Machine
 }
 
@@ -120,7 +120,7 @@ func (in Timeline) check() error {
 
 // moment makes the pods those of a moment, and lets time go by until the next.
 func (c *replay) moment(ctx context.Context, m Moment, next time.Time) error {
-	if err := c.changePods(ctx, m.Crowd); err != nil {
+	if err := c.changePods(ctx, m.Pods); err != nil {
 		return err
 	}
 	row := LedgerRow{

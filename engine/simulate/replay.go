@@ -7,9 +7,7 @@ import (
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,7 +36,7 @@ type replay struct {
 	idle    map[string]*idle        // by node
 	open    bool                    // something has changed since Karpenter last found nothing to do
 	events  []event                 // since the last moment
-	crowd   Crowd                   // the last one
+	last    Pods                    // the last one
 	begun   map[string]bool         // nodes with an event of their beginning
 }
 
@@ -62,13 +60,6 @@ type event struct {
 	reason string // why it goes, in the words of budgets
 }
 
-// Crowd is the pods that a cluster has at a time.
-type Crowd struct {
-	Workloads  []Workload
-	DaemonSets []*appsv1.DaemonSet
-	Budgets    []*policyv1.PodDisruptionBudget
-}
-
 // newReplay is a replay with the pools of an input from a time on. The nodes of static pools are
 // there, and no pods.
 func newReplay(ctx context.Context, in Input, at time.Time) (*replay, error) {
@@ -76,7 +67,7 @@ func newReplay(ctx context.Context, in Input, at time.Time) (*replay, error) {
 		return nil, errNoRegion
 	}
 	linode.Register()
-	in.Workloads, in.DaemonSets = nil, nil
+	in.Pods = Pods{}
 	w, err := newCluster(ctx, in)
 	if err != nil {
 		return nil, err
@@ -129,13 +120,13 @@ func (c *replay) event(m *simNode, at time.Time, made bool, reason string) event
 	return event{at, m.ref(), made, c.types.Price(m.plan()), reason}
 }
 
-// changePods makes the pods those of a crowd: of each kind as many as it has. Of a kind of which
+// changePods makes the pods others: of each kind as many as there are to be. Of a kind of which
 // there are fewer, those leave first that have no node, then one after the other from the
 // node that has the most of them. Those that have come get nodes.
-func (c *replay) changePods(ctx context.Context, crowd Crowd) error {
-	c.daemons, c.store.Sets, c.store.Budgets = nil, nil, crowd.Budgets
-	c.addDaemonSets(crowd.DaemonSets)
-	wanted, err := c.wanted(crowd.Workloads)
+func (c *replay) changePods(ctx context.Context, to Pods) error {
+	c.daemons, c.store.Sets, c.store.Budgets = nil, nil, to.Budgets
+	c.addDaemonSets(to.DaemonSets)
+	wanted, err := c.wanted(to.Workloads)
 	if err != nil {
 		return err
 	}
@@ -154,8 +145,8 @@ func (c *replay) changePods(ctx context.Context, crowd Crowd) error {
 			come = append(come, pod)
 		}
 	}
-	c.open = c.open || len(leave)+len(come)+len(c.pending) > 0 || !equality.Semantic.DeepEqual(c.crowd, crowd)
-	c.crowd = crowd
+	c.open = c.open || len(leave)+len(come)+len(c.pending) > 0 || !equality.Semantic.DeepEqual(c.last, to)
+	c.last = to
 	c.remove(leave)
 	for _, pod := range leave {
 		delete(c.of, pod.UID)

@@ -121,7 +121,7 @@ func momentOf(t *testing.T, words []string) (m simulate.Moment) {
 			m.Machines = append(m.Machines, machinesOf(t, rest, m.At)...)
 		case "pdb":
 			most := intstr.Parse(rest)
-			m.Crowd.Budgets = append(m.Crowd.Budgets, &policyv1.PodDisruptionBudget{
+			m.Pods.Budgets = append(m.Pods.Budgets, &policyv1.PodDisruptionBudget{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "all"},
 				Spec: policyv1.PodDisruptionBudgetSpec{
 					MaxUnavailable: &most, Selector: &metav1.LabelSelector{},
@@ -133,7 +133,7 @@ func momentOf(t *testing.T, words []string) (m simulate.Moment) {
 				t.Fatal(err)
 			}
 			_, load.Name, _ = strings.Cut(word, "x")
-			m.Crowd.Workloads = append(m.Crowd.Workloads, load)
+			m.Pods.Workloads = append(m.Pods.Workloads, load)
 		}
 	}
 	return m

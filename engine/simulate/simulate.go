@@ -35,12 +35,17 @@ type Input struct {
 	Tier    catalog.Tier // "" stands for standard
 	Catalog *catalog.Catalog
 	// Objects are those of a configuration, with their defaults, as JSON has them.
-	Objects    []map[string]any
-	Workloads  []Workload
-	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
+	Objects []map[string]any
+	Pods
 	// Consolidate has what Karpenter does afterwards simulated, too; nil: it is not.
 	Consolidate *Consolidation
-	// Budgets are the PodDisruptionBudgets that hold nodes then.
+}
+
+// Pods are the pods that a cluster has, and what goes with them.
+type Pods struct {
+	Workloads  []Workload
+	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
+	// Budgets are the PodDisruptionBudgets, which matter where nodes are disrupted.
 	Budgets []*policyv1.PodDisruptionBudget
 }
 

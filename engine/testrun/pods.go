@@ -38,7 +38,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 			t.outcome.Notes = append(t.outcome.Notes, note)
 		}
 	}
-	in.Workloads, in.DaemonSets, in.Budgets = found.Workloads, found.DaemonSets, found.Budgets
+	in.Pods = found.Pods
 	if len(in.Workloads) == 0 {
 		return simulate.Result{}, errors.New("there are no pods in what the run names, so that it would say nothing")
 	}

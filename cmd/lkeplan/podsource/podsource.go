@@ -221,7 +221,7 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
 	in := simulate.Input{
 		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
-		Workloads: p.found.Workloads, DaemonSets: p.found.DaemonSets, Budgets: p.found.Budgets,
+		Pods: p.found.Pods,
 	}
 	for _, o := range compiled.Objects {
 		in.Objects = append(in.Objects, o.Defaulted)

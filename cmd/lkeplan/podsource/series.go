@@ -116,7 +116,7 @@ func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t si
 		found.Workloads = slices.DeleteFunc(found.Workloads, func(l simulate.Workload) bool { return l.Why() != "" })
 		t.Moments = append(t.Moments, simulate.Moment{
 			At:       snapshot.Taken.UTC(),
-			Crowd:    simulate.Crowd{Workloads: found.Workloads, DaemonSets: found.DaemonSets, Budgets: found.Budgets},
+			Pods:     found.Pods,
 			Machines: machines(snapshot),
 		})
 	}

@@ -53,10 +53,8 @@ func (o Object) named() string { return o.place() + ": " + title(o.Fields) }
 
 // Found is what manifests say of pods.
 type Found struct {
-	Workloads  []simulate.Workload
-	DaemonSets []*appsv1.DaemonSet
-	Budgets    []*policyv1.PodDisruptionBudget
-	Notes      []string // what of them does not count
+	simulate.Pods
+	Notes []string // what of them does not count
 }
 
 // Read reads manifests. What autoscalers scale has as many pods as they allow at least, or
