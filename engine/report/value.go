@@ -19,11 +19,6 @@ func fieldPath(path string) string {
 	return diag.OneLine(strings.TrimPrefix(path, "spec."))
 }
 
-// valueSides are the values of a field before and after; "" where there is none.
-func valueSides(path string, before, after any) (string, string) {
-	return valueText(path, before), valueText(path, after)
-}
-
 // valueText writes a value as the reader of HCL knows it, on one line; "" stands for
 // none.
 func valueText(path string, v any) string {

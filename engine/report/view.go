@@ -70,7 +70,7 @@ func (v escaper) view(r Report, all bool) view {
 	}
 	for _, d := range r.Drift {
 		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(d.Path), By: v.list(d.Owners), Apply: "apply is refused"}
-		row.Before, row.After = valueSides(d.Path, d.Applied, d.Live)
+		row.Before, row.After = valueText(d.Path, d.Applied), valueText(d.Path, d.Live)
 		if d.Kept {
 			row.Apply = "apply leaves it so"
 		}
@@ -100,7 +100,7 @@ func (v escaper) entry(e entry) entryView {
 	}
 	for _, f := range e.Fields {
 		field := fieldRow{Sign: "!", Path: fieldPath(f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source)}
-		field.Before, field.After = valueSides(f.Path, f.Before, f.After)
+		field.Before, field.After = valueText(f.Path, f.Before), valueText(f.Path, f.After)
 		switch {
 		case f.Before == nil:
 			field.Sign = "+"

@@ -3,8 +3,9 @@
 //
 // It decides nothing and leaves nothing out. Its member resource_changes has the
 // shape of Terraform's plans, so that what scans those for deletions works;
-// fields, effects and impact are lkeplan's own. It knows no other format, and no
-// place to write to.
+// fields, effects and impact are lkeplan's own. Its types are not those of package plan, because
+// saved plans store these by the names of their Go fields: with tags, other releases could not
+// read them. It knows no other format, and no place to write to.
 package planjson
 
 import (
