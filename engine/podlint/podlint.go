@@ -13,12 +13,12 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -111,10 +111,11 @@ func (c *checker) read(objects []config.Object) error {
 		if o.Kind() != schemas.Pool.Object.Kind {
 			continue
 		}
-		p := pool{NodePool: &karpv1.NodePool{}, addr: o.Addr}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, p.NodePool); err != nil {
-			return fmt.Errorf("read %s: %w", o.Addr, err)
+		typed, err := object.As[karpv1.NodePool](o.Defaulted)
+		if err != nil {
+			return err
 		}
+		p := pool{NodePool: typed, addr: o.Addr}
 		for _, w := range c.in.Workloads {
 			if of[p.Name][w.Name] {
 				p.workloads = append(p.workloads, w)

@@ -10,12 +10,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -183,7 +183,6 @@ func sorted[T any](of map[string]*T) (list []*T) {
 // no place for.
 func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 	for _, raw := range objects {
-		name := manifest.Kind(raw) + " " + manifest.Name(raw)
 		switch manifest.Kind(raw) {
 		case "NodePool":
 			err = put(s.Pools, raw)
@@ -192,19 +191,19 @@ func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 		case "CapacityLimit":
 			err = put(s.Limits, raw)
 		default:
-			others = append(others, name)
+			others = append(others, manifest.Kind(raw)+" "+manifest.Name(raw))
 		}
 		if err != nil {
-			return others, fmt.Errorf("read %s: %w", name, err)
+			return others, err
 		}
 	}
 	return others, nil
 }
 
 func put[T any](into map[string]*T, raw map[string]any) error {
-	typed := new(T)
+	typed, err := object.As[T](raw)
 	into[manifest.Name(raw)] = typed
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(raw, typed)
+	return err
 }
 
 // poolsLeftOut is a recorder of events that notes the pools which the scheduler leaves out.

@@ -15,10 +15,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Attempt is a simulation with a cap on the size of nodes, one class of plans, or both.
@@ -179,13 +179,13 @@ func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []
 		if kind, _ := raw["kind"].(string); kind != "NodePool" {
 			continue
 		}
-		var pool karpv1.NodePool
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &pool); err != nil {
-			return nil, nil, fmt.Errorf("read NodePool %s: %w", manifest.Name(raw), err)
+		pool, err := object.As[karpv1.NodePool](raw)
+		if err != nil {
+			return nil, nil, err
 		}
-		had := plansOf(types, &pool)
-		hcl, differs := by(&pool)
-		if has := plansOf(types, &pool); !differs || pool.Spec.Replicas != nil || len(has) == 0 || slices.Equal(has, had) {
+		had := plansOf(types, pool)
+		hcl, differs := by(pool)
+		if has := plansOf(types, pool); !differs || pool.Spec.Replicas != nil || len(has) == 0 || slices.Equal(has, had) {
 			continue
 		}
 		fields, err := withRequirements(raw, pool.Spec.Template.Spec.Requirements)
