@@ -11,7 +11,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -203,7 +202,7 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 	if diags.HasErrors() || c.undecided(v, attr.Expr) {
 		return "", false
 	}
-	v, err := meter.Convert(v, cty.String)
+	v, err := eval.ConvertMetered(v, cty.String)
 	if err != nil || v.IsNull() || v.AsString() == "" {
 		c.report(diag.AtExpression("Wrong type of value",
 			fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr))

@@ -7,7 +7,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/load"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -34,8 +33,8 @@ func All() []schemas.Bound {
 		count("`for` expressions within each other", syntax.MaxLoops, "locals"),
 		count("elements of a list or an object that are written out", syntax.MaxElements, "`for`, or a file"),
 		count("names that refer to one another in a chain", eval.MaxChain, "shorter chains"),
-		count("elements of a value, nested ones included", meter.MaxSize, "smaller values"),
-		count("rounds of `for` and of `dynamic` in one expression, about", meter.Rounds, "fewer elements"),
+		count("elements of a value, nested ones included", eval.MaxSize, "smaller values"),
+		count("rounds of `for` and of `dynamic` in one expression, about", eval.Rounds, "fewer elements"),
 		{What: "a regular expression",
 			Most:    fmt.Sprintf("%d bytes, %d groups", function.MaxPattern, function.MaxGroups),
 			Instead: "`split`, or several expressions"},

@@ -10,7 +10,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -49,7 +48,7 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 	if diags.HasErrors() {
 		return diags
 	}
-	kept, err := meter.Convert(v, cty.Bool)
+	kept, err := eval.ConvertMetered(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		d := diag.AtExpression("Invalid condition", "A condition must be true or false."+isNull(v), condition.Expr)
 		d.EvalContext = ctx
@@ -77,7 +76,7 @@ func (c *compiler) message(attr *hcl.Attribute, scope *eval.Scope) (string, hcl.
 	if diags.HasErrors() {
 		return unsaid, diags
 	}
-	v, err := meter.Convert(v, cty.String)
+	v, err := eval.ConvertMetered(v, cty.String)
 	switch {
 	case err != nil:
 		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message",

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/load"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
@@ -41,7 +41,7 @@ type Module struct {
 
 	tree    *load.Tree
 	inputs  inputs
-	meter   *meter.Meter
+	meter   *eval.Meter
 	asserts hcl.Blocks // of a test
 }
 
@@ -49,7 +49,7 @@ type Module struct {
 // modules it calls. The module is never nil: where there are errors, it holds
 // what could be read.
 func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
-	m := &Module{inputs: inputs{}, meter: meter.New()}
+	m := &Module{inputs: inputs{}, meter: eval.NewMeter()}
 	var diags hcl.Diagnostics
 	m.tree, diags = load.Root(fsys, opts.Dir, m.meter)
 	m.Files = m.tree.Files

@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -154,7 +153,7 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if diags.HasErrors() || c.undecided(v, attr.Expr) {
 		return false, diags
 	}
-	on, err := meter.Convert(v, cty.Bool)
+	on, err := eval.ConvertMetered(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		d := diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s is true or false.%s", attr.Name,
 			isNull(v)), attr.Expr)

@@ -12,7 +12,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -30,7 +29,7 @@ type Policy struct {
 // value of planvalue.Type. The policy is not decided where it depends on something
 // that is unknown.
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
-	plan, err := meter.Convert(plan, Type())
+	plan, err := eval.ConvertMetered(plan, Type())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Plan of another form",
 			fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}

@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/load"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -42,7 +41,7 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 	files = map[string]*hcl.File{}
 	names := map[string]hcl.Range{}
 	for _, source := range sources {
-		m := meter.New()
+		m := eval.NewMeter()
 		blocks, file, fileDiags := runBlocks(source, m)
 		files[source.Name] = file
 		if len(blocks) == 0 && !fileDiags.HasErrors() {
@@ -69,7 +68,7 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 }
 
 // runBlocks parses a file of tests.
-func runBlocks(source load.Source, m *meter.Meter) (hcl.Blocks, *hcl.File, hcl.Diagnostics) {
+func runBlocks(source load.Source, m *eval.Meter) (hcl.Blocks, *hcl.File, hcl.Diagnostics) {
 	file, diags := syntax.Parse(source.Name, source.Data, m)
 	if diags.HasErrors() {
 		return nil, file, diags
@@ -84,7 +83,7 @@ func blocksOf(block *hcl.Block) (content *hcl.BodyContent, remain hcl.Body, diag
 }
 
 // read reads the arguments of a run, and finds what is wrong with any values.
-func (r *Run) read(block *hcl.Block, m *meter.Meter) hcl.Diagnostics {
+func (r *Run) read(block *hcl.Block, m *eval.Meter) hcl.Diagnostics {
 	content, remain, diags := blocksOf(block)
 	table := schemas.Run
 	table.Blocks = nil
@@ -188,7 +187,7 @@ func textsOf(v cty.Value) (texts []string) {
 
 // Blocks reads the blocks of the run for a compilation whose meter it is: the values of
 // variables, and the assertions. The file is for showing them.
-func (r *Run) Blocks(m *meter.Meter) (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
+func (r *Run) Blocks(m *eval.Meter) (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
 	blocks, file, diags := runBlocks(r.source, m)
 	if diags.HasErrors() {
 		return nil, file, diags

@@ -14,7 +14,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -53,7 +52,7 @@ type constraint struct {
 	defaults *typeexpr.Defaults
 }
 
-func (c constraint) convert(v cty.Value, m *meter.Meter) (cty.Value, error) {
+func (c constraint) convert(v cty.Value, m *eval.Meter) (cty.Value, error) {
 	if c.defaults != nil {
 		v = m.Fill(v, c.defaults)
 	}
@@ -123,7 +122,7 @@ func (c *compiler) nullable(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 		return true, nil
 	}
 	v, diags := attr.Expr.Value(nil)
-	if b, err := meter.Convert(v, cty.Bool); !diags.HasErrors() && err == nil && b.IsKnown() && !b.IsNull() {
+	if b, err := eval.ConvertMetered(v, cty.Bool); !diags.HasErrors() && err == nil && b.IsKnown() && !b.IsNull() {
 		return b.True(), nil
 	}
 	return true, hcl.Diagnostics{diag.AtExpression("Wrong type of value",

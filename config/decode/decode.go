@@ -21,7 +21,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -200,7 +199,7 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 	if !d.scope.Spend(kind.work(v)) {
 		return cty.DynamicVal, true
 	}
-	v, err := meter.Convert(v, kind.ty)
+	v, err := eval.ConvertMetered(v, kind.ty)
 	switch {
 	case err != nil:
 		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -37,9 +37,9 @@ const field = 60
 // little is written of them.
 func (k kind) work(v cty.Value) int {
 	if k.refers {
-		return meter.Length(v) * field
+		return eval.LengthOf(v) * field
 	}
-	return meter.Size(v) * field
+	return eval.SizeOf(v) * field
 }
 
 func kindOf(k schemas.Kind) kind {
@@ -108,7 +108,7 @@ func (d *decoder) parts(s source) map[string]source {
 			if diags.HasErrors() || !key.IsKnown() || key.IsNull() {
 				continue
 			}
-			if key, err := meter.Convert(key, cty.String); err == nil {
+			if key, err := eval.ConvertMetered(key, cty.String); err == nil {
 				parts[key.AsString()] = d.source(s.arg, pair.Value, s.ctx, s.path)
 			}
 		}

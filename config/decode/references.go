@@ -10,7 +10,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -35,7 +34,7 @@ func textOf(v cty.Value, key string) (text string, ok bool) {
 	default:
 		return "", false
 	}
-	v, err := meter.Convert(v, cty.String)
+	v, err := eval.ConvertMetered(v, cty.String)
 	if err != nil || v.IsNull() {
 		return "", false
 	}

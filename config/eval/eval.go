@@ -6,6 +6,13 @@
 // The package knows names and values. It knows no block types: what a name
 // stands for is a function that its creator provides.
 //
+// A [Meter] counts the work and stops it before it gets out of hand. HCL
+// evaluates without a context: once begun, an expression runs to its end, and
+// seventy characters can keep it busy for hours or fill the memory. The Meter is
+// attached to those parts of expressions that repeat work or multiply data:
+// loops, templates, operators, functions. What is over the limit comes out
+// unknown, and the limit is reported once.
+//
 // A value that cannot be worked out is unknown, and everything made from it is
 // unknown as well, silently: the cause has been reported where it is. Nothing
 // else in the language is unknown.
@@ -21,7 +28,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // MaxChain is the longest chain of names that refer to one another.
@@ -30,7 +36,7 @@ const MaxChain = 500
 // A Run is one evaluation of one configuration: it collects the diagnostics of
 // all names and knows which of them are being worked out.
 type Run struct {
-	Meter  *meter.Meter
+	Meter  *Meter
 	Advice map[string]string // what to use instead of functions that people try, by name
 	Diags  hcl.Diagnostics   // of names, in the order in which they were asked for
 	// Unknown are names without a definite value although nothing is wrong with

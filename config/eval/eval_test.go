@@ -12,7 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // program is a language of names alone: each line is NAME = EXPRESSION, and
@@ -31,7 +30,7 @@ func parse(t *testing.T, src string) *program {
 		t.Fatal(diags)
 	}
 	p := &program{
-		run:   &eval.Run{Meter: meter.New()},
+		run:   &eval.Run{Meter: eval.NewMeter()},
 		table: &eval.Table{Noun: "name", Nodes: map[string]*eval.Node{}},
 		count: map[string]int{},
 	}

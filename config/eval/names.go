@@ -13,7 +13,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // Names beyond these are not compared: it would take longer than the rest of a
@@ -163,7 +162,7 @@ func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string
 // attributes are the names that a value has values under.
 func attributes(v cty.Value) (names []string) {
 	switch ty := v.Type(); {
-	case meter.Length(v) > maxNames:
+	case LengthOf(v) > maxNames:
 		return nil
 	case ty.IsObjectType():
 		return slices.Sorted(maps.Keys(ty.AttributeTypes()))

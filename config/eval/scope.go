@@ -11,7 +11,6 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // A Scope is what expressions in one place can refer to.
@@ -91,8 +90,8 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	if diags.HasErrors() {
 		return cty.DynamicVal, ctx, s.Explain(diag.Append(nil, diags...))
 	}
-	size := meter.Size(value)
-	if size > meter.MaxSize {
+	size := SizeOf(value)
+	if size > MaxSize {
 		return cty.DynamicVal, shown, hcl.Diagnostics{tooLarge(expr)}
 	}
 	if !s.run.Meter.Spend(size * element) {
@@ -114,7 +113,7 @@ func (s *Scope) DidYouMean(given string, names iter.Seq[string]) string {
 }
 
 // Meter is that of the run.
-func (s *Scope) Meter() *meter.Meter { return s.run.Meter }
+func (s *Scope) Meter() *Meter { return s.run.Meter }
 
 // Spend has the meter count work that is done with a value, and reports whether
 // it may be done. Where not, the value counts as unknown.
@@ -225,6 +224,6 @@ func (s *Scope) value(root Root, u use) cty.Value {
 
 func tooLarge(expr hcl.Expression) *hcl.Diagnostic {
 	return diag.At("Value too large",
-		fmt.Sprintf("This value has more than %d elements or four times as many characters.", meter.MaxSize),
+		fmt.Sprintf("This value has more than %d elements or four times as many characters.", MaxSize),
 		expr.Range())
 }

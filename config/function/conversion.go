@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -19,14 +19,14 @@ func toFunc(ty cty.Type) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 		Type: func(args []cty.Value) (cty.Type, error) {
-			v, err := meter.Convert(args[0], ty)
+			v, err := eval.ConvertMetered(args[0], ty)
 			if err != nil {
 				return cty.DynamicPseudoType, function.NewArgError(0, err)
 			}
 			return v.Type(), nil
 		},
 		Impl: func(args []cty.Value, result cty.Type) (cty.Value, error) {
-			return meter.Convert(args[0], result)
+			return eval.ConvertMetered(args[0], result)
 		},
 	})
 }

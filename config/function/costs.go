@@ -10,36 +10,36 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // fixed is the cost of a function whose work does not depend on its arguments.
-func fixed(cost int) meter.Cost {
+func fixed(cost int) eval.CallCost {
 	return func([]cty.Value) int { return cost }
 }
 
 // textCost counts the characters of an argument, for functions that read it with
 // so much care.
-func textCost(each int) meter.Cost {
-	return func(args []cty.Value) int { return each * 4 * meter.Size(args[0]) }
+func textCost(each int) eval.CallCost {
+	return func(args []cty.Value) int { return each * 4 * eval.SizeOf(args[0]) }
 }
 
-func flattenCost(args []cty.Value) int { return 80 * meter.Size(args[0]) }
+func flattenCost(args []cty.Value) int { return 80 * eval.SizeOf(args[0]) }
 
 func distinctCost(args []cty.Value) int {
-	return meter.Length(args[0]) * meter.Size(args[0])
+	return eval.LengthOf(args[0]) * eval.SizeOf(args[0])
 }
 
 func joinCost(args []cty.Value) int {
 	pieces := 0
 	for _, list := range args[1:] {
-		pieces += meter.Length(list)
+		pieces += eval.LengthOf(list)
 	}
-	return pieces * meter.Size(args[0])
+	return pieces * eval.SizeOf(args[0])
 }
 
 func replaceCost(args []cty.Value) int {
-	cost := meter.Size(args[0]) * meter.Size(args[2])
+	cost := eval.SizeOf(args[0]) * eval.SizeOf(args[2])
 	if !text(args[1]) {
 		return cost
 	}
@@ -54,18 +54,18 @@ func replaceCost(args []cty.Value) int {
 func unionCost(args []cty.Value) int {
 	var all []cty.Value
 	for _, set := range args {
-		if meter.Length(set) > 0 && !set.Type().IsObjectType() && !set.Type().IsMapType() {
+		if eval.LengthOf(set) > 0 && !set.Type().IsObjectType() && !set.Type().IsMapType() {
 			all = append(all, set.AsValueSlice()...)
 		}
 	}
-	return 20*len(all) + 2*meter.Collisions(all)
+	return 20*len(all) + 2*eval.Collisions(all)
 }
 
 func productCost(args []cty.Value) int {
 	const elements = 40
 	product := elements * len(args)
 	for _, set := range args {
-		product = min(product*meter.Length(set), math.MaxInt32)
+		product = min(product*eval.LengthOf(set), math.MaxInt32)
 	}
 	return product
 }
@@ -95,7 +95,7 @@ func formatCost(args []cty.Value) int {
 		if !printable(arg) {
 			return math.MaxInt32
 		}
-		all += meter.Size(arg)
+		all += eval.SizeOf(arg)
 	}
 	if !args[0].IsKnown() || args[0].Type() != cty.String {
 		return all // and fails
@@ -122,14 +122,14 @@ func printable(v cty.Value) bool {
 		return !slices.ContainsFunc(v.AsValueSlice(), func(element cty.Value) bool { return !printable(element) })
 	}
 	n, err := convert.Convert(v, cty.Number)
-	return err != nil || meter.NumbersInRange(n)
+	return err != nil || eval.NumbersInRange(n)
 }
 
 // formatListCost counts each element of the longest list as one text.
 func formatListCost(args []cty.Value) int {
 	texts := 1
 	for _, arg := range args {
-		texts = max(texts, meter.Length(arg))
+		texts = max(texts, eval.LengthOf(arg))
 	}
 	if one := formatCost(args); one < math.MaxInt32/texts {
 		return one * texts

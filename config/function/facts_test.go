@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/load"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
@@ -52,7 +52,7 @@ func TestFacts(t *testing.T) {
 			t.Errorf("%s\n got %s\nwant %s", expression, got, want)
 		}
 	}
-	for name := range function.Table(meter.New(), nil) {
+	for name := range function.Table(eval.NewMeter(), nil) {
 		if !tried[name] && !contains(notTheirs, name) {
 			t.Errorf("there is no fact of %s", name)
 		}
@@ -78,7 +78,7 @@ var files = fstest.MapFS{
 
 // result is the value of an expression as HCL.
 func result(expression string) string {
-	m := meter.New()
+	m := eval.NewMeter()
 	tree, diags := load.Root(files, "here", m)
 	expr, exprDiags := syntax.ParseExpression("fact", expression, m)
 	if diags = append(diags, exprDiags...); diags.HasErrors() {

@@ -16,7 +16,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/requirement"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -24,7 +24,7 @@ import (
 
 // Table returns the functions by name. Their work is counted by the meter. Where
 // files is nil, there are none.
-func Table(m *meter.Meter, files Files) map[string]function.Function {
+func Table(m *eval.Meter, files Files) map[string]function.Function {
 	table := map[string]function.Function{}
 	for _, group := range groups(files) {
 		for _, row := range group.rows {
@@ -60,7 +60,7 @@ func Reference() ([]schemas.Function, error) {
 // exampleResult evaluates an example. Requirements are shown as Kubernetes has
 // them, everything else as HCL.
 func exampleResult(example string) (string, error) {
-	m := meter.New()
+	m := eval.NewMeter()
 	expr, diags := syntax.ParseExpression("example", example, m)
 	if diags.HasErrors() {
 		return "", diags

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
-	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/requirement"
 )
 
@@ -27,7 +27,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if table := function.Table(meter.New(), nil); len(names) != len(table) {
+	if table := function.Table(eval.NewMeter(), nil); len(names) != len(table) {
 		t.Errorf("%d functions are described, and there are %d", len(names), len(table))
 	}
 	for name := range requirement.Functions() {

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/requirement"
 )
 
@@ -19,7 +19,7 @@ import (
 type row struct {
 	signature string
 	impl      function.Function
-	cost      meter.Cost // nil for those that read their arguments once
+	cost      eval.CallCost // nil for those that read their arguments once
 	example   string
 	doc       string
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // templateFunc evaluates text that is a template, with some functions. The work of
 // what is in it is counted as if it were written out.
-func templateFunc(m *meter.Meter, functions map[string]function.Function) function.Function {
+func templateFunc(m *eval.Meter, functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
 			{Name: "template", Type: cty.String},

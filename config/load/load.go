@@ -19,7 +19,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -45,7 +45,7 @@ type Tree struct {
 	Files map[string]*hcl.File // by the name in diagnostics, for showing source
 
 	fsys        fs.FS
-	meter       *meter.Meter
+	meter       *eval.Meter
 	directories map[string]*Directory // by path: the root and the modules
 	size        int64                 // of all files, in bytes
 	values      []string              // files with values of variables
@@ -54,7 +54,7 @@ type Tree struct {
 
 // Root reads the files of the root directory, without its modules. The tree is
 // never nil: where there are errors, it holds what could be read.
-func Root(fsys fs.FS, dir string, m *meter.Meter) (*Tree, hcl.Diagnostics) {
+func Root(fsys fs.FS, dir string, m *eval.Meter) (*Tree, hcl.Diagnostics) {
 	root := &Directory{Path: path.Clean("./" + dir), Calls: map[*hcl.Block]*Directory{}}
 	t := &Tree{
 		Root: root, Files: map[string]*hcl.File{},

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // Loops within loops and lists beyond these are in no honest configuration.
@@ -22,12 +22,12 @@ const dynamic = "dynamic"
 // guard checks what is evaluated for numbers and loops that are too large, and
 // attaches the meter to everything that repeats work or multiplies data. It
 // changes the tree in place and keeps all source ranges.
-func guard(node hclsyntax.Node, meter *meter.Meter) hcl.Diagnostics {
+func guard(node hclsyntax.Node, meter *eval.Meter) hcl.Diagnostics {
 	return hclsyntax.Walk(node, &guardian{meter: meter})
 }
 
 type guardian struct {
-	meter *meter.Meter
+	meter *eval.Meter
 	loops int
 }
 
@@ -39,7 +39,7 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 			each.Expr = g.meter.Loop(each.Expr)
 		}
 	case *hclsyntax.LiteralValueExpr:
-		if !meter.NumbersInRange(e.Val) {
+		if !eval.NumbersInRange(e.Val) {
 			return hcl.Diagnostics{diag.At("Number out of range",
 				"This number is too large or too small to be of use here: 38 digits are the limit, before the "+
 					"decimal point and after it.", e.SrcRange)}

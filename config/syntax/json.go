@@ -5,7 +5,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // A nativeBody presents a body in JSON syntax with native expressions. HCL's
@@ -20,7 +20,7 @@ type nativeBody struct {
 // A jsonFile keeps the expressions of one file that are translated already, by
 // the place they begin at.
 type jsonFile struct {
-	meter       *meter.Meter
+	meter       *eval.Meter
 	expressions map[int]translated
 }
 

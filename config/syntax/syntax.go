@@ -20,7 +20,7 @@ import (
 	"github.com/hashicorp/hcl/v2/json"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // MaxFileSize is the largest file that is read, in bytes. A pool takes about
@@ -34,7 +34,7 @@ const MaxSigns = 80_000
 // Parse reads one file; a name ending in .json is JSON, any other is native
 // syntax. The evaluation of what is in it is counted by the meter. Where there
 // are errors, the file holds what could be read and is never nil.
-func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
+func Parse(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
 		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes or more")
 	}
@@ -52,7 +52,7 @@ func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnost
 	return file, diags
 }
 
-func parseNative(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
+func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
 	if signs := countSigns(src); signs > MaxSigns {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
@@ -76,7 +76,7 @@ func parseMeasured(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	return hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 }
 
-func parseJSON(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
+func parseJSON(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
 	if diags := checkJSONNesting(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
@@ -95,7 +95,7 @@ func Forget(body hcl.Body) {
 
 // ParseExpression reads an expression that is not in a file, such as the value
 // of a flag; name stands for it in messages.
-func ParseExpression(name, src string, meter *meter.Meter) (hcl.Expression, hcl.Diagnostics) {
+func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
 	if diags := checkComments(name, []byte(src)); diags.HasErrors() {
 		return nil, diags
 	}
@@ -127,7 +127,7 @@ func Unfinished(src string) bool {
 }
 
 // ParseTemplate reads text with interpolations, as it stands in quotes or in a file.
-func ParseTemplate(name, src string, meter *meter.Meter) (hcl.Expression, hcl.Diagnostics) {
+func ParseTemplate(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
 	if signs := countSigns([]byte(src)); signs > MaxSigns || len(src) > MaxFileSize {
 		return nil, tooLarge(name, max(signs, len(src)), MaxSigns, "brackets and operators, or bytes,")
 	}

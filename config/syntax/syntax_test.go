@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
@@ -36,7 +36,7 @@ func TestJSON(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.src, func(t *testing.T) {
-			file, diags := syntax.Parse("test.json", []byte(`{"a": `+tt.src+`}`), meter.New())
+			file, diags := syntax.Parse("test.json", []byte(`{"a": `+tt.src+`}`), eval.NewMeter())
 			attrs, attrDiags := file.Body.JustAttributes()
 			if diags = append(diags, attrDiags...); diags.HasErrors() {
 				t.Fatal(diags)
@@ -63,7 +63,7 @@ func TestNesting(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			parses := func(n int) bool {
 				src := strings.Repeat(tt.part, n) + "1" + strings.Repeat(tt.end, n)
-				_, diags := syntax.ParseExpression("test", src, meter.New())
+				_, diags := syntax.ParseExpression("test", src, eval.NewMeter())
 				return !diags.HasErrors()
 			}
 			if !parses(tt.most) {
@@ -88,7 +88,7 @@ func TestOrdinary(t *testing.T) {
 		"directives":         "a = <<E\n" + strings.Repeat("%{if x}y%{else}z%{endif}\n", 500) + "E\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, diags := syntax.Parse("test.hcl", []byte(src), meter.New()); diags.HasErrors() {
+			if _, diags := syntax.Parse("test.hcl", []byte(src), eval.NewMeter()); diags.HasErrors() {
 				t.Error(diags)
 			}
 		})

@@ -12,8 +12,7 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/observability/dashboard"
-	"github.com/lkeplan/lkeplan/cmd/sandbox/observability/series"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/observability"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -34,7 +33,7 @@ func TestEachPanelOfTheDashboardsIsFilled(t *testing.T) {
 	seen := record(t, c.metrics)
 	s.eventful()
 	times := seen.end()
-	all, err := dashboard.Read("../../../kube/observability/dashboards")
+	all, err := observability.Read("../../../kube/observability/dashboards")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +90,7 @@ func (s *sandbox) eventful() {
 
 // recorded is what a controller has exported, second by second.
 type recorded struct {
-	*series.Store
+	*observability.Store
 	t       testing.TB
 	address string
 	stop    context.CancelFunc
@@ -102,7 +101,7 @@ type recorded struct {
 // record scrapes metrics each second until its end.
 func record(t testing.TB, address string) *recorded {
 	ctx, stop := context.WithCancel(t.Context())
-	r := &recorded{Store: series.New(), t: t, address: address, stop: stop}
+	r := &recorded{Store: observability.New(), t: t, address: address, stop: stop}
 	r.done.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()

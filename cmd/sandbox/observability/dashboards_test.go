@@ -3,15 +3,13 @@ package observability
 import (
 	"path/filepath"
 	"testing"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/observability/dashboard"
 )
 
 // TestDashboardsShowWhatThereIs: each query is one that Prometheus can read, of metrics
 // and labels that the controller has, and no panel covers another.
 func TestDashboardsShowWhatThereIs(t *testing.T) {
 	known := reference(t)
-	all, err := dashboard.Read(filepath.Join(dir, "dashboards"))
+	all, err := Read(filepath.Join(dir, "dashboards"))
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d dashboards, %v", len(all), err)
 	}
@@ -37,7 +35,7 @@ func TestDashboardsShowWhatThereIs(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, of string, p dashboard.Panel, known map[string][]string) {
+func check(t *testing.T, of string, p Panel, known map[string][]string) {
 	t.Helper()
 	if p.Type == "row" {
 		return

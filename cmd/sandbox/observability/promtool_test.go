@@ -10,8 +10,6 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/observability/series"
 )
 
 // suite is a file of tests for rules, in the format of promtool.
@@ -47,7 +45,7 @@ type trial struct {
 
 // prometheus evaluates rules over series that a test gives it.
 type prometheus struct {
-	*series.Store
+	*Store
 	t      *testing.T
 	active map[string]pending // alerts by name and labels
 }
@@ -60,7 +58,7 @@ type pending struct {
 }
 
 func newPrometheus(t *testing.T, c trial) *prometheus {
-	p := &prometheus{Store: series.New(), t: t, active: map[string]pending{}}
+	p := &prometheus{Store: New(), t: t, active: map[string]pending{}}
 	for _, in := range c.Input {
 		of, values, err := p.Parser.ParseSeriesDesc(in.Series + " " + in.Values)
 		if err != nil {

@@ -1,5 +1,6 @@
-// Package dashboard reads dashboards of Grafana: their panels, and the queries of these.
-package dashboard
+// Package observability tries the rules for alerts and the dashboards that are installed with lkeplan: it keeps series
+// in memory, evaluates PromQL over them as a Prometheus does that has scraped them, and reads what dashboards ask.
+package observability
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package meter_test
+package eval_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/lkeplan/lkeplan/config/configtest"
-	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 var (
@@ -61,7 +61,7 @@ func TestConvert(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(fmt.Sprintf("%#v to %s", tt.v, tt.ty.FriendlyNameForConstraint()), func(t *testing.T) {
 			want, wantErr := convert.Convert(tt.v, tt.ty)
-			got, err := meter.Convert(tt.v, tt.ty)
+			got, err := eval.ConvertMetered(tt.v, tt.ty)
 			switch {
 			case (err != nil) != (wantErr != nil):
 				t.Errorf("error %v, want %v", err, wantErr)
@@ -79,7 +79,7 @@ func TestConvertIsLinear(t *testing.T) {
 		elements = append(elements, text("a"))
 	}
 	took := configtest.CPU(func() {
-		if _, err := meter.Convert(cty.TupleVal(elements), cty.List(cty.String)); err != nil {
+		if _, err := eval.ConvertMetered(cty.TupleVal(elements), cty.List(cty.String)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -89,14 +89,14 @@ func TestConvertIsLinear(t *testing.T) {
 }
 
 func TestConvertRefuses(t *testing.T) {
-	if _, err := meter.Convert(text("1e1000000"), cty.Number); err == nil {
+	if _, err := eval.ConvertMetered(text("1e1000000"), cty.Number); err == nil {
 		t.Error("a number that takes a second to print")
 	}
 	var elements []cty.Value
 	for i := range 2000 {
 		elements = append(elements, []cty.Value{text("a"), number(1)}[i%2])
 	}
-	if _, err := meter.Convert(cty.TupleVal(elements), cty.List(cty.DynamicPseudoType)); err == nil {
+	if _, err := eval.ConvertMetered(cty.TupleVal(elements), cty.List(cty.DynamicPseudoType)); err == nil {
 		t.Error("two thousand elements of different types")
 	}
 }
@@ -114,7 +114,7 @@ func TestSize(t *testing.T) {
 		{object(map[string]cty.Value{"a": number(1)}), 2},
 	}
 	for _, tt := range tests {
-		if got := meter.Size(tt.v); got != tt.want {
+		if got := eval.SizeOf(tt.v); got != tt.want {
 			t.Errorf("%#v: got %d, want %d", tt.v, got, tt.want)
 		}
 	}
@@ -127,13 +127,13 @@ func TestSizeStops(t *testing.T) {
 	for range 300 {
 		v = cty.TupleVal([]cty.Value{v, v})
 	}
-	if got := meter.Size(v); got <= meter.MaxSize {
+	if got := eval.SizeOf(v); got <= eval.MaxSize {
 		t.Errorf("got %d", got)
 	}
 }
 
 func TestFunction(t *testing.T) {
-	m := meter.New()
+	m := eval.NewMeter()
 	join := m.Function(stdlib.JoinFunc, nil)
 	got, err := join.Call([]cty.Value{text(","), tuple(text("a"), number(1))})
 	if err != nil || !got.RawEquals(text("a,1")) {

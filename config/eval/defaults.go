@@ -1,4 +1,4 @@
-package meter
+package eval
 
 import (
 	"strconv"
@@ -50,8 +50,8 @@ func (m *Meter) fillChild(v cty.Value, defaults *typeexpr.Defaults, key string) 
 
 // Convert is the function of this name, counted.
 func (m *Meter) Convert(v cty.Value, ty cty.Type) (cty.Value, error) {
-	if !m.Spend(Size(v) * converted) {
+	if !m.Spend(SizeOf(v) * converted) {
 		return cty.DynamicVal, nil
 	}
-	return Convert(v, ty)
+	return ConvertMetered(v, ty)
 }

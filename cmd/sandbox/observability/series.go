@@ -1,6 +1,4 @@
-// Package series keeps series in memory and evaluates PromQL over them, as a Prometheus
-// does that has scraped them. It knows nothing of which series these are.
-package series
+package observability
 
 import (
 	"context"

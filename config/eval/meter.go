@@ -1,14 +1,4 @@
-// Package meter counts the work of evaluating a configuration and stops it
-// before it gets out of hand.
-//
-// HCL evaluates without a context: once begun, an expression runs to its end,
-// and seventy characters can keep it busy for hours or fill the memory. A
-// Meter is attached to those parts of expressions that repeat work or multiply
-// data: loops, templates, operators, functions. What is over the limit comes
-// out unknown, and the limit is reported once.
-//
-// The package knows expressions and values; it knows no names and no blocks.
-package meter
+package eval
 
 import (
 	"github.com/hashicorp/hcl/v2"
@@ -48,8 +38,8 @@ type Meter struct {
 	replacements map[*hclsyntax.Operation]*hclsyntax.Operation
 }
 
-// New returns a meter with nothing on it.
-func New() *Meter {
+// NewMeter returns a meter with nothing on it.
+func NewMeter() *Meter {
 	return &Meter{left: perExpression, leftInAll: inAll, replacements: map[*hclsyntax.Operation]*hclsyntax.Operation{}}
 }
 
@@ -79,20 +69,20 @@ func (m *Meter) Overrun() hcl.Diagnostics {
 
 // Type charges for a type that is written out: a module reads its own each time that it
 // is called.
-func (m *Meter) Type(ty cty.Type) bool { return m.Spend(attributes(ty) * declared) }
+func (m *Meter) Type(ty cty.Type) bool { return m.Spend(attributesIn(ty) * declared) }
 
-func attributes(ty cty.Type) int {
+func attributesIn(ty cty.Type) int {
 	n := 1
 	switch {
 	case ty.IsCollectionType():
-		n += attributes(ty.ElementType())
+		n += attributesIn(ty.ElementType())
 	case ty.IsTupleType():
 		for _, element := range ty.TupleElementTypes() {
-			n += attributes(element)
+			n += attributesIn(element)
 		}
 	case ty.IsObjectType():
 		for _, attribute := range ty.AttributeTypes() {
-			n += attributes(attribute)
+			n += attributesIn(attribute)
 		}
 	}
 	return n
@@ -165,9 +155,9 @@ func (m *Meter) Operand(e hclsyntax.Expression) hclsyntax.Expression {
 // Loop charges for the rounds of a loop over a collection.
 func (m *Meter) Loop(collection hclsyntax.Expression) hclsyntax.Expression {
 	return m.charge(collection, func(v cty.Value) int {
-		cost := 1 + Length(v)*roundOfLoop
+		cost := 1 + LengthOf(v)*roundOfLoop
 		if v.Type().IsSetType() {
-			cost += Size(v) * elementSeen
+			cost += SizeOf(v) * elementSeen
 		}
 		return cost
 	})
@@ -175,7 +165,7 @@ func (m *Meter) Loop(collection hclsyntax.Expression) hclsyntax.Expression {
 
 // Text charges for text that becomes part of a template.
 func (m *Meter) Text(part hclsyntax.Expression) hclsyntax.Expression {
-	return m.charge(part, Size)
+	return m.charge(part, SizeOf)
 }
 
 // Branch charges for a result of a conditional. HCL looks for a type that both
@@ -186,7 +176,7 @@ func (m *Meter) Branch(result hclsyntax.Expression) hclsyntax.Expression {
 
 func comparisons(v cty.Value) int {
 	if ty := v.Type(); ty.IsTupleType() || ty.IsObjectType() {
-		return 1 + Length(v)*Size(v)
+		return 1 + LengthOf(v)*SizeOf(v)
 	}
 	return 1
 }

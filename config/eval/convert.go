@@ -1,4 +1,4 @@
-package meter
+package eval
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 // their types are all compared with one another.
 const maxUnlike = 1000
 
-// Convert is convert.Convert in linear time. That compares the types of all
+// ConvertMetered is convert.Convert in linear time. That compares the types of all
 // elements of a list with one another even where the wanted type is given:
 // five thousand elements take a second.
-func Convert(v cty.Value, ty cty.Type) (cty.Value, error) {
+func ConvertMetered(v cty.Value, ty cty.Type) (cty.Value, error) {
 	if !v.IsKnown() || v.IsNull() || v.Type().Equals(ty) {
 		return convert.Convert(v, ty)
 	}
@@ -52,7 +52,7 @@ func convertAttributes(v cty.Value, ty cty.Type) (cty.Value, error) {
 		if !ty.HasAttribute(name) {
 			continue
 		}
-		converted, err := Convert(value, ty.AttributeType(name))
+		converted, err := ConvertMetered(value, ty.AttributeType(name))
 		if err != nil {
 			return cty.DynamicVal, fmt.Errorf("attribute %q: %w", name, err)
 		}
@@ -65,7 +65,7 @@ func convertMap(v cty.Value, ty cty.Type) (cty.Value, error) {
 	elements := v.AsValueMap()
 	var all []cty.Value
 	for key, value := range elements {
-		converted, err := Convert(value, ty.ElementType())
+		converted, err := ConvertMetered(value, ty.ElementType())
 		if err != nil {
 			return cty.DynamicVal, fmt.Errorf("element %q: %w", key, err)
 		}
@@ -84,7 +84,7 @@ func convertMap(v cty.Value, ty cty.Type) (cty.Value, error) {
 func convertList(v cty.Value, ty cty.Type) (cty.Value, error) {
 	var elements []cty.Value
 	for i, element := range v.AsValueSlice() {
-		converted, err := Convert(element, ty.ElementType())
+		converted, err := ConvertMetered(element, ty.ElementType())
 		if err != nil {
 			return cty.DynamicVal, fmt.Errorf("element %d: %w", i, err)
 		}

@@ -1,4 +1,4 @@
-package meter
+package eval
 
 import (
 	"math/big"
@@ -15,11 +15,11 @@ const MaxSize = 500_000
 // minutes to print.
 const maxExponent = 128
 
-// Size counts the elements of v, those of sets for what sorting them takes, and its
+// SizeOf counts the elements of v, those of sets for what sorting them takes, and its
 // characters by fours. It stops soon after MaxSize,
 // as a value that refers to its parts more than once can be far larger than
 // the memory it takes.
-func Size(v cty.Value) int {
+func SizeOf(v cty.Value) int {
 	return look(v, MaxSize).size
 }
 
@@ -97,8 +97,8 @@ const (
 	sortedByText = 100
 )
 
-// Length is the number of elements of a collection; 0 for anything else.
-func Length(v cty.Value) int {
+// LengthOf is the number of elements of a collection; 0 for anything else.
+func LengthOf(v cty.Value) int {
 	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package meter
+package eval
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ var (
 	errUnknown    = errors.New("the result is not known for these arguments; one of them may be null")
 )
 
-// A Cost tells the work of a function, for those that make much of little.
-type Cost func(args []cty.Value) int
+// A CallCost tells the work of a function, for those that make much of little.
+type CallCost func(args []cty.Value) int
 
 // Function wraps f so that its work is counted and its result is bounded.
 // Without a cost of its own it is taken to look at all of its arguments, and
@@ -25,7 +25,7 @@ type Cost func(args []cty.Value) int
 // All is checked before f finds out its result's type, for which some
 // functions already do the whole work. Arguments are converted here, in linear
 // time, so the wrapper itself takes any type.
-func (m *Meter) Function(f function.Function, cost Cost) function.Function {
+func (m *Meter) Function(f function.Function, cost CallCost) function.Function {
 	if cost == nil {
 		cost = copying
 	}
@@ -41,7 +41,7 @@ func (m *Meter) operator(f function.Function) function.Function {
 func comparing(args []cty.Value) int {
 	cost := 0
 	for _, arg := range args {
-		cost += Size(arg) * compared
+		cost += SizeOf(arg) * compared
 	}
 	return cost
 }
@@ -49,7 +49,7 @@ func comparing(args []cty.Value) int {
 func copying(args []cty.Value) int {
 	cost := 0
 	for _, arg := range args {
-		cost += Length(arg) * elementMade
+		cost += LengthOf(arg) * elementMade
 	}
 	return cost
 }
@@ -77,7 +77,7 @@ func untypedVariadic(param *function.Parameter) *function.Parameter {
 type wrapper struct {
 	meter *Meter
 	f     function.Function
-	cost  Cost
+	cost  CallCost
 }
 
 func (w wrapper) function(params []function.Parameter, variadic *function.Parameter) function.Function {
@@ -91,7 +91,7 @@ func (w wrapper) function(params []function.Parameter, variadic *function.Parame
 
 func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
 	for _, arg := range args { // even to look at them takes time
-		if !w.meter.Spend(1 + Size(arg)*elementSeen) {
+		if !w.meter.Spend(1 + SizeOf(arg)*elementSeen) {
 			return cty.DynamicPseudoType, nil
 		}
 	}
@@ -153,7 +153,7 @@ func (w wrapper) convert(args []cty.Value) ([]cty.Value, error) {
 			}
 			continue
 		}
-		converted, err := Convert(arg, param.Type)
+		converted, err := ConvertMetered(arg, param.Type)
 		if err != nil {
 			return nil, function.NewArgError(i, err)
 		}
