@@ -34,8 +34,10 @@ var apart = []struct {
 	}, []string{"--join-delay", "2h"}, ""},
 	// The suite counts on KWOK's types of 2 CPUs, minus what the system reserves; LKE's
 	// nodes leave more to pods.
-	{"nodes for one pod of a CPU",
-		[]string{"CapacityBuffer Disruption should not empty-consolidate nodes hosting buffer pods"}, nil, "g6-standard-1"},
+	{"nodes for one pod of a CPU", []string{
+		"CapacityBuffer Disruption should not empty-consolidate nodes hosting buffer pods",
+		"CapacityBuffer Consumer Interaction should allow consumer pods to use existing buffer capacity and then refill",
+	}, nil, "g6-standard-1"},
 	{"nodes of two CPUs", []string{
 		"CapacityBuffer NodePool Limits should not provision buffer capacity beyond NodePool CPU limit",
 		"CapacityBuffer Edge Cases should coexist with real pods on the same node",
