@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -140,4 +141,38 @@ func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.N
 		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
 	}
 	return &pool, nil
+}
+
+// requirements returns the requirements that a claim has of its machine.
+//
+// When Karpenter replaces a node by a cheaper one, and the NodePool does not
+// mention capacity types, it requires spot (karpenter v1.14.1, computeConsolidation
+// in pkg/controllers/disruption/consolidation.go), which Linode does not have. It
+// means "cheaper", and the plan types that it allows are cheaper on demand: hence
+// on-demand wherever the NodePool allows it.
+func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
+	want := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
+	if pool == nil {
+		return want
+	}
+	if instancetype.RequirementsOf(pool).Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand) {
+		want[karpv1.CapacityTypeLabelKey] = scheduling.NewRequirement(
+			karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand)
+	}
+	return want
+}
+
+// claimLabels are the labels of the claim's Node as far as they are known: the plan
+// type's, and those for which the claim's requirements allow one value only. Pods
+// select nodes by them before those have joined.
+func claimLabels(nc *karpv1.NodeClaim, want scheduling.Requirements, plan map[string]string) map[string]string {
+	labels := map[string]string{}
+	for key, r := range want {
+		if r.Operator() == corev1.NodeSelectorOpIn && r.Len() == 1 {
+			labels[key] = r.Values()[0]
+		}
+	}
+	maps.Copy(labels, plan)
+	maps.Copy(labels, nc.Labels)
+	return labels
 }

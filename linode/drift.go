@@ -8,22 +8,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
-)
-
-// Reasons to replace a node, besides those of Karpenter.
-const (
-	// NodeClassDrifted: the LinodeNodeClass has changed in a way that needs new nodes.
-	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
-	// VersionDrifted: the LinodeNodeClass names another Kubernetes version than the
-	// node has, the control plane has that version, and it is the NodePool's turn.
-	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
-	// PoolDrifted: the LKE node pool is such that its nodes are not what was asked
-	// for, and LKE cannot change it in place.
-	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
 )
 
 // IsDrifted implements CloudProvider. Hashes of different versions are not
@@ -38,25 +25,9 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 		return "", nil
 	}
 	if nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash() {
-		return NodeClassDrifted, nil
+		return nodeclaim.NodeClassDrifted, nil
 	}
 	return p.chooser.Orders.Drifted(ctx, nc, &class)
-}
-
-// Drifted implements Orders.
-func (l *LKE) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
-	cloudprovider.DriftReason, error) {
-	if drifted, err := l.upgrades.versionDrifted(ctx, nc, class); drifted || err != nil {
-		return VersionDrifted, err
-	}
-	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
-	if err != nil {
-		return "", nil // another provider made it: its group is not known
-	}
-	if traits, known := l.fleet.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
-		return PoolDrifted, nil
-	}
-	return "", nil
 }
 
 // RolledBy is the revision that has made a node drift for a reason, as far as a note on its
@@ -67,7 +38,7 @@ func RolledBy(reason string, pool *karpv1.NodePool, class *linodev1alpha1.Linode
 		if pool != nil {
 			return manifest.ReadRolledBy(pool.Annotations, pool.Spec.Template)
 		}
-	case NodeClassDrifted, VersionDrifted:
+	case nodeclaim.NodeClassDrifted, nodeclaim.VersionDrifted:
 		if class != nil {
 			return manifest.ReadRolledBy(class.Annotations, class.Spec)
 		}

@@ -1,54 +1,17 @@
 package linode
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
-
-// requirements returns the requirements that a claim has of its machine.
-//
-// When Karpenter replaces a node by a cheaper one, and the NodePool does not
-// mention capacity types, it requires spot (karpenter v1.14.1, computeConsolidation
-// in pkg/controllers/disruption/consolidation.go), which Linode does not have. It
-// means "cheaper", and the plan types that it allows are cheaper on demand: hence
-// on-demand wherever the NodePool allows it.
-func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
-	want := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
-	if pool == nil {
-		return want
-	}
-	if instancetype.RequirementsOf(pool).Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand) {
-		want[karpv1.CapacityTypeLabelKey] = scheduling.NewRequirement(
-			karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand)
-	}
-	return want
-}
-
-// claimLabels are the labels of the claim's Node as far as they are known: the plan
-// type's, and those for which the claim's requirements allow one value only. Pods
-// select nodes by them before those have joined.
-func claimLabels(nc *karpv1.NodeClaim, want scheduling.Requirements, plan map[string]string) map[string]string {
-	labels := map[string]string{}
-	for key, r := range want {
-		if r.Operator() == corev1.NodeSelectorOpIn && r.Len() == 1 {
-			labels[key] = r.Values()[0]
-		}
-	}
-	maps.Copy(labels, plan)
-	maps.Copy(labels, nc.Labels)
-	return labels
-}
 
 // poolLabels returns the labels that all nodes of the claim's NodePool have, as far
 // as LKE takes them: labels of single claims would end up on all nodes of an LKE
@@ -98,4 +61,62 @@ func groupFor(
 		}
 	}
 	return group
+}
+
+// Problem is a field of a NodePool that LKE would refuse.
+type Problem struct {
+	Path string // of the field, such as spec.template.spec.taints.0.key
+	Text string // one sentence
+}
+
+// What LKE takes: the numbers are those of the Linode API's specification and of
+// Cloud Manager.
+const (
+	maxKey     = 128 // of a label or a taint, with its prefix
+	maxKeyName = 62  // behind a prefix
+)
+
+// PoolProblems returns what LKE would refuse of a NodePool's labels and taints.
+// Keys that LKE keeps to itself are not among them: Karpenter puts those on the
+// Node.
+func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
+	for key := range pool.Spec.Template.Labels {
+		if text := keyProblem(key); text != "" {
+			problems = append(problems, Problem{"spec.template.metadata.labels." + key, text})
+		}
+	}
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	for i, t := range pool.Spec.Template.Spec.Taints {
+		if text := keyProblem(t.Key); text != "" {
+			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.key", i), text})
+		}
+		if !Reserved(t.Key) && (t.Value == "kubernetes.io" || t.Value == "linode.com") {
+			path := fmt.Sprintf("spec.template.spec.taints.%d.value", i)
+			problems = append(problems, Problem{path, fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
+		}
+	}
+	return problems
+}
+
+// Refused says in one line what LKE would refuse of a NodePool; "" where it takes all.
+func Refused(pool *karpv1.NodePool) string {
+	var texts []string
+	for _, p := range PoolProblems(pool) {
+		texts = append(texts, p.Path+": "+p.Text)
+	}
+	return strings.Join(texts, " ")
+}
+
+func keyProblem(key string) string {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	switch {
+	case !prefixed, Reserved(key):
+		return "" // Kubernetes has the same limit; or it is not sent
+	case len(key) > maxKey:
+		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
+	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
+		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
+			len(name))
+	}
+	return ""
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
@@ -35,7 +36,7 @@ func (l *LKE) shown(pools []lkeapi.Pool, instance int) *karpv1.NodeClaim {
 // mayHold returns the pool that may have the machine of a Node in a slot that it does
 // not list. Where the pool of the Node is not known, that may be any.
 func (l *LKE) mayHold(pools []lkeapi.Pool, node string) (lkeapi.Pool, bool) {
-	number, _, known := nodeclaim.SlotOf(l.cluster, node)
+	number, _, known := fleet.SlotOf(l.cluster, node)
 	i := slices.IndexFunc(pools, func(pool lkeapi.Pool) bool {
 		return pool.Count > len(pool.Linodes) && (!known || pool.ID == number)
 	})

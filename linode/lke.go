@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -67,18 +69,17 @@ func (l *LKE) Offer(
 	return l.types.WithoutGPUs(types), nil
 }
 
-// Refused is what LKE would refuse of a NodePool: PoolProblems, and on Enterprise that it allows plans with GPUs only and
-// nothing says that they are sold.
-func (l *LKE) Refused(ctx context.Context, pool *karpv1.NodePool) []Problem {
-	problems := PoolProblems(pool)
+// Refused says in one line what LKE would refuse of a NodePool, "" where it takes all: PoolProblems, and on Enterprise
+// that it allows plans with GPUs only and nothing says that they are sold.
+func (l *LKE) Refused(ctx context.Context, pool *karpv1.NodePool) string {
+	refused := Refused(pool)
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && l.types.OnlyGPUs(instancetype.RequirementsOf(pool)) {
 		if sold, err := l.sellsGPUs(ctx, ref.Name); err == nil && !sold {
-			problems = append(problems, Problem{"spec.template.spec.requirements",
-				"Linode may not sell plans with GPUs on LKE Enterprise; if it sells them to you, set gpu_plans = true in the " +
-					"cluster block."})
+			refused = strings.TrimSpace(refused + " spec.template.spec.requirements: Linode may not sell plans with GPUs on LKE " +
+				"Enterprise; if it sells them to you, set gpu_plans = true in the cluster block.")
 		}
 	}
-	return problems
+	return refused
 }
 
 // sellsGPUs reports whether plans with GPUs are sold for nodes of a class.
@@ -162,7 +163,7 @@ func (l *LKE) Missing(instance int) bool { return missing(l.fleet.Last(), instan
 // machine describes a slot with an instance as a NodeClaim.
 func (l *LKE) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim {
 	nc := &karpv1.NodeClaim{}
-	nc.Name = nodeclaim.NodeName(l.cluster, slot.ID)
+	nc.Name = fleet.NodeName(l.cluster, slot.ID)
 	nc.Labels = maps.Clone(pool.Labels)
 	if plan, ok := l.types.Plan(pool.Type); ok {
 		nc.Labels = instancetype.Labels(plan, l.types.Region())
@@ -172,4 +173,20 @@ func (l *LKE) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim {
 	nc.Status.ProviderID = nodeclaim.LinodeID(slot.InstanceID)
 	nc.Status.NodeName = nc.Name
 	return nc
+}
+
+// Drifted implements Orders.
+func (l *LKE) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
+	cloudprovider.DriftReason, error) {
+	if drifted, err := l.upgrades.versionDrifted(ctx, nc, class); drifted || err != nil {
+		return nodeclaim.VersionDrifted, err
+	}
+	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
+	if err != nil {
+		return "", nil // another provider made it: its group is not known
+	}
+	if traits, known := l.fleet.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
+		return nodeclaim.PoolDrifted, nil
+	}
+	return "", nil
 }

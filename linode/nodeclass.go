@@ -27,10 +27,6 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// indexClass is the field index of NodeClaims by their class. It is one of
-// Karpenter's.
-const indexClass = "spec.nodeClassRef.name"
-
 // NodeClass is the controller of LinodeNodeClasses: it says whether machines can be made
 // of a class and whether Linode answers at all, writes the hash that drift is
 // found by, and keeps a class until no NodeClaim uses it.
@@ -215,21 +211,7 @@ func stampWith(meta *metav1.ObjectMeta, hash string) {
 
 // claims returns the NodeClaims of a class.
 func (n *NodeClass) claims(ctx context.Context, class string) ([]karpv1.NodeClaim, error) {
-	return claimsOf(ctx, n.client, class)
-}
-
-func claimsOf(ctx context.Context, c client.Reader, class string) ([]karpv1.NodeClaim, error) {
-	var list karpv1.NodeClaimList
-	if err := c.List(ctx, &list, client.MatchingFields{indexClass: class}); err != nil {
-		return nil, err
-	}
-	claims := list.Items[:0]
-	for _, nc := range list.Items {
-		if nodeclaim.Managed(&nc) {
-			claims = append(claims, nc)
-		}
-	}
-	return claims, nil
+	return nodeclaim.OfClass(ctx, n.client, class)
 }
 
 // finalize removes the finalizer when no NodeClaim uses the class any more.

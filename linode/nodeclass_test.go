@@ -21,6 +21,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -141,7 +142,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
-				WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+				WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(client.Object) []string { return nil }).Build()
 			controller := classes(c, catalog.Enterprise, plane("v1.33.9+lke1"), shelf{tt.err},
 				events.NewFakeRecorder(5))
 			if _, err := controller.Reconcile(t.Context(), ctrl.Request{
@@ -184,7 +185,7 @@ func TestNodeClaimsComeAndGoWithoutAskingLinode(t *testing.T) {
 		class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 		class.Spec.FirewallID, class.Spec.LKEK8sVersion = &firewall, &version
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
-			WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+			WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(client.Object) []string { return nil }).Build()
 		calls, reconciled := 0, 0
 		controller := classes(c, catalog.Enterprise, plane("v1.33.9+lke1"), counted{shelf{}, &calls},
 			events.NewFakeRecorder(500))
@@ -226,7 +227,7 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 	const answers = linodev1alpha1.ConditionLinodeAnswers
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
-		WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(client.Object) []string { return nil }).Build()
 	recorder := events.NewFakeRecorder(50)
 	controller := classes(c, catalog.Standard, plane("1.33"), shelf{}, recorder)
 	standing := controller.Standing
@@ -279,7 +280,7 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 func TestAClassNamesPlansThatAreClosedToTheAccount(t *testing.T) {
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
-		WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(client.Object) []string { return nil }).Build()
 	recorder := events.NewFakeRecorder(50)
 	controller := classes(c, catalog.Standard, plane("1.33"), shelf{}, recorder)
 	closed := closing{}

@@ -34,55 +34,6 @@ const ConditionAccepted = "LKEAccepted"
 // the others are used. Else there is no such condition.
 const ConditionOutOfStock = "OutOfStock"
 
-// Problem is a field of a NodePool that LKE would refuse.
-type Problem struct {
-	Path string // of the field, such as spec.template.spec.taints.0.key
-	Text string // one sentence
-}
-
-// What LKE takes: the numbers are those of the Linode API's specification and of
-// Cloud Manager.
-const (
-	maxKey     = 128 // of a label or a taint, with its prefix
-	maxKeyName = 62  // behind a prefix
-)
-
-// PoolProblems returns what LKE would refuse of a NodePool's labels and taints.
-// Keys that LKE keeps to itself are not among them: Karpenter puts those on the
-// Node.
-func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
-	for key := range pool.Spec.Template.Labels {
-		if text := keyProblem(key); text != "" {
-			problems = append(problems, Problem{"spec.template.metadata.labels." + key, text})
-		}
-	}
-	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
-	for i, t := range pool.Spec.Template.Spec.Taints {
-		if text := keyProblem(t.Key); text != "" {
-			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.key", i), text})
-		}
-		if !Reserved(t.Key) && (t.Value == "kubernetes.io" || t.Value == "linode.com") {
-			path := fmt.Sprintf("spec.template.spec.taints.%d.value", i)
-			problems = append(problems, Problem{path, fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
-		}
-	}
-	return problems
-}
-
-func keyProblem(key string) string {
-	prefix, name, prefixed := strings.Cut(key, "/")
-	switch {
-	case !prefixed, Reserved(key):
-		return "" // Kubernetes has the same limit; or it is not sent
-	case len(key) > maxKey:
-		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
-	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
-		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
-			len(name))
-	}
-	return ""
-}
-
 // Narrow leaves of the zones and regions that a NodePool allows the one that is there.
 // Karpenter takes every zone that some NodePool names for one that is there, and would
 // spread pods of others over it, which then wait for ever (karpenter v1.14.1,
@@ -105,12 +56,13 @@ func Narrow(pool *karpv1.NodePool, region string) {
 type NodePools struct {
 	client  client.Client
 	types   *instancetype.Set
-	refused func(context.Context, *karpv1.NodePool) []Problem
+	refused func(context.Context, *karpv1.NodePool) string
 	events  events.EventRecorder
 }
 
-// NewNodePools returns the controller. What is refused of a NodePool is PoolProblems on LKE.
-func NewNodePools(c client.Client, types *instancetype.Set, refused func(context.Context, *karpv1.NodePool) []Problem,
+// NewNodePools returns the controller. Refused says what cannot be made of a NodePool; on LKE
+// that is that of package lke.
+func NewNodePools(c client.Client, types *instancetype.Set, refused func(context.Context, *karpv1.NodePool) string,
 	recorder events.EventRecorder) *NodePools {
 	return &NodePools{client: c, types: types, refused: refused, events: recorder}
 }
@@ -229,12 +181,12 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	return fmt.Sprintf("Linode has no machines in %s of %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
-// Unacceptable says why no node of the types can be made for a NodePool of which
-// something may be refused; "" where one can.
-func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Problem) string {
+// Unacceptable says why no node of the types can be made for a NodePool, of which refused
+// says what else is wrong; "" where one can.
+func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string) string {
 	var texts []string
-	for _, p := range refused {
-		texts = append(texts, p.Path+": "+p.Text)
+	if refused != "" {
+		texts = append(texts, refused)
 	}
 	want, region := instancetype.RequirementsOf(pool), types.Region()
 	meets := func(it *cloudprovider.InstanceType) bool {

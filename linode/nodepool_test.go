@@ -128,14 +128,14 @@ func TestNodePoolsOfPlansThatNothingIsMadeOf(t *testing.T) {
 	} {
 		pool := nodePool()
 		pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.want}
-		if got := Unacceptable(pool, types, nil); !strings.Contains(got, tt.says) || (got == "") != (tt.says == "") {
+		if got := Unacceptable(pool, types, ""); !strings.Contains(got, tt.says) || (got == "") != (tt.says == "") {
 			t.Errorf("%v: %q, want %q", tt.want.Values, got, tt.says)
 		}
 	}
 	pool := nodePool()
 	pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{accelerated}
 	types.SetAccount(nil, "the token may not read it")
-	if got := Unacceptable(pool, types, nil); !strings.Contains(got, "the token may not read it") {
+	if got := Unacceptable(pool, types, ""); !strings.Contains(got, "the token may not read it") {
 		t.Errorf("got %q", got)
 	}
 }

@@ -150,7 +150,7 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 	if cpu := created.Status.Allocatable.Cpu().String(); cpu != "4" {
 		t.Errorf("allocatable CPU = %s, want 4: LKE reserves none", cpu)
 	}
-	claim, ok := nodeclaim.Read(created)
+	claim, ok := fleet.DemandOf(created)
 	if !ok || claim.Group.Key() != group.Key() || claim.Instance != 0 {
 		t.Errorf("the claim does not read back as demand: %+v", claim)
 	}
@@ -203,10 +203,10 @@ func TestDriftFollowsTheClass(t *testing.T) {
 		{"nothing changed", class, ""},
 		{"tags change in place", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.Tags = []string{"env:prod"} }), ""},
 		{"a field without effect on LKE", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.Image = image }), ""},
-		{"the firewall", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.FirewallID = &firewall }), NodeClassDrifted},
+		{"the firewall", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.FirewallID = &firewall }), nodeclaim.NodeClassDrifted},
 		{
 			"the encryption", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = "enabled" }),
-			NodeClassDrifted,
+			nodeclaim.NodeClassDrifted,
 		},
 	}
 	for _, tt := range tests {
@@ -238,7 +238,7 @@ func TestWhatIsEditedAtLKERollsNothing(t *testing.T) {
 		{"tags", func(p *lkeapi.Pool) { p.Tags = []string{"mine"} }, ""},
 		{"the version", func(p *lkeapi.Pool) { p.K8sVersion = &newer }, ""},
 		{"the firewall", func(p *lkeapi.Pool) { p.FirewallID = &firewall }, ""},
-		{"the plan", func(p *lkeapi.Pool) { p.Type = "g6-standard-8" }, PoolDrifted},
+		{"the plan", func(p *lkeapi.Pool) { p.Type = "g6-standard-8" }, nodeclaim.PoolDrifted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim, ok := nodeclaim.Read(&got)
+	claim, ok := fleet.DemandOf(&got)
 	if !ok || claim.Group.Plan != "g6-dedicated-4" || claim.Instance != 0 || !nodeclaim.IsPending(got.Status.ProviderID) {
 		t.Errorf("the claim waits for %+v", claim)
 	}

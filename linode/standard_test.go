@@ -146,7 +146,7 @@ func TestAFirewallWithoutEffectIsSaid(t *testing.T) {
 			class.Spec.FirewallID = new(7)
 		}
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
-			WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+			WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(client.Object) []string { return nil }).Build()
 		recorder := events.NewFakeRecorder(20)
 		claim := decided(1)
 		claim.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-standard-4"}.Encode()

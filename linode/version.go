@@ -92,7 +92,7 @@ func (w wish) first() string {
 // Unverified: that pools on Enterprise, and machines everywhere, keep their version until
 // they are recycled or replaced, also when the control plane is upgraded.
 func (l *LKEClasses) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
-	claims, err := claimsOf(ctx, l.client, class.Name)
+	claims, err := nodeclaim.OfClass(ctx, l.client, class.Name)
 	if err != nil {
 		return err
 	}

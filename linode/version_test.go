@@ -99,7 +99,7 @@ func reconciled(t *testing.T, tier catalog.Tier, controlPlane string, account ac
 	t.Helper()
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(append(others, class)...).
 		WithStatusSubresource(class).
-		WithIndex(&karpv1.NodeClaim{}, indexClass, func(o client.Object) []string {
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(o client.Object) []string {
 			return []string{o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name}
 		}).Build()
 	recorder := events.NewFakeRecorder(50)
@@ -233,7 +233,7 @@ func TestNodesMoveByTheirClassOnly(t *testing.T) {
 				nc = claimOf("web", 1, "")
 			}
 			got, err := provider(t, class, nc, node).IsDrifted(t.Context(), nc)
-			want := map[bool]cloudprovider.DriftReason{true: VersionDrifted}[tt.drifts]
+			want := map[bool]cloudprovider.DriftReason{true: nodeclaim.VersionDrifted}[tt.drifts]
 			if err != nil || got != want {
 				t.Errorf("drift = %q, %v; want %q", got, err, want)
 			}
@@ -284,7 +284,7 @@ func TestThePoolThatIsToFollowDoesNotDriftYet(t *testing.T) {
 	class.Status.KubernetesVersionSince = new(metav1.Now())
 	first, second := claimOf("a", 1, "v1.33.4+lke2"), claimOf("b", 1, "v1.33.4+lke2")
 	p := provider(t, class, first, second)
-	for nc, want := range map[*karpv1.NodeClaim]cloudprovider.DriftReason{first: VersionDrifted, second: ""} {
+	for nc, want := range map[*karpv1.NodeClaim]cloudprovider.DriftReason{first: nodeclaim.VersionDrifted, second: ""} {
 		if got, err := p.IsDrifted(t.Context(), nc); err != nil || got != want {
 			t.Errorf("drift of %s = %q, %v; want %q", nc.Name, got, err, want)
 		}
@@ -308,7 +308,7 @@ func TestANewHashIsNoDrift(t *testing.T) {
 		}
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, same, other).WithStatusSubresource(class).
-		WithIndex(&karpv1.NodeClaim{}, indexClass, func(o client.Object) []string {
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(o client.Object) []string {
 			return []string{o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name}
 		}).Build()
 	n := classes(c, catalog.Standard, plane("1.33"), shelf{}, events.NewFakeRecorder(5))
@@ -317,7 +317,7 @@ func TestANewHashIsNoDrift(t *testing.T) {
 	}
 	p := provider(t)
 	p.chooser.Client, lkeOf(p).upgrades.client = c, c
-	for nc, want := range map[*karpv1.NodeClaim]cloudprovider.DriftReason{same: "", other: NodeClassDrifted} {
+	for nc, want := range map[*karpv1.NodeClaim]cloudprovider.DriftReason{same: "", other: nodeclaim.NodeClassDrifted} {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(nc), nc); err != nil {
 			t.Fatal(err)
 		}

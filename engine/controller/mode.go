@@ -30,7 +30,7 @@ type mode struct {
 	orders      linode.Orders
 	machines    listing
 	rules       linode.Rules
-	refused     func(context.Context, *karpv1.NodePool) []linode.Problem
+	refused     func(context.Context, *karpv1.NodePool) string
 	full        linode.Full                   // nil where NodePools have room until somebody else says otherwise
 	ours        func(node client.Object) bool // whether a Node is one of its machines, and tells what its plan type has
 	controllers []controller.Controller
@@ -71,11 +71,11 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 	return mode{
 		orders: lke, machines: lke, refused: lke.Refused,
 		rules: linode.NewLKEClasses(c, cluster, control, linodes.api, events),
-		ours:  func(node client.Object) bool { return nodeclaim.IsNode(cluster.ID, node.GetName()) },
+		ours:  func(node client.Object) bool { return fleet.IsNode(cluster.ID, node.GetName()) },
 		controllers: []controller.Controller{
 			fleet.NewTrigger(c, machines),
 			earlybind.NewController(c, cluster.ID, machines),
-			earlybind.NewDisowner(c, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
+			nodeclaim.NewDisowner(c, func(node string) bool { return fleet.IsNode(cluster.ID, node) }),
 		},
 		metrics: machines.Metrics(),
 	}
@@ -110,14 +110,14 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 	return mode{
 		name: linodev1alpha1.ModeInstance, orders: orders, machines: machines, full: orders.Full,
 		rules:   instances.NewClasses(linodes.api, linodes.cluster.Region, joins),
-		refused: func(context.Context, *karpv1.NodePool) []linode.Problem { return nil },
+		refused: func(context.Context, *karpv1.NodePool) string { return "" },
 		ours:    machines.Ours,
 		controllers: []controller.Controller{
 			instances.NewTrigger(machines),
 			instances.NewRejoiner(machines),
 			certificate.NewApprover(c, claims.Writer{Client: c, Events: events}, identity.Node),
 			token.NewController(tokens, live),
-			earlybind.NewDisowner(c, identity.IsNode),
+			nodeclaim.NewDisowner(c, identity.IsNode),
 		},
 		metrics: machines.Metrics(),
 	}, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/top"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -68,7 +68,7 @@ func (w *world) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	case g.Revision != "":
 		texts = append(texts, fmt.Sprintf("rolled by %s of NodePlan %s", nodeplan.Short(g.Revision),
 			diag.OneLine(g.NodePlan)))
-	case drifts[g.Message] != "" && g.Message != string(linode.PoolDrifted):
+	case drifts[g.Message] != "" && g.Message != string(nodeclaim.PoolDrifted):
 		texts = append(texts, "which commit had it replaced is unknown: none is noted on what has changed")
 	}
 	texts = append(texts, w.unknown("what was applied before", "NodePlans")...)

@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -85,9 +86,9 @@ func (w *world) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	}
 	what := "template of pool " + nc.Labels[karpv1.NodePoolLabelKey]
 	switch cloudprovider.DriftReason(reason) {
-	case linode.PoolDrifted:
+	case nodeclaim.PoolDrifted:
 		return nil // no commit has done that
-	case linode.NodeClassDrifted, linode.VersionDrifted:
+	case nodeclaim.NodeClassDrifted, nodeclaim.VersionDrifted:
 		if texts := w.unknown("the commit that has changed its LinodeNodeClass", "LinodeNodeClasses"); texts != nil {
 			return texts
 		}
@@ -107,7 +108,7 @@ func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.
 	case pool != nil && nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash():
 		return string(disruption.NodePoolDrifted)
 	case class != nil && nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash():
-		return string(linode.NodeClassDrifted)
+		return string(nodeclaim.NodeClassDrifted)
 	}
 	return string(disruption.RequirementsDrifted)
 }

@@ -217,7 +217,7 @@ func (e *Enforcer) claims(ctx context.Context, from client.Reader, opts ...clien
 			continue
 		}
 		claim := limits.Claim{UID: string(nc.UID)}
-		if _, decided := nodeclaim.Read(nc); decided {
+		if nodeclaim.Decided(nc) {
 			claim.Decided, claim.Node = true, e.held(nc)
 		}
 		claims = append(claims, claim)

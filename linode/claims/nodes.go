@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -31,22 +29,31 @@ type Nodes struct{ client client.Client }
 // NewNodes returns the Nodes behind a client.
 func NewNodes(c client.Client) *Nodes { return &Nodes{client: c} }
 
+// Node is a Node that Karpenter has registered: pods may run on it.
+type Node struct {
+	Name      string
+	NodePool  string
+	Ready     bool // its kubelet answers
+	Leaving   bool // it is being deleted, and so drained
+	Condemned bool // it has OrphanDelete: it may go though no claim owns it
+	Kept      bool // it has OrphanKeep
+}
+
 // List returns the Nodes that Karpenter has registered, by their instance. It reads the
 // client's cache.
-func (n *Nodes) List(ctx context.Context) (map[int]capacity.Node, error) {
+func (n *Nodes) List(ctx context.Context) (map[int]Node, error) {
 	var list corev1.NodeList
 	registered := client.MatchingLabels{karpv1.NodeRegisteredLabelKey: "true"}
 	err := n.client.List(ctx, &list, client.UnsafeDisableDeepCopy, registered)
 	if err != nil {
 		return nil, fmt.Errorf("list the Nodes: %w", err)
 	}
-	nodes := make(map[int]capacity.Node, len(list.Items))
+	nodes := make(map[int]Node, len(list.Items))
 	for i := range list.Items {
 		node := &list.Items[i]
 		if instance := nodeclaim.InstanceOf(node.Spec.ProviderID); instance != 0 {
-			_, slot, _ := strings.Cut(node.Name, "-") // it is lke<cluster>-<slot>
-			nodes[instance] = capacity.Node{
-				Name: node.Name, Slot: slot, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey],
+			nodes[instance] = Node{
+				Name: node.Name, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey],
 				Leaving:   !node.DeletionTimestamp.IsZero(),
 				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
 				Kept:      node.Annotations[AnnotationOrphaned] == OrphanKeep,

@@ -81,7 +81,7 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 // joining reports whether a Node may be one of ours that Karpenter has not
 // registered yet.
 func (c *Controller) joining(o client.Object) bool {
-	return nodeclaim.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" &&
+	return fleet.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" &&
 		o.GetDeletionTimestamp().IsZero()
 }
 
@@ -120,8 +120,8 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// Binding its machine to a claim causes no event of the Node.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
-	if MadeAgain(&node, claim) {
-		return RegisterAgain(ctx, c.client, claim)
+	if nodeclaim.MadeAgain(&node, claim) {
+		return nodeclaim.RegisterAgain(ctx, c.client, claim)
 	}
 	return c.identify(ctx, &node)
 }
@@ -185,7 +185,7 @@ const unlistedAgain = 5 * time.Second
 // pool. For a Node of a pool that is not among the last known ones it asks
 // LKE again.
 func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, lkeapi.Slot, bool, error) {
-	poolID, _, _ := nodeclaim.SlotOf(c.cluster, node.Name)
+	poolID, _, _ := fleet.SlotOf(c.cluster, node.Name)
 	pools, err := c.pools.Pools(ctx, time.Time{})
 	known := func(p lkeapi.Pool) bool { return p.ID == poolID }
 	if err == nil && !slices.ContainsFunc(pools, known) {
@@ -216,7 +216,7 @@ func open(node *corev1.Node) bool {
 // inPools returns the pool of a Node and its slot, and whether the pool is listed. LKE
 // may not list the slot yet.
 func inPools(pools []lkeapi.Pool, cluster int, node string) (lkeapi.Pool, lkeapi.Slot, bool) {
-	poolID, slotID, _ := nodeclaim.SlotOf(cluster, node)
+	poolID, slotID, _ := fleet.SlotOf(cluster, node)
 	for _, p := range pools {
 		if p.ID != poolID {
 			continue
@@ -260,7 +260,7 @@ func prepare(node *corev1.Node, pool lkeapi.Pool, claim *karpv1.NodeClaim) {
 			node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
 		}
 		return
-	case MadeAgain(node, claim), open(node):
+	case nodeclaim.MadeAgain(node, claim), open(node):
 		taints = taints.Merge(claim.Spec.Taints)
 	case node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true":
 		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint}).

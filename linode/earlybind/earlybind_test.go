@@ -64,7 +64,7 @@ func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			cached := &corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Name: nodeclaim.NodeName(77,
+				ObjectMeta: metav1.ObjectMeta{Name: fleet.NodeName(77,
 					"1-a"), Labels: map[string]string{corev1.LabelOSStable: "linux"}, ResourceVersion: "1"},
 				Spec: corev1.NodeSpec{Taints: []corev1.Taint{uninitialized}},
 			}
@@ -127,7 +127,7 @@ func asTheServer(
 // TestAfterAConflictTheControllerWaits: in a burst the cache lags, and
 // tries that cannot succeed keep the API server from what others want of it.
 func TestAfterAConflictTheControllerWaits(t *testing.T) {
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeclaim.NodeName(77, "1-a")}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fleet.NodeName(77, "1-a")}}
 	tries := 0
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).WithInterceptorFuncs(interceptor.Funcs{
 		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
@@ -248,7 +248,7 @@ func TestANodeIsKarpentersFromTheStart(t *testing.T) {
 // joined is a Node of the slot 1-a, whose Linode is 10, and its claim.
 func joined(created time.Time) (*corev1.Node, *karpv1.NodeClaim) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: nodeclaim.NodeName(77, "1-a"), CreationTimestamp: metav1.NewTime(created),
+		Name: fleet.NodeName(77, "1-a"), CreationTimestamp: metav1.NewTime(created),
 		Labels: map[string]string{corev1.LabelOSStable: "linux"},
 	}}
 	node.Spec.Taints = []corev1.Taint{
@@ -300,7 +300,7 @@ func TestAProviderIDThatNobodyWrites(t *testing.T) {
 			if node.Spec.ProviderID != tt.want || (again.RequeueAfter > 0) != tt.wait {
 				t.Errorf("the provider id is %q, again after %s; want %q", node.Spec.ProviderID, again.RequeueAfter, tt.want)
 			}
-			if again.RequeueAfter > identifyAfter {
+			if again.RequeueAfter > nodeclaim.ProviderIDWithin {
 				t.Errorf("again after %s", again.RequeueAfter)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/claims"
 )
 
 // book is a Claims in memory.
@@ -21,7 +22,7 @@ type book struct {
 // pages are what a book has.
 type pages struct {
 	claims      map[string]capacity.Claim
-	nodes       map[int]capacity.Node
+	nodes       map[int]claims.Node
 	gaveUp      map[string]string
 	ended       []string
 	extended    map[string]time.Time // when last
@@ -31,7 +32,7 @@ type pages struct {
 
 func newBook() *book {
 	return &book{pages: pages{
-		claims: map[string]capacity.Claim{}, nodes: map[int]capacity.Node{}, gaveUp: map[string]string{},
+		claims: map[string]capacity.Claim{}, nodes: map[int]claims.Node{}, gaveUp: map[string]string{},
 		extended: map[string]time.Time{},
 	}}
 }

@@ -58,7 +58,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	var all []capacity.Claim
 	for i := range list.Items {
 		nc := &list.Items[i]
-		claim, ok := nodeclaim.Read(nc)
+		claim, ok := DemandOf(nc)
 		if !ok || !nodeclaim.Managed(nc) {
 			continue
 		}
@@ -93,7 +93,7 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	if err != nil {
 		return err
 	}
-	if claim, ok := nodeclaim.Read(nc); !ok || claim.Group.Key() != b.Key {
+	if claim, ok := DemandOf(nc); !ok || claim.Group.Key() != b.Key {
 		return fmt.Errorf("NodeClaim %s waits for another machine now", nc.Name)
 	}
 	return n.Writer.Bind(ctx, nc, b.Instance, nodeclaim.AnnotationGroup)
@@ -158,4 +158,30 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 	stored := next.DeepCopy()
 	next.Status.Capacity, next.Status.Allocatable = chosen.Status.Capacity, chosen.Status.Allocatable
 	return nodeclaim.PlanOf(next), n.Client.Status().Patch(ctx, next, client.MergeFrom(stored))
+}
+
+// DemandOf reads a NodeClaim as demand for capacity. It returns false while Create
+// has not answered yet: such a claim asks for nothing.
+func DemandOf(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
+	id := nc.Status.ProviderID
+	claim = capacity.Claim{
+		UID:      string(nc.UID),
+		Name:     nc.Name,
+		Instance: nodeclaim.InstanceOf(id),
+		Created:  nc.CreationTimestamp.Time,
+		Leaving:  !nc.DeletionTimestamp.IsZero(),
+
+		Registered: nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue(),
+	}
+	if claim.Instance == 0 && !nodeclaim.IsPending(id) {
+		return capacity.Claim{}, false
+	}
+	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
+	if err != nil && claim.Instance == 0 && !claim.Leaving {
+		return capacity.Claim{}, false
+	}
+	// A claim without a readable group, such as one that another provider made,
+	// still owns its machine and can leave.
+	claim.Group = group
+	return claim, true
 }

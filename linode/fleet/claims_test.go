@@ -49,7 +49,7 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 					list.(*karpv1.NodeClaimList).Items = []karpv1.NodeClaim{*cached.DeepCopy()}
 					return nil
 				}}).Build()
-			claim, _ := nodeclaim.Read(cached)
+			claim, _ := DemandOf(cached)
 			err := NewNodeClaims(c, c, events.NewFakeRecorder(1), nil).Bind(t.Context(),
 				capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
 			var got karpv1.NodeClaim
@@ -96,7 +96,7 @@ func TestANewLeaderKnowsWhatTheOneBeforeItHasBound(t *testing.T) {
 	if got := instances(); got[string(a.UID)] != 0 {
 		t.Errorf("the second list is not the cache's: %v", got)
 	}
-	claim, _ := nodeclaim.Read(b)
+	claim, _ := DemandOf(b)
 	later := NewNodeClaims(reader(bound.DeepCopy(), b.DeepCopy()), nil, events.NewFakeRecorder(1), nil)
 	err := later.Bind(t.Context(), capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
 	if err == nil || err.Error() != "the Linode 10 is the machine of NodeClaim "+a.Name {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
@@ -56,7 +57,7 @@ type Claims interface {
 // NodeList knows the registered Nodes; claims.Nodes is one.
 type NodeList interface {
 	// List returns them by their instance.
-	List(ctx context.Context) (map[int]capacity.Node, error)
+	List(ctx context.Context) (map[int]claims.Node, error)
 	// Drain deletes a Node, which ends when it is drained.
 	Drain(ctx context.Context, name string) error
 	// Keep notes on a Node that it stays, for the process that comes after this one.
@@ -267,9 +268,11 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 		return f.retryIn(ctx, err)
 	}
 	if f.cfg.Nodes != nil {
-		if view.Nodes, err = f.cfg.Nodes.List(ctx); err != nil {
+		nodes, err := f.cfg.Nodes.List(ctx)
+		if err != nil {
 			return f.retryIn(ctx, err)
 		}
+		view.Nodes = nodesOf(nodes)
 	}
 	decision := f.decide(view)
 	f.show(f.assigned(view))

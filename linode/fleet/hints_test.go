@@ -9,7 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
@@ -164,7 +164,7 @@ func (r *rig) join() {
 	defer r.book.mu.Unlock()
 	for _, c := range r.book.claims {
 		if c.Instance != 0 && !off[c.Instance] {
-			r.book.nodes[c.Instance] = capacity.Node{Name: fmt.Sprint(c.Instance), NodePool: "web", Ready: true}
+			r.book.nodes[c.Instance] = claims.Node{Name: fmt.Sprint(c.Instance), NodePool: "web", Ready: true}
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
@@ -316,7 +317,7 @@ func TestAProviderIDThatIsPendingAgainIsStoredAgain(t *testing.T) {
 // houses are registered Nodes in memory; Drain takes a while.
 type houses struct{ *book }
 
-func (h houses) List(context.Context) (map[int]capacity.Node, error) {
+func (h houses) List(context.Context) (map[int]claims.Node, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return maps.Clone(h.nodes), nil
@@ -326,7 +327,7 @@ func (h houses) Drain(_ context.Context, name string) error {
 	time.AfterFunc(time.Minute, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		maps.DeleteFunc(h.nodes, func(_ int, n capacity.Node) bool { return n.Name == name })
+		maps.DeleteFunc(h.nodes, func(_ int, n claims.Node) bool { return n.Name == name })
 	})
 	return nil
 }
@@ -350,7 +351,7 @@ func TestARestoreWithoutClaims(t *testing.T) {
 		defer r.kill()
 		r.book.mu.Lock()
 		for _, c := range r.book.claims {
-			r.book.nodes[c.Instance] = capacity.Node{Name: fmt.Sprint("node-", c.Instance), NodePool: "web"}
+			r.book.nodes[c.Instance] = claims.Node{Name: fmt.Sprint("node-", c.Instance), NodePool: "web"}
 		}
 		clear(r.book.claims)
 		r.book.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/earlybind"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -102,8 +101,8 @@ func (r *Rejoiner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 	claim, err := r.instances.claimOfNode(ctx, &node)
-	if err != nil || claim == nil || !earlybind.MadeAgain(&node, claim) {
+	if err != nil || claim == nil || !nodeclaim.MadeAgain(&node, claim) {
 		return ctrl.Result{}, err
 	}
-	return earlybind.RegisterAgain(ctx, c, claim)
+	return nodeclaim.RegisterAgain(ctx, c, claim)
 }

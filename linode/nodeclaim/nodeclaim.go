@@ -1,30 +1,30 @@
-// Package nodeclaim reads what this provider has written on a NodeClaim: the
-// provider id that names its Linode or says that one is on order, the group of
-// LKE pools that the Linode comes from, and the plan. It knows the names of
-// nodes, too, which follow from the ids of slots.
+// Package nodeclaim reads and writes what this provider keeps on a NodeClaim and on its Node:
+// the provider id that names its Linode or says that one is on order, the plan, events, and
+// what happens to a Node whose NodeClaim is gone. It counts machines and claims for the
+// metrics, too.
 //
-// It knows neither LKE's API nor who reads the answer; it writes nothing.
+// Both ways to get machines use it; it knows neither of them, nor the Linode API.
 package nodeclaim
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // AnnotationGroup holds, on a NodeClaim, the group of LKE pools that its
-// machine comes from, as capacity.Group.Encode writes it. Together with a
+// machine comes from, as package lke writes it. Together with a
 // pending provider id it is the demand: written once, read after any restart.
 const AnnotationGroup = "lkeplan.dev/group"
 
@@ -70,30 +70,11 @@ func Managed(nc *karpv1.NodeClaim) bool {
 	return ref != nil && ref.Group == linodev1alpha1.Group && ref.Kind == "LinodeNodeClass"
 }
 
-// Read reads a NodeClaim as demand for capacity. It returns false while Create
-// has not answered yet: such a claim asks for nothing.
-func Read(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
+// Decided reports whether Create has answered for a NodeClaim: it has a machine, or waits for
+// one of a plan type that was chosen. Before, it asks for nothing.
+func Decided(nc *karpv1.NodeClaim) bool {
 	id := nc.Status.ProviderID
-	claim = capacity.Claim{
-		UID:      string(nc.UID),
-		Name:     nc.Name,
-		Instance: InstanceOf(id),
-		Created:  nc.CreationTimestamp.Time,
-		Leaving:  !nc.DeletionTimestamp.IsZero(),
-
-		Registered: nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue(),
-	}
-	if claim.Instance == 0 && !IsPending(id) {
-		return capacity.Claim{}, false
-	}
-	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
-	if err != nil && claim.Instance == 0 && !claim.Leaving {
-		return capacity.Claim{}, false
-	}
-	// A claim without a readable group, such as one that another provider made,
-	// still owns its machine and can leave.
-	claim.Group = group
-	return claim, true
+	return InstanceOf(id) != 0 || IsPending(id) && (PlanOf(nc) != "" || !nc.DeletionTimestamp.IsZero())
 }
 
 // PlanOf returns the plan type that was chosen for a NodeClaim; "" before.
@@ -101,44 +82,24 @@ func PlanOf(nc *karpv1.NodeClaim) string {
 	if plan := nc.Labels[corev1.LabelInstanceTypeStable]; plan != "" {
 		return plan
 	}
-	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
-	if err != nil {
-		return ""
-	}
-	return group.Plan
+	return groupOf(nc).Plan
 }
 
 // VersionOf returns the Kubernetes version of a NodeClaim's node: that of its LKE
 // pool on Enterprise clusters; elsewhere, where pools have none, what its kubelet
 // reports.
 func VersionOf(nc *karpv1.NodeClaim, kubelet string) string {
-	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
-	if err != nil || group.Version == "" {
-		return kubelet
-	}
-	return group.Version
+	return cmp.Or(groupOf(nc).Version, kubelet)
 }
 
-// NodeName is the name of the node, and of the Linode, in a slot. It was
-// recorded on nodes of real LKE clusters.
-func NodeName(cluster int, slot string) string { return fmt.Sprintf("lke%d-%s", cluster, slot) }
+// group is what everybody may know of a group of LKE pools.
+type group struct{ Plan, Version string }
 
-// SlotOf is the inverse of NodeName. It returns false for a name that no slot
-// of the cluster can have.
-func SlotOf(cluster int, node string) (pool int, slot string, ok bool) {
-	slot, ok = strings.CutPrefix(node, fmt.Sprintf("lke%d-", cluster))
-	if !ok {
-		return 0, "", false
+func groupOf(nc *karpv1.NodeClaim) (g group) {
+	if json.Unmarshal([]byte(nc.Annotations[AnnotationGroup]), &g) != nil || g.Plan == "" {
+		return group{}
 	}
-	digits, _, found := strings.Cut(slot, "-")
-	pool, err := strconv.Atoi(digits)
-	return pool, slot, found && err == nil
-}
-
-// IsNode reports whether a Node of that name can be one of the cluster.
-func IsNode(cluster int, node string) bool {
-	_, _, ok := SlotOf(cluster, node)
-	return ok
+	return g
 }
 
 // IndexUID is the field index by which ByUID finds NodeClaims.
@@ -163,4 +124,23 @@ func ByUID(ctx context.Context, r client.Reader, uid string) (*karpv1.NodeClaim,
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "karpenter.sh", Resource: "nodeclaims"}, uid)
 	}
 	return &list.Items[0], nil
+}
+
+// IndexClass is the field index of NodeClaims by their class. It is one of those that
+// Karpenter adds.
+const IndexClass = "spec.nodeClassRef.name"
+
+// OfClass returns the NodeClaims of a class from a reader that has the index IndexClass.
+func OfClass(ctx context.Context, r client.Reader, class string) ([]karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := r.List(ctx, &list, client.MatchingFields{IndexClass: class}); err != nil {
+		return nil, err
+	}
+	claims := list.Items[:0]
+	for _, nc := range list.Items {
+		if Managed(&nc) {
+			claims = append(claims, nc)
+		}
+	}
+	return claims, nil
 }

@@ -1,4 +1,4 @@
-package earlybind
+package nodeclaim
 
 import (
 	"context"
@@ -21,7 +21,7 @@ import (
 // Karpenter writes it when it registers a Node, and reads it nowhere. Kubernetes does:
 // where the NodeClaims are gone, as after a restore without them, its garbage collector
 // deletes all their Nodes at once, and Karpenter drains them. Without the reference
-// what becomes of such Nodes is the fleet's decision.
+// what happens to such Nodes is decided for each way to get machines.
 type Disowner struct {
 	client client.Client
 	ours   func(name string) bool

@@ -1,4 +1,4 @@
-package earlybind
+package nodeclaim
 
 import (
 	"testing"
@@ -10,8 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-
-	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 // TestTheReferenceToItsNodeClaimIsTakenOffANode, and no other.
@@ -19,7 +17,7 @@ func TestTheReferenceToItsNodeClaimIsTakenOffANode(t *testing.T) {
 	machine := metav1.OwnerReference{APIVersion: "cluster.x-k8s.io/v1beta1", Kind: "Machine", Name: "a", UID: "1"}
 	claim := metav1.OwnerReference{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: "b", UID: "2"}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
-		Name: nodeclaim.NodeName(77, "1-a"), OwnerReferences: []metav1.OwnerReference{claim, machine},
+		Name: "node-1", OwnerReferences: []metav1.OwnerReference{claim, machine},
 	}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
 	at := client.ObjectKeyFromObject(node)

@@ -1,0 +1,15 @@
+package nodeclaim
+
+import "sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+// Reasons to replace a node, besides those of Karpenter.
+const (
+	// NodeClassDrifted: the LinodeNodeClass has changed in a way that needs new nodes.
+	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
+	// VersionDrifted: the LinodeNodeClass names another Kubernetes version than the
+	// node has, the control plane has that version, and it is the NodePool's turn.
+	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
+	// PoolDrifted: the LKE node pool is such that its nodes are not what was asked
+	// for, and LKE cannot change it in place.
+	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
+)
