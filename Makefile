@@ -90,7 +90,7 @@ rollouts:
 	$(GO) test ./engine/gitops -run '^TestAModelOfWhatHappensMeanwhile$$' -timeout $(TIMEOUT) -args -attacks 200
 
 day:
-	$(GO) test ./linode/fleet -run '^TestADay$$' -v -timeout $(TIMEOUT) -args -hours 24
+	$(GO) test ./linode/lke -run '^TestADay$$' -v -timeout $(TIMEOUT) -args -hours 24
 
 cost:
 	$(GO) test ./engine/compile -run '^TestCost$$' -v -timeout $(TIMEOUT) -args -every 1
@@ -100,7 +100,7 @@ drawn: # all cases of which the unit tests draw a part
 	$(GO) test ./engine/compare -run '^TestRandomChanges' -v -timeout $(TIMEOUT) -args -pairs 100000
 	$(GO) test ./config -run '^FuzzLoad$$' -v -timeout $(TIMEOUT) -args -every 1
 	$(GO) test ./cmd/lkeplan -run '^TestTheBaseIsRight' -v -timeout $(TIMEOUT) -args -every 1
-	$(GO) test ./linode/fleet -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1
+	$(GO) test ./linode/lke -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1
 
 THIRD ?=
 mutations: # bugs that the unit tests must find: all, or a third of them

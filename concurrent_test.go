@@ -138,7 +138,7 @@ func TestEachPackageIsTestedOnce(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(append(racing, others...)))); diff != "" {
 		t.Errorf("go list -, make +\n%s", diff)
 	}
-	for _, known := range []string{"./linode/fleet", "./engine/fetch", "./engine/controller"} {
+	for _, known := range []string{"./linode/lke", "./engine/fetch", "./engine/controller"} {
 		if !slices.Contains(racing, known) {
 			t.Errorf("%s is not looked at", known)
 		}

@@ -18,11 +18,11 @@ import (
 // dynamic are expressions by which events get their reasons from elsewhere, and the
 // constants that those can be: all whose names match, in the files of a directory.
 var dynamic = map[string]struct{ dir, names string }{
-	"problem.Reason": {"linode/lkeapi", "^Reason(TokenRefused|NoAnswer)$"},
-	"d.reason":       {"linode", "^(controlPlane|versionGone|buildNotOffered)"},
+	"problem.Reason": {"linode/api", "^Reason(TokenRefused|NoAnswer)$"},
+	"d.reason":       {"linode/lke", "^(controlPlane|versionGone|buildNotOffered)"},
 	"o.reason":       {"linode", "^[rR]eason(NotReady|Stock|Silence|Full)$"},
 	"n.reason":       {"schemas/lkeplan/v1alpha1", "^Reason"},
-	"reason":         {}, // of Fleet.warn and Fleet.warnNodePool, and of Claims.Warn and Claims.WarnNodePool, whose callers are read
+	"reason":         {}, // of Syncer.warn and Syncer.warnNodePool, and of Claims.Warn and Claims.WarnNodePool, whose callers are read
 }
 
 // TestEventsAreDocumented compares the reasons of events in the code with the page about

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -55,7 +55,7 @@ func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions st
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, problem.Reason, "Validate", "%s", problem.Text)
 	}
 	switch valid := conditions.Get(linodev1alpha1.ConditionValidationSucceeded).IsTrue(); {
-	case valid && problem.Reason == lkeapi.ReasonTokenRefused:
+	case valid && problem.Reason == api.ReasonTokenRefused:
 		conditions.SetFalse(status.ConditionReady, problem.Reason, problem.Text)
 	case valid:
 		conditions.SetTrue(status.ConditionReady)

@@ -15,10 +15,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -27,7 +26,7 @@ import (
 type Chooser struct {
 	Client client.Client // has the index IndexUID of NodeClaims
 	Types  *instancetype.Set
-	Limits *capacitylimit.Enforcer
+	Limits *limits.Enforcer
 	Orders Orders
 	// Overlay applies the NodeOverlays of a NodePool, as Karpenter does before it
 	// plans; nil where there are none. Without it the two could disagree on the
@@ -59,7 +58,7 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 		return nil, err
 	}
 	stampWith(&chosen.ObjectMeta, class.Hash())
-	replacements.Stamp(chosen.Annotations, nc, pool, class)
+	limits.StampTemplate(chosen.Annotations, nc, pool, class)
 	chosen.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
 	chosen.Status.Capacity = it.Capacity.DeepCopy()
 	chosen.Status.Allocatable = it.Allocatable().DeepCopy()

@@ -15,7 +15,7 @@ import (
 
 // IsDrifted implements CloudProvider. Hashes of different versions are not
 // compared: the controller of classes writes the new hash on such claims. What the
-// Fleet can correct in place is no drift.
+// Syncer can correct in place is no drift.
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	var class linodev1alpha1.LinodeNodeClass
 	if err := p.chooser.Client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {

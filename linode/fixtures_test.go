@@ -12,12 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -36,19 +37,25 @@ var (
 // shown is a cluster whose pools LKE shows, or fails to; nothing that was released
 // is ever gone.
 type shown struct {
-	pools  []lkeapi.Pool
-	last   []lkeapi.Pool // what it showed before it failed
+	pools  []api.Pool
+	last   []api.Pool // what it showed before it failed
 	err    error
 	traits capacity.Traits
 }
 
-func (s *shown) Pools(context.Context, time.Time) ([]lkeapi.Pool, error) { return s.pools, s.err }
-func (s *shown) Last() []lkeapi.Pool                                     { return s.last }
-func (s *shown) Release(string) bool                                     { return false }
-func (s *shown) Traits(instance int) (capacity.Traits, bool)             { return s.traits, instance != 0 }
+func (s *shown) Pools(context.Context, time.Time) ([]api.Pool, error) { return s.pools, s.err }
+func (s *shown) Last() []api.Pool                                     { return s.last }
+func (s *shown) Release(string) bool                                  { return false }
+func (s *shown) Traits(instance int) (capacity.Traits, bool)          { return s.traits, instance != 0 }
 
 // provider returns a Provider in us-ord that sees the objects.
 func provider(t testing.TB, objects ...client.Object) *Provider {
+	t.Helper()
+	return providerOf(t, &shown{}, objects...)
+}
+
+// providerOf returns one whose LKE shows that.
+func providerOf(t testing.TB, shows *shown, objects ...client.Object) *Provider {
 	t.Helper()
 	Register()
 	facts, err := catalog.Embedded()
@@ -60,13 +67,13 @@ func provider(t testing.TB, objects ...client.Object) *Provider {
 		WithIndex(&corev1.Node{}, "spec.providerID",
 			func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
 	types := instancetype.New(facts, "us-ord", catalog.Standard)
-	lke := NewLKE(c, types, 77, catalog.Standard, &shown{})
-	chooser := &Chooser{Client: c, Orders: lke, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types)}
-	return NewProvider(chooser, lke)
+	machines := lke.New(c, types, 77, catalog.Standard, shows)
+	chooser := &Chooser{Client: c, Orders: machines, Types: types, Limits: limits.NewEnforcer(c, c, types)}
+	return NewProvider(chooser, machines)
 }
 
 // lkeOf are the machines of a provider.
-func lkeOf(p *Provider) *LKE { return p.machines.(*LKE) }
+func lkeOf(p *Provider) *lke.Machines { return p.machines.(*lke.Machines) }
 
 func readyClass() *linodev1alpha1.LinodeNodeClass {
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}

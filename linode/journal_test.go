@@ -16,7 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -55,7 +56,7 @@ func TestTheJournalOfAClass(t *testing.T) {
 		}
 		return written
 	}
-	first := NewJournal(c, plans, &LKE{fleet: &shown{}})
+	first := NewJournal(c, plans, lke.New(nil, nil, 0, "", &shown{}))
 	first.note(t.Context(), going(1, func(nc *karpv1.NodeClaim) {
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, "NodePoolDrifted", "")
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
@@ -72,7 +73,7 @@ func TestTheJournalOfAClass(t *testing.T) {
 	}
 	version := class.ResourceVersion
 
-	second := NewJournal(c, plans, &LKE{fleet: &shown{}}) // of another leader, which sees those that still go
+	second := NewJournal(c, plans, lke.New(nil, nil, 0, "", &shown{})) // of another leader, which sees those that still go
 	second.note(t.Context(), going(2, func(nc *karpv1.NodeClaim) { nc.Spec.ExpireAfter = karpv1.MustParseNillableDuration("60m") }), true)
 	if got := journal(second); !slices.Equal(got, want) || class.ResourceVersion != version {
 		t.Errorf("%q, want %q, and nothing to be written", got, want)
@@ -99,7 +100,7 @@ func TestTheJournalKeepsTheRevision(t *testing.T) {
 		nc := goingNow(1)
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, drift, "")
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
-		j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{}})
+		j := NewJournal(c, provider(t).chooser.Types, lke.New(nil, nil, 0, "", &shown{}))
 		j.note(t.Context(), nc, true)
 		g := j.new[class.Name][nc.Name]
 		if got := (manifest.RolledBy{NodePlan: g.NodePlan, Name: g.Revision}); got != want {
@@ -111,34 +112,34 @@ func TestTheJournalKeepsTheRevision(t *testing.T) {
 // TestTheJournalTellsLostNodes from those whose NodeClaim somebody has deleted: by what was
 // gone before, and not where nobody looked at the time.
 func TestTheJournalTellsLostNodes(t *testing.T) {
-	there := lkeapi.Pool{ID: 1, Count: 2, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 1}, {ID: "1-b", InstanceID: 2}}}
-	other := lkeapi.Pool{ID: 1, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-b", InstanceID: 2}}}
-	hidden := lkeapi.Pool{ID: 1, Count: 2, Linodes: []lkeapi.Slot{{ID: "1-b", InstanceID: 2}}}
+	there := api.Pool{ID: 1, Count: 2, Linodes: []api.Slot{{ID: "1-a", InstanceID: 1}, {ID: "1-b", InstanceID: 2}}}
+	other := api.Pool{ID: 1, Count: 1, Linodes: []api.Slot{{ID: "1-b", InstanceID: 2}}}
+	hidden := api.Pool{ID: 1, Count: 2, Linodes: []api.Slot{{ID: "1-b", InstanceID: 2}}}
 	// The deletion of its NodeClaim began in version 9.
 	for name, test := range map[string]struct {
-		pools         []lkeapi.Pool
+		pools         []api.Pool
 		before, after []string // its Node as it is seen: it stays, or goes in this version
 		began         bool
 		want          string
 	}{
-		"its NodeClaim is deleted":                 {[]lkeapi.Pool{there}, nil, nil, true, "Deleted"},
-		"LKE does not list its machine":            {[]lkeapi.Pool{other}, nil, nil, true, "Lost MachineGone"},
-		"LKE does not list all machines":           {[]lkeapi.Pool{hidden}, nil, nil, true, "Deleted"},
+		"its NodeClaim is deleted":                 {[]api.Pool{there}, nil, nil, true, "Deleted"},
+		"LKE does not list its machine":            {[]api.Pool{other}, nil, nil, true, "Lost MachineGone"},
+		"LKE does not list all machines":           {[]api.Pool{hidden}, nil, nil, true, "Deleted"},
 		"LKE has not been asked yet":               {nil, nil, nil, true, "Deleted"},
-		"its Node was deleted before":              {[]lkeapi.Pool{there}, []string{"5"}, nil, true, "Lost NodeDeleted"},
-		"its Node was tainted since":               {[]lkeapi.Pool{there}, []string{"5", "11"}, nil, true, "Lost NodeDeleted"},
-		"its Node was deleted before, seen after":  {[]lkeapi.Pool{there}, nil, []string{"5", "11"}, true, "Lost NodeDeleted"},
-		"another has the name of its Node":         {[]lkeapi.Pool{there}, []string{"5", "stays"}, nil, true, "Deleted"},
-		"its Node stayed before":                   {[]lkeapi.Pool{there}, []string{"stays", "5"}, nil, true, "Lost NodeDeleted"},
-		"its Node was deleted after it":            {[]lkeapi.Pool{there}, nil, []string{"50"}, true, "Deleted"},
-		"neither the Node nor its machine is left": {[]lkeapi.Pool{other}, []string{"5"}, nil, true, "Lost MachineGone"},
-		"it has begun before anybody looked":       {[]lkeapi.Pool{other}, []string{"5"}, nil, false, "Deleted"},
+		"its Node was deleted before":              {[]api.Pool{there}, []string{"5"}, nil, true, "Lost NodeDeleted"},
+		"its Node was tainted since":               {[]api.Pool{there}, []string{"5", "11"}, nil, true, "Lost NodeDeleted"},
+		"its Node was deleted before, seen after":  {[]api.Pool{there}, nil, []string{"5", "11"}, true, "Lost NodeDeleted"},
+		"another has the name of its Node":         {[]api.Pool{there}, []string{"5", "stays"}, nil, true, "Deleted"},
+		"its Node stayed before":                   {[]api.Pool{there}, []string{"stays", "5"}, nil, true, "Lost NodeDeleted"},
+		"its Node was deleted after it":            {[]api.Pool{there}, nil, []string{"50"}, true, "Deleted"},
+		"neither the Node nor its machine is left": {[]api.Pool{other}, []string{"5"}, nil, true, "Lost MachineGone"},
+		"it has begun before anybody looked":       {[]api.Pool{other}, []string{"5"}, nil, false, "Deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nc := goingNow(1)
 			nc.ResourceVersion, nc.Status.NodeName = "9", "lke77-1-a"
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-			j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{last: test.pools}})
+			j := NewJournal(c, provider(t).chooser.Types, lke.New(nil, nil, 0, "", &shown{last: test.pools}))
 			sees := func(versions []string) {
 				for _, version := range versions {
 					node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a"}}
@@ -164,7 +165,7 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 // TestTheJournalForgetsNodes that have gone long ago.
 func TestTheJournalForgetsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := NewJournal(nil, nil, &LKE{fleet: &shown{}})
+		j := NewJournal(nil, nil, lke.New(nil, nil, 0, "", &shown{}))
 		now := metav1.Now()
 		for n := range 3 {
 			j.sees(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), DeletionTimestamp: &now}})
@@ -203,7 +204,7 @@ func TestTheJournalTellsNodesThatNeverJoined(t *testing.T) {
 			nc.Status.Conditions[i].LastTransitionTime = metav1.NewTime(nc.DeletionTimestamp.Add(-waited))
 		}
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-		j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{}})
+		j := NewJournal(c, provider(t).chooser.Types, lke.New(nil, nil, 0, "", &shown{}))
 		j.note(t.Context(), nc, true)
 		if got := j.new[nc.Spec.NodeClassRef.Name][nc.Name].Reason; got != want {
 			t.Errorf("after %s: %s, want %s", waited, got, want)

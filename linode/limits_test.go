@@ -14,8 +14,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -87,7 +87,7 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 func TestAfterARestartTheAPIServerIsAsked(t *testing.T) {
 	p := provider(t, readyClass(), nodePool(), capped("total", nodes(2)), undecided(1), undecided(3))
 	live := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(decided(1), decided(2), undecided(3)).Build()
-	p.chooser.Limits = capacitylimit.NewEnforcer(p.chooser.Client, live, p.chooser.Types)
+	p.chooser.Limits = limits.NewEnforcer(p.chooser.Client, live, p.chooser.Types)
 	if _, err := p.Create(t.Context(), undecided(3)); !cloudprovider.IsInsufficientCapacityError(err) {
 		t.Errorf("a third node of two: %v", err)
 	}

@@ -22,9 +22,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// How soon a class is looked at again: what it names at Linode comes and goes without an event. Where
+// something is missing, that is sooner.
+const (
+	classEvery   = 10 * time.Minute
+	missingEvery = time.Minute
 )
 
 // NodeClass is the controller of LinodeNodeClasses: it says whether machines can be made
@@ -38,10 +45,10 @@ type NodeClass struct {
 
 // Linode is what a NodeClass has to know of Linode.
 type Linode struct {
-	Cluster  lkeapi.Cluster // its ID is 0 where it is none of LKE's
-	Mode     string         // of the classes, as their annotation AnnotationMode has it
+	Cluster  api.Cluster // its ID is 0 where it is none of LKE's
+	Mode     string      // of the classes, as their annotation AnnotationMode has it
 	Rules    Rules
-	Standing *lkeapi.Standing
+	Standing *api.Standing
 	Plans    Plans // nil: none is ever closed to the account
 }
 
@@ -138,7 +145,7 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 // again is when a class is to be checked again without an event; zero for never.
 func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	switch {
-	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != lkeapi.Problem{},
+	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != api.Problem{},
 		class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed).IsTrue():
 		return missingEvery
 	case class.Spec.NamesNothing():

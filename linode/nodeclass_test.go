@@ -19,61 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
-
-func TestClassProblem(t *testing.T) {
-	firewall, version, minor := 7, "v1.33.4+lke2", "1.33"
-	tests := []struct {
-		name string
-		spec linodev1alpha1.LinodeNodeClassSpec
-		tier catalog.Tier
-		want string
-	}{
-		{"nothing asked for", linodev1alpha1.LinodeNodeClassSpec{}, catalog.Standard, ""},
-		{
-			"what another provider's guide has", linodev1alpha1.LinodeNodeClassSpec{Image: "linode/ubuntu22.04"},
-			catalog.Standard, "",
-		},
-		{"a short tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"ab"}}, catalog.Standard, "3 to 50"},
-		{
-			"a long tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("x",
-				51)}}, catalog.Standard, "3 to 50",
-		},
-		{
-			"a tag of ours", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"LKEPLAN-group=1"}}, catalog.Standard, "own tags",
-		},
-		{
-			"a firewall on standard, which has no effect", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall},
-			catalog.Standard, "",
-		},
-		{
-			"a version of Enterprise on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version},
-			catalog.Standard, "spec.lkeK8sVersion: \"v1.33.4+lke2\" is not a version of LKE, which",
-		},
-		{"a version on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &minor}, catalog.Standard, ""},
-		{
-			"a version of standard on Enterprise", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &minor},
-			catalog.Enterprise, "is not a version of LKE Enterprise",
-		},
-		{
-			"both on Enterprise", linodev1alpha1.LinodeNodeClassSpec{
-				FirewallID: &firewall, LKEK8sVersion: &version,
-			}, catalog.Enterprise, "",
-		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := ClassProblem(tt.spec, tt.tier)
-			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-				t.Errorf("problem = %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
 
 // shelf is an account with one version and one firewall.
 type shelf struct{ err error }
@@ -84,17 +35,29 @@ func (s shelf) Versions(context.Context, catalog.Tier) ([]string, error) {
 
 func (s shelf) Firewall(_ context.Context, id int) error {
 	if s.err == nil && id != 7 {
-		return &lkeapi.Error{Status: 404}
+		return &api.Error{Status: 404}
 	}
 	return s.err
 }
 
+// account is shelf, or counts what it is asked.
+type account interface {
+	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
+	Firewall(ctx context.Context, id int) error
+}
+
+// plane is a control plane of one version.
+type plane string
+
+func (p plane) Version() string                   { return string(p) }
+func (plane) Upgrades() <-chan event.GenericEvent { return nil }
+
 // classes is the controller of the classes of a cluster of the tier.
 func classes(
-	c client.Client, tier catalog.Tier, control controlPlane, account account, recorder events.EventRecorder,
+	c client.Client, tier catalog.Tier, control plane, account account, recorder events.EventRecorder,
 ) *NodeClass {
-	cluster := lkeapi.Cluster{Tier: string(tier)}
-	l := Linode{Cluster: cluster, Rules: NewLKEClasses(c, cluster, control, account, recorder), Standing: lkeapi.NewStanding(lkeapi.ScopePools)}
+	cluster := api.Cluster{Tier: string(tier)}
+	l := Linode{Cluster: cluster, Rules: lke.NewClasses(c, cluster, control, account, recorder), Standing: api.NewStanding(api.ScopePools)}
 	return NewNodeClass(c, l, recorder)
 }
 
@@ -120,17 +83,17 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 		{
 			"the token may not read", linodev1alpha1.LinodeNodeClassSpec{
 				FirewallID: &lacks, LKEK8sVersion: &other,
-			}, &lkeapi.Error{Status: 401}, "",
+			}, &api.Error{Status: 401}, "",
 		},
 		{
 			"Linode is out of order", linodev1alpha1.LinodeNodeClassSpec{
 				FirewallID: &lacks, LKEK8sVersion: &other,
-			}, &lkeapi.Error{Status: 503}, "",
+			}, &api.Error{Status: 503}, "",
 		},
 		{
 			"the account asks too often", linodev1alpha1.LinodeNodeClassSpec{
 				FirewallID: &lacks, LKEK8sVersion: &other,
-			}, &lkeapi.Error{Status: 429}, "",
+			}, &api.Error{Status: 429}, "",
 		},
 		{
 			"Linode does not answer", linodev1alpha1.LinodeNodeClassSpec{
@@ -231,8 +194,8 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 	recorder := events.NewFakeRecorder(50)
 	controller := classes(c, catalog.Standard, plane("1.33"), shelf{}, recorder)
 	standing := controller.Standing
-	list := func(class lkeapi.Class, err error) {
-		standing.Observe(lkeapi.Call{Method: "GET", Route: "lke/clusters/{}/pools", Class: class, Err: err})
+	list := func(class api.Class, err error) {
+		standing.Observe(api.Call{Method: "GET", Route: "lke/clusters/{}/pools", Class: class, Err: err})
 	}
 	steps := []struct {
 		name           string
@@ -241,16 +204,16 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 		reason, event  string
 	}{
 		{"at first", func() {}, "True", "True", answers, ""},
-		{"the token is revoked", func() { list(lkeapi.ClassAuth, errors.New("401")) }, "False", "False", "TokenRefused",
+		{"the token is revoked", func() { list(api.ClassAuth, errors.New("401")) }, "False", "False", "TokenRefused",
 			"TokenRefused the Linode API refuses the controller's token: 401; give the controller a token"},
-		{"it is still", func() { list(lkeapi.ClassAuth, errors.New("401")) }, "False", "False", "TokenRefused", ""},
-		{"it works again", func() { list(lkeapi.ClassNone, nil) }, "True", "True", answers, "answers again"},
-		{"one call fails", func() { list(lkeapi.ClassUnknown, errors.New("502")) }, "True", "True", answers, ""},
+		{"it is still", func() { list(api.ClassAuth, errors.New("401")) }, "False", "False", "TokenRefused", ""},
+		{"it works again", func() { list(api.ClassNone, nil) }, "True", "True", answers, "answers again"},
+		{"one call fails", func() { list(api.ClassUnknown, errors.New("502")) }, "True", "True", answers, ""},
 		{"Linode is down", func() {
-			list(lkeapi.ClassUnknown, errors.New("502"))
-			list(lkeapi.ClassUnknown, errors.New("502"))
+			list(api.ClassUnknown, errors.New("502"))
+			list(api.ClassUnknown, errors.New("502"))
 		}, "False", "True", "NoAnswer", "NoAnswer the Linode API does not answer as it should: 502"},
-		{"it is back", func() { list(lkeapi.ClassNone, nil) }, "True", "True", answers, "answers again"},
+		{"it is back", func() { list(api.ClassNone, nil) }, "True", "True", answers, "answers again"},
 	}
 	for _, step := range steps {
 		step.happens()

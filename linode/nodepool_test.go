@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -174,11 +175,11 @@ func TestGPUPlansOfEnterpriseNeedASetting(t *testing.T) {
 			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{tt.want}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class, pool).Build()
 			types := instancetype.New(facts, "us-ord", tt.tier.WithGPUs(true))
-			lke := NewLKE(c, types, 77, tt.tier, &shown{})
-			if got := lke.Refused(t.Context(), pool); (len(got) > 0) != tt.refused {
+			machines := lke.New(c, types, 77, tt.tier, &shown{})
+			if got := machines.Refused(t.Context(), pool); (len(got) > 0) != tt.refused {
 				t.Errorf("refused: %v", got)
 			}
-			offers, err := lke.Offer(t.Context(), "default", pool, types.List())
+			offers, err := machines.Offer(t.Context(), "default", pool, types.List())
 			if err != nil {
 				t.Fatal(err)
 			}

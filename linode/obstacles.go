@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -57,7 +57,7 @@ func (o obstacles) nothing() bool {
 // silence is what a class says of a Linode API that does not answer; "" where it does.
 func silence(class *linodev1alpha1.LinodeNodeClass) string {
 	c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionLinodeAnswers)
-	if c.IsFalse() && c.Reason == lkeapi.ReasonNoAnswer {
+	if c.IsFalse() && c.Reason == api.ReasonNoAnswer {
 		return c.Message
 	}
 	return ""

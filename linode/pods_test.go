@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -117,7 +117,7 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		plans.Block("g6-standard-8", time.Now().Add(time.Hour))
 		time.Sleep(tellEvery)
 		hears("no other plan type of its NodePools would do")
-		class.StatusConditions().SetFalse(linodev1alpha1.ConditionLinodeAnswers, lkeapi.ReasonNoAnswer, "Linode is silent")
+		class.StatusConditions().SetFalse(linodev1alpha1.ConditionLinodeAnswers, api.ReasonNoAnswer, "Linode is silent")
 		if err := c.Status().Update(t.Context(), class); err != nil {
 			t.Fatal(err)
 		}

@@ -2,11 +2,11 @@
 //
 // A NodeClaim becomes a Linode in three steps that never wait for one another:
 // Provider.Create picks a plan type and answers at once with a pending provider
-// id; on LKE the Fleet sees the claim, asks LKE for a slot in a node pool, and writes the
+// id; on LKE the Syncer sees the claim, asks LKE for a slot in a node pool, and writes the
 // Linode's id on the claim; earlybind prepares the Node when it joins. What to ask
 // of LKE is decided in linode/capacity, which is pure.
 //
-// In instance mode linode/instances takes the place of LKE: Orders, Machines and Rules
+// In instance mode linode/instance takes the place of LKE: Orders, Machines and Rules
 // are the border, and nothing on this side of it asks for the mode.
 //
 // The package knows no HCL and nothing of Git; it gets NodePools and

@@ -10,11 +10,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/linode/fleet"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -76,15 +76,15 @@ func TestCreateNotesTheTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := created.Annotations[replacements.AnnotationTemplate], replacements.Template(pool, class); got != want {
+	if got, want := created.Annotations[limits.AnnotationTemplate], limits.Template(pool, class); got != want {
 		t.Errorf("the template is %q, want %q", got, want)
 	}
-	nc.Annotations[replacements.AnnotationTemplate] = "earlier"
+	nc.Annotations[limits.AnnotationTemplate] = "earlier"
 	again, err := p.chooser.Replan(t.Context(), nc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, there := again.Annotations[replacements.AnnotationTemplate]; there {
+	if got, there := again.Annotations[limits.AnnotationTemplate]; there {
 		t.Errorf("with another plan type the template is %q", got)
 	}
 }
@@ -150,7 +150,7 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 	if cpu := created.Status.Allocatable.Cpu().String(); cpu != "4" {
 		t.Errorf("allocatable CPU = %s, want 4: LKE reserves none", cpu)
 	}
-	claim, ok := fleet.DemandOf(created)
+	claim, ok := lke.DemandOf(created)
 	if !ok || claim.Group.Key() != group.Key() || claim.Instance != 0 {
 		t.Errorf("the claim does not read back as demand: %+v", claim)
 	}
@@ -231,26 +231,25 @@ func TestWhatIsEditedAtLKERollsNothing(t *testing.T) {
 	old, newer, firewall := "v1.33.4+lke2", "v1.34.1+lke1", 9
 	tests := []struct {
 		name string
-		edit func(*lkeapi.Pool)
+		edit func(*api.Pool)
 		want cloudprovider.DriftReason
 	}{
-		{"nothing", func(*lkeapi.Pool) {}, ""},
-		{"tags", func(p *lkeapi.Pool) { p.Tags = []string{"mine"} }, ""},
-		{"the version", func(p *lkeapi.Pool) { p.K8sVersion = &newer }, ""},
-		{"the firewall", func(p *lkeapi.Pool) { p.FirewallID = &firewall }, ""},
-		{"the plan", func(p *lkeapi.Pool) { p.Type = "g6-standard-8" }, nodeclaim.PoolDrifted},
+		{"nothing", func(*api.Pool) {}, ""},
+		{"tags", func(p *api.Pool) { p.Tags = []string{"mine"} }, ""},
+		{"the version", func(p *api.Pool) { p.K8sVersion = &newer }, ""},
+		{"the firewall", func(p *api.Pool) { p.FirewallID = &firewall }, ""},
+		{"the plan", func(p *api.Pool) { p.Type = "g6-standard-8" }, nodeclaim.PoolDrifted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			class := readyClass()
 			class.Spec.FirewallID = new(7)
-			pool := lkeapi.Pool{
+			pool := api.Pool{
 				Type: "g6-standard-4", K8sVersion: &old, FirewallID: class.Spec.FirewallID, Count: 1,
-				Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}},
+				Linodes: []api.Slot{{ID: "1-a", InstanceID: 10}},
 			}
 			tt.edit(&pool)
-			p := provider(t, class)
-			lkeOf(p).fleet = &shown{traits: fleet.TraitsOf(pool)}
+			p := providerOf(t, &shown{traits: lke.TraitsOf(pool)}, class)
 			nc := decided(1)
 			nc.Status.ProviderID = nodeclaim.LinodeID(10)
 			nc.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()

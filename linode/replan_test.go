@@ -14,7 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -31,13 +31,13 @@ func waiting(plans ...string) *karpv1.NodeClaim {
 
 // giveUp gives a claim up whose plan type has no capacity, and returns its store,
 // the events, and what became of the claim.
-func giveUp(t *testing.T, nc *karpv1.NodeClaim) (*fleet.NodeClaims, <-chan string, karpv1.NodeClaim, error) {
+func giveUp(t *testing.T, nc *karpv1.NodeClaim) (*lke.NodeClaims, <-chan string, karpv1.NodeClaim, error) {
 	t.Helper()
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(nc).WithStatusSubresource(nc).
 		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).Build()
 	p, recorder := provider(t, readyClass(), nodePool(), nc), events.NewFakeRecorder(10)
 	p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Minute))
-	claims := fleet.NewNodeClaims(c, c, recorder, p.chooser.Replan)
+	claims := lke.NewNodeClaims(c, c, recorder, p.chooser.Replan)
 	if err := claims.GiveUp(t.Context(), string(nc.UID), "no capacity for g6-standard-4"); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claim, ok := fleet.DemandOf(&got)
+	claim, ok := lke.DemandOf(&got)
 	if !ok || claim.Group.Plan != "g6-dedicated-4" || claim.Instance != 0 || !nodeclaim.IsPending(got.Status.ProviderID) {
 		t.Errorf("the claim waits for %+v", claim)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // kubeconfig is one of a cluster that nobody asks.
@@ -140,7 +140,7 @@ func TestTheReconcilerKnowsItsRelease(t *testing.T) {
 // TestAMissingScopeIsSaidAtStart: before anything of Kubernetes is asked, and
 // before a leader is elected.
 func TestAMissingScopeIsSaidAtStart(t *testing.T) {
-	sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: "lke:read_only linodes:read_write"})
+	sim, err := sim.New(sim.Config{ClusterID: 77, Token: "right", Scopes: "lke:read_only linodes:read_write"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
 func newCatalog(env *env) *cobra.Command {
@@ -24,7 +24,7 @@ func newCatalog(env *env) *cobra.Command {
 }
 
 func newCatalogRefresh(env *env) *cobra.Command {
-	url := lkeapi.Root(env.Getenv("LINODE_URL"))
+	url := api.Root(env.Getenv("LINODE_URL"))
 	cmd := &cobra.Command{
 		Use:   "refresh FILE",
 		Short: "Rewrite a snapshot of the catalogue from the Linode API",
@@ -37,7 +37,7 @@ once everything has been read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
 			defer cancel()
-			fresh, err := catalog.Fetch(ctx, http.DefaultClient, lkeapi.Root(url))
+			fresh, err := catalog.Fetch(ctx, http.DefaultClient, api.Root(url))
 			if err != nil {
 				return fmt.Errorf("%w; check the network, or name another API with --linode-url", err)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -95,13 +95,13 @@ func (i *importation) lkeClusters(ctx context.Context) ([]adopt.Cluster, error) 
 		}
 		return clusters, nil
 	}
-	api, err := flags.Linode(i.env, "read Kubernetes (lke:read_only)")
+	linodeAPI, err := flags.Linode(i.env, "read Kubernetes (lke:read_only)")
 	if err != nil {
 		return nil, err
 	}
-	listed, err := api.Clusters(ctx)
+	listed, err := linodeAPI.Clusters(ctx)
 	if err != nil {
-		return nil, lkeapi.Explain(err, i.env.Getenv("LINODE_URL"))
+		return nil, api.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
 	var clusters []adopt.Cluster
 	for _, c := range listed {
@@ -111,11 +111,11 @@ func (i *importation) lkeClusters(ctx context.Context) ([]adopt.Cluster, error) 
 	if err != nil {
 		return nil, err
 	}
-	pools, err := api.Pools(ctx, chosen.ID)
+	pools, err := linodeAPI.Pools(ctx, chosen.ID)
 	if err != nil {
-		return nil, lkeapi.Explain(err, i.env.Getenv("LINODE_URL"))
+		return nil, api.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
-	at := slices.IndexFunc(listed, func(c lkeapi.Cluster) bool { return c.ID == chosen.ID })
+	at := slices.IndexFunc(listed, func(c api.Cluster) bool { return c.ID == chosen.ID })
 	return []adopt.Cluster{adopt.FromLKE(listed[at], pools)}, nil
 }
 

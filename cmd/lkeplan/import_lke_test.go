@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // TestNamesOfTheClusterAreLeft: import --lke asks the cluster of the kubeconfig what it has,
 // and says where that is not known.
 func TestNamesOfTheClusterAreLeft(t *testing.T) {
-	sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "t", ClusterLabel: "prod"})
+	sim, err := sim.New(sim.Config{ClusterID: 77, Token: "t", ClusterLabel: "prod"})
 	if err != nil {
 		t.Fatal(err)
 	}

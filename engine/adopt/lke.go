@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // FromLKE is a cluster as the Linode API describes it.
-func FromLKE(c lkeapi.Cluster, pools []lkeapi.Pool) Cluster {
+func FromLKE(c api.Cluster, pools []api.Pool) Cluster {
 	out := Cluster{ID: c.ID, Label: c.Label, Region: c.Region, Tier: c.Tier}
 	for _, p := range pools {
 		pool := Pool{

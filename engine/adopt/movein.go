@@ -10,7 +10,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -75,7 +75,7 @@ func MoveIn(c Cluster, plans *catalog.Catalog, taken NameTaken) Moved {
 	var m Moved
 	classes := map[string]string{} // their names by what they say
 	for _, p := range c.Pools {
-		if fleet.Keeps(p.Tags) {
+		if lke.Keeps(p.Tags) {
 			m.Passed = append(m.Passed, p)
 			continue
 		}

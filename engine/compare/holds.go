@@ -16,7 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/timing"
-	"github.com/lkeplan/lkeplan/linode/replacements"
+	"github.com/lkeplan/lkeplan/linode/limits"
 )
 
 // Hold notes on nodes what keeps Karpenter from replacing them, by Karpenter's
@@ -24,7 +24,7 @@ import (
 // ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node
 // that has a terminationGracePeriod.
 func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) {
-	limits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})
+	capacityLimits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})
 	if err != nil {
 		return nil, fmt.Errorf("read the PodDisruptionBudgets: %w", err)
 	}
@@ -41,17 +41,17 @@ func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) 
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
 			n.Leaving = n.Leaving || !ready(machine)
-			_, looped := machine.Annotations[replacements.AnnotationHeld]
+			_, looped := machine.Annotations[limits.AnnotationHeld]
 			switch kept := machine.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"; {
 			case kept && looped:
 				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes " +
-					"of this pool, as it did not end (condition " + replacements.ConditionStopped + ")"})
+					"of this pool, as it did not end (condition " + limits.ConditionReplacementsStopped + ")"})
 			case kept:
 				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "node " + n.Node})
 			}
 		}
 		if n.Patient && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], limits, timing.ClockAt(now))...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], capacityLimits, timing.ClockAt(now))...)
 		}
 		if n.Condemned && elsewhere != nil && n.Node != "" {
 			n.Holds = append(n.Holds, elsewhere.homeless(on[n.Node])...)

@@ -11,7 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode/replacements"
+	"github.com/lkeplan/lkeplan/linode/limits"
 )
 
 // TestHolds: what keeps Karpenter from replacing the one node there is.
@@ -69,11 +69,11 @@ func TestHolds(t *testing.T) {
 		{name: "a node that is not to be disrupted", hasty: true, machine: machine(corev1.ConditionTrue, keep),
 			want: []plan.Hold{{Reason: plan.HeldByDoNotDisrupt, Object: "node lke1-1"}}},
 		{name: "a node of a pool that replaced them without end", machine: machine(corev1.ConditionTrue,
-			map[string]string{karpv1.DoNotDisruptAnnotationKey: "true", replacements.AnnotationHeld: "replacements"}),
+			map[string]string{karpv1.DoNotDisruptAnnotationKey: "true", limits.AnnotationHeld: "replacements"}),
 			want: []plan.Hold{{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes of this pool, as it did " +
 				"not end (condition ReplacementsStopped)"}}},
 		{name: "a node that was taken from the controller's hands", machine: machine(corev1.ConditionTrue,
-			map[string]string{replacements.AnnotationHeld: "replacements"})},
+			map[string]string{limits.AnnotationHeld: "replacements"})},
 		{name: "a node that is not ready uses a budget", machine: machine(corev1.ConditionFalse, nil), leaving: true},
 	}
 	for _, tt := range tests {

@@ -14,15 +14,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
 // account is the Linode side of the controller.
 type account struct {
-	api      *lkeapi.Client
-	standing *lkeapi.Standing
-	cluster  lkeapi.Cluster
+	api      *api.Client
+	standing *api.Standing
+	cluster  api.Cluster
 	lease    *lease // without it no call is sent that changes something
 	prices   *catalog.Catalog
 	fresh    bool // the prices were read from the API
@@ -38,12 +38,12 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 		return connectInstances(ctx, cfg, kept)
 	}
 	if cfg.LinodeToken == "" {
-		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopePools)
+		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + api.ScopePools)
 	}
 	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
 		return nil, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
 	}
-	a, err := newAccount(cfg, lkeapi.ScopePools)
+	a, err := newAccount(cfg, api.ScopePools)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,11 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 			return nil, err
 		}
 		if !known || !passing(err) {
-			return nil, lkeapi.Explain(err, cfg.LinodeURL)
+			return nil, api.Explain(err, cfg.LinodeURL)
 		}
 		a.cluster = recorded
 		cfg.Log.Warn("Linode cannot be asked for the cluster; it is taken to be what it was, and no node is made until "+
-			"Linode answers", "id", recorded.ID, "error", lkeapi.Explain(err, cfg.LinodeURL))
+			"Linode answers", "id", recorded.ID, "error", api.Explain(err, cfg.LinodeURL))
 		a.prices, a.fresh = builtInCatalog(), false
 		return a, nil
 	}
@@ -65,10 +65,10 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 		return nil, otherCluster(a.cluster, recorded.ID, fmt.Sprintf("by ConfigMap %s in namespace %s, which you "+
 			"delete where that has changed", recordName, kept.namespace))
 	}
-	if !a.api.MayUse(lkeapi.ScopePools) {
+	if !a.api.MayUse(api.ScopePools) {
 		return nil, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager "+
 			"(My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
-			lkeapi.ScopePools, strings.Join(a.api.Scopes(), " "))
+			api.ScopePools, strings.Join(a.api.Scopes(), " "))
 	}
 	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
 		return nil, err
@@ -80,12 +80,12 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 
 // newAccount returns a client for the Linode API, which nothing was asked of yet.
 func newAccount(cfg Config, scope string) (*account, error) {
-	a := &account{standing: lkeapi.NewStanding(scope), lease: new(lease)}
+	a := &account{standing: api.NewStanding(scope), lease: new(lease)}
 	var err error
-	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{
+	a.api, err = api.New(cfg.LinodeURL, cfg.LinodeToken, api.Options{
 		Timeout: cfg.LinodeTimeout,
 		Gate:    a.lease.Held,
-		Observe: func(call lkeapi.Call) {
+		Observe: func(call api.Call) {
 			observeLinode(cfg.Log, call)
 			a.standing.Observe(call)
 			cfg.claims.Call(call)
@@ -102,7 +102,7 @@ func newAccount(cfg Config, scope string) (*account, error) {
 func connectInstances(ctx context.Context, cfg Config, kept record) (*account, error) {
 	switch {
 	case cfg.LinodeToken == "":
-		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopeInstances)
+		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + api.ScopeInstances)
 	case cfg.ClusterID != 0:
 		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of " +
 			"the two away")
@@ -110,12 +110,12 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, " +
 			"such as us-ord")
 	}
-	a, err := newAccount(cfg, lkeapi.ScopeInstances)
+	a, err := newAccount(cfg, api.ScopeInstances)
 	if err != nil {
 		return nil, err
 	}
 	a.kept = kept
-	a.cluster = lkeapi.Cluster{Label: cfg.ClusterName, Region: cfg.Region, Tier: string(catalog.Instances)}
+	a.cluster = api.Cluster{Label: cfg.ClusterName, Region: cfg.Region, Tier: string(catalog.Instances)}
 	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 }
 
 // askForCluster asks Linode for the cluster, with less patience where it is known.
-func askForCluster(ctx context.Context, api *lkeapi.Client, cfg Config, known bool) (lkeapi.Cluster, error) {
+func askForCluster(ctx context.Context, api *api.Client, cfg Config, known bool) (api.Cluster, error) {
 	patience := 30 * time.Second
 	if known {
 		patience = 10 * time.Second
@@ -150,7 +150,7 @@ func (w wrongSetting) Error() string { return w.text }
 
 // otherCluster says that the settings name another LKE cluster than the one whose nodes
 // these are. Every node would seem to have lost its machine.
-func otherCluster(named lkeapi.Cluster, is int, by string) error {
+func otherCluster(named api.Cluster, is int, by string) error {
 	return wrongSetting{fmt.Sprintf("this is LKE cluster %d, %s; the settings name %d (%s): correct LKE_CLUSTER_ID or "+
 		"CLUSTER_NAME", is, by, named.ID, named.Label)}
 }
@@ -160,7 +160,7 @@ var nodeOfLKE = regexp.MustCompile(`^lke(\d+)-`)
 // requireOwnNodes makes sure that there are Nodes of the cluster, where there are Nodes of
 // LKE: it names each after its cluster. After a restore into another cluster those of the
 // old one may be left.
-func requireOwnNodes(ctx context.Context, from client.Reader, cluster lkeapi.Cluster) error {
+func requireOwnNodes(ctx context.Context, from client.Reader, cluster api.Cluster) error {
 	var nodes metav1.PartialObjectMetadataList
 	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
 	if err := from.List(ctx, &nodes); err != nil {
@@ -184,19 +184,19 @@ func requireOwnNodes(ctx context.Context, from client.Reader, cluster lkeapi.Clu
 // passing reports whether an error may end by itself, or by what somebody does at
 // Linode.
 func passing(err error) bool {
-	switch lkeapi.ClassOf(err) {
-	case lkeapi.ClassUnknown, lkeapi.ClassBusy, lkeapi.ClassAuth:
+	switch api.ClassOf(err) {
+	case api.ClassUnknown, api.ClassBusy, api.ClassAuth:
 		return true
 	}
 	return false
 }
 
 // findCluster finds the cluster by its number, else by its label.
-func findCluster(ctx context.Context, lke *lkeapi.Client, cfg Config) (lkeapi.Cluster, error) {
+func findCluster(ctx context.Context, lke *api.Client, cfg Config) (api.Cluster, error) {
 	if cfg.ClusterID != 0 {
 		cluster, err := lke.Cluster(ctx, cfg.ClusterID)
 		switch {
-		case lkeapi.ClassOf(err) == lkeapi.ClassNotFound:
+		case api.ClassOf(err) == api.ClassNotFound:
 			return cluster, wrongSetting{fmt.Sprintf(
 				"the account has no LKE cluster %d; correct LKE_CLUSTER_ID, or use a token of the account that has it",
 				cfg.ClusterID)}
@@ -211,9 +211,9 @@ func findCluster(ctx context.Context, lke *lkeapi.Client, cfg Config) (lkeapi.Cl
 	}
 	clusters, err := lke.Clusters(ctx)
 	if err != nil {
-		return lkeapi.Cluster{}, err
+		return api.Cluster{}, err
 	}
-	var found []lkeapi.Cluster
+	var found []api.Cluster
 	var labels []string
 	for _, c := range clusters {
 		labels = append(labels, c.Label)
@@ -225,10 +225,10 @@ func findCluster(ctx context.Context, lke *lkeapi.Client, cfg Config) (lkeapi.Cl
 	case 1:
 		return found[0], nil
 	case 0:
-		return lkeapi.Cluster{}, wrongSetting{fmt.Sprintf(
+		return api.Cluster{}, wrongSetting{fmt.Sprintf(
 			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, orNone(labels))}
 	}
-	return lkeapi.Cluster{}, wrongSetting{fmt.Sprintf(
+	return api.Cluster{}, wrongSetting{fmt.Sprintf(
 		"the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the one that is meant", len(found),
 		cfg.ClusterName)}
 }
@@ -250,7 +250,7 @@ func orNone(labels []string) string {
 func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	list, err := publicAPI{lkeapi.Root(cfg.LinodeURL)}.Catalog(ctx)
+	list, err := publicAPI{api.Root(cfg.LinodeURL)}.Catalog(ctx)
 	if err == nil {
 		return list, true
 	}

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // TestAStartNeedsLinodeOnlyOnce: what may pass by itself does not end a controller that
@@ -60,7 +60,7 @@ func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
 				}
 				kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
 				if tt.known {
-					kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
+					kept.keep(t.Context(), cfg, api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
 				}
 				got, err := connect(t.Context(), cfg, kept)
 				if took := time.Since(began); tt.known && took > 10*time.Second {
@@ -118,7 +118,7 @@ func TestAnotherClusterIsNotManaged(t *testing.T) {
 	defer server.Close()
 	cfg := Config{LinodeURL: server.URL, LinodeToken: "token", ClusterID: 78, Log: slog.New(slog.DiscardHandler)}
 	kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
-	kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
+	kept.keep(t.Context(), cfg, api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
 	_, err := connect(t.Context(), cfg, kept)
 	if err == nil || !strings.Contains(err.Error(), "this is LKE cluster 77, by ConfigMap lkeplan-cluster") {
 		t.Errorf("by the note: %v", err)
@@ -134,7 +134,7 @@ func TestAnotherClusterIsNotManaged(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := requireOwnNodes(t.Context(), c, lkeapi.Cluster{ID: 78, Label: "staging"})
+		err := requireOwnNodes(t.Context(), c, api.Cluster{ID: 78, Label: "staging"})
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("with Nodes %q: %v", names, err)
 		}

@@ -44,14 +44,13 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/instance/token"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/linode/machines/certificate"
+	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	"github.com/lkeplan/lkeplan/linode/replacements"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -97,7 +96,7 @@ type Config struct {
 	Release       string // what the traces say of the version of this program
 
 	Karpenter Karpenter
-	Timing    fleet.Timing
+	Timing    lke.Timing
 	Log       *slog.Logger
 
 	claims *nodeclaims.Tracer
@@ -176,7 +175,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
 		},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&certificatesv1.CertificateSigningRequest{}: {Transform: certificate.Lean},
+			&certificatesv1.CertificateSigningRequest{}: {Transform: token.Lean},
 			&coordinationv1.Lease{}: {
 				Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"}),
 			},
@@ -280,14 +279,14 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
-	refresher := instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, linodes.prices, linodes.fresh,
+	refresher := instancetype.NewRefresher(publicAPI{api.Root(cfg.LinodeURL)}, types, linodes.prices, linodes.fresh,
 		cfg.Log)
-	refresher.Ask(func(ctx context.Context) ([]string, error) { return linodes.api.Capabilities(lkeapi.Patient(ctx)) })
+	refresher.Ask(func(ctx context.Context) ([]string, error) { return linodes.api.Capabilities(api.Patient(ctx)) })
 	if err := mgr.Add(refresher); err != nil {
 		return err
 	}
-	limits := capacitylimit.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
-	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: limits}
+	capacityLimits := limits.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
+	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: capacityLimits}
 	overlays := nodeoverlay.NewInstanceTypeStore()
 	if cfg.Karpenter.Gates.NodeOverlay {
 		chooser.Overlay = overlays.ApplyAll
@@ -323,8 +322,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		linode.NewNodePools(mgr.GetClient(), types, how.refused, events),
 		linode.NewPods(mgr.GetClient(), types, how.full, events),
 		instancetype.NewObserver(mgr.GetClient(), types, how.ours),
-		capacitylimit.NewController(mgr.GetClient(), limits, events, placed),
-		replacements.NewController(mgr.GetClient(), mgr.GetAPIReader(), cfg.MaxReplacements, events),
+		limits.NewController(mgr.GetClient(), capacityLimits, events, placed),
+		limits.NewReplacements(mgr.GetClient(), mgr.GetAPIReader(), cfg.MaxReplacements, events),
 	)...)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // linodeMetrics are the metrics of the Linode API, registered when they are
@@ -48,8 +48,8 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 })
 
 // observeLinode counts one request, and says in the log when the API wants no more.
-func observeLinode(log *slog.Logger, call lkeapi.Call) {
-	if call.Optional && call.Class == lkeapi.ClassAuth {
+func observeLinode(log *slog.Logger, call api.Call) {
+	if call.Optional && call.Class == api.ClassAuth {
 		return // a token can do without it, and the alert about refused tokens goes by these metrics
 	}
 	m := linodeMetrics()

@@ -6,14 +6,14 @@ import (
 
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
 // TestRefusalsOfWhatIsOptionalAreNotCounted: the alert about a refused token goes by requests with the status 401 or
 // 403.
 func TestRefusalsOfWhatIsOptionalAreNotCounted(t *testing.T) {
-	call := lkeapi.Call{Method: "GET", Route: "account/events", Status: 403, Class: lkeapi.ClassAuth, Left: -1}
+	call := api.Call{Method: "GET", Route: "account/events", Status: 403, Class: api.ClassAuth, Left: -1}
 	for optional, want := range map[bool]float64{true: 0, false: 1} {
 		counted := func() float64 {
 			values, err := linodetest.Gathered(crmetrics.Registry)

@@ -13,12 +13,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/claims"
-	"github.com/lkeplan/lkeplan/linode/earlybind"
-	"github.com/lkeplan/lkeplan/linode/fleet"
-	"github.com/lkeplan/lkeplan/linode/instances"
-	"github.com/lkeplan/lkeplan/linode/machines/certificate"
-	"github.com/lkeplan/lkeplan/linode/machines/token"
+	"github.com/lkeplan/lkeplan/linode/instance"
+	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -56,26 +53,26 @@ func modeOf(ctx context.Context, mgr manager.Manager, cfg Config, linodes *accou
 func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
 	events events.EventRecorder) mode {
 	c, cluster, types := mgr.GetClient(), linodes.cluster, chooser.Types
-	control := fleet.NewControlPlane(linodes.api, cluster, types, cfg.Log)
-	var roster *fleet.Roster
+	control := lke.NewControlPlane(linodes.api, cluster, types, cfg.Log)
+	var roster *lke.Roster
 	if cfg.NodeAdmission != "" {
 		namespace, name, _ := strings.Cut(cfg.NodeAdmission, "/")
-		roster = fleet.NewRoster(c, cluster.ID, namespace, name)
+		roster = lke.NewRoster(c, cluster.ID, namespace, name)
 	}
-	machines := fleet.New(fleet.Config{
+	machines := lke.NewSyncer(lke.SyncerConfig{
 		API: linodes.api, Cluster: cluster, ControlPlane: control,
-		Claims: fleet.NewNodeClaims(c, mgr.GetAPIReader(), events, chooser.Replan),
-		Nodes:  claims.NewNodes(c), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
+		Claims: lke.NewNodeClaims(c, mgr.GetAPIReader(), events, chooser.Replan),
+		Nodes:  nodeclaim.NewNodes(c), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
 	})
-	lke := linode.NewLKE(c, types, cluster.ID, catalog.Tier(cluster.Tier), machines)
+	provider := lke.New(c, types, cluster.ID, catalog.Tier(cluster.Tier), machines)
 	return mode{
-		orders: lke, machines: lke, refused: lke.Refused,
-		rules: linode.NewLKEClasses(c, cluster, control, linodes.api, events),
-		ours:  func(node client.Object) bool { return fleet.IsNode(cluster.ID, node.GetName()) },
+		orders: provider, machines: provider, refused: provider.Refused,
+		rules: lke.NewClasses(c, cluster, control, linodes.api, events),
+		ours:  func(node client.Object) bool { return lke.IsNode(cluster.ID, node.GetName()) },
 		controllers: []controller.Controller{
-			fleet.NewTrigger(c, machines),
-			earlybind.NewController(c, cluster.ID, machines),
-			nodeclaim.NewDisowner(c, func(node string) bool { return fleet.IsNode(cluster.ID, node) }),
+			lke.NewTrigger(c, machines),
+			lke.NewEarlyBinder(c, cluster.ID, machines),
+			nodeclaim.NewDisowner(c, func(node string) bool { return lke.IsNode(cluster.ID, node) }),
 		},
 		metrics: machines.Metrics(),
 	}
@@ -85,7 +82,7 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
 	events events.EventRecorder) (mode, error) {
 	c, live := mgr.GetClient(), mgr.GetAPIReader()
-	identity, err := instances.IdentityOf(ctx, live, linodes.cluster.Label)
+	identity, err := instance.IdentityOf(ctx, live, linodes.cluster.Label)
 	if err != nil {
 		return mode{}, err
 	}
@@ -97,25 +94,25 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 	}
 	linodes.kept.keep(ctx, cfg, linodes.cluster, identity.Tag())
 	tokens := token.New(live, c)
-	joins := instances.Joins{Live: live, Tokens: tokens, Endpoint: cfg.ClusterEndpoint, Namespace: ownNamespace(cfg)}
-	machines := instances.New(instances.Config{
+	joins := instance.Joins{Live: live, Tokens: tokens, Endpoint: cfg.ClusterEndpoint, Namespace: ownNamespace(cfg)}
+	machines := instance.New(instance.Config{
 		Client: c, Live: live, API: linodes.api, Identity: identity, Types: chooser.Types, Joins: joins,
 		Events: events, Log: cfg.Log,
-		Timing: instances.Timing{
+		Timing: instance.Timing{
 			Quick: cfg.Timing.Quick, Idle: cfg.Timing.Idle, Keep: cfg.Timing.Keep, NoCapacity: cfg.Timing.NoCapacity,
 			Late: cfg.Timing.Late,
 		},
 	})
-	orders := instances.NewOrders(c)
+	orders := instance.NewOrders(c)
 	return mode{
 		name: linodev1alpha1.ModeInstance, orders: orders, machines: machines, full: orders.Full,
-		rules:   instances.NewClasses(linodes.api, linodes.cluster.Region, joins),
+		rules:   instance.NewClasses(linodes.api, linodes.cluster.Region, joins),
 		refused: func(context.Context, *karpv1.NodePool) string { return "" },
 		ours:    machines.Ours,
 		controllers: []controller.Controller{
-			instances.NewTrigger(machines),
-			instances.NewRejoiner(machines),
-			certificate.NewApprover(c, claims.Writer{Client: c, Events: events}, identity.Node),
+			instance.NewTrigger(machines),
+			instance.NewRejoiner(machines),
+			token.NewApprover(c, nodeclaim.Writer{Client: c, Events: events}, identity.Node),
 			token.NewController(tokens, live),
 			nodeclaim.NewDisowner(c, identity.IsNode),
 		},

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -60,7 +60,7 @@ func ownNamespace(cfg Config) string {
 }
 
 // note returns what was noted; nothing where there is no note, or it cannot be read.
-func (r record) note(ctx context.Context, cfg Config) (cluster lkeapi.Cluster) {
+func (r record) note(ctx context.Context, cfg Config) (cluster api.Cluster) {
 	if r.client == nil {
 		return cluster
 	}
@@ -79,9 +79,9 @@ func (r record) note(ctx context.Context, cfg Config) (cluster lkeapi.Cluster) {
 
 // differs says what an earlier controller of the cluster had otherwise that its machines are
 // known by; nil where nothing is noted.
-func (r record) differs(ctx context.Context, cfg Config, cluster lkeapi.Cluster) error {
+func (r record) differs(ctx context.Context, cfg Config, cluster api.Cluster) error {
 	was := r.note(ctx, cfg)
-	instances := func(c lkeapi.Cluster) bool { return c.Tier == string(catalog.Instances) }
+	instances := func(c api.Cluster) bool { return c.Tier == string(catalog.Instances) }
 	var what string
 	switch {
 	case was.Label == "" || was.Tier == "":
@@ -100,7 +100,7 @@ func (r record) differs(ctx context.Context, cfg Config, cluster lkeapi.Cluster)
 }
 
 // cluster returns the cluster of LKE that was noted, where that is the one of the settings.
-func (r record) cluster(ctx context.Context, cfg Config) (cluster lkeapi.Cluster, known bool) {
+func (r record) cluster(ctx context.Context, cfg Config) (cluster api.Cluster, known bool) {
 	cluster = r.note(ctx, cfg)
 	whole := cluster.ID > 0 && cluster.Label != "" && cluster.Region != "" && cluster.Tier != ""
 	same := (cfg.ClusterID == 0 || cfg.ClusterID == cluster.ID) &&
@@ -110,7 +110,7 @@ func (r record) cluster(ctx context.Context, cfg Config) (cluster lkeapi.Cluster
 
 // keep notes the cluster; of one that is not LKE's with the tag of its Linodes, in place of an
 // id. What has no meaning is noted as empty, for the note may be there from another mode.
-func (r record) keep(ctx context.Context, cfg Config, cluster lkeapi.Cluster, tag string) {
+func (r record) keep(ctx context.Context, cfg Config, cluster api.Cluster, tag string) {
 	if r.client == nil {
 		return
 	}

@@ -11,13 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // TestTheRecordIsOfTheClusterThatIsMeant: settings that name another cluster make the
 // note worthless, and so does a note that somebody has edited.
 func TestTheRecordIsOfTheClusterThatIsMeant(t *testing.T) {
-	noted := lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "enterprise", K8sVersion: "v1.33.4+lke2"}
+	noted := api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "enterprise", K8sVersion: "v1.33.4+lke2"}
 	tests := map[string]struct {
 		cfg  Config
 		edit map[string]string
@@ -78,8 +78,8 @@ func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
 		}
 		return note.Data
 	}
-	lke := lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard", K8sVersion: "1.34"}
-	own := lkeapi.Cluster{Label: "dev", Region: "us-sea", Tier: "instance"}
+	lke := api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard", K8sVersion: "1.34"}
+	own := api.Cluster{Label: "dev", Region: "us-sea", Tier: "instance"}
 	ofOwn := map[string]string{
 		"id": "", "label": "dev", "region": "us-sea", "tier": "instance", "version": "", "tag": "lkeplan-id=5f",
 	}
@@ -87,7 +87,7 @@ func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
 		"id": "77", "label": "prod", "region": "us-ord", "tier": "standard", "version": "1.34", "tag": "",
 	}
 	for _, tt := range []struct {
-		cluster lkeapi.Cluster
+		cluster api.Cluster
 		tag     string
 		want    map[string]string
 		known   bool
@@ -105,16 +105,16 @@ func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
 // TestAnotherLifeIsNotForgotten: machines are known by the name, the region and the mode that
 // the controller had when it made them.
 func TestAnotherLifeIsNotForgotten(t *testing.T) {
-	own := lkeapi.Cluster{Label: "prod", Region: "us-ord", Tier: "instance"}
-	lke := lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}
+	own := api.Cluster{Label: "prod", Region: "us-ord", Tier: "instance"}
+	lke := api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}
 	renamed, moved, lkeRenamed := own, own, lke
 	renamed.Label, moved.Region, lkeRenamed.Label = "live", "us-sea", "live"
 	for name, tt := range map[string]struct {
-		was, is lkeapi.Cluster
+		was, is api.Cluster
 		want    string
 	}{
 		"the same":            {own, own, ""},
-		"the first start":     {lkeapi.Cluster{}, own, ""},
+		"the first start":     {api.Cluster{}, own, ""},
 		"another name":        {own, renamed, "the cluster was called prod and not live, by ConfigMap lkeplan-cluster"},
 		"another region":      {own, moved, "the cluster was in us-ord and not in us-sea"},
 		"LKE after Linodes":   {own, lke, "it was run in another mode"},

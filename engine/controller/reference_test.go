@@ -29,8 +29,8 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/instances"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
@@ -226,19 +226,19 @@ func everythingRegistered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := lkeapi.New("", "token", lkeapi.Options{})
+	linodeAPI, err := api.New("", "token", api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	linodes := &account{
-		api: api, standing: lkeapi.NewStanding(lkeapi.ScopePools), prices: builtInCatalog(),
-		cluster: lkeapi.Cluster{ID: 1, Label: "dev", Region: "us-ord", Tier: "standard"},
+		api: linodeAPI, standing: api.NewStanding(api.ScopePools), prices: builtInCatalog(),
+		cluster: api.Cluster{ID: 1, Label: "dev", Region: "us-ord", Tier: "standard"},
 	}
 	linodeMetrics()
 	if err := addControllers(t.Context(), mgr, cfg, linodes); err != nil {
 		t.Fatal(err)
 	}
-	for _, counter := range instances.New(instances.Config{Log: cfg.Log}).Metrics() {
+	for _, counter := range instance.New(instance.Config{Log: cfg.Log}).Metrics() {
 		err := registerMetrics(cfg, counter)
 		if _, both := errors.AsType[prometheus.AlreadyRegisteredError](err); err != nil && !both {
 			t.Fatal(err) // both modes have the name, and mean different things by it

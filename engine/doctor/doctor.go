@@ -14,7 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/leave"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // Level is how bad something is.
@@ -44,10 +44,10 @@ type Cluster interface {
 	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error)
 }
 
-// Linode is the account; lkeapi.Client is one.
+// Linode is the account; api.Client is one.
 type Linode interface {
-	Clusters(ctx context.Context) ([]lkeapi.Cluster, error)
-	Instances(ctx context.Context, tag string) ([]lkeapi.Instance, error)
+	Clusters(ctx context.Context) ([]api.Cluster, error)
+	Instances(ctx context.Context, tag string) ([]api.Instance, error)
 	Scopes() []string
 	MayUse(scope string) bool
 }

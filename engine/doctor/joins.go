@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/linode/machines/token"
+	"github.com/lkeplan/lkeplan/linode/instance/token"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )

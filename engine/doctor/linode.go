@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/linode/instances"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -33,7 +33,7 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{Fail, of, err.Error(), unanswered(err, newToken)}}
 	}
-	about := append([]Finding{p.scope(lkeapi.ScopePools, newToken)}, p.optional()...)
+	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional()...)
 	if name == "" && id == 0 {
 		return append(about, Finding{Warn, of, "no name of an LKE cluster was given to look for",
 			"--cluster-name, CLUSTER_NAME or LKE_CLUSTER_ID"})
@@ -55,13 +55,13 @@ func (p Installation) scope(scope, otherwise string) Finding {
 
 // optional are the findings about scopes that a token of a cluster of LKE can do without.
 func (p Installation) optional() (found []Finding) {
-	if !p.Linode.MayUse(lkeapi.ScopeEvents) {
-		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + lkeapi.ScopeEvents +
+	if !p.Linode.MayUse(api.ScopeEvents) {
+		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + api.ScopeEvents +
 			": a node that LKE cannot make is given up after minutes, not seconds",
 			"for that, make a token that has Events, Read Only as well"})
 	}
-	if !p.Linode.MayUse(lkeapi.ScopeReadInstances) {
-		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + lkeapi.ScopeReadInstances +
+	if !p.Linode.MayUse(api.ScopeReadInstances) {
+		found = append(found, Finding{OK, "Linode API", "the token lacks the optional scope " + api.ScopeReadInstances +
 			": a Linode that never boots is replaced after 15 minutes, not six",
 			"for that, make a token that has Linodes, Read Only as well"})
 	}
@@ -75,12 +75,12 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 	if name == "" {
 		return []Finding{{Warn, "Linodes", "no name of the cluster was given to look for", "--cluster-name or CLUSTER_NAME"}}
 	}
-	tag := instances.Identity{Name: name}.NameTag()
+	tag := instance.Identity{Name: name}.NameTag()
 	all, err := p.Linode.Instances(ctx, tag)
 	if err != nil {
 		return []Finding{{Fail, of, err.Error(), unanswered(err, token)}}
 	}
-	about, lacks := p.scope(lkeapi.ScopeInstances, token), []string{}
+	about, lacks := p.scope(api.ScopeInstances, token), []string{}
 	for _, scope := range []string{"images:read_only", "firewall:read_only", "vpc:read_only"} {
 		if !p.Linode.MayUse(scope) {
 			lacks = append(lacks, scope)
@@ -96,15 +96,15 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 
 // unanswered is what to do where the Linode API does not give what it was asked for.
 func unanswered(err error, token string) string {
-	switch lkeapi.ClassOf(err) {
-	case lkeapi.ClassAuth:
-		if refused, ok := errors.AsType[*lkeapi.Error](err); ok && refused.Status == http.StatusForbidden {
+	switch api.ClassOf(err) {
+	case api.ClassAuth:
+		if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusForbidden {
 			return token + ", as a user whose role allows it (Identity & Access)"
 		}
 		return token
-	case lkeapi.ClassBusy:
+	case api.ClassBusy:
 		return "run it again in some minutes: the Linode API has too many requests"
-	case lkeapi.ClassUnknown:
+	case api.ClassUnknown:
 		return "check LINODE_URL and the network, and run it again: the token was not tried"
 	}
 	return "check LINODE_URL: this is no answer of the Linode API as it is known"
@@ -128,12 +128,12 @@ func (p Installation) meant(ctx context.Context) (name string, id int, instances
 }
 
 // chosen is the finding about the cluster of a number, or of a name alone.
-func chosen(clusters []lkeapi.Cluster, name string, id int) Finding {
+func chosen(clusters []api.Cluster, name string, id int) Finding {
 	const of = "LKE cluster"
 	if id == 0 {
 		return named(clusters, name)
 	}
-	at := slices.IndexFunc(clusters, func(c lkeapi.Cluster) bool { return c.ID == id })
+	at := slices.IndexFunc(clusters, func(c api.Cluster) bool { return c.ID == id })
 	if at < 0 {
 		return Finding{Fail, of, fmt.Sprintf("the account has none with the number %d; it has: %s", id, listed(clusters)),
 			"correct LKE_CLUSTER_ID (settings.clusterID), or use a token of the account that has it"}
@@ -146,13 +146,13 @@ func chosen(clusters []lkeapi.Cluster, name string, id int) Finding {
 }
 
 // there is the finding of the cluster that is meant.
-func there(c lkeapi.Cluster) Finding {
+func there(c api.Cluster) Finding {
 	text := fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion)
 	return Finding{OK, "LKE cluster", text, ""}
 }
 
 // listed names clusters for people.
-func listed(clusters []lkeapi.Cluster) string {
+func listed(clusters []api.Cluster) string {
 	var texts []string
 	for _, c := range clusters {
 		texts = append(texts, fmt.Sprintf("%s (%d)", c.Label, c.ID))
@@ -161,9 +161,9 @@ func listed(clusters []lkeapi.Cluster) string {
 }
 
 // named is the finding about the clusters of one name.
-func named(clusters []lkeapi.Cluster, name string) Finding {
+func named(clusters []api.Cluster, name string) Finding {
 	const of = "LKE cluster"
-	same := slices.DeleteFunc(slices.Clone(clusters), func(c lkeapi.Cluster) bool { return c.Label != name })
+	same := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool { return c.Label != name })
 	switch len(same) {
 	case 0:
 		return Finding{Fail, of, fmt.Sprintf("the account has none called %q; it has: %s", name, listed(clusters)),

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // TestTheTokenIsTried on a simulated account.
@@ -33,13 +33,13 @@ func TestTheTokenIsTried(t *testing.T) {
 		{"*", "right", "prod", 77, []string{"ok: the token", `fail: 77 is called "lke-77", not "prod"`}},
 	}
 	for _, tt := range tests {
-		sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: tt.scopes, ClusterLabel: "lke-77"})
+		sim, err := sim.New(sim.Config{ClusterID: 77, Token: "right", Scopes: tt.scopes, ClusterLabel: "lke-77"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		server := httptest.NewServer(sim)
 		defer server.Close()
-		client, err := lkeapi.New(server.URL, tt.token, lkeapi.Options{})
+		client, err := api.New(server.URL, tt.token, api.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,13 +66,13 @@ func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
 		"linodes:read_write images:read_only": "warn: the token lacks firewall:read_only and vpc:read_only: classes",
 		"lke:read_write linodes:read_only":    "fail: the token lacks the scope linodes:read_write",
 	} {
-		sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: scopes})
+		sim, err := sim.New(sim.Config{ClusterID: 77, Token: "right", Scopes: scopes})
 		if err != nil {
 			t.Fatal(err)
 		}
 		server := httptest.NewServer(sim)
 		defer server.Close()
-		client, err := lkeapi.New(server.URL, "right", lkeapi.Options{})
+		client, err := api.New(server.URL, "right", api.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestTheTokenIsBlamed(t *testing.T) {
 			w.WriteHeader(status)
 			_, _ = w.Write([]byte(`{"errors": [{"reason": "no"}]}`))
 		}))
-		client, err := lkeapi.New(server.URL, "token", lkeapi.Options{Timeout: time.Second})
+		client, err := api.New(server.URL, "token", api.Options{Timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

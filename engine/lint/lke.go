@@ -10,9 +10,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instances"
+	"github.com/lkeplan/lkeplan/linode/instance"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -86,9 +86,9 @@ func classes(c *checker) {
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
 		problem := ""
 		if c.in.Cluster.Instances() {
-			problem = instances.Problem(class.Spec)
+			problem = instance.Problem(class.Spec)
 		} else {
-			problem = linode.ClassProblem(class.Spec, catalog.Tier(c.in.Cluster.Tier))
+			problem = lke.ClassProblem(class.Spec, catalog.Tier(c.in.Cluster.Tier))
 		}
 		if path, detail, ok := strings.Cut(problem, ": "); ok {
 			c.report(object.Addr, path, "%s", sentence(detail))
@@ -110,7 +110,7 @@ func poolLabels(c *checker, p *pool) {
 	if c.in.Cluster.Instances() {
 		return
 	}
-	for _, problem := range linode.PoolProblems(p.NodePool) {
+	for _, problem := range lke.PoolProblems(p.NodePool) {
 		c.report(p.object.Addr, problem.Path, "%s", problem.Text)
 	}
 }

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/lkeplan/lkeplan/linode/instances"
+	"github.com/lkeplan/lkeplan/linode/instance"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -54,7 +54,7 @@ func TestTheTableKnowsWhatHasAnEffectInWhichMode(t *testing.T) {
 			set("image", "linode/debian12")
 		}
 		set(path, value)
-		problem := instances.Problem(typedSpec(t, spec))
+		problem := instance.Problem(typedSpec(t, spec))
 		if refused := modes.NotInstances != ""; refused != (problem != "") {
 			t.Errorf("%s: the table says %q of instance mode, and the provider %q", name, modes.NotInstances, problem)
 		}

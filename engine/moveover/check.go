@@ -8,14 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Check returns what speaks against a move, before anything is changed: no pool that could
 // make nodes, an LKE pool whose nodes this cluster does not have, one that the controller
 // runs on, pods that nobody would make again, or that can run on these nodes only.
-func (m Move) Check(ctx context.Context, pools []lkeapi.Pool) error {
+func (m Move) Check(ctx context.Context, pools []api.Pool) error {
 	nodes, err := m.Cluster.List(ctx, "v1", "Node")
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -124,7 +124,7 @@ func (c *chance) happen() {
 		call := []string{"list", "merge", "evict", "pools", "change", "delete"}[c.rng.IntN(6)]
 		c.fails[call] = slices.Repeat([]error{errors.New("no answer")}, 1+c.rng.IntN(12))
 	case 7:
-		c.pools[0].Autoscaler = lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}
+		c.pools[0].Autoscaler = api.Autoscaler{Enabled: true, Min: 1, Max: 3}
 	case 8, 9:
 		c.end()
 	case 10: // the scheduler takes a node that is not cordoned

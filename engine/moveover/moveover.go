@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // Cluster is the cluster whose pods move; kube.Cluster is one.
@@ -25,10 +25,10 @@ type Cluster interface {
 	Evict(ctx context.Context, pod map[string]any) (refused string, err error)
 }
 
-// LKE keeps the LKE pools; lkeapi.Client does.
+// LKE keeps the LKE pools; api.Client does.
 type LKE interface {
-	Pools(ctx context.Context, cluster int) ([]lkeapi.Pool, error)
-	ChangePool(ctx context.Context, cluster, pool int, change lkeapi.PoolChange) error
+	Pools(ctx context.Context, cluster int) ([]api.Pool, error)
+	ChangePool(ctx context.Context, cluster, pool int, change api.PoolChange) error
 	DeletePool(ctx context.Context, cluster, pool int) error
 }
 
@@ -62,7 +62,7 @@ const poll = 2 * time.Second
 
 // Hold turns the autoscalers of LKE pools off. It comes before the first of them is moved: the
 // autoscaler of another one would make nodes there for the pods that wait.
-func (m Move) Hold(ctx context.Context, pools []lkeapi.Pool) error {
+func (m Move) Hold(ctx context.Context, pools []api.Pool) error {
 	for _, p := range pools {
 		if err := (&leaving{Move: m, id: p.ID}).hold(ctx); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (m Move) Hold(ctx context.Context, pools []lkeapi.Pool) error {
 
 // Pool moves the pods of one LKE pool, and deletes the LKE pool when none is left. Its
 // autoscaler is turned off first. After any error the same move goes on from where it was.
-func (m Move) Pool(ctx context.Context, p lkeapi.Pool) error {
+func (m Move) Pool(ctx context.Context, p api.Pool) error {
 	l := &leaving{Move: m, id: p.ID, moved: ledger{}}
 	if err := l.clear(ctx); err != nil {
 		return err
@@ -121,13 +121,13 @@ func (l *leaving) hold(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		at := slices.IndexFunc(pools, func(p lkeapi.Pool) bool { return p.ID == l.id })
+		at := slices.IndexFunc(pools, func(p api.Pool) bool { return p.ID == l.id })
 		if at < 0 || !pools[at].Autoscaler.Enabled {
 			return nil, nil
 		}
 		off := pools[at].Autoscaler
 		off.Enabled = false
-		if err := l.LKE.ChangePool(ctx, l.ClusterID, l.id, lkeapi.PoolChange{Autoscaler: &off}); err != nil {
+		if err := l.LKE.ChangePool(ctx, l.ClusterID, l.id, api.PoolChange{Autoscaler: &off}); err != nil {
 			return nil, err
 		}
 		l.Report(Step{"LKE pool", l.name(), fmt.Sprintf("its autoscaler, %d to %d, is off", off.Min, off.Max)})
@@ -202,7 +202,7 @@ func (l *leaving) remove(ctx context.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(pools, func(p lkeapi.Pool) bool { return p.ID == l.id }) {
+		if slices.ContainsFunc(pools, func(p api.Pool) bool { return p.ID == l.id }) {
 			return []string{"no pod is left on it, and LKE was asked to delete it, but has it still"}, nil
 		}
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/moveover"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -22,7 +22,7 @@ func TestPodsMoveNodeByNode(t *testing.T) {
 		w := newWorld(pod("one", "lke77-1-a", "ReplicaSet"), pod("agent", "lke77-1-a", "DaemonSet"),
 			pod("guarded", "lke77-1-b", "StatefulSet"), pod("other", "elsewhere", "ReplicaSet"), pod("old", "", "Job"))
 		w.budget, w.lifted = "it needs 1 pod and has 1", time.Now().Add(50*time.Second)
-		w.pools[0].Autoscaler = lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}
+		w.pools[0].Autoscaler = api.Autoscaler{Enabled: true, Min: 1, Max: 3}
 		if err := w.move().Pool(t.Context(), w.pools[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -42,9 +42,9 @@ func TestPodsMoveNodeByNode(t *testing.T) {
 func TestAllAutoscalersAreOffBeforePodsMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.pools = []lkeapi.Pool{{ID: 1, Autoscaler: lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}}, {ID: 2},
-			{ID: 3, Autoscaler: lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}}}
-		w.fails["change"] = []error{nil, &lkeapi.Error{Status: 503}}
+		w.pools = []api.Pool{{ID: 1, Autoscaler: api.Autoscaler{Enabled: true, Min: 1, Max: 3}}, {ID: 2},
+			{ID: 3, Autoscaler: api.Autoscaler{Enabled: true, Min: 1, Max: 3}}}
+		w.fails["change"] = []error{nil, &api.Error{Status: 503}}
 		if err := w.move().Hold(t.Context(), slices.Clone(w.pools)); err != nil {
 			t.Fatal(err)
 		}
@@ -85,8 +85,8 @@ func TestAMoveWaitsForWhatItMoved(t *testing.T) {
 			for _, call := range []string{"list", "merge", "evict", "pools"} {
 				w.fails[call] = []error{nil, broken}
 			}
-			w.fails["change"] = []error{&lkeapi.Error{Status: 504}}
-			w.fails["delete"] = []error{&lkeapi.Error{Status: 503}, &lkeapi.Error{Status: 429}}
+			w.fails["change"] = []error{&api.Error{Status: 504}}
+			w.fails["delete"] = []error{&api.Error{Status: 503}, &api.Error{Status: 429}}
 		}, 0},
 		"a node that has gone when it is to be cordoned": {func(w *world) {
 			w.happens["merge lke77-1-b"] = func(w *world) {
@@ -200,7 +200,7 @@ func TestAMoveThatIsInterrupted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(pod("one", "lke77-1-a", "ReplicaSet"), pod("far", "lke77-2-c", "ReplicaSet"))
 				w.nodes = append(w.nodes, node("lke77-2-c", "2"))
-				w.pools = append(w.pools, lkeapi.Pool{ID: 2, Count: 1})
+				w.pools = append(w.pools, api.Pool{ID: 2, Count: 1})
 				w.room = 0
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
@@ -208,7 +208,7 @@ func TestAMoveThatIsInterrupted(t *testing.T) {
 					t.Fatal(err)
 				}
 				so := len(w.did)
-				err := w.move().Pool(t.Context(), lkeapi.Pool{ID: pool, Count: 1})
+				err := w.move().Pool(t.Context(), api.Pool{ID: pool, Count: 1})
 				if !errors.Is(err, moveover.ErrStopped) || !strings.Contains(err.Error(), "a/one finds no room") {
 					t.Errorf("it ends with %v", err)
 				}
@@ -222,7 +222,7 @@ func TestAMoveThatIsInterrupted(t *testing.T) {
 				place(w.pods[1], "lke77-1-a")
 				ready(w.pods[1])
 				w.room = time.Second
-				if err := w.move().Pool(t.Context(), lkeapi.Pool{ID: pool, Count: 1}); err != nil {
+				if err := w.move().Pool(t.Context(), api.Pool{ID: pool, Count: 1}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -323,7 +323,7 @@ func TestAMoveGivesUpOnNodesThatSomebodyUncordons(t *testing.T) {
 func TestAnErrorThatLastsEndsAMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newWorld(), time.Now()
-		w.fails["delete"] = slices.Repeat([]error{&lkeapi.Error{Status: 401}}, 100)
+		w.fails["delete"] = slices.Repeat([]error{&api.Error{Status: 401}}, 100)
 		if err := w.move().Pool(t.Context(), lkePool()); err == nil || time.Since(began) > 10*time.Second {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
@@ -364,7 +364,7 @@ func TestWhatSpeaksAgainstAMove(t *testing.T) {
 			if test.takers != nil {
 				w.takers = test.takers
 			}
-			err := w.move().Check(t.Context(), []lkeapi.Pool{p})
+			err := w.move().Check(t.Context(), []api.Pool{p})
 			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%v, want %q", err, test.want)
 			}

@@ -12,7 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // soon is why something is not done yet that needs no more than another look, as long as
@@ -90,9 +90,9 @@ func stopped(node string, why []string) error {
 // lasting reports whether an error comes again, however often one tries: a request that is
 // refused for what it is, or for who asks. What is gone is not listed by the next look.
 func lasting(err error) bool {
-	if _, ofLinode := errors.AsType[*lkeapi.Error](err); ofLinode {
-		class := lkeapi.ClassOf(err)
-		return !slices.Contains([]lkeapi.Class{lkeapi.ClassBusy, lkeapi.ClassUnknown, lkeapi.ClassNotFound}, class)
+	if _, ofLinode := errors.AsType[*api.Error](err); ofLinode {
+		class := api.ClassOf(err)
+		return !slices.Contains([]api.Class{api.ClassBusy, api.ClassUnknown, api.ClassNotFound}, class)
 	}
 	var answer apierrors.APIStatus
 	if errors.As(err, &answer) {

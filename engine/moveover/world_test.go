@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/moveover"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -18,7 +18,7 @@ type object = map[string]any
 // a node elsewhere after a while, and are ready some time after that.
 type world struct {
 	nodes, pods, makers, takers []object
-	pools                       []lkeapi.Pool
+	pools                       []api.Pool
 	did                         []string
 	said                        []moveover.Step
 
@@ -37,7 +37,7 @@ type world struct {
 
 func newWorld(pods ...object) *world {
 	w := &world{room: 5 * time.Second, made: map[string]time.Time{}, fails: map[string][]error{},
-		happens: map[string]func(*world){}, pods: pods, pools: []lkeapi.Pool{lkePool()}}
+		happens: map[string]func(*world){}, pods: pods, pools: []api.Pool{lkePool()}}
 	for _, name := range []string{"lke77-1-a", "lke77-1-b"} {
 		w.nodes = append(w.nodes, node(name, "1"))
 	}
@@ -183,11 +183,11 @@ func (w *world) make(name string, owners any) {
 	w.pods, w.made[manifest.UID(again)] = append(w.pods, again), time.Now()
 }
 
-func (w *world) Pools(context.Context, int) ([]lkeapi.Pool, error) {
+func (w *world) Pools(context.Context, int) ([]api.Pool, error) {
 	return slices.Clone(w.pools), w.call("pools")
 }
 
-func (w *world) ChangePool(_ context.Context, _, pool int, change lkeapi.PoolChange) error {
+func (w *world) ChangePool(_ context.Context, _, pool int, change api.PoolChange) error {
 	if err := w.call("change"); err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (w *world) DeletePool(_ context.Context, _, pool int) error {
 	}
 	w.did = append(w.did, fmt.Sprintf("delete pool %d", pool))
 	if !w.keeps {
-		w.pools = slices.DeleteFunc(w.pools, func(p lkeapi.Pool) bool { return p.ID == pool })
+		w.pools = slices.DeleteFunc(w.pools, func(p api.Pool) bool { return p.ID == pool })
 	}
 	return nil
 }
@@ -217,4 +217,4 @@ func (w *world) move() moveover.Move {
 	}}
 }
 
-func lkePool() lkeapi.Pool { return lkeapi.Pool{ID: 1, Count: 2} }
+func lkePool() api.Pool { return api.Pool{ID: 1, Count: 2} }

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/engine/object"
-	"github.com/lkeplan/lkeplan/linode/kubeversion"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -307,7 +307,7 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 // known, as this user may not list nodes, may have another than it is to have now.
 func (j judge) replaces(before judge, n Node) bool {
 	want := j.versions[n.Class]
-	_, version := kubeversion.Parse(want)
+	_, version := catalog.ParseVersion(want)
 	unknown := version && want != before.versions[n.Class] && n.Version == ""
 	return (j.drifted(n) || unknown) && !before.drifted(n)
 }
@@ -330,7 +330,7 @@ func (j judge) drifted(n Node) bool {
 		!same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
 		return true
 	}
-	if kubeversion.Outdated(n.Version, j.versions[n.Class]) {
+	if catalog.OutdatedVersion(n.Version, j.versions[n.Class]) {
 		return true // when the control plane has the version, and it is the pool's turn
 	}
 	return j.pool != nil && scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil

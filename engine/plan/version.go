@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/linode/kubeversion"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -31,7 +31,7 @@ func (j judge) upgraded(nodes []Node) string {
 	var from []string
 	to := ""
 	for _, n := range nodes {
-		if want := j.versions[n.Class]; kubeversion.Outdated(n.Version, want) {
+		if want := j.versions[n.Class]; catalog.OutdatedVersion(n.Version, want) {
 			from, to = append(from, n.Version), want
 		}
 	}
@@ -55,13 +55,13 @@ func Upgrades(head []config.Object, live map[manifest.Key]map[string]any) (drift
 		controlPlane, written := status("controlPlaneVersion"), manifest.Text(o.Manifest, "spec", versionField)
 		version := cmp.Or(written, status("kubernetesVersion"))
 		switch {
-		case kubeversion.Newer(controlPlane, version):
+		case catalog.NewerVersion(controlPlane, version):
 			drifts = append(drifts, Drift{
 				Addr: o.Addr.String(), Kind: o.Kind(), Name: o.Name(), Path: "status.controlPlaneVersion",
 				Applied: version, Live: controlPlane, Owners: []string{"Linode"}, Kept: true,
-				Detail: kubeversion.Ahead(controlPlane, version, written != ""),
+				Detail: catalog.VersionAhead(controlPlane, version, written != ""),
 			})
-		case !kubeversion.Reaches(controlPlane, version):
+		case !catalog.ReachesVersion(controlPlane, version):
 			notes = append(notes, fmt.Sprintf("%s: the control plane has %s, and its nodes get %s when that is upgraded, in "+
 				"Cloud Manager or by the Linode API. They are replaced then.", o.Addr, controlPlane, version))
 		}

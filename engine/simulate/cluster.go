@@ -23,10 +23,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instances"
+	"github.com/lkeplan/lkeplan/linode/instance"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/linode/lke"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -90,7 +91,7 @@ func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cl
 		of: map[types.UID]int{}, bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Orders: w.backend.Orders(w.store, w.types),
-		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
+		Limits: limits.NewEnforcer(w.store, w.store, w.types),
 	}
 	w.provider = linode.NewProvider(w.chooser, nil)
 	return w
@@ -212,25 +213,25 @@ type backend struct{ Tier catalog.Tier }
 // Orders are what machines are made from. New ones remember nothing.
 func (b backend) Orders(c client.Client, types *instancetype.Set) linode.Orders {
 	if b.Tier == catalog.Instances {
-		return instances.NewOrders(c)
+		return instance.NewOrders(c)
 	}
-	return linode.NewLKE(c, types, 0, b.Tier.LKE(), noFleet{})
+	return lke.New(c, types, 0, b.Tier.LKE(), noPools{})
 }
 
 // Problem says why no machine is made of a class; "" where one is.
 func (b backend) Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if b.Tier == catalog.Instances {
-		return instances.Problem(spec)
+		return instance.Problem(spec)
 	}
-	return linode.ClassProblem(spec, b.Tier.LKE())
+	return lke.ClassProblem(spec, b.Tier.LKE())
 }
 
 // Refused is what is refused of a pool.
-func (b backend) Refused(pool *karpv1.NodePool) []linode.Problem {
+func (b backend) Refused(pool *karpv1.NodePool) string {
 	if b.Tier == catalog.Instances {
-		return nil
+		return ""
 	}
-	return linode.PoolProblems(pool)
+	return lke.Refused(pool)
 }
 
 // fillStatus writes on a class what a controller would find out of what it names.
@@ -241,7 +242,7 @@ func (b backend) fillStatus(class *linodev1alpha1.LinodeNodeClass) {
 	}
 	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
 	if class.Status.Selected == nil || class.Status.Selected.By != by {
-		class.Status.Selected = new(instances.Suppose(class.Spec))
+		class.Status.Selected = new(instance.Suppose(class.Spec))
 	}
 }
 
@@ -263,11 +264,11 @@ func (b backend) Whose() string {
 	return "LKE"
 }
 
-// noFleet is LKE, without knowledge of its machines.
-type noFleet struct{ linode.Fleet }
+// noPools is LKE, without knowledge of its machines.
+type noPools struct{ lke.PoolSource }
 
-// Traits implements linode.Fleet.
-func (noFleet) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
+// Traits implements lke.PoolSource.
+func (noPools) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
 
 // doubts notes what of a workload is not as in a cluster.
 func (w *cluster) doubts(load Workload) {

@@ -16,9 +16,9 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -87,7 +87,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	for _, m := range w.made[standing:] {
 		fresh[m.node] = m
 	}
-	e.planned = capacitylimit.Planned{Standing: &tally, For: func(covers func(string) bool) string {
+	e.planned = limits.Planned{Standing: &tally, For: func(covers func(string) bool) string {
 		return ownersOf(slices.DeleteFunc(slices.Clone(pending), func(pod *corev1.Pod) bool {
 			return fresh[pod.Spec.NodeName] == nil || !covers(fresh[pod.Spec.NodeName].pool())
 		}))

@@ -16,7 +16,6 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
 )
@@ -37,7 +36,7 @@ type explainer struct {
 	tally limits.Tally
 	prefs scheduling.Preferences
 	// planned is what of the limits is only planned for other pods.
-	planned capacitylimit.Planned
+	planned limits.Planned
 }
 
 func (w *cluster) explainer(ctx context.Context) (*explainer, error) {

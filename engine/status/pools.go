@@ -22,7 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/replacements"
+	"github.com/lkeplan/lkeplan/linode/limits"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -243,7 +243,7 @@ func (r rolls) stateOf(n top.Node) State {
 }
 
 // remarks are what there is to say of a pool.
-func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) []Remark {
+func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
 	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
@@ -259,11 +259,11 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
 		says = append(says, remark(Stock, c.Message, c.LastTransitionTime))
 	}
-	if c := set.Get(replacements.ConditionStopped); c.IsTrue() {
+	if c := set.Get(limits.ConditionReplacementsStopped); c.IsTrue() {
 		says = append(says, remark(Loop, c.Message, c.LastTransitionTime))
 	}
 	var full []string
-	for _, a := range limits {
+	for _, a := range capacityLimits {
 		if a.full {
 			full = append(full, fmt.Sprintf("%s of %s %s", a.Used, a.Most, a.Resource))
 		} else if a.least != "" {

@@ -51,7 +51,7 @@ func TestReportedIsPlausible(t *testing.T) {
 
 // The numbers in the test above are those of the recording.
 func TestRecordedNodes(t *testing.T) {
-	data, err := os.ReadFile("../lkesim/testdata/nodes.json")
+	data, err := os.ReadFile("../sim/testdata/nodes.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,7 +138,7 @@ func Capacity(plan catalog.Plan, tier catalog.Tier) corev1.ResourceList {
 
 // nodeResources returns what a node has, and what of it pods cannot use. LKE
 // reserves nothing for the system: the difference is the kubelet's eviction
-// threshold (linode/lkesim/testdata/nodes.json).
+// threshold (linode/sim/testdata/nodes.json).
 func nodeResources(plan catalog.Plan, r catalog.NodeResources) (capacity, overhead corev1.ResourceList) {
 	capacity = corev1.ResourceList{
 		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.Capacity.MilliCPU, resource.DecimalSI),

@@ -16,7 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -239,23 +239,23 @@ func TestThePriceListOfBeforeCountsUntilThereIsAnother(t *testing.T) {
 // turn, in every way.
 func TestNoPartOfThePriceListIsTakenForTheWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		sim, err := lkesim.New(lkesim.Config{})
+		simulator, err := sim.New(sim.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := sim.Client()
+		client := simulator.Client()
 		client.Timeout = time.Minute
 		whole, err := catalog.Fetch(t.Context(), client, "http://linode.test")
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls := sim.Stats().Calls
+		calls := simulator.Stats().Calls
 		for name, fault := range linodetest.Faults() {
 			for i := range calls {
 				fault.After, fault.Count = i, 1
-				sim.ClearFaults()
-				sim.Reset()
-				if err := sim.Inject(fault); err != nil {
+				simulator.ClearFaults()
+				simulator.Reset()
+				if err := simulator.Inject(fault); err != nil {
 					t.Fatal(err)
 				}
 				list, err := catalog.Fetch(t.Context(), client, "http://linode.test")
@@ -264,7 +264,7 @@ func TestNoPartOfThePriceListIsTakenForTheWhole(t *testing.T) {
 					t.Errorf("call %d, %s: %d plans, %d regions and %d rows of availability are taken for the whole list", i, name,
 						len(list.Plans()), len(list.Regions()), len(list.Availability()))
 				}
-				if !slices.ContainsFunc(sim.Calls(), func(c lkesim.Call) bool { return c.Fault != "" }) {
+				if !slices.ContainsFunc(simulator.Calls(), func(c sim.Call) bool { return c.Fault != "" }) {
 					t.Errorf("call %d, %s: it was never made", i, name)
 				}
 			}

@@ -1,9 +1,11 @@
-// Package limits decides whether one more node fits under the caps on
-// capacity: those over several NodePools, and each NodePool's own.
+// Package limits keeps capacity under the caps on it: those over several NodePools, and each
+// NodePool's own. It stops NodePools that replace nodes without end, too.
 //
-// It is pure: limits, claims and a wish go in, and either the place in the
-// books or the limit that refuses comes out. It knows no client and no
-// Karpenter type; amounts are whole numbers, so that sums are exact.
+// The arithmetic (Limit, Book) takes limits, claims and a wish, and returns either the place in the
+// books or the limit that refuses; amounts are whole numbers, so that sums are exact. Enforcer
+// and the controllers read and write objects around it.
+//
+// The package knows no way to get machines: NodeClaims are what it counts.
 package limits
 
 import (

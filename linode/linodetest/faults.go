@@ -1,12 +1,12 @@
 package linodetest
 
 import (
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // Faults returns every way in which a call to Linode can fail, by name.
-func Faults() map[string]lkesim.Fault {
-	return map[string]lkesim.Fault{
+func Faults() map[string]sim.Fault {
+	return map[string]sim.Fault{
 		"500":         {Status: 500},
 		"503 html":    {Status: 503, Body: "<html>no</html>"},
 		"429":         {Status: 429},

@@ -18,8 +18,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/leave"
 	"github.com/lkeplan/lkeplan/engine/moveover"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/fleet"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
 const adoptHelp = `Move the pods of LKE pools that no Karpenter keeps to nodes of pools that are
@@ -131,10 +131,10 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 }
 
 // pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
-func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) (adopt.Cluster, []lkeapi.Pool, error) {
-	listed, err := api.Clusters(ctx)
+func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (adopt.Cluster, []api.Pool, error) {
+	listed, err := linodeAPI.Clusters(ctx)
 	if err != nil {
-		return adopt.Cluster{}, nil, lkeapi.Explain(err, a.env.Getenv("LINODE_URL"))
+		return adopt.Cluster{}, nil, api.Explain(err, a.env.Getenv("LINODE_URL"))
 	}
 	var clusters []adopt.Cluster
 	for _, c := range listed {
@@ -144,11 +144,11 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 	if err != nil {
 		return from, nil, err
 	}
-	there, err := api.Pools(ctx, from.ID)
+	there, err := linodeAPI.Pools(ctx, from.ID)
 	if err != nil {
-		return from, nil, lkeapi.Explain(err, a.env.Getenv("LINODE_URL"))
+		return from, nil, api.Explain(err, a.env.Getenv("LINODE_URL"))
 	}
-	there = slices.DeleteFunc(there, func(p lkeapi.Pool) bool { return fleet.Keeps(p.Tags) })
+	there = slices.DeleteFunc(there, func(p api.Pool) bool { return lke.Keeps(p.Tags) })
 	var known []string
 	for _, p := range there {
 		known = append(known, described(p))
@@ -161,12 +161,12 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 	case len(ids) > 0 && a.all:
 		return from, nil, errors.New("either name LKE pools or say --all")
 	}
-	var meant []lkeapi.Pool
+	var meant []api.Pool
 	for n, id := range ids {
 		if slices.Contains(ids[:n], id) {
 			continue
 		}
-		at := slices.IndexFunc(there, func(p lkeapi.Pool) bool { return strconv.Itoa(p.ID) == id })
+		at := slices.IndexFunc(there, func(p api.Pool) bool { return strconv.Itoa(p.ID) == id })
 		if at < 0 {
 			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s that no Karpenter keeps; there are: %s",
 				from.Label, id, strings.Join(known, "; "))
@@ -179,7 +179,7 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 	return from, meant, nil
 }
 
-func names(pools []lkeapi.Pool) string {
+func names(pools []api.Pool) string {
 	ids := make([]string, len(pools))
 	for n, p := range pools {
 		ids[n] = strconv.Itoa(p.ID)
@@ -187,7 +187,7 @@ func names(pools []lkeapi.Pool) string {
 	return strings.Join(ids, " ")
 }
 
-func described(p lkeapi.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
+func described(p api.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
 
 // controller makes sure that somebody makes the nodes that pods move to.
 func (a *adoption) controller(ctx context.Context, cluster *kube.Cluster) error {
@@ -206,7 +206,7 @@ func (a *adoption) controller(ctx context.Context, cluster *kube.Cluster) error 
 }
 
 // rights makes sure that all may be done that is to be done, before any of it is.
-func rights(ctx context.Context, cluster *kube.Cluster, api *lkeapi.Client) error {
+func rights(ctx context.Context, cluster *kube.Cluster, api *api.Client) error {
 	errs := []error{scope(api)}
 	for _, what := range []authorizationv1.ResourceAttributes{
 		{Verb: "list", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}, {Verb: "list", Resource: "pods"},
@@ -226,17 +226,17 @@ func rights(ctx context.Context, cluster *kube.Cluster, api *lkeapi.Client) erro
 }
 
 // scope makes sure that the token may delete LKE pools, and not only list them.
-func scope(api *lkeapi.Client) error {
-	if api.MayUse(lkeapi.ScopePools) {
+func scope(linodeAPI *api.Client) error {
+	if linodeAPI.MayUse(api.ScopePools) {
 		return nil
 	}
 	return fmt.Errorf("the token in LINODE_TOKEN has the scopes %s, and deleting LKE pools takes %s",
-		strings.Join(api.Scopes(), " "), lkeapi.ScopePools)
+		strings.Join(linodeAPI.Scopes(), " "), api.ScopePools)
 }
 
 // wayBack says how to go on, and how to go back, where pods have not all moved: not those of
 // the first of the LKE pools that are left.
-func wayBack(cluster int, left []lkeapi.Pool, again string, err error) error {
+func wayBack(cluster int, left []api.Pool, again string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // account serves one cluster with LKE pools of these ids, and with one that Karpenter keeps.
-func account(t *testing.T, scopes string, ids ...int) *lkeapi.Client {
+func account(t *testing.T, scopes string, ids ...int) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-OAuth-Scopes", scopes)
@@ -30,7 +30,7 @@ func account(t *testing.T, scopes string, ids ...int) *lkeapi.Client {
 		fmt.Fprintf(w, `{"data": [%s], "page": 1, "pages": 1, "results": %d}`, strings.Join(rows, ","), len(rows))
 	}))
 	t.Cleanup(server.Close)
-	api, err := lkeapi.New(server.URL, "a", lkeapi.Options{})
+	api, err := api.New(server.URL, "a", api.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +93,8 @@ func TestATokenThatOnlyReadsIsNotEnough(t *testing.T) {
 
 // TestWhoStopsIsToldHowToGoOnAndBack.
 func TestWhoStopsIsToldHowToGoOnAndBack(t *testing.T) {
-	left := []lkeapi.Pool{{ID: 9, Autoscaler: lkeapi.Autoscaler{Min: 1, Max: 5}}, {ID: 8},
-		{ID: 10, Autoscaler: lkeapi.Autoscaler{Enabled: true, Min: 2, Max: 2}}}
+	left := []api.Pool{{ID: 9, Autoscaler: api.Autoscaler{Min: 1, Max: 5}}, {ID: 8},
+		{ID: 10, Autoscaler: api.Autoscaler{Enabled: true, Min: 2, Max: 2}}}
 	got := wayBack(77, left, "the same command with 9 10", fmt.Errorf("list pools: %w", context.Canceled)).Error()
 	want := `LKE pool 9: interrupted
 What is left runs where it did. To go on: the same command with 9 10. To go back:

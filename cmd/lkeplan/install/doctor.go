@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/doctor"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -53,7 +53,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 				return err
 			}
 			if token := env.Getenv("LINODE_TOKEN"); token != "" {
-				if p.Linode, err = lkeapi.New(env.Getenv("LINODE_URL"), token, lkeapi.Options{}); err != nil {
+				if p.Linode, err = api.New(env.Getenv("LINODE_URL"), token, api.Options{}); err != nil {
 					return fmt.Errorf("set LINODE_URL: %w", err)
 				}
 			}

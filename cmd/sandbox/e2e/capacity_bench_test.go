@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // boot are flags of a sandbox whose machines take a while.
@@ -169,7 +169,7 @@ func (s *sandbox) firstWrite() time.Time {
 		s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var calls []lkesim.Call
+	var calls []sim.Call
 	if err := json.NewDecoder(resp.Body).Decode(&calls); err != nil {
 		s.t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
-	"github.com/lkeplan/lkeplan/linode/machines/token"
+	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // TestATokenIsForOneNode: whoever has the token of a machine that boots gets the certificate of
@@ -36,14 +36,14 @@ func TestATokenIsForOneNode(t *testing.T) {
 		}
 		return err
 	})
-	j := &joining{sandbox: s, api: s.apiServer(), good: kubelet.Token{
+	j := &joining{sandbox: s, api: s.apiServer(), good: sim.JoinToken{
 		ID: string(secret.Data["token-id"]), Secret: string(secret.Data["token-secret"]),
 	}}
 	s.signs(j.good, true)
 	other := j.join("another")
 	for how, userData := range map[string][]byte{"kubeadm": other.Kubeadm(), "k3s": other.K3s()} {
 		got := s.refusedTo(userData)
-		if got.Step != kubelet.Certificate || !strings.Contains(got.Problem, "denied") {
+		if got.Step != sim.Certificate || !strings.Contains(got.Problem, "denied") {
 			t.Errorf("somebody who poses as another Node with %s: %+v", how, got)
 		}
 	}
@@ -59,13 +59,13 @@ func TestATokenIsForOneNode(t *testing.T) {
 }
 
 // refusedTo is what somebody with a machine elsewhere is told who joins with these user data.
-func (s *sandbox) refusedTo(userData []byte) kubelet.Status {
+func (s *sandbox) refusedTo(userData []byte) sim.JoinStatus {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience*30*time.Second)
 	defer cancel()
-	told := make(chan kubelet.Status, 1)
-	thief := kubelet.Kubelet{Machine: kubelet.Machine{Linode: 1, Version: "v1.36.0", UserData: userData}}
-	thief.Report = func(now kubelet.Status) {
+	told := make(chan sim.JoinStatus, 1)
+	thief := sim.Kubelet{KubeletMachine: sim.KubeletMachine{Linode: 1, Version: "v1.36.0", UserData: userData}}
+	thief.Report = func(now sim.JoinStatus) {
 		if now.Tries > 0 || now.Joins > 0 {
 			select {
 			case told <- now:
@@ -79,6 +79,6 @@ func (s *sandbox) refusedTo(userData []byte) kubelet.Status {
 		return got
 	case <-ctx.Done():
 		s.t.Fatal("nobody has answered whoever has a token")
-		return kubelet.Status{}
+		return sim.JoinStatus{}
 	}
 }

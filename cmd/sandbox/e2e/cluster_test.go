@@ -33,7 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
+	"github.com/lkeplan/lkeplan/linode/sim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -528,9 +528,9 @@ func (s cluster) noTokens() error {
 }
 
 // bootstrapToken makes a token that is good for so long.
-func (s cluster) bootstrapToken(id string, good time.Duration) kubelet.Token {
+func (s cluster) bootstrapToken(id string, good time.Duration) sim.JoinToken {
 	s.t.Helper()
-	token := kubelet.Token{ID: id, Secret: "0123456789abcdef"}
+	token := sim.JoinToken{ID: id, Secret: "0123456789abcdef"}
 	secret := tokenSecret(token)
 	secret.StringData = map[string]string{
 		"token-id": id, "token-secret": token.Secret, "expiration": time.Now().Add(good).UTC().Format(time.RFC3339),
@@ -544,7 +544,7 @@ func (s cluster) bootstrapToken(id string, good time.Duration) kubelet.Token {
 }
 
 // signs waits until cluster-info is signed with a token, or is not any more.
-func (s cluster) signs(token kubelet.Token, want bool) {
+func (s cluster) signs(token sim.JoinToken, want bool) {
 	s.t.Helper()
 	s.eventually("cluster-info is signed with the tokens that there are", 10*time.Second, func() error {
 		var info corev1.ConfigMap

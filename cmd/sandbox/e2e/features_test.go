@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // TestOptionalFeatures runs Karpenter's features behind their gates, and the
@@ -110,7 +110,7 @@ func initialized(now state) (n int) {
 func (s *sandbox) poolByHand() string {
 	s.t.Helper()
 	cluster := s.clusterID()
-	pool, err := s.linodeAPI().CreatePool(s.t.Context(), cluster, lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1})
+	pool, err := s.linodeAPI().CreatePool(s.t.Context(), cluster, api.PoolSpec{Type: "g6-standard-1", Count: 1})
 	if err != nil {
 		s.t.Fatal(err)
 	}

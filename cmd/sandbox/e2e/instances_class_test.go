@@ -11,8 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
-	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // TestTheGuidesClassesWorkInInstanceMode: the samples of the existing provider are applied as
@@ -21,7 +20,7 @@ func TestTheGuidesClassesWorkInInstanceMode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
-	s.furnish(assets.Set{Users: []assets.User{{Username: "my-user"}}})
+	s.furnish(sim.AssetSet{Users: []sim.User{{Username: "my-user"}}})
 	s.startController()
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1alpha1"), "apply", "-f", "-")
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1"), "apply", "-f", "-")
@@ -38,11 +37,11 @@ func TestTheGuidesClassesWorkInInstanceMode(t *testing.T) {
 			func(nc karpv1.NodeClaim) bool { return nc.Spec.NodeClassRef.Name != "custom-instance" })
 	})
 	got := s.linodeFor(after.claims[0])
-	said := linodes.Linode{
+	said := sim.Linode{
 		Image: got.Image, AuthorizedUsers: got.AuthorizedUsers, BackupsEnabled: got.BackupsEnabled, SwapSize: got.SwapSize,
 		DiskEncryption: got.DiskEncryption,
 	}
-	want := linodes.Linode{
+	want := sim.Linode{
 		Image: "linode/ubuntu22.04", AuthorizedUsers: []string{"my-user"}, BackupsEnabled: true, SwapSize: 512,
 		DiskEncryption: "enabled",
 	}
@@ -57,17 +56,17 @@ func TestEachFieldOfAClassIsSeenAtItsLinode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
-	s.furnish(assets.Set{
-		Images:    []assets.Image{{ID: "private/7", Label: "golden"}},
-		Firewalls: []assets.Firewall{{ID: 11, Label: "nodes"}, {ID: 12, Label: "others"}},
-		VPCs: []assets.VPC{
-			{ID: 21, Label: "main", Region: "us-sea", Subnets: []assets.Subnet{{ID: 31, Label: "workers"}}},
-			{ID: 22, Label: "main", Region: "us-ord", Subnets: []assets.Subnet{
+	s.furnish(sim.AssetSet{
+		Images:    []sim.Image{{ID: "private/7", Label: "golden"}},
+		Firewalls: []sim.Firewall{{ID: 11, Label: "nodes"}, {ID: 12, Label: "others"}},
+		VPCs: []sim.VPC{
+			{ID: 21, Label: "main", Region: "us-sea", Subnets: []sim.Subnet{{ID: 31, Label: "workers"}}},
+			{ID: 22, Label: "main", Region: "us-ord", Subnets: []sim.Subnet{
 				{ID: 32, Label: "workers", IPv4: "10.0.1.0/24"}, {ID: 33, Label: "others", IPv4: "10.0.2.0/24"},
 			}},
 		},
-		Groups: []assets.Placement{{ID: 41, Label: "spread", Region: "us-ord"}, {ID: 42, Label: "spread", Region: "us-sea"}},
-		Users:  []assets.User{{Username: "ada"}},
+		Groups: []sim.Placement{{ID: 41, Label: "spread", Region: "us-ord"}, {ID: 42, Label: "spread", Region: "us-sea"}},
+		Users:  []sim.User{{Username: "ada"}},
 	})
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/furnished")
@@ -96,14 +95,14 @@ func TestEachFieldOfAClassIsSeenAtItsLinode(t *testing.T) {
 }
 
 // looksFurnished compares what a Linode has with what its class says.
-func (s *sandbox) looksFurnished(got linodes.Linode) {
+func (s *sandbox) looksFurnished(got sim.Linode) {
 	s.t.Helper()
-	seen := linodes.Linode{
+	seen := sim.Linode{
 		Image: got.Image, FirewallID: got.FirewallID, GroupID: got.GroupID, AuthorizedKeys: got.AuthorizedKeys,
 		AuthorizedUsers: got.AuthorizedUsers, BackupsEnabled: got.BackupsEnabled, SwapSize: got.SwapSize,
 		BootSize: got.BootSize, Kernel: got.Kernel, DiskEncryption: got.DiskEncryption,
 	}
-	want := linodes.Linode{
+	want := sim.Linode{
 		Image: "private/7", FirewallID: 11, GroupID: 41,
 		AuthorizedKeys:  []string{"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGzDqO0c ada@laptop"},
 		AuthorizedUsers: []string{"ada"}, BackupsEnabled: true, SwapSize: 256, BootSize: 20480, Kernel: "linode/grub2",

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
@@ -23,7 +23,7 @@ const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 type joining struct {
 	*sandbox
 	api  *rest.Config
-	good kubelet.Token
+	good sim.JoinToken
 }
 
 // TestMachinesJoinByThemselves: with a good token a Linode becomes a node, which has its
@@ -55,13 +55,13 @@ func TestMachinesJoinByThemselves(t *testing.T) {
 }
 
 // join is what a good machine is told.
-func (j *joining) join(name string) kubelet.Join {
+func (j *joining) join(name string) sim.Join {
 	j.t.Helper()
-	return kubelet.Join{
+	return sim.Join{
 		Server: j.api.Host, Pins: []string{pin(j.t, j.api.CAData)}, Bundle: fmt.Sprintf("%x", sha256.Sum256(j.api.CAData)),
 		Token: j.good, Name: name,
 		Taints: []corev1.Taint{{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}},
-		Labels: map[string]string{"karpenter.sh/nodepool": "general"}, Settings: kubelet.Settings{MaxPods: 42},
+		Labels: map[string]string{"karpenter.sh/nodepool": "general"}, Settings: sim.KubeletSettings{MaxPods: 42},
 	}
 }
 
@@ -94,7 +94,7 @@ func (j *joining) completed(name string, linode int) {
 // good; of k3s it is the API server that refuses it.
 func (j *joining) refused() {
 	j.t.Helper()
-	tokens := map[string]kubelet.Token{
+	tokens := map[string]sim.JoinToken{
 		"wrong":   {ID: j.good.ID, Secret: "ffffffffffffffff"},
 		"expired": j.bootstrapToken("bbbbbb", -time.Minute),
 		"stolen":  j.bootstrapToken("cccccc", time.Hour),
@@ -141,7 +141,7 @@ func (j *joining) refused() {
 }
 
 // presented shows the API server a token.
-func (j *joining) presented(token kubelet.Token) error {
+func (j *joining) presented(token sim.JoinToken) error {
 	j.t.Helper()
 	config := rest.CopyConfig(j.api)
 	config.BearerToken = token.String()

@@ -12,24 +12,22 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
-	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
-	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // cloud is the simulated Linode API, as Cloud Manager and the tests use it.
 type cloud struct{ *core }
 
 // stats asks the simulator what it counted.
-func (s cloud) stats() lkesim.Stats {
+func (s cloud) stats() sim.Stats {
 	s.t.Helper()
 	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/stats")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var stats lkesim.Stats
+	var stats sim.Stats
 	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
 		s.t.Fatal(err)
 	}
@@ -74,7 +72,7 @@ func (s cloud) clearFaults() {
 }
 
 // calls returns the Linode calls so far.
-func (s cloud) calls() (calls []lkesim.Call) {
+func (s cloud) calls() (calls []sim.Call) {
 	s.t.Helper()
 	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/calls")
 	if err != nil {
@@ -99,7 +97,7 @@ func (s cloud) hung() (n int) {
 }
 
 // poolsAskedFor returns the calls so far that asked for a new pool.
-func (s cloud) poolsAskedFor() (asked []lkesim.Call) {
+func (s cloud) poolsAskedFor() (asked []sim.Call) {
 	s.t.Helper()
 	for _, call := range s.calls() {
 		if call.Method == http.MethodPost && strings.HasSuffix(call.Path, "/pools") {
@@ -151,9 +149,9 @@ func (s cloud) lose(nc karpv1.NodeClaim) {
 }
 
 // linodeAPI is Cloud Manager: another client of the same account.
-func (s cloud) linodeAPI() *lkeapi.Client {
+func (s cloud) linodeAPI() *api.Client {
 	s.t.Helper()
-	api, err := lkeapi.New(s.env["LINODE_URL"], s.env["LINODE_TOKEN"], lkeapi.Options{})
+	api, err := api.New(s.env["LINODE_URL"], s.env["LINODE_TOKEN"], api.Options{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -230,11 +228,11 @@ func (s cloud) linodeCall(method, path string, request, answer any) {
 
 // linodes are those of the account, with how far they have come on their way into the
 // cluster.
-func (s cloud) linodes() map[string]linodes.Linode {
+func (s cloud) linodes() map[string]sim.Linode {
 	s.t.Helper()
-	var list []linodes.Linode
+	var list []sim.Linode
 	s.linodeCall(http.MethodGet, "/simulator/linodes", nil, &list)
-	all := map[string]linodes.Linode{}
+	all := map[string]sim.Linode{}
 	for _, l := range list {
 		all[l.Label] = l
 	}
@@ -242,7 +240,7 @@ func (s cloud) linodes() map[string]linodes.Linode {
 }
 
 // linodeFor is the Linode of a claim as the simulator knows it.
-func (s cloud) linodeFor(nc karpv1.NodeClaim) linodes.Linode {
+func (s cloud) linodeFor(nc karpv1.NodeClaim) sim.Linode {
 	s.t.Helper()
 	for _, l := range s.linodes() {
 		if fmt.Sprintf("linode://%d", l.ID) == nc.Status.ProviderID {
@@ -250,7 +248,7 @@ func (s cloud) linodeFor(nc karpv1.NodeClaim) linodes.Linode {
 		}
 	}
 	s.t.Fatalf("there is no Linode of NodeClaim %s, which says %s", nc.Name, nc.Status.ProviderID)
-	return linodes.Linode{}
+	return sim.Linode{}
 }
 
 // linodeOf is the Linode of a claim, as the linodeAPI API shows it.
@@ -275,7 +273,7 @@ func (s cloud) makeLinode(label string, userData []byte) int {
 }
 
 // furnish gives the account images and the like.
-func (s cloud) furnish(has assets.Set) {
+func (s cloud) furnish(has sim.AssetSet) {
 	s.t.Helper()
 	s.linodeCall(http.MethodPost, "/simulator/assets", has, nil)
 }
@@ -283,6 +281,6 @@ func (s cloud) furnish(has assets.Set) {
 // refusals are calls of the Linode API that a fault of the simulator answers.
 func (s cloud) refusals() rounds {
 	return rounds{what: "calls that Linode refuses", count: func() int {
-		return len(slices.DeleteFunc(s.calls(), func(call lkesim.Call) bool { return call.Fault == "" }))
+		return len(slices.DeleteFunc(s.calls(), func(call sim.Call) bool { return call.Fault == "" }))
 	}}
 }

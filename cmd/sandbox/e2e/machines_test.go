@@ -7,7 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 func pin(t testing.TB, authority []byte) string {
@@ -16,10 +16,10 @@ func pin(t testing.TB, authority []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kubelet.Pin(all[0])
+	return sim.CertificatePin(all[0])
 }
 
-func tokenSecret(token kubelet.Token) *corev1.Secret {
+func tokenSecret(token sim.JoinToken) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "bootstrap-token-" + token.ID},
 		Type:       corev1.SecretTypeBootstrapToken,

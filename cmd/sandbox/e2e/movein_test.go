@@ -9,8 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	linodefleet "github.com/lkeplan/lkeplan/linode/fleet"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
 // lone is a pod that nobody makes again, on an LKE pool.
@@ -61,15 +61,15 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	api, workloads, made := s.linodeAPI(), "", []int(nil)
-	for n, spec := range []lkeapi.PoolSpec{
-		{Count: 2, Autoscaler: &lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 4}},
-		{Count: 1, Taints: []lkeapi.Taint{{Key: "team", Value: "b", Effect: "NoSchedule"}}},
+	linodeAPI, workloads, made := s.linodeAPI(), "", []int(nil)
+	for n, spec := range []api.PoolSpec{
+		{Count: 2, Autoscaler: &api.Autoscaler{Enabled: true, Min: 1, Max: 4}},
+		{Count: 1, Taints: []api.Taint{{Key: "team", Value: "b", Effect: "NoSchedule"}}},
 		{Count: 1},
 	} {
 		team := string(rune('a' + n))
-		spec.Type, spec.Labels = "g6-standard-4", lkeapi.Labels{"team": team}
-		pool, err := api.CreatePool(t.Context(), s.clusterID(), spec)
+		spec.Type, spec.Labels = "g6-standard-4", api.Labels{"team": team}
+		pool, err := linodeAPI.CreatePool(t.Context(), s.clusterID(), spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,12 +121,12 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 			t.Errorf("node %s of team %s has taints %v", node.Name, node.Labels["team"], node.Spec.Taints)
 		}
 	}
-	pools, err := api.Pools(t.Context(), s.clusterID())
+	pools, err := linodeAPI.Pools(t.Context(), s.clusterID())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range pools {
-		if !linodefleet.Keeps(p.Tags) {
+		if !lke.Keeps(p.Tags) {
 			t.Errorf("LKE pool %d is left", p.ID)
 		}
 	}
@@ -152,7 +152,7 @@ func (s *sandbox) step(command []string) {
 		return
 	case strings.HasPrefix(line, "linode-cli lke pool-update ") && strings.HasSuffix(line, " --autoscaler.enabled false"):
 		_, _ = fmt.Sscanf(line, "linode-cli lke pool-update %d %d", &cluster, &pool)
-		change := lkeapi.PoolChange{Autoscaler: &lkeapi.Autoscaler{Min: 1, Max: 4}}
+		change := api.PoolChange{Autoscaler: &api.Autoscaler{Min: 1, Max: 4}}
 		if err := s.linodeAPI().ChangePool(s.t.Context(), cluster, pool, change); err != nil {
 			s.t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // TestAClaimWhoseTokenIsBadEnds: a machine's token is made another one, is made to end, or is
@@ -73,7 +73,7 @@ func TestAClaimWhoseTokenIsBadEnds(t *testing.T) {
 }
 
 // endsWithAReason waits until the claim of a Linode has ended, with 15 minutes for that.
-func (s *sandbox) endsWithAReason(l linodes.Linode) {
+func (s *sandbox) endsWithAReason(l sim.Linode) {
 	s.t.Helper()
 	s.eventually("its claim ends and the Linode goes", 18*time.Minute/patience, func() error {
 		if now, there := s.linodes()[l.Label]; there && now.ID == l.ID {

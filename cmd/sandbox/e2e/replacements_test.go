@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/replacements"
+	"github.com/lkeplan/lkeplan/linode/limits"
 )
 
 // loop is a NodePool whose label contradicts its requirement. Made with kubectl, no compiler
@@ -44,10 +44,10 @@ func TestALoopOfReplacementsIsStopped(t *testing.T) {
 	first.kill()
 	second := s.startController()
 	s.until("the pool is stopped, and what was on its way is over", 5*time.Minute, func(now state) bool {
-		c := s.poolsByName()["loop"].StatusConditions().Get(replacements.ConditionStopped)
+		c := s.poolsByName()["loop"].StatusConditions().Get(limits.ConditionReplacementsStopped)
 		return replaced(now) > 0 && c.IsTrue() && now.running == 3 && len(now.claims) == 3 && now.matched()
 	})
-	if !s.told("NodePool", replacements.ConditionStopped, "nodes get the label example.com/tier=bronze") {
+	if !s.told("NodePool", limits.ConditionReplacementsStopped, "nodes get the label example.com/tier=bronze") {
 		t.Error("no event says why")
 	}
 	s.kube("", "scale", "deployment", "loop", "--replicas=4")
@@ -66,8 +66,8 @@ func TestALoopOfReplacementsIsStopped(t *testing.T) {
 		`[{"op":"replace","path":"/spec/template/spec/requirements/1/values","value":["bronze"]}]`)
 	s.until("no node is held", time.Minute, func(now state) bool {
 		pool := s.poolsByName()["loop"]
-		_, recorded := pool.Annotations[replacements.AnnotationRecord]
-		return s.held(now) == 0 && !recorded && pool.StatusConditions().Get(replacements.ConditionStopped) == nil
+		_, recorded := pool.Annotations[limits.AnnotationReplacements]
+		return s.held(now) == 0 && !recorded && pool.StatusConditions().Get(limits.ConditionReplacementsStopped) == nil
 	})
 	s.never("a node is replaced", func(now state) bool { return replaced(now) != 5 }, second.disruption())
 }
@@ -82,7 +82,7 @@ func (s *sandbox) held(now state) (n int) {
 		objects = append(objects, &now.nodes[i])
 	}
 	for _, o := range objects {
-		_, ours := o.GetAnnotations()[replacements.AnnotationHeld]
+		_, ours := o.GetAnnotations()[limits.AnnotationHeld]
 		if ours && o.GetAnnotations()[karpv1.DoNotDisruptAnnotationKey] == "true" {
 			n++
 		}

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // state is what exists at one moment.
@@ -16,7 +16,7 @@ type state struct {
 	claims  []karpv1.NodeClaim
 	running int // pods
 	pending int
-	linode  lkesim.Stats
+	linode  sim.Stats
 }
 
 func (s state) String() string {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // wrongPools are NodePools that LKE can never serve, by hand, and why.
@@ -87,7 +87,7 @@ func TestAForeignPoolFreezesNothing(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.inject(`{"no_capacity":"hidden","plan":"g6-standard-1"}`)
-	foreign := lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1}
+	foreign := api.PoolSpec{Type: "g6-standard-1", Count: 1}
 	if _, err := s.linodeAPI().CreatePool(t.Context(), s.clusterID(), foreign); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 // Package simulator runs the Linode simulator as one of the processes of a sandbox:
 // it serves the API and plays the nodes against the sandbox's API server. What is
-// simulated, and how, is in package lkesim.
+// simulated, and how, is in package sim.
 package simulator
 
 import (
@@ -8,14 +8,14 @@ import (
 	"os"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 // Config is what the sandbox asks the simulator to play. It goes to the simulator's
 // process as a JSON file.
 type Config struct {
-	lkesim.Config
-	// RateLimit is what lkesim.ParseRateLimit reads.
+	sim.Config
+	// RateLimit is what sim.ParseRateLimit reads.
 	RateLimit string
 	// Catalog is a file with a snapshot of plans and prices; empty means the
 	// embedded one.
@@ -24,16 +24,16 @@ type Config struct {
 
 // New makes the simulator. It is also how a configuration is checked before
 // anything is started with it.
-func (c Config) New() (*lkesim.Simulator, error) {
+func (c Config) New() (*sim.Simulator, error) {
 	played := c.Config
 	var err error
-	if played.RateLimit, err = lkesim.ParseRateLimit(c.RateLimit); err != nil {
+	if played.RateLimit, err = sim.ParseRateLimit(c.RateLimit); err != nil {
 		return nil, err
 	}
 	if played.Catalog, err = c.catalog(); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	return lkesim.New(played)
+	return sim.New(played)
 }
 
 func (c Config) catalog() (*catalog.Catalog, error) {

@@ -12,11 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
 func example() Config {
-	return Config{RateLimit: "documented", Config: lkesim.Config{
+	return Config{RateLimit: "documented", Config: sim.Config{
 		Tier: "enterprise", Region: "us-ord", ClusterLabel: "mine", ClusterID: 42, Token: "secret",
 		InstanceDelay: time.Second, JoinDelay: 2 * time.Second, CCMDelay: 3 * time.Second,
 		DeleteDelay: 4 * time.Second, ListDelay: 5 * time.Second, NodeGoneDelay: 6 * time.Second,
@@ -42,7 +42,7 @@ func TestConfigArrives(t *testing.T) {
 	if played.RateLimit.Lists != 200 || played.Catalog == nil || played.KubernetesVersion == "" {
 		t.Errorf("rate limit %+v, catalog %p, version %q", played.RateLimit, played.Catalog, played.KubernetesVersion)
 	}
-	got := Config{RateLimit: "documented", Config: lkesim.Config{
+	got := Config{RateLimit: "documented", Config: sim.Config{
 		Tier: played.Tier, Region: played.Region, ClusterLabel: played.ClusterLabel, ClusterID: played.ClusterID,
 		Token: played.Token, InstanceDelay: played.InstanceDelay, JoinDelay: played.JoinDelay, CCMDelay: played.CCMDelay,
 		DeleteDelay: played.DeleteDelay, ListDelay: played.ListDelay, NodeGoneDelay: played.NodeGoneDelay,

@@ -22,7 +22,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -221,7 +221,7 @@ func (t *Tracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string {
 const mostCalls = 40
 
 // Call notes a request to the Linode API for the NodeClaims that it was sent for.
-func (t *Tracer) Call(call lkeapi.Call) {
+func (t *Tracer) Call(call api.Call) {
 	if t == nil || len(call.For) == 0 {
 		return
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace/tracetest"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -115,15 +115,15 @@ func TestATraceSaysWhereANodeClaimSpendsItsTime(t *testing.T) {
 		w := newWorld(t)
 		w.after(200*time.Millisecond, pending)
 		time.Sleep(3 * time.Second)
-		grow := lkeapi.Call{
-			Method: "PUT", Route: "lke/clusters/{}/pools/{}", Status: 503, Class: lkeapi.ClassBusy, Err: errors.New("busy"),
+		grow := api.Call{
+			Method: "PUT", Route: "lke/clusters/{}/pools/{}", Status: 503, Class: api.ClassBusy, Err: errors.New("busy"),
 			Duration: time.Second, Waited: 500 * time.Millisecond, For: []string{"uid", "another", "gone"},
 		}
 		w.tracer.Call(grow)
 		time.Sleep(2 * time.Second)
-		grow.Status, grow.Class, grow.Err, grow.For = 200, lkeapi.ClassNone, nil, []string{"uid"}
+		grow.Status, grow.Class, grow.Err, grow.For = 200, api.ClassNone, nil, []string{"uid"}
 		w.tracer.Call(grow)
-		w.tracer.Call(lkeapi.Call{Method: "GET", Route: "lke/clusters/{}/pools"}) // for nobody
+		w.tracer.Call(api.Call{Method: "GET", Route: "lke/clusters/{}/pools"}) // for nobody
 		w.after(40*time.Second, bound)
 		w.after(50*time.Second, is(karpv1.ConditionTypeRegistered))
 		w.check()
@@ -193,7 +193,7 @@ func TestANodeClaimThatIsGivenUpHasFailed(t *testing.T) {
 func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3 * mostCalls {
-		w.tracer.Call(lkeapi.Call{Route: fmt.Sprint(i), For: []string{"uid"}})
+		w.tracer.Call(api.Call{Route: fmt.Sprint(i), For: []string{"uid"}})
 	}
 	s := w.tracer.open["uid"]
 	first, last := s.calls[0].Attributes[1].Value, s.calls[len(s.calls)-1].Attributes[1].Value
@@ -216,7 +216,7 @@ func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 
 // TestOthersNodeClaimsAreNotTraced, and without a sink none is.
 func TestOthersNodeClaimsAreNotTraced(t *testing.T) {
-	New(nil).Call(lkeapi.Call{For: []string{"uid"}})
+	New(nil).Call(api.Call{For: []string{"uid"}})
 	w := newWorld(t)
 	other := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: types.UID("other")}}
 	if err := w.client.Create(t.Context(), other); err != nil {

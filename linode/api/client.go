@@ -1,0 +1,252 @@
+// Package api talks to the Linode API about LKE clusters and their node pools, and
+// about Linodes.
+// It is linodego behind a transport that sends each request once and keeps inside
+// the rate limits that the answers announce, and errors are classified by what they
+// mean.
+//
+// It decides nothing: it knows no NodeClaim, no Karpenter and no Kubernetes.
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// DefaultURL is where the Linode API is served.
+const DefaultURL = "https://api.linode.com"
+
+// version of the API: pools of Enterprise clusters show and take their version,
+// firewall and update strategy under v4beta only.
+const version = "v4beta"
+
+// Client calls the Linode API with one token. It is safe for concurrent use.
+type Client struct {
+	api       *linodego.Client
+	transport *transport
+}
+
+// Options are what a Client may be given besides URL and token.
+type Options struct {
+	// Transport carries the requests; nil means http.DefaultTransport.
+	Transport http.RoundTripper
+	// Timeout bounds one request, 30 seconds where it is zero.
+	Timeout time.Duration
+	// Gate is asked before each request that changes something, after its wait for the rate
+	// limit. Where it returns an error, nothing is sent. nil lets all pass.
+	Gate func() error
+	// Observe is called with each request when it has ended. It must be quick and
+	// safe for concurrent use.
+	Observe func(Call)
+}
+
+// Call describes one request that has ended.
+type Call struct {
+	Method   string
+	Route    string        // the path with every number replaced, such as lke/clusters/{}/pools
+	Status   int           // 0 where no answer came
+	Class    Class         // ClassNone on success
+	Err      error         // nil on success
+	Waited   time.Duration // for the rate limit, before sending
+	Duration time.Duration // of the request itself
+	Limit    int           // requests of this kind in a minute; 0 where the answer does not say
+	Left     int           // how many of them are left; -1 where the answer does not say
+	Asked    time.Duration // after a 429: how long the answer asks to be left alone
+	Paused   time.Duration // how long that is heeded
+	For      []string      // whom it was sent for, as For was told
+	Optional bool          // what it asks for helps, and is not needed: see Failures
+}
+
+type forKey struct{}
+
+// For returns a context whose requests are sent for somebody: Call.For has the same names. It
+// changes nothing in them.
+func For(ctx context.Context, names []string) context.Context {
+	return context.WithValue(ctx, forKey{}, names)
+}
+
+type dateKey struct{}
+
+// Dated returns a context that has the first answer to its requests write when it was, by the API's own clock: that of
+// events. It stays zero if no answer says it.
+func Dated(ctx context.Context, at *time.Time) context.Context {
+	return context.WithValue(ctx, dateKey{}, at)
+}
+
+type optionalKey struct{}
+
+// New returns a client for the API at baseURL (DefaultURL where it is empty),
+// such as https://api.linode.com. The error says what is wrong with the URL or
+// the token; nothing is sent yet.
+func New(baseURL, token string, opts Options) (*Client, error) {
+	baseURL = cmp.Or(baseURL, DefaultURL)
+	u, err := url.Parse(baseURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, fmt.Errorf("%q is not the URL of a Linode API; it looks like %s", baseURL, DefaultURL)
+	}
+	if strings.TrimSpace(token) == "" {
+		return nil, fmt.Errorf("no Linode API token is given")
+	}
+	t := &transport{
+		base: cmp.Or(opts.Transport, http.DefaultTransport), timeout: cmp.Or(opts.Timeout, 30*time.Second),
+		token: newSecret(strings.TrimSpace(token)), limiter: newLimiter(), gate: opts.Gate, observe: opts.Observe,
+	}
+	return &Client{api: behind(t, baseURL), transport: t}, nil
+}
+
+// behind returns linodego's client without its retries, which would repeat a POST
+// after a 503 and sleep without a context, without its cache, and with nothing
+// taken from the environment.
+func behind(t *transport, baseURL string) *linodego.Client {
+	api := linodego.NewClient(&http.Client{Transport: t})
+	api.SetBaseURL(Root(baseURL)).SetAPIVersion(version).SetRetryCount(0).SetUserAgent("lkeplan").SetDebug(false)
+	api.UseCache(false)
+	return &api
+}
+
+// Root is the URL of an API without its version: some write it with one. It is
+// DefaultURL where the URL is empty.
+func Root(baseURL string) string {
+	root := strings.TrimRight(cmp.Or(baseURL, DefaultURL), "/")
+	return strings.TrimSuffix(strings.TrimSuffix(root, "/v4"), "/v4beta")
+}
+
+// Cluster returns the cluster with this id. Class NotFound where the account
+// has none.
+func (c *Client) Cluster(ctx context.Context, id int) (Cluster, error) {
+	return one(ctx, fmt.Sprintf("get cluster %d", id), func(ctx context.Context) (*Cluster, error) {
+		return c.api.GetLKECluster(ctx, id)
+	})
+}
+
+// Clusters returns all clusters that the token can see.
+func (c *Client) Clusters(ctx context.Context) ([]Cluster, error) {
+	return all(ctx, "list clusters", c.api.ListLKEClusters)
+}
+
+// Versions returns the Kubernetes versions that clusters of a tier can have.
+func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
+	list := func(ctx context.Context, o *linodego.ListOptions) ([]linodego.LKETierVersion, error) {
+		return c.api.ListLKETierVersions(ctx, string(tier), o)
+	}
+	versions, err := all(ctx, fmt.Sprintf("list the versions of tier %s", tier), list)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(versions))
+	for i, v := range versions {
+		ids[i] = v.ID
+	}
+	return ids, nil
+}
+
+// Firewall returns an error of class NotFound where the account has no firewall
+// of that number, and of class Auth where the token lacks firewall:read_only.
+func (c *Client) Firewall(ctx context.Context, id int) error {
+	return do(ctx, fmt.Sprintf("get firewall %d", id), func(ctx context.Context) error {
+		_, err := c.api.GetFirewall(ctx, id)
+		return err
+	})
+}
+
+// Capabilities returns those of the account. The error is of class Auth where the token lacks account:read_only.
+func (c *Client) Capabilities(ctx context.Context) ([]string, error) {
+	account, err := one(ctx, "get the account", c.api.GetAccount)
+	return account.Capabilities, err
+}
+
+// Pools returns all node pools of a cluster with all their slots.
+func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
+	list := func(ctx context.Context, o *linodego.ListOptions) ([]Pool, error) {
+		return c.api.ListLKENodePools(ctx, cluster, o)
+	}
+	return all(ctx, fmt.Sprintf("list pools of cluster %d", cluster), list)
+}
+
+// CreatePool makes a pool and returns it as LKE answered, with slots that may
+// have no instance yet. It is sent once: after an error of class Unknown the
+// pool may exist.
+func (c *Client) CreatePool(ctx context.Context, cluster int, spec PoolSpec) (Pool, error) {
+	what := fmt.Sprintf("create pool of %d %s in cluster %d", spec.Count, spec.Type, cluster)
+	return c.send(ctx, what, http.MethodPost, fmt.Sprintf("lke/clusters/%d/pools", cluster), specToSend(spec))
+}
+
+// GrowPool sets the count of a pool. Callers only ever raise it: when a count is
+// lowered, LKE picks the nodes to delete.
+func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, error) {
+	what := fmt.Sprintf("grow pool %d of cluster %d to %d", pool, cluster, count)
+	return one(ctx, what, func(ctx context.Context) (*Pool, error) {
+		return c.api.UpdateLKENodePool(ctx, cluster, pool, PoolChange{Count: count})
+	})
+}
+
+// ChangePool changes a pool in place: its nodes get new labels and taints, and
+// stay. What the change leaves out is not sent, the count never.
+func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolChange) error {
+	change.Count = 0
+	what := fmt.Sprintf("change pool %d of cluster %d", pool, cluster)
+	path := fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool)
+	_, err := c.send(ctx, what, http.MethodPut, path, changeToSend(change))
+	return err
+}
+
+// send sends a pool in a body of ours; why not in linodego's, poolSpec says.
+func (c *Client) send(ctx context.Context, what, method, path string, body any) (pool Pool, err error) {
+	err = do(ctx, what, func(ctx context.Context) error {
+		_, err := c.api.R(ctx).SetBody(body).SetResult(&pool).Execute(method, path)
+		return err
+	})
+	return pool, err
+}
+
+// DeletePool deletes a pool and all its nodes. A pool that is not there is not
+// an error: the goal is reached.
+func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete pool %d of cluster %d", pool, cluster),
+		func(ctx context.Context) error { return c.api.DeleteLKENodePool(ctx, cluster, pool) }))
+}
+
+// DeleteSlot deletes one slot of a pool, its node and its Linode, and lowers
+// the pool's count by one. A slot that is not there is not an error.
+func (c *Client) DeleteSlot(ctx context.Context, cluster int, slot string) error {
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete node %s of cluster %d", slot, cluster),
+		func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) }))
+}
+
+func ignoreNotFound(err error) error {
+	if ClassOf(err) == ClassNotFound {
+		return nil
+	}
+	return err
+}
+
+// one gets one object.
+func one[T any](ctx context.Context, what string, get func(context.Context) (*T, error)) (object T, err error) {
+	err = do(ctx, what, func(ctx context.Context) error {
+		got, err := get(ctx)
+		if err == nil {
+			object = *got
+		}
+		return err
+	})
+	return object, err
+}
+
+// all reads all pages of a list, in the largest pages that the API serves.
+func all[T any](
+	ctx context.Context, what string, list func(context.Context, *linodego.ListOptions) ([]T, error),
+) (rows []T, err error) {
+	err = do(ctx, what, func(ctx context.Context) (err error) {
+		rows, err = list(ctx, &linodego.ListOptions{PageSize: 500})
+		return err
+	})
+	return rows, err
+}

@@ -1,0 +1,102 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/linode/linodego"
+)
+
+// Instance is a Linode. Its status is InstanceDeleting from the call that deletes it until it is gone.
+type Instance = linodego.Instance
+
+// InstanceSpec is what a Linode is made from. Its label is unique in the account.
+type InstanceSpec = linodego.InstanceCreateOptions
+
+// InstanceDeleting is the status of a Linode that is being deleted.
+const InstanceDeleting = linodego.InstanceDeleting
+
+// Instances returns the Linodes of the account that have a tag.
+func (c *Client) Instances(ctx context.Context, tag string) ([]Instance, error) {
+	found, err := c.filtered(ctx, fmt.Sprintf("list Linodes with the tag %s", tag), "tags", tag)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(i Instance) bool { return !Tagged(i, tag) }), nil
+}
+
+// InstanceLabelled returns the Linode that has a label, if there is one.
+func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, bool, error) {
+	found, err := c.filtered(ctx, fmt.Sprintf("look for Linode %s", label), "label", label)
+	if err != nil {
+		return Instance{}, false, err
+	}
+	for _, i := range found {
+		if i.Label == label {
+			return i, true, nil
+		}
+	}
+	return Instance{}, false, nil
+}
+
+// filtered lists Linodes by one field. Callers look at the field themselves: filters of this
+// API have let others through. When a Linode is made or goes between two pages, one may be
+// on both, which is mended here, or on none.
+func (c *Client) filtered(ctx context.Context, what, field, value string) ([]Instance, error) {
+	filter, err := json.Marshal(map[string]string{field: value})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	rows, err := all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]Instance, error) {
+		o.Filter = string(filter)
+		return c.api.ListInstances(ctx, o)
+	})
+	slices.SortFunc(rows, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(rows, func(a, b Instance) bool { return a.ID == b.ID }), err
+}
+
+// Tagged reports whether a Linode has a tag. The API ignores the case of tags.
+func Tagged(i Instance, tag string) bool {
+	return slices.ContainsFunc(i.Tags, func(have string) bool { return strings.EqualFold(have, tag) })
+}
+
+// Instance returns the Linode of an id. Class NotFound where the account has none.
+func (c *Client) Instance(ctx context.Context, id int) (Instance, error) {
+	return one(ctx, fmt.Sprintf("get Linode %d", id), func(ctx context.Context) (*Instance, error) {
+		return c.api.GetInstance(ctx, id)
+	})
+}
+
+// CreateInstance makes a Linode. It is sent once: after an error of class Unknown the Linode
+// may exist, or be made later. With its label the same call can be sent again, and makes
+// none where there is one: that is class LabelTaken.
+func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instance, error) {
+	what := fmt.Sprintf("create Linode %s, a %s in %s", spec.Label, spec.Type, spec.Region)
+	made, err := one(ctx, what, func(ctx context.Context) (*Instance, error) { return c.api.CreateInstance(ctx, spec) })
+	if err == nil && made.ID == 0 {
+		err = fmt.Errorf("%s: the answer names no Linode", what)
+	}
+	return made, err
+}
+
+// DeleteInstance deletes a Linode. One that is not there is not an error: the goal is reached.
+func (c *Client) DeleteInstance(ctx context.Context, id int) error {
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete Linode %d", id),
+		func(ctx context.Context) error { return c.api.DeleteInstance(ctx, id) }))
+}
+
+// MaxUserData is how many bytes of user data the API takes, before they are encoded.
+const MaxUserData = 16 << 10
+
+// UserData is what a Linode reads of itself when it boots, as a spec has it. The error says that there is too much.
+func UserData(text []byte) (*linodego.InstanceMetadataOptions, error) {
+	if len(text) > MaxUserData {
+		return nil, fmt.Errorf("user data of %d bytes: Linode takes %d at most", len(text), MaxUserData)
+	}
+	return &linodego.InstanceMetadataOptions{UserData: base64.StdEncoding.EncodeToString(text)}, nil
+}

@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/linode/linodego"
+)
+
+// Failure is an event of LKE that it could not make a node. The API calls its action lke_node_create; nodes that were
+// made have none.
+type Failure struct {
+	ID   int
+	Pool int
+	At   time.Time // by the API's own clock, in seconds
+}
+
+// Failures returns the events, since a time by the API's own clock, that LKE could not make a node of a pool of the
+// account. It needs ScopeEvents, and is optional: a refusal is of class Auth and says nothing of the token's standing.
+func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, error) {
+	const what = "list the events of nodes that LKE could not make"
+	filter, err := json.Marshal(map[string]any{
+		"action":  linodego.ActionLKENodeCreate,
+		"created": map[string]string{"+gte": since.UTC().Format("2006-01-02T15:04:05")},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	ctx = context.WithValue(ctx, optionalKey{}, true)
+	events, err := all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]linodego.Event, error) {
+		o.Filter = string(filter)
+		return c.api.ListEvents(ctx, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var failures []Failure
+	for _, e := range events {
+		// Filters of this API have let others through.
+		if e.Action != linodego.ActionLKENodeCreate || e.Entity == nil || e.Entity.Type != linodego.EntityLKENodePool ||
+			e.Created == nil || e.Created.Before(since.Truncate(time.Second)) {
+			continue
+		}
+		if pool := idOf(e.Entity.ID); pool != 0 {
+			failures = append(failures, Failure{ID: e.ID, Pool: pool, At: *e.Created})
+		}
+	}
+	return failures, nil
+}
+
+// idOf reads the id of an entity, which JSON has as a number or as text; 0 if it is neither.
+func idOf(id any) int {
+	switch id := id.(type) {
+	case float64:
+		return int(id)
+	case string:
+		n, err := strconv.Atoi(id)
+		if err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// Offline says of each of these Linodes whether it is offline. One that the API does not list is left out. It needs
+// ScopeReadInstances, and is optional as Failures is.
+func (c *Client) Offline(ctx context.Context, ids []int) (map[int]bool, error) {
+	const what = "look whether Linodes are offline"
+	var either []map[string]int
+	wanted := map[int]bool{}
+	for _, id := range ids {
+		either, wanted[id] = append(either, map[string]int{"id": id}), true
+	}
+	filter, err := json.Marshal(map[string]any{"+or": either})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	ctx = context.WithValue(ctx, optionalKey{}, true)
+	rows, err := all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]Instance, error) {
+		o.Filter = string(filter)
+		return c.api.ListInstances(ctx, o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	offline := map[int]bool{}
+	for _, i := range rows {
+		if wanted[i.ID] {
+			offline[i.ID] = i.Status == linodego.InstanceOffline
+		}
+	}
+	return offline, nil
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"slices"
+	"strings"
+)
+
+// ScopePools is the scope that all calls for clusters and pools need.
+const ScopePools = "lke:read_write"
+
+// ScopeInstances is the scope that all calls for Linodes need.
+const ScopeInstances = "linodes:read_write"
+
+// ScopeEvents and ScopeReadInstances are the scopes of calls that a controller of LKE can do without: Failures and
+// Offline.
+const (
+	ScopeEvents        = "events:read_only"
+	ScopeReadInstances = "linodes:read_only"
+)
+
+// Scopes returns the token's scopes, such as lke:read_write, as the last answer
+// named them; nil where no answer has.
+func (c *Client) Scopes() []string {
+	if s := c.transport.scopes.Load(); s != nil {
+		return *s
+	}
+	return nil
+}
+
+// MayUse reports whether the token has a scope. It is true where no answer has
+// named the scopes: then the first refused call shows it.
+func (c *Client) MayUse(scope string) bool {
+	scopes := c.Scopes()
+	return scopes == nil || covers(scopes, scope)
+}
+
+// covers reports whether scopes include one: all do so with *, and who may
+// write may read.
+func covers(scopes []string, scope string) bool {
+	thing, access, _ := strings.Cut(scope, ":")
+	return slices.ContainsFunc(scopes, func(have string) bool {
+		return have == "*" || have == scope || have == thing+":*" || access == "read_only" && have == thing+":read_write"
+	})
+}
+
+// scopesOf reads a header of scopes. Of a token that it does not know, the API says that they
+// are unknown.
+func scopesOf(header string) []string {
+	if header == "unknown" {
+		return nil
+	}
+	return strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
+}

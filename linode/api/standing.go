@@ -1,0 +1,118 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Standing is how the Linode API answers of late: whether it does, and whether it
+// takes the token. Only calls for what nodes are made of count: a token may lack the right to
+// read firewalls or events and be good for all that nodes need. It is safe for concurrent use.
+//
+// Unverified: that a refused token is always answered with 401 or 403, and that the next
+// good answer means that it works again.
+type Standing struct {
+	scope   string
+	routes  string // the beginning of those that count
+	changed chan struct{}
+
+	mu         sync.Mutex
+	told       string // the reason of the Problem at the last change
+	unanswered int    // calls in a row
+	silence    error  // of the last of them
+	reading    error  // the last read was refused
+	writing    error  // the last write was refused
+	refused    time.Time
+}
+
+// Problem is why nothing can be had from the Linode API.
+type Problem struct {
+	Reason string // ReasonTokenRefused or ReasonNoAnswer; "" where all is well
+	Text   string // one sentence
+}
+
+// The reasons of a Problem.
+const (
+	ReasonTokenRefused = "TokenRefused"
+	ReasonNoAnswer     = "NoAnswer"
+)
+
+// How many calls in a row must fail until the API counts as silent, and how long a
+// refused write counts: there may be no other write that would show that the token
+// is good again.
+const (
+	silentAfter  = 3
+	refusedWrite = 5 * time.Minute
+)
+
+// NewStanding returns the standing before the first call: all is well. The scope is the one
+// that the token has to have: ScopePools for the node pools of LKE, ScopeInstances for Linodes.
+func NewStanding(scope string) *Standing {
+	routes := "lke/clusters"
+	if scope == ScopeInstances {
+		routes = "linode/instances"
+	}
+	return &Standing{scope: scope, routes: routes, changed: make(chan struct{}, 1)}
+}
+
+// Changed receives after the Problem has become one of another reason.
+func (s *Standing) Changed() <-chan struct{} { return s.changed }
+
+// Observe takes a call into account; it is for Options.Observe.
+func (s *Standing) Observe(call Call) {
+	if call.Optional || !strings.HasPrefix(call.Route, s.routes) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refusal := &s.writing
+	if call.Method == http.MethodGet {
+		refusal = &s.reading
+	}
+	switch call.Class {
+	case ClassUnknown:
+		s.unanswered, s.silence = s.unanswered+1, call.Err
+	case ClassAuth:
+		s.unanswered, *refusal = 0, call.Err
+		if call.Method != http.MethodGet {
+			s.refused = time.Now()
+		}
+	case ClassBusy: // says nothing of the token
+		s.unanswered = 0
+	default:
+		s.unanswered, *refusal = 0, nil
+	}
+	if now := s.problem().Reason; now != s.told {
+		s.told = now
+		select {
+		case s.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Problem returns why nothing can be had now.
+func (s *Standing) Problem() Problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.problem()
+}
+
+func (s *Standing) problem() Problem {
+	refusal := s.reading
+	if refusal == nil && time.Since(s.refused) < refusedWrite {
+		refusal = s.writing
+	}
+	switch {
+	case refusal != nil:
+		return Problem{ReasonTokenRefused, fmt.Sprintf(
+			"the Linode API refuses the controller's token: %v; give the controller %s", refusal, Allow(refusal, s.scope))}
+	case s.unanswered >= silentAfter:
+		return Problem{ReasonNoAnswer, fmt.Sprintf(
+			"the Linode API does not answer as it should: %v; NodeClaims wait until it does", s.silence)}
+	}
+	return Problem{}
+}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/linode/linodego"
+)
+
+// What the account has that Linodes are made from, made in or put behind.
+type (
+	Image          = linodego.Image
+	VPC            = linodego.VPC
+	PlacementGroup = linodego.PlacementGroup
+)
+
+// PlacementGroupSpec is what a placement group is made from. Its label is unique in the account.
+type PlacementGroupSpec = linodego.PlacementGroupCreateOptions
+
+// Image returns an image by its id, such as linode/debian12 or private/123. Class NotFound
+// where the account has none.
+func (c *Client) Image(ctx context.Context, id string) (Image, error) {
+	return one(ctx, "get image "+id, func(ctx context.Context) (*Image, error) { return c.api.GetImage(ctx, id) })
+}
+
+// PrivateImages returns the account's own images.
+func (c *Client) PrivateImages(ctx context.Context) ([]Image, error) {
+	return all(ctx, "list private images", func(ctx context.Context, o *linodego.ListOptions) ([]Image, error) {
+		o.Filter = `{"is_public":false}`
+		return c.api.ListImages(ctx, o)
+	})
+}
+
+// Firewalls returns the ids of the firewalls that have a label.
+func (c *Client) Firewalls(ctx context.Context, label string) (ids []int, err error) {
+	rows, err := labelled(ctx, "firewalls", label, c.api.ListFirewalls)
+	for _, f := range rows {
+		if f.Label == label {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids, err
+}
+
+// VPCs returns all VPCs with their subnets.
+func (c *Client) VPCs(ctx context.Context) ([]VPC, error) {
+	return all(ctx, "list VPCs", c.api.ListVPCs)
+}
+
+// PlacementGroups returns all placement groups with their members.
+func (c *Client) PlacementGroups(ctx context.Context) ([]PlacementGroup, error) {
+	return all(ctx, "list placement groups", c.api.ListPlacementGroups)
+}
+
+// CreatePlacementGroup makes a placement group. It is sent once: after an error of class
+// Unknown the group may exist, or be made later.
+func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSpec) (PlacementGroup, error) {
+	what := fmt.Sprintf("create placement group %s in %s", spec.Label, spec.Region)
+	made, err := one(ctx, what, func(ctx context.Context) (*PlacementGroup, error) {
+		return c.api.CreatePlacementGroup(ctx, spec)
+	})
+	if err == nil && made.ID == 0 {
+		err = fmt.Errorf("%s: the answer names no group", what)
+	}
+	return made, err
+}
+
+// DeletePlacementGroup deletes a placement group; one with Linodes in it is refused. One that
+// is not there is not an error: the goal is reached.
+func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete placement group %d", id),
+		func(ctx context.Context) error { return c.api.DeletePlacementGroup(ctx, id) }))
+}
+
+// labelled lists things by label. Callers look at the label themselves: filters of this API
+// have let others through.
+func labelled[T any](
+	ctx context.Context, things, label string, list func(context.Context, *linodego.ListOptions) ([]T, error),
+) ([]T, error) {
+	what := fmt.Sprintf("look for %s called %s", things, label)
+	filter, err := json.Marshal(map[string]string{"label": label})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return all(ctx, what, func(ctx context.Context, o *linodego.ListOptions) ([]T, error) {
+		o.Filter = string(filter)
+		return list(ctx, o)
+	})
+}
+
+// TagInstance gives a Linode these tags in place of those that it has.
+func (c *Client) TagInstance(ctx context.Context, id int, tags []string) error {
+	return do(ctx, fmt.Sprintf("set the tags of Linode %d", id), func(ctx context.Context) error {
+		_, err := c.api.UpdateInstance(ctx, id, linodego.InstanceUpdateOptions{Tags: &tags})
+		return err
+	})
+}

@@ -1,0 +1,227 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance/decide"
+	"github.com/lkeplan/lkeplan/linode/loop"
+)
+
+// callTimeout bounds a call with its wait for the rate limit. It is shorter than Policy.Late
+// should be: what is not sent by then was not done.
+const callTimeout = time.Minute
+
+// begin begins all that a decision says.
+func (c *syncer) begin(ctx context.Context, view decide.View, d decide.Decision) {
+	claims := map[string]decide.Claim{}
+	for _, claim := range view.Claims {
+		claims[claim.UID] = claim
+	}
+	for _, order := range d.Creates {
+		c.start(ctx, c.makes, func(ctx context.Context) { c.create(ctx, claims[order.UID], order) })
+	}
+	for _, b := range d.Binds {
+		c.start(ctx, c.others, func(ctx context.Context) { c.bind(ctx, b) })
+	}
+	for _, order := range d.Deletes {
+		c.start(ctx, c.others, func(ctx context.Context) { c.delete(ctx, order) })
+	}
+	for _, l := range d.Looks {
+		c.start(ctx, c.others, func(ctx context.Context) { c.find(ctx, l) })
+	}
+	for _, drain := range d.Drains {
+		c.once(ctx, "drain Node "+drain.Node, func(ctx context.Context) error { return c.drain(ctx, drain) })
+	}
+	c.giveUp(ctx, d.Lost, Lost)
+	c.giveUp(ctx, d.Taken, Taken)
+	c.giveUp(ctx, d.Starved, Starved)
+	for _, machine := range d.Kept {
+		c.cfg.Cluster.Keep(machine)
+	}
+}
+
+func (c *syncer) giveUp(ctx context.Context, uids []string, why Reason) {
+	for _, uid := range uids {
+		c.once(ctx, "give up claim "+uid, func(ctx context.Context) error { return c.cfg.Cluster.GiveUp(ctx, uid, why) })
+	}
+}
+
+// drain drains the Node of an orphan. A claim that has come back, as in a restore, keeps it; a
+// cache may not show that claim yet. Its Node is called as the machine is labelled.
+func (c *syncer) drain(ctx context.Context, d decide.Drain) error {
+	if owned, _, err := c.cfg.Cluster.InUse(ctx, d.Machine, d.Node); err != nil || owned {
+		return err
+	}
+	return c.cfg.Cluster.Drain(ctx, d)
+}
+
+// start has a call made as soon as there is room for it, and has the syncer look after it.
+// Its work begins even where ctx has ended, as the Memory counts it as under way.
+func (c *syncer) start(ctx context.Context, room chan struct{}, work func(context.Context)) {
+	c.calls.Go(func() {
+		room <- struct{}{}
+		defer func() { <-room }()
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		_ = loop.Try(c.cfg.Log, func() error { work(ctx); return nil })
+		c.Wake()
+	})
+}
+
+// once starts what no Memory knows of, unless it is under way.
+func (c *syncer) once(ctx context.Context, what string, work func(context.Context) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.underway[what] {
+		return
+	}
+	c.underway[what] = true
+	c.start(ctx, c.others, func(ctx context.Context) {
+		if err := loop.Try(c.cfg.Log, func() error { return work(ctx) }); err != nil {
+			c.cfg.Log.Warn("cannot "+what, "error", err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.underway, what)
+	})
+}
+
+// remember records what became of a call.
+func (c *syncer) remember(record func(m *decide.Memory, now time.Time)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	record(&c.memory, time.Now())
+}
+
+func (c *syncer) create(ctx context.Context, claim decide.Claim, order decide.Create) {
+	id, outcome, err := c.make(ctx, order)
+	defer c.remember(func(m *decide.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
+	if err != nil {
+		c.cfg.Log.Warn("machine not made", "label", order.Label, "claim", order.UID, "error", err)
+		c.cfg.Refused(ctx, order.UID, err)
+	} else {
+		c.cfg.Log.Info("machine made", "id", id, "label", order.Label, "claim", order.UID)
+	}
+}
+
+// make makes a machine, or finds it where it is there already.
+func (c *syncer) make(ctx context.Context, order decide.Create) (id int, o decide.Outcome, err error) {
+	o = decide.Refused
+	defer loop.Catch(c.cfg.Log, &err)
+	spec, err := c.cfg.Cluster.Spec(ctx, order.UID)
+	if err != nil {
+		return 0, decide.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
+	}
+	spec.Label, spec.Tags = order.Label, append(slices.Clone(spec.Tags), c.cfg.Tag)
+	o = decide.Unknown // from here on it may be made
+	made, err := c.cfg.Linode.CreateInstance(ctx, spec)
+	switch api.ClassOf(err) {
+	case api.ClassNone:
+		return made.ID, decide.Done, nil
+	case api.ClassLabelTaken:
+		return c.holder(ctx, order.Label, err)
+	}
+	return 0, outcomeOf(err), err
+}
+
+// holder finds the machine that has a label already. Where none is found, somebody may have
+// deleted it a moment ago, or the list lacks it: the call is sent again later.
+func (c *syncer) holder(ctx context.Context, label string, taken error) (int, decide.Outcome, error) {
+	i, found, err := c.cfg.Linode.InstanceLabelled(ctx, label)
+	switch {
+	case err != nil:
+		return 0, decide.Unknown, err
+	case !found:
+		return 0, decide.Unknown, taken
+	case !api.Tagged(i, c.cfg.Tag):
+		return 0, decide.Taken, taken
+	}
+	return i.ID, decide.Done, nil
+}
+
+// outcomeOf is what an error says of a call. A token that is refused is refused for all calls.
+func outcomeOf(err error) decide.Outcome {
+	switch api.ClassOf(err) {
+	case api.ClassNone:
+		return decide.Done
+	case api.ClassNoCapacity, api.ClassPlanClosed:
+		return decide.NoStock
+	case api.ClassAccountLimit:
+		return decide.NoRoom
+	case api.ClassBusy, api.ClassAuth:
+		return decide.Busy
+	case api.ClassUnknown:
+		return decide.Unknown
+	default:
+		return decide.Refused
+	}
+}
+
+func (c *syncer) bind(ctx context.Context, b decide.Bind) {
+	if err := loop.Try(c.cfg.Log, func() error { return c.cfg.Cluster.Bind(ctx, b) }); err != nil {
+		c.cfg.Log.Warn("machine not stored on its claim", "id", b.Machine, "claim", b.UID, "error", err)
+	}
+	c.remember(func(m *decide.Memory, now time.Time) { m.Bound(b, now) })
+}
+
+func (c *syncer) find(ctx context.Context, l decide.Look) {
+	var there, known bool
+	_ = loop.Try(c.cfg.Log, func() error { there, known = c.there(ctx, l); return nil })
+	c.remember(func(m *decide.Memory, now time.Time) { m.Looked(l, there, known, now) })
+}
+
+func (c *syncer) there(ctx context.Context, l decide.Look) (there, known bool) {
+	if l.Label != "" {
+		i, found, err := c.cfg.Linode.InstanceLabelled(ctx, l.Label)
+		return found && api.Tagged(i, c.cfg.Tag), err == nil
+	}
+	_, err := c.cfg.Linode.Instance(ctx, l.Machine)
+	class := api.ClassOf(err)
+	return class == api.ClassNone, class == api.ClassNone || class == api.ClassNotFound
+}
+
+func (c *syncer) delete(ctx context.Context, order decide.Delete) {
+	outcome, err := c.unmake(ctx, order)
+	defer c.remember(func(m *decide.Memory, now time.Time) { m.Deleted(order, outcome, now) })
+	if err != nil {
+		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
+		if order.UID != "" {
+			c.cfg.Undeleted(ctx, order.UID, fmt.Errorf("Linode %d is not deleted: %w; it is tried again", order.Machine, err))
+		}
+	}
+}
+
+// unmake deletes a machine, if it is the one that is meant. It is Done when Linode no longer
+// has it, not when Linode has said that it will go: the decision asks again until then.
+func (c *syncer) unmake(ctx context.Context, order decide.Delete) (outcome decide.Outcome, err error) {
+	outcome = decide.Unknown
+	defer loop.Catch(c.cfg.Log, &err)
+	i, err := c.cfg.Linode.Instance(ctx, order.Machine)
+	tagged := api.Tagged(i, c.cfg.Tag)
+	switch {
+	case api.ClassOf(err) == api.ClassNotFound:
+		return decide.Done, nil
+	case err != nil:
+		return decide.Busy, err
+	case i.Label != order.Label && !tagged, order.UID == "" && (i.Label != order.Label || !tagged):
+		return decide.Refused, fmt.Errorf("it has the label %s and the tags %v, which were changed since it was made; give it "+
+			"the label %s or the tag %s again, or delete it", i.Label, i.Tags, order.Label, c.cfg.Tag)
+	case i.Status == api.InstanceDeleting:
+		return decide.Unknown, nil
+	}
+	if order.UID == "" {
+		owned, inhabited, err := c.cfg.Cluster.InUse(ctx, order.Machine, order.Label)
+		if err != nil || owned || inhabited {
+			return decide.Refused, err
+		}
+	}
+	if err := c.cfg.Linode.DeleteInstance(ctx, order.Machine); err != nil {
+		return outcomeOf(err), err
+	}
+	c.cfg.Log.Info("machine deleted", "id", order.Machine, "label", order.Label, "orphan", order.UID == "")
+	return decide.Unknown, nil
+}

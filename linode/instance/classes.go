@@ -1,0 +1,317 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/linode/linodego"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Account is asked for what classes name; api.Client is one.
+type Account interface {
+	Image(ctx context.Context, id string) (api.Image, error)
+	PrivateImages(ctx context.Context) ([]api.Image, error)
+	Firewall(ctx context.Context, id int) error
+	Firewalls(ctx context.Context, label string) ([]int, error)
+	VPCs(ctx context.Context) ([]api.VPC, error)
+	PlacementGroups(ctx context.Context) ([]api.PlacementGroup, error)
+}
+
+// Classes are linode's Rules of classes in instance mode.
+type Classes struct {
+	account Account
+	region  string
+	joins   Joins
+
+	mu   sync.Mutex
+	told map[string]answer // by class
+}
+
+// answer is what a class was found to name, and for how long that counts: what it names comes
+// and goes without an event, and a class is looked at whenever one of its nodes joins.
+type answer struct {
+	of    string // what the class says
+	until time.Time
+	found linodev1alpha1.Selected
+	err   error
+}
+
+// How long an answer counts. The classes are looked at again a little later without an event.
+const (
+	foundFor  = 9 * time.Minute
+	failedFor = 50 * time.Second
+)
+
+// NewClasses returns the rules of a cluster in a region.
+func NewClasses(a Account, region string, joins Joins) *Classes {
+	return &Classes{account: a, region: region, joins: joins, told: map[string]answer{}}
+}
+
+// Changes implements linode.Rules.
+func (*Classes) Changes() <-chan event.GenericEvent { return nil }
+
+// Drifted implements linode.Rules: the hash has had one version so far.
+func (*Classes) Drifted(*karpv1.NodeClaim, *linodev1alpha1.LinodeNodeClass) bool { return false }
+
+// Problem implements linode.Rules.
+func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string {
+	if problem := Problem(class.Spec); problem != "" {
+		return problem
+	}
+	_, err := c.joins.template(ctx, ptr.Deref(class.Spec.Bootstrap, linodev1alpha1.Bootstrap{}))
+	if err == nil {
+		_, err = c.ask(ctx, class)
+	}
+	if wrong, ok := errors.AsType[*notThere](err); ok {
+		return wrong.Error()
+	}
+	if err != nil && !known(class) {
+		return "what it names could not be looked up yet: " + err.Error()
+	}
+	return "" // what was found before is not wrong because nobody answers
+}
+
+// known reports whether what a class names was found, by the words and numbers that it has now:
+// a machine that is made from what it named before would count as one of the new class.
+func known(class *linodev1alpha1.LinodeNodeClass) bool {
+	spec, found := class.Spec, class.Status.Selected
+	by := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
+	if found == nil || found.By != by || by.Image == "" && found.Image != spec.Image {
+		return false
+	}
+	group := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
+	for _, one := range []struct {
+		by        string
+		is, named int
+	}{
+		{by.Firewall, found.FirewallID, ptr.Deref(spec.FirewallID, 0)},
+		{by.VPC, found.VPCID, ptr.Deref(spec.VPCID, 0)},
+		{by.Subnet, found.SubnetID, ptr.Deref(spec.SubnetID, 0)},
+		{by.PlacementGroup, found.PlacementGroupID, group},
+	} {
+		if one.by == "" && one.is != one.named {
+			return false
+		}
+	}
+	return true
+}
+
+// Settle implements linode.Rules: it writes what the class names. While Linode cannot be
+// asked, what was found before stays; without that the class is not used.
+func (c *Classes) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
+	if found, err := c.ask(ctx, class); err == nil {
+		class.Status.Selected = &found
+	}
+	return nil // Problem says what is wrong, and the next look finds what was not answered
+}
+
+// ask finds all that a class names, once in a while.
+func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (linodev1alpha1.Selected, error) {
+	raw, err := json.Marshal(class.Spec)
+	if err != nil {
+		return linodev1alpha1.Selected{}, fmt.Errorf("compare LinodeNodeClass %s with what it said: %w", class.Name, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.told[class.Name]; a.of == string(raw) && time.Now().Before(a.until) {
+		return a.found, a.err
+	}
+	found, err := c.find(api.Patient(ctx), class)
+	counts := foundFor
+	if err != nil {
+		counts = failedFor
+	}
+	c.told[class.Name] = answer{string(raw), time.Now().Add(counts), found, err}
+	return found, err
+}
+
+// notThere is what a class names and the account does not have.
+type notThere struct{ field, text string }
+
+func (n *notThere) Error() string { return "spec." + n.field + ": " + n.text }
+
+func lacks(field, format string, args ...any) error {
+	return &notThere{field, fmt.Sprintf(format, args...)}
+}
+
+// finder finds one thing of what a class names.
+type finder func(context.Context, linodev1alpha1.LinodeNodeClassSpec, *linodev1alpha1.Selected) error
+
+// find finds all that a class names. What was selected before by the same words stays for as
+// long as it is there.
+func (c *Classes) find(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (linodev1alpha1.Selected, error) {
+	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
+	before := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
+	if before.By != by {
+		before = linodev1alpha1.Selected{}
+	}
+	found := linodev1alpha1.Selected{By: by, Image: before.Image}
+	for _, one := range []finder{c.image, c.firewall, c.vpc, c.group} {
+		if err := one(ctx, class.Spec, &found); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// image finds what is booted.
+func (c *Classes) image(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
+	if found.By.Image == "" {
+		image, err := c.account.Image(ctx, spec.Image)
+		switch {
+		case api.ClassOf(err) == api.ClassNotFound:
+			return lacks("image", "there is no image %s; see the images in Cloud Manager, or GET /v4/images", spec.Image)
+		case err != nil:
+			return err
+		}
+		found.Image = spec.Image
+		return c.bootable("image", image)
+	}
+	images, err := c.account.PrivateImages(ctx)
+	if err != nil {
+		return err
+	}
+	images = slices.DeleteFunc(images, func(i api.Image) bool {
+		return i.IsPublic || i.Label != found.By.Image && !slices.Contains(i.Tags, found.By.Image) || c.bootable("", i) != nil
+	})
+	if len(images) == 0 {
+		return lacks("select.image", "the account has no private image with the label or tag %q that is available "+
+			"in %s and has cloud-init", found.By.Image, c.region)
+	}
+	if slices.ContainsFunc(images, func(i api.Image) bool { return i.ID == found.Image }) {
+		return nil // it stays: no node is replaced because a label has moved
+	}
+	newest := slices.MaxFunc(images, func(a, b api.Image) int {
+		return ptr.Deref(a.Created, time.Time{}).Compare(ptr.Deref(b.Created, time.Time{}))
+	})
+	found.Image = newest.ID
+	return nil
+}
+
+// bootable says why an image cannot be booted into a cluster.
+func (c *Classes) bootable(field string, i api.Image) error {
+	switch {
+	case !slices.Contains(i.Capabilities, "cloud-init"):
+		return lacks(field, "image %s has no cloud-init, by which a machine reads how it joins", i.ID)
+	case i.Status != "available":
+		return lacks(field, "image %s is %s, not available", i.ID, i.Status)
+	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, in(c.region)):
+		return lacks(field, "image %s is not in %s; replicate it there", i.ID, c.region)
+	}
+	return nil
+}
+
+func (c *Classes) firewall(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
+	if found.By.Firewall == "" {
+		found.FirewallID = ptr.Deref(spec.FirewallID, 0)
+		if found.FirewallID == 0 {
+			return nil
+		}
+		err := c.account.Firewall(ctx, found.FirewallID)
+		if api.ClassOf(err) == api.ClassNotFound {
+			return lacks("firewallID", "the account has no firewall %d; correct the number, or make the firewall",
+				found.FirewallID)
+		}
+		return err
+	}
+	ids, err := c.account.Firewalls(ctx, found.By.Firewall)
+	if err != nil {
+		return err
+	}
+	if len(ids) != 1 {
+		return lacks("select.firewall", "the account has %d firewalls called %q, not one", len(ids), found.By.Firewall)
+	}
+	found.FirewallID = ids[0]
+	return nil
+}
+
+// vpc finds VPC and subnet.
+func (c *Classes) vpc(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
+	id, subnet := ptr.Deref(spec.VPCID, 0), ptr.Deref(spec.SubnetID, 0)
+	if id == 0 && found.By.VPC == "" {
+		return nil
+	}
+	all, err := c.account.VPCs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.Region != c.region || v.ID != id && (found.By.VPC == "" || v.Label != found.By.VPC) {
+			continue
+		}
+		for _, s := range v.Subnets {
+			if s.ID == subnet || found.By.Subnet != "" && s.Label == found.By.Subnet {
+				found.VPCID, found.SubnetID = v.ID, s.ID
+				return nil
+			}
+		}
+		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, found.By.Subnet),
+			subnetsOf(v))
+	}
+	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, found.By.VPC), c.region)
+}
+
+// groupSize is how many Linodes a placement group takes.
+//
+// Unverified: that it takes five, which is what the documents of Linode say.
+const groupSize = 5
+
+// group finds the placement group, and how many Linodes it takes.
+func (c *Classes) group(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
+	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
+	if id == 0 && found.By.PlacementGroup == "" {
+		return nil
+	}
+	all, err := c.account.PlacementGroups(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		if g.Region == c.region && (g.ID == id || found.By.PlacementGroup != "" && g.Label == found.By.PlacementGroup) {
+			found.PlacementGroupID, found.PlacementGroupSize = g.ID, groupSize
+			return nil
+		}
+	}
+	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, found.By.PlacementGroup),
+		c.region)
+}
+
+// in accepts a replica in a region.
+func in(region string) func(linodego.ImageRegion) bool {
+	return func(r linodego.ImageRegion) bool { return r.Region == region }
+}
+
+func oneOf(id int, label string) string {
+	if id != 0 {
+		return fmt.Sprint(id)
+	}
+	return fmt.Sprintf("%q", label)
+}
+
+func subnetsOf(v api.VPC) string {
+	var names []string
+	for _, s := range v.Subnets {
+		names = append(names, fmt.Sprintf("%d (%s)", s.ID, s.Label))
+	}
+	return strings.Join(names, ", ")
+}

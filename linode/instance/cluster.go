@@ -1,0 +1,265 @@
+package instance
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance/decide"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// cluster is what the syncer reads and writes in the API server.
+type cluster struct{ *Machines }
+
+var _ claimStore = cluster{}
+
+// Look implements claimStore.
+func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node, error) {
+	var list karpv1.NodeClaimList
+	if err := c.cfg.Client.List(ctx, &list); err != nil {
+		return nil, nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	var all []decide.Claim
+	for k := range list.Items {
+		if claim, ok := read(&list.Items[k]); ok {
+			all = append(all, claim)
+			c.late(ctx, &list.Items[k])
+		}
+	}
+	registered, err := c.nodes.List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes := make(map[int]decide.Node, len(registered))
+	for instance, node := range registered {
+		nodes[instance] = decide.Node{Name: node.Name, Leaving: node.Leaving, Condemned: node.Condemned}
+	}
+	c.show(list.Items)
+	go c.tag(context.WithoutCancel(ctx), list.Items)
+	return all, nodes, nil
+}
+
+// read is a claim that has or waits for a machine; false for others.
+func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
+	claim := decide.Claim{
+		UID: string(nc.UID), Machine: nodeclaim.InstanceOf(nc.Status.ProviderID), Created: nc.CreationTimestamp.Time,
+		Leaving: !nc.DeletionTimestamp.IsZero(),
+		Kind:    nodeclaim.PlanOf(nc) + " " + nc.Spec.NodeClassRef.Name,
+	}
+	waits := nodeclaim.IsPending(nc.Status.ProviderID)
+	if o, err := DecodeOrder(nc.Annotations[AnnotationOrder]); waits && err == nil && o.PoolGroup != nil {
+		claim.Kind += " " + o.Group().String()
+	}
+	return claim, nodeclaim.Managed(nc) && (claim.Machine != 0 || waits)
+}
+
+// Spec implements claimStore.
+func (c cluster) Spec(ctx context.Context, uid string) (api.InstanceSpec, error) {
+	spec, err := c.spec(ctx, uid)
+	if err != nil {
+		return spec, unspecifiedError{err}
+	}
+	return spec, nil
+}
+
+func (c cluster) spec(ctx context.Context, uid string) (api.InstanceSpec, error) {
+	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
+	if err != nil {
+		return api.InstanceSpec{}, err
+	}
+	o, err := DecodeOrder(nc.Annotations[AnnotationOrder])
+	if err != nil {
+		return api.InstanceSpec{}, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
+	}
+	if o.PoolGroup != nil {
+		if o.PlacementGroup, err = c.pools.Ensure(ctx, c.cfg.Types.Region(), *o.PoolGroup); err != nil {
+			return api.InstanceSpec{}, err
+		}
+	}
+	text, err := c.cfg.Joins.userData(ctx, nc, c.cfg.Identity.Node(uid), o)
+	if err != nil {
+		return api.InstanceSpec{}, err
+	}
+	var password string
+	if len(o.AuthorizedKeys)+len(o.AuthorizedUsers) == 0 {
+		password = rand.Text() + "-" + rand.Text()
+	}
+	spec := o.Spec(c.cfg.Types.Region(), password)
+	spec.Tags = append(spec.Tags, c.cfg.Identity.NameTag())
+	spec.Metadata, err = api.UserData(text)
+	return spec, err
+}
+
+// Bind implements claimStore.
+func (c cluster) Bind(ctx context.Context, b decide.Bind) error {
+	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, b.UID)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if err := c.claims.Bind(ctx, nc, b.Machine, AnnotationOrder); err != nil {
+		return err
+	}
+	c.bound(nc)
+	if err := c.renew(ctx, nc); err != nil { // it may have waited for long
+		c.cfg.Log.Warn("a machine has less time to join", "nodeclaim", nc.Name, "error", err)
+	}
+	return nil
+}
+
+// InUse implements claimStore.
+func (c cluster) InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error) {
+	var list karpv1.NodeClaimList
+	if err := c.cfg.Live.List(ctx, &list); err != nil {
+		return false, false, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	for k := range list.Items {
+		nc := &list.Items[k]
+		owned = owned || nodeclaim.InstanceOf(nc.Status.ProviderID) == machine ||
+			c.cfg.Identity.Node(string(nc.UID)) == label
+	}
+	var node corev1.Node
+	err = c.cfg.Live.Get(ctx, client.ObjectKey{Name: label}, &node)
+	if apierrors.IsNotFound(err) {
+		return owned, false, nil
+	}
+	return owned, node.Labels[karpv1.NodeRegisteredLabelKey] == "true", err
+}
+
+// Drain implements claimStore.
+func (c cluster) Drain(ctx context.Context, d decide.Drain) error {
+	c.cfg.Log.Info("draining a Node whose NodeClaim is gone", "node", d.Node, "instance", d.Machine)
+	return c.nodes.Drain(ctx, d.Node)
+}
+
+// GiveUp implements claimStore.
+func (c cluster) GiveUp(ctx context.Context, uid string, why Reason) error {
+	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if why == Lost {
+		return c.claims.Lose(ctx, uid, nodeclaim.InstanceOf(nc.Status.ProviderID),
+			"the account does not have this node's Linode any more: it was deleted outside lkeplan")
+	}
+	var live karpv1.NodeClaim
+	if err := c.cfg.Live.Get(ctx, client.ObjectKeyFromObject(nc), &live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if live.UID != nc.UID || !nodeclaim.IsPending(live.Status.ProviderID) || !live.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	reason := fmt.Sprintf("another Linode of the account is called %s", c.cfg.Identity.Node(uid))
+	if why == Starved {
+		plan := nodeclaim.PlanOf(nc)
+		if _, closed := c.cfg.Types.Closed()[plan]; closed {
+			reason = fmt.Sprintf("plan %s is closed to this account; ask Linode Support for access to it", plan)
+		} else {
+			c.cfg.Types.Block(plan, time.Now().Add(c.cfg.Timing.NoCapacity))
+			reason = fmt.Sprintf("Linode has no %s in %s", plan, c.cfg.Types.Region())
+		}
+	}
+	return c.claims.GiveUp(ctx, &live, reason)
+}
+
+// Keep implements claimStore.
+func (c cluster) Keep(machine int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	registered, err := c.nodes.List(ctx)
+	node, ok := registered[machine]
+	if err != nil || !ok {
+		return
+	}
+	message := fmt.Sprintf("the NodeClaims of several Nodes are gone, of %s and others, and nobody has deleted the "+
+		"Nodes; their Linodes stay and cost; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
+		node.Name, nodeclaim.AnnotationOrphaned, nodeclaim.OrphanDelete)
+	c.cfg.Log.Warn("kept a machine without a NodeClaim", "node", node.Name, "instance", machine, "message", message)
+	c.claims.WarnNodePool(ctx, node.NodePool, "NodesOrphaned", message)
+	if err := c.nodes.Keep(ctx, node.Name); err != nil {
+		c.cfg.Log.Error("could not note on a Node that it stays", "node", node.Name, "error", err)
+	}
+}
+
+// closer is Linode as the syncer asks it. A plan that is found closed to the account is not offered for hours, whatever
+// happens to the claim that it was asked for.
+type closer struct {
+	API
+	types *instancetype.Set
+}
+
+// CreateInstance implements linodes.
+func (a closer) CreateInstance(ctx context.Context, spec api.InstanceSpec) (api.Instance, error) {
+	made, err := a.API.CreateInstance(ctx, spec)
+	if api.ClassOf(err) == api.ClassPlanClosed {
+		a.types.Close(spec.Type, time.Now().Add(instancetype.ClosedFor))
+	}
+	return made, err
+}
+
+// refused counts that a claim's machine was not made, and says on the claim why.
+func (i *Machines) refused(ctx context.Context, uid string, err error) {
+	i.count(ctx, uid, err)
+	if i.news(uid, err.Error()) {
+		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
+	}
+}
+
+// undeleted says on a claim why its machine is not deleted, once for each reason.
+func (i *Machines) undeleted(ctx context.Context, uid string, err error) {
+	if i.news(uid, err.Error()) {
+		i.claims.Warn(ctx, uid, "MachineNotDeleted", err.Error())
+	}
+}
+
+// held says on claims that they stay though Linode does not know their machines.
+func (i *Machines) held(ctx context.Context, uids []string) error {
+	for _, uid := range uids {
+		if i.news(uid, "held") {
+			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode says that it has no machine of this and of %d "+
+				"more NodeClaims, whose Nodes are there: the token may be of another account, or of a user who may not see "+
+				"them; nothing is taken away. Give the controller the token of the account; where the Linodes are gone indeed, "+
+				"delete the Nodes", len(uids)-1))
+		}
+	}
+	return nil
+}
+
+// late says on a claim that its machine has had time to join and has not.
+func (i *Machines) late(ctx context.Context, nc *karpv1.NodeClaim) {
+	const within = 5 * time.Minute
+	registered := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
+	id := nodeclaim.InstanceOf(nc.Status.ProviderID)
+	if id == 0 || registered == nil || !registered.IsUnknown() ||
+		time.Since(registered.LastTransitionTime.Time) < within ||
+		!nc.DeletionTimestamp.IsZero() || !i.news(string(nc.UID), "late") {
+		return
+	}
+	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, "+
+		"and is given up after 15 minutes: see what it says on its console (Lish in Cloud Manager), whether its image has "+
+		"what it joins by, and whether it reaches the API server", id, within))
+}
+
+// news reports whether a claim has not been told a text for a while.
+func (i *Machines) news(uid, text string) bool {
+	const again = 5 * time.Minute
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(i.told, func(_ string, at time.Time) bool { return now.Sub(at) > again })
+	if _, told := i.told[uid+text]; told {
+		return false
+	}
+	i.told[uid+text] = now
+	return true
+}

@@ -1,0 +1,108 @@
+package instance
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Trigger has Linode listed soon when a NodeClaim starts to wait for a machine, and runs the
+// Machines for as long as this process leads.
+type Trigger struct{ instances *Machines }
+
+// NewTrigger returns the controller.
+func NewTrigger(i *Machines) *Trigger { return &Trigger{i} }
+
+// Register implements operatorpkg's Controller.
+func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
+	if err := mgr.Add(t.instances); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("nodeclaim.trigger").For(&karpv1.NodeClaim{}).
+		WithEventFilter(predicate.Funcs{
+			CreateFunc:  func(ev event.CreateEvent) bool { return waits(ev.Object) },
+			UpdateFunc:  func(ev event.UpdateEvent) bool { return waits(ev.ObjectNew) && !waits(ev.ObjectOld) },
+			DeleteFunc:  func(event.DeleteEvent) bool { return false },
+			GenericFunc: func(event.GenericEvent) bool { return false },
+		}).Complete(t)
+}
+
+func waits(o client.Object) bool {
+	nc, ok := o.(*karpv1.NodeClaim)
+	return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID)
+}
+
+// Reconcile has Linode listed soon.
+func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
+	t.instances.syncer.Wake()
+	return ctrl.Result{}, nil
+}
+
+// Ours reports whether a Node is of a Linode of the cluster, and says what its plan type has:
+// not where its class has the kubelet or the disks take a share of it.
+func (i *Machines) Ours(node client.Object) bool {
+	if !i.cfg.Identity.IsNode(node.GetName()) {
+		return false
+	}
+	nc, err := i.claimOfNode(context.Background(), node)
+	return err == nil && nc != nil && plain(nc)
+}
+
+// claimOfNode is the claim of a Node's machine; nil where it has none, or where the Node has
+// another name than its machine gives it: a kubelet writes the provider id itself, and could
+// name another's machine.
+func (i *Machines) claimOfNode(ctx context.Context, o client.Object) (*karpv1.NodeClaim, error) {
+	node, ok := o.(*corev1.Node)
+	if !ok || node.Spec.ProviderID == "" {
+		return nil, nil
+	}
+	var list karpv1.NodeClaimList
+	err := i.cfg.Client.List(ctx, &list, client.MatchingFields{"status.providerID": node.Spec.ProviderID})
+	if err != nil || len(list.Items) == 0 || i.cfg.Identity.Node(string(list.Items[0].UID)) != node.Name {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// Rejoiner has Karpenter register a Node once more that somebody has removed and whose kubelet
+// has made it again: it comes with the taints that a kubelet registers with, and Karpenter
+// takes them off once for each claim.
+type Rejoiner struct{ instances *Machines }
+
+// NewRejoiner returns the controller.
+func NewRejoiner(i *Machines) *Rejoiner { return &Rejoiner{i} }
+
+// Register implements operatorpkg's Controller.
+func (r *Rejoiner) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("node.rejoiner").For(&corev1.Node{}).
+		WithEventFilter(predicate.NewPredicateFuncs(r.joining)).Complete(r)
+}
+
+func (r *Rejoiner) joining(o client.Object) bool {
+	return r.instances.cfg.Identity.IsNode(o.GetName()) && o.GetDeletionTimestamp().IsZero() &&
+		o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true"
+}
+
+// Reconcile looks at one Node.
+func (r *Rejoiner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := r.instances.cfg.Client
+	var node corev1.Node
+	if err := c.Get(ctx, req.NamespacedName, &node); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.joining(&node) {
+		return ctrl.Result{}, nil
+	}
+	claim, err := r.instances.claimOfNode(ctx, &node)
+	if err != nil || claim == nil || !nodeclaim.MadeAgain(&node, claim) {
+		return ctrl.Result{}, err
+	}
+	return nodeclaim.RegisterAgain(ctx, c, claim)
+}

@@ -1,0 +1,131 @@
+package decide
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// create makes the machines that are missing, as fast as the rate limit lets it: of each
+// kind the oldest claim first, and kinds in turn, so that one that Linode refuses holds up
+// no other.
+func (s *scene) create(d *Decision, waiting []Claim) {
+	var due []Claim
+	for _, c := range waiting {
+		ask := s.memory.asked[c.UID]
+		switch {
+		case ask.underway:
+		case ask.starved:
+			d.Starved = append(d.Starved, c.UID)
+		case ask.taken:
+			d.Taken = append(d.Taken, c.UID)
+		case s.now.Before(ask.hold), s.now.Before(s.memory.kinds[c.Kind].hold):
+		default:
+			due = append(due, c)
+		}
+	}
+	due = inTurn(due)
+	room := s.room()
+	for _, c := range due[:min(room, len(due))] {
+		ask := s.memory.asked[c.UID]
+		ask.underway = true
+		put(&s.memory.asked, c.UID, ask)
+		s.memory.sent = append(s.memory.sent, s.now)
+		d.Creates = append(d.Creates, Create{UID: c.UID, Label: Label(s.policy.Cluster, c.UID)})
+	}
+	if s.memory.account.fails == 0 { // or they wait for room in the account, for which nothing is renewed
+		for _, c := range due[len(d.Creates):] {
+			d.Queued = append(d.Queued, c.UID)
+		}
+	}
+	d.Queue = s.policy.Window * time.Duration((len(d.Queued)+s.policy.Burst-1)/s.policy.Burst)
+}
+
+// room is how many creates may be sent now. While the account has no room, one at a time
+// finds out whether it has again.
+func (s *scene) room() int {
+	m := s.memory
+	m.sent = slices.DeleteFunc(slices.Clone(m.sent), func(at time.Time) bool { return s.now.Sub(at) >= s.policy.Window })
+	room := max(0, s.policy.Burst-len(m.sent))
+	switch {
+	case s.now.Before(m.account.hold):
+		return 0
+	case m.account.fails == 0:
+		return room
+	}
+	for _, ask := range m.asked {
+		if ask.underway {
+			return 0
+		}
+	}
+	return min(1, room)
+}
+
+// inTurn orders claims so that kinds take turns, and those of a kind come oldest first.
+func inTurn(claims []Claim) []Claim {
+	claims = slices.Clone(claims)
+	slices.SortFunc(claims, func(a, b Claim) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
+	})
+	turn, seen := map[string]int{}, map[string]int{}
+	for _, c := range claims {
+		turn[c.UID] = seen[c.Kind]
+		seen[c.Kind]++
+	}
+	slices.SortStableFunc(claims, func(a, b Claim) int { return turn[a.UID] - turn[b.UID] })
+	return claims
+}
+
+// Outcome is what became of a call that makes or deletes a machine.
+type Outcome int
+
+const (
+	Unknown Outcome = iota // no answer, or one that does not say: it may be done later
+	Done
+	Taken   // a Linode without the cluster's tag has the label
+	NoStock // Linode has no machine of that plan type there
+	NoRoom  // the account may not have more
+	Busy    // refused for now: too many calls, or a lock
+	Refused // refused for what was asked
+)
+
+// Made records what became of the Create of a claim, and the machine's id where it is
+// Done: made now, or found under its label with the cluster's tag.
+func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.Time) {
+	ask, kind := m.asked[c.UID], m.kinds[c.Kind]
+	ask.underway = false
+	switch o {
+	case Unknown:
+		ask.unanswered++
+		ask.doneBy, ask.hold = now.Add(policy.Late), now.Add(backoff(ask.unanswered))
+	case Done:
+		ask.made, kind, m.account = machine, refusals{}, refusals{}
+	case Taken:
+		ask.taken = true
+	case NoStock:
+		ask.starved, kind = true, kind.again(now)
+	case Refused:
+		kind = kind.again(now)
+	case NoRoom, Busy:
+		m.account = m.account.again(now)
+	}
+	put(&m.asked, c.UID, ask)
+	put(&m.kinds, c.Kind, kind)
+}
+
+// refusals says how often Linode has refused something in a row, and until when it is not
+// asked again.
+type refusals struct {
+	fails int
+	hold  time.Time
+}
+
+func (r refusals) again(now time.Time) refusals {
+	return refusals{fails: r.fails + 1, hold: now.Add(backoff(r.fails + 1))}
+}
+
+// backoff is how long nothing is asked after so many failures: 5 s, twice as long each
+// time, and two minutes at most.
+func backoff(fails int) time.Duration {
+	return min(2*time.Minute, 5*time.Second<<min(fails-1, 6))
+}

@@ -1,0 +1,159 @@
+package decide
+
+import (
+	"maps"
+	"time"
+)
+
+// Memory is what Decide has to know of earlier decisions and of what became of them. The
+// zero Memory knows nothing, as after a restart.
+//
+// Decide returns the next Memory and leaves its argument as it is. The methods record
+// events between two decisions; they are not safe for concurrent use.
+type Memory struct {
+	asked    map[string]ask        // by claim
+	assigned map[string]assignment // by claim: machines that the view may not show yet
+	ending   map[string]ending     // by claim: those that were released
+	missing  map[string]missing    // by claim: machines that no list shows
+	deleting map[int]attempt       // by machine
+	deleted  map[int]bool          // machines that Linode says are not there
+	unowned  map[int]time.Time     // by machine, since when
+	told     map[int]bool          // machines that were reported as kept
+	kinds    map[string]refusals   // by kind of claim
+	account  refusals
+	sent     []time.Time // creates of the last Window
+}
+
+// ask is the call that makes the machine of a claim.
+type ask struct {
+	underway   bool
+	unanswered int       // calls without an answer
+	doneBy     time.Time // when all of those will have been done, or never are
+	hold       time.Time // not sent again before
+	taken      bool      // another Linode has the label
+	starved    bool      // Linode has no such machine
+	made       int       // the machine's id
+}
+
+// assignment is the machine of a claim.
+type assignment struct {
+	machine  int
+	at       time.Time // when it was stored
+	underway bool      // it is being stored
+}
+
+// ending is a claim that was released.
+type ending struct {
+	at      time.Time
+	late    bool    // a list has shown a machine beside the one that was known
+	looking attempt // for a machine of its label
+	absent  bool    // there is none
+	gone    bool
+}
+
+// missing is a machine that no list shows, and that Linode was asked for.
+type missing struct {
+	at               time.Time
+	underway, absent bool
+}
+
+type attempt struct {
+	at       time.Time
+	underway bool
+}
+
+// Release records that the machine of a claim may go, and reports whether it is surely gone.
+func (m *Memory) Release(uid string, now time.Time) (gone bool) {
+	e, again := m.ending[uid]
+	if !again {
+		put(&m.ending, uid, ending{at: now})
+	}
+	return e.gone
+}
+
+// Bound records that a Bind was tried. Where it was not stored, it is done again.
+func (m *Memory) Bound(b Bind, now time.Time) {
+	put(&m.assigned, b.UID, assignment{machine: b.Machine, at: now})
+}
+
+// Looked records whether a machine was there when it was asked for; known is false where
+// Linode gave no answer.
+func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
+	if l.Label == "" {
+		put(&m.missing, l.UID, missing{at: now, absent: known && !there})
+		return
+	}
+	if e, ok := m.ending[l.UID]; ok {
+		e.looking, e.absent = attempt{at: now}, known && !there
+		m.ending[l.UID] = e
+	}
+}
+
+// Deleted records what became of a Delete: Done also where the machine was not there.
+func (m *Memory) Deleted(order Delete, o Outcome, now time.Time) {
+	put(&m.deleting, order.Machine, attempt{at: now})
+	if o == Done {
+		put(&m.deleted, order.Machine, true)
+	}
+}
+
+// after is the Memory of a decision on a view: without claims and machines that are gone.
+func (m Memory) after(view View, policy Policy, now time.Time) Memory {
+	claims, machines := map[string]bool{}, map[int]bool{}
+	for _, c := range view.Claims {
+		claims[c.UID], machines[c.Machine] = true, true
+	}
+	for _, a := range m.assigned {
+		machines[a.machine] = true
+	}
+	for _, a := range m.asked {
+		machines[a.made] = true
+	}
+	listed := map[int]bool{}
+	for _, l := range view.Machines {
+		machines[l.ID], listed[l.ID] = true, true
+	}
+	m.asked, m.assigned = kept(m.asked, claims), kept(m.assigned, claims)
+	m.ending, m.missing = kept(m.ending, claims), kept(m.missing, claims)
+	m.deleting, m.deleted = kept(m.deleting, machines), kept(m.deleted, machines)
+	m.unowned, m.told = kept(m.unowned, listed), kept(m.told, listed)
+	m.kinds = maps.Clone(m.kinds)
+	for _, c := range view.Claims {
+		if c.Machine != 0 {
+			if a := m.assigned[c.UID]; a.machine != 0 && !a.underway {
+				a.at = now
+				m.assigned[c.UID] = a
+			}
+		}
+	}
+	return m
+}
+
+// unsettled reports whether something was asked whose effect no view has shown.
+func (m *Memory) unsettled(view View) bool {
+	for _, c := range view.Claims {
+		if e, ok := m.ending[c.UID]; ok && !e.gone {
+			return true
+		}
+		if _, ok := m.missing[c.UID]; ok {
+			return true
+		}
+		if a, ok := m.assigned[c.UID]; ok && c.Machine != a.machine {
+			return true
+		}
+	}
+	return false
+}
+
+func kept[K comparable, V any](m map[K]V, keys map[K]bool) map[K]V {
+	m = maps.Clone(m)
+	maps.DeleteFunc(m, func(k K, _ V) bool { return !keys[k] })
+	return m
+}
+
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}

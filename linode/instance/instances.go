@@ -1,0 +1,247 @@
+// Package instance gets machines as separate Linodes, which join a cluster that its owners run:
+// instance mode. It stands behind linode's Orders, Machines and Rules, as package lke does for
+// clusters of LKE.
+//
+// Package instance/decide decides which Linodes to make and to delete, and a syncer acts on it;
+// the rest is what they are made from, and what they have to do with NodeClaims and Nodes. The
+// package chooses no plan type.
+package instance
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instance/decide"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// API is what is asked of Linode; api.Client is one.
+type API interface {
+	linodes
+	placementAPI
+	TagInstance(ctx context.Context, id int, tags []string) error
+}
+
+// Config is what Machines are made from.
+type Config struct {
+	Client   client.Client // has the indexes of nodeclaim.Index, and Karpenter's
+	Live     client.Reader // asks the API server itself
+	API      API
+	Identity Identity
+	Types    *instancetype.Set
+	Joins    Joins
+	Timing   Timing
+	Events   events.EventRecorder
+	Log      *slog.Logger
+}
+
+// Timing holds delays. A zero field means its default, which the comment names.
+type Timing struct {
+	Quick      time.Duration // 2s: between lists while somebody waits
+	Idle       time.Duration // 1m: between lists while nobody does
+	Keep       time.Duration // 10m: how long a machine or a placement group may stay that nobody owns
+	NoCapacity time.Duration // 3m: how long a plan type without capacity is not offered
+	Late       time.Duration // 2m: how long after it was sent a call without an answer may be done
+}
+
+// Machines are the Linodes of one cluster. They run as long as their process leads.
+type Machines struct {
+	cfg     Config
+	claims  nodeclaim.Writer
+	nodes   *nodeclaim.Nodes
+	syncer  *syncer
+	pools   *placementGroups // of NodePools
+	tagging sync.Mutex       // held while tags are set
+	metrics *metrics
+
+	asking sync.Mutex // held while Linode is asked for a list, for all who want one
+
+	mu    sync.Mutex // guards the rest
+	last  []api.Instance
+	asked time.Time // when Linode was asked for them; zero before the first answer
+	told  map[string]time.Time
+}
+
+// New returns the Linodes of a cluster.
+func New(cfg Config) *Machines {
+	i := &Machines{
+		cfg: cfg, claims: nodeclaim.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: nodeclaim.NewNodes(cfg.Client),
+		told: map[string]time.Time{}, metrics: newMetrics(),
+	}
+	or := func(d, otherwise time.Duration) time.Duration {
+		if d == 0 {
+			return otherwise
+		}
+		return d
+	}
+	i.cfg.Timing.NoCapacity = or(cfg.Timing.NoCapacity, 3*time.Minute)
+	keep := or(cfg.Timing.Keep, 10*time.Minute)
+	i.pools = newPlacementGroups(placementConfig{
+		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Size: groupSize, Keep: keep, Needed: i.neededGroups, Log: cfg.Log,
+	})
+	i.syncer = newSyncer(syncerConfig{
+		Linode: closer{cfg.API, cfg.Types}, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
+		Listed: i.listed, Refused: i.refused, Undeleted: i.undeleted, Held: i.held, Queued: i.beat,
+		Policy: decide.Policy{
+			Cluster: cfg.Identity.Name, Keep: keep,
+			// Unverified: that Linode does no call later.
+			Late:  or(cfg.Timing.Late, 2*time.Minute),
+			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes
+			Quick: or(cfg.Timing.Quick, 2*time.Second), Idle: or(cfg.Timing.Idle, time.Minute),
+		},
+	})
+	return i
+}
+
+// Start makes and deletes Linodes and placement groups until ctx ends, and returns when the
+// calls that were under way have ended. It implements manager.Runnable.
+func (i *Machines) Start(ctx context.Context) error {
+	var groups sync.WaitGroup
+	groups.Go(func() { i.pools.Run(ctx) })
+	i.syncer.Run(ctx)
+	groups.Wait()
+	return nil
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (i *Machines) NeedLeaderElection() bool { return true }
+
+// Release implements linode.Machines.
+func (i *Machines) Release(uid string) (gone bool) { return i.syncer.Release(uid) }
+
+// Get implements linode.Machines. A machine is gone when Linode says so of that very one: a
+// list may lack one that is there.
+func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
+	all, err := i.recently(ctx, 2*time.Second)
+	if found := byID(all, instance); found != nil {
+		return i.claimOf(*found), nil // also where Linode does not answer any more
+	}
+	if err != nil {
+		return nil, err
+	}
+	there, err := i.there(ctx, instance)
+	switch {
+	case err != nil:
+		return nil, err
+	case there == nil:
+		return nil, cloudprovider.NewNodeClaimNotFoundError(
+			fmt.Errorf("the account has no Linode %d of this cluster", instance))
+	}
+	return i.claimOf(*there), nil
+}
+
+// there asks for one Linode of the cluster; nil if there surely is none. One that has lost its tag
+// and its label is there: without its drain its pods would run twice.
+func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, error) {
+	found, err := i.cfg.API.Instance(api.Patient(ctx), instance)
+	switch {
+	case api.ClassOf(err) == api.ClassNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !api.Tagged(found, i.cfg.Identity.Tag()) && !i.cfg.Identity.IsNode(found.Label):
+		return nil, fmt.Errorf("the Linode %d has neither the tag %s nor a label of the cluster any more: it has the label %s",
+			instance, i.cfg.Identity.Tag(), found.Label)
+	}
+	return &found, nil
+}
+
+// List implements linode.Machines. Of a claim's machine that the list lacks Linode is asked:
+// Karpenter deletes a registered claim whose machine is missing here and whose Node is not
+// ready.
+func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
+	all, err := i.recently(ctx, 10*time.Second)
+	if err != nil {
+		return nil, err
+	}
+	var list karpv1.NodeClaimList
+	if err := i.cfg.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	for k := range list.Items {
+		instance := nodeclaim.InstanceOf(list.Items[k].Status.ProviderID)
+		if instance == 0 || !nodeclaim.Managed(&list.Items[k]) || byID(all, instance) != nil {
+			continue
+		}
+		if there, err := i.there(ctx, instance); err != nil {
+			return nil, err
+		} else if there != nil {
+			all = append(slices.Clone(all), *there)
+		}
+	}
+	machines := make([]*karpv1.NodeClaim, 0, len(all))
+	for _, one := range all {
+		machines = append(machines, i.claimOf(one))
+	}
+	return machines, nil
+}
+
+// Missing reports whether the last list lacked a Linode.
+func (i *Machines) Missing(instance int) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return !i.asked.IsZero() && byID(i.last, instance) == nil
+}
+
+// recently returns the Linodes of the cluster as they were shown a while ago at most. With an
+// error they are those that were shown last.
+func (i *Machines) recently(ctx context.Context, ago time.Duration) ([]api.Instance, error) {
+	i.asking.Lock()
+	defer i.asking.Unlock()
+	i.mu.Lock()
+	last, asked := i.last, i.asked
+	i.mu.Unlock()
+	if time.Since(asked) < ago {
+		return last, nil
+	}
+	ctx, cancel := context.WithTimeout(api.Patient(ctx), 30*time.Second)
+	defer cancel()
+	asked = time.Now()
+	all, err := i.cfg.API.Instances(ctx, i.cfg.Identity.Tag())
+	if err != nil {
+		return last, err
+	}
+	i.listed(asked, all)
+	return all, nil
+}
+
+// listed takes over a list of the syncer's.
+func (i *Machines) listed(asked time.Time, all []api.Instance) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if asked.After(i.asked) {
+		i.last, i.asked = all, asked
+		i.metrics.listed.WithLabelValues().Set(float64(asked.UnixMilli()) / 1000)
+	}
+}
+
+func byID(all []api.Instance, id int) *api.Instance {
+	if k := slices.IndexFunc(all, func(i api.Instance) bool { return i.ID == id }); k >= 0 {
+		return &all[k]
+	}
+	return nil
+}
+
+// claimOf describes a Linode as a NodeClaim.
+func (i *Machines) claimOf(one api.Instance) *karpv1.NodeClaim {
+	nc := &karpv1.NodeClaim{}
+	nc.Name = one.Label
+	if plan, ok := i.cfg.Types.Plan(one.Type); ok {
+		nc.Labels = instancetype.Labels(plan, i.cfg.Types.Region())
+		nc.Status.Capacity = instancetype.Capacity(plan, catalog.Instances)
+	}
+	nc.Status.ProviderID, nc.Status.NodeName = nodeclaim.LinodeID(one.ID), one.Label
+	return nc
+}

@@ -1,0 +1,120 @@
+package instance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/instance/bootstrap"
+	"github.com/lkeplan/lkeplan/linode/instance/token"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Joins are what machines join the cluster by.
+type Joins struct {
+	Live      client.Reader // asks the API server itself
+	Tokens    *token.Tokens
+	Endpoint  string // https://host:port of the API server; "" for that of kube-public/cluster-info
+	Namespace string // of the Secrets with templates of user data
+}
+
+// userData is what the machine of a claim reads when it boots. Its token is good for 20
+// minutes at least, and the same whenever it is asked for.
+func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, o Order) ([]byte, error) {
+	server, ca, err := j.way(ctx, o.Bootstrap.Kind)
+	if err != nil {
+		return nil, err
+	}
+	template, err := j.template(ctx, o.Bootstrap)
+	if err != nil {
+		return nil, err
+	}
+	secret, err := j.Tokens.Ensure(ctx, nc, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, nc.Labels)
+	labels[karpv1.NodeDoNotSyncTaintsLabelKey] = "true" // a startup taint that an agent has removed must not come back
+	join := bootstrap.Join{
+		Node: node, Region: nc.Labels[corev1.LabelTopologyRegion], PlanType: o.Plan, Labels: labels, Kubelet: o.Kubelet,
+		Taints: slices.Concat([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, nc.Spec.Taints, nc.Spec.StartupTaints),
+		Server: server, CA: ca, Token: secret,
+	}
+	switch o.Bootstrap.Kind {
+	case linodev1alpha1.BootstrapK3s:
+		return bootstrap.K3s(join)
+	case linodev1alpha1.BootstrapCustom:
+		return bootstrap.Custom(template, join)
+	}
+	return bootstrap.Kubeadm(join)
+}
+
+// template is the template of the user data of a class; "" where it has none.
+func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string, error) {
+	if b.Kind != linodev1alpha1.BootstrapCustom {
+		return "", nil
+	}
+	var secret corev1.Secret
+	key := client.ObjectKey{Namespace: j.Namespace, Name: b.UserDataSecret}
+	err := j.Live.Get(ctx, key, &secret)
+	text := bytes.TrimSpace(secret.Data["userData"])
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", lacks("bootstrap.userDataSecret", "there is no Secret %s; make it, with the template under userData", key)
+	case err != nil:
+		return "", fmt.Errorf("read the template of the user data: %w", err)
+	case len(text) == 0:
+		return "", lacks("bootstrap.userDataSecret", "Secret %s has nothing under userData; write the template there", key)
+	}
+	return string(text) + "\n", nil
+}
+
+// way is where the API server is, and by which certificates it is known. kubeadm writes both
+// into cluster-info, and joins by nothing else; clusters without it have the certificates in
+// each namespace.
+func (j Joins) way(ctx context.Context, kind string) (server string, ca []byte, err error) {
+	var info corev1.ConfigMap
+	err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-public", Name: "cluster-info"}, &info)
+	switch {
+	case err == nil:
+		server, ca, err = readInfo(info.Data["kubeconfig"])
+	case apierrors.IsNotFound(err) && kind == linodev1alpha1.BootstrapKubeadm:
+		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info, by which kubeadm " +
+			"joins; make it: kubeadm init phase bootstrap-token")
+	case apierrors.IsNotFound(err) && j.Endpoint != "":
+		err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-root-ca.crt"}, &info)
+		ca = []byte(info.Data["ca.crt"])
+	case apierrors.IsNotFound(err):
+		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info; set " +
+			"CLUSTER_ENDPOINT to its address, such as https://10.0.0.2:6443")
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("where the API server is: %w", err)
+	}
+	if j.Endpoint != "" {
+		server = j.Endpoint
+	}
+	return server, ca, nil
+}
+
+func readInfo(text string) (server string, ca []byte, err error) {
+	config, err := clientcmd.Load([]byte(text))
+	if err != nil {
+		return "", nil, fmt.Errorf("read ConfigMap kube-public/cluster-info: %w", err)
+	}
+	for _, c := range config.Clusters { // there is one, without a name
+		return c.Server, c.CertificateAuthorityData, nil
+	}
+	return "", nil, fmt.Errorf("read ConfigMap kube-public/cluster-info: its kubeconfig names no cluster")
+}

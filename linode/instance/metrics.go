@@ -1,0 +1,108 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance/decide"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// metrics are what Instances count.
+type metrics struct {
+	*nodeclaim.Metrics // shown by the syncer alone
+
+	listed *prometheus.GaugeVec // absent before Linode has shown the Linodes
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		Metrics: nodeclaim.NewMetrics(refusals...),
+		listed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lkeplan_linodes_listed_timestamp_seconds",
+			Help: "In instance mode: when Linode was last asked for the cluster's Linodes and answered.",
+		}, nil),
+	}
+}
+
+// Metrics are what the Instances count, to be registered.
+func (i *Machines) Metrics() []prometheus.Collector {
+	return append(i.metrics.Collectors(), i.metrics.listed)
+}
+
+// refusals are the reasons for which claims do not get what they wait for.
+var refusals = []string{
+	string(api.ClassNoCapacity), string(api.ClassAccountLimit), string(api.ClassPlanClosed),
+	string(api.ClassValidation),
+	string(api.ClassAuth), string(api.ClassBusy), string(api.ClassUnknown), string(api.ClassLabelTaken),
+}
+
+// take counts what there is of each plan type in a cluster of that name. A Linode is of the
+// claim that its label is made from, before it is stored there, too.
+func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodeclaim.Rows {
+	rows := nodeclaim.Rows{}
+	labels, owned := map[string]bool{}, map[int]bool{}
+	for _, one := range all {
+		labels[one.Label] = true
+	}
+	mine := map[string]bool{}
+	for k := range claims {
+		claim, ok := read(&claims[k])
+		label := decide.Label(cluster, claim.UID)
+		switch {
+		case !ok:
+			continue
+		case claim.Machine != 0:
+			owned[claim.Machine] = true
+		case !claim.Leaving:
+			row := rows.Of(nodeclaim.PlanOf(&claims[k]))
+			row.Wait(claim.Created)
+			if !labels[label] {
+				row.Coming++
+			}
+		}
+		mine[label] = true
+	}
+	for _, one := range all {
+		if row := rows.Of(one.Type); owned[one.ID] || mine[one.Label] {
+			row.Bound++
+		} else {
+			row.Unowned++
+		}
+	}
+	return rows
+}
+
+// show has the gauges show the claims, and the Linodes that were listed last.
+func (i *Machines) show(claims []karpv1.NodeClaim) {
+	i.mu.Lock()
+	all := i.last
+	i.mu.Unlock()
+	i.metrics.Show(take(i.cfg.Identity.Name, claims, all), i.cfg.Types.Price)
+}
+
+// count counts that Linode did not give what a claim waits for. What its order lacks in the
+// cluster, Linode was not asked for.
+func (i *Machines) count(ctx context.Context, uid string, err error) {
+	if _, unasked := errors.AsType[unspecifiedError](err); unasked {
+		return
+	}
+	if nc, gone := nodeclaim.ByUID(ctx, i.cfg.Client, uid); gone == nil {
+		i.metrics.Refused(nodeclaim.PlanOf(nc), string(api.ClassOf(err)))
+	}
+}
+
+// unspecifiedError is why it cannot be said what a machine is made from.
+type unspecifiedError struct{ error }
+
+func (e unspecifiedError) Unwrap() error { return e.error }
+
+// bound counts a claim that has got its machine.
+func (i *Machines) bound(nc *karpv1.NodeClaim) {
+	i.metrics.Bound(nodeclaim.PlanOf(nc), time.Since(nc.CreationTimestamp.Time))
+}

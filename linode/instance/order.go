@@ -1,0 +1,165 @@
+package instance
+
+// An order is what the Linode of a NodeClaim is made from. It is written on the claim when its plan
+// type is chosen, and a call that is sent again is made from the same order, whatever has become of
+// the class since. What a machine reads when it boots, and by which token it joins, is for others.
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/linode/linodego"
+	"k8s.io/utils/ptr"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// AnnotationOrder holds, on a NodeClaim, the order of its machine, as Encode writes it. Together
+// with a pending provider id it is the demand.
+const AnnotationOrder = "lkeplan.dev/machine"
+
+// Order is what a Linode is made from. Numbers are 0 where they name nothing.
+type Order struct {
+	Plan              string                               `json:"plan"`
+	Image             string                               `json:"image"`
+	AuthorizedKeys    []string                             `json:"authorizedKeys,omitempty"`
+	AuthorizedUsers   []string                             `json:"authorizedUsers,omitempty"`
+	Backups           bool                                 `json:"backups,omitempty"`
+	SwapMiB           *int                                 `json:"swapMiB,omitempty"`
+	BootMiB           *int                                 `json:"bootMiB,omitempty"` // of the disk that the system is on
+	Kernel            string                               `json:"kernel,omitempty"`
+	DiskEncryption    string                               `json:"diskEncryption,omitempty"`
+	Firewall          int                                  `json:"firewall,omitempty"`
+	Subnet            int                                  `json:"subnet,omitempty"`
+	IPv6              *linodev1alpha1.IPv6Options          `json:"ipv6,omitempty"` // in the subnet
+	PlacementGroup    int                                  `json:"placementGroup,omitempty"`
+	PoolGroup         *PoolGroup                           `json:"poolGroup,omitempty"` // in place of PlacementGroup
+	CompliantOnly     *bool                                `json:"compliantOnly,omitempty"`
+	PlacementGroupMax int                                  `json:"placementGroupMax,omitempty"` // Linodes that the group takes
+	Tags              []string                             `json:"tags,omitempty"`
+	Bootstrap         linodev1alpha1.Bootstrap             `json:"bootstrap"`
+	Kubelet           *linodev1alpha1.KubeletConfiguration `json:"kubelet,omitempty"`
+}
+
+// PoolGroup is the placement group of a NodePool. Which id it has shows when the machine is
+// made: it may have to be made first.
+type PoolGroup struct {
+	Pool   string `json:"pool"`
+	Policy string `json:"policy"`
+}
+
+// PlacementGroup is the placement group of an order: a number, or that of a NodePool. The zero Group
+// is none.
+type PlacementGroup struct {
+	ID int
+	Of PoolGroup
+}
+
+// Group returns the placement group.
+func (o Order) Group() PlacementGroup {
+	return PlacementGroup{ID: o.PlacementGroup, Of: ptr.Deref(o.PoolGroup, PoolGroup{})}
+}
+
+func (g PlacementGroup) String() string {
+	if g.Of != (PoolGroup{}) {
+		return fmt.Sprintf("the %s placement group of NodePool %s", g.Of.Policy, g.Of.Pool)
+	}
+	return fmt.Sprintf("placement group %d", g.ID)
+}
+
+// OrderFor is the order of a machine of a class. Where the class asks for a placement group for
+// each NodePool, the group is for the caller to name.
+func OrderFor(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
+	spec := class.Spec
+	found := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
+	o := Order{
+		Plan: plan, Image: found.Image, AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers,
+		Backups: spec.BackupsEnabled, SwapMiB: spec.Swap(), DiskEncryption: spec.DiskEncryption,
+		Firewall: found.FirewallID, Subnet: found.SubnetID, IPv6: spec.IPv6Options,
+		PlacementGroup: found.PlacementGroupID, PlacementGroupMax: found.PlacementGroupSize,
+		Tags: slices.Sorted(slices.Values(spec.Tags)), Kubelet: spec.Kubelet,
+		Bootstrap: ptr.Deref(spec.Bootstrap, linodev1alpha1.Bootstrap{Kind: linodev1alpha1.BootstrapKubeadm}),
+	}
+	if spec.PlacementGroup != nil {
+		o.CompliantOnly = spec.PlacementGroup.CompliantOnly
+	}
+	if spec.OSDisk != nil {
+		o.BootMiB = new(int(spec.OSDisk.Size.Value() >> 20))
+	}
+	if spec.Configuration != nil {
+		o.Kernel = spec.Configuration.Kernel
+	}
+	return o
+}
+
+// Plain reports whether a Node of the machine has what its plan type has: without settings for
+// the kubelet, a swap disk or a smaller disk, which take a share of it.
+func (o Order) Plain() bool { return o.Kubelet == nil && o.SwapMiB == nil && o.BootMiB == nil }
+
+// Encode writes the order as one line of JSON with its keys in a fixed order.
+func (o Order) Encode() string {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		panic(fmt.Sprintf("encode order: %v", err)) // all its fields are of kinds that JSON has
+	}
+	return string(raw)
+}
+
+// DecodeOrder reads what Encode wrote.
+func DecodeOrder(text string) (o Order, err error) {
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return Order{}, fmt.Errorf("read the order of a machine: %w", err)
+	}
+	if o.Plan == "" || o.Image == "" {
+		return Order{}, fmt.Errorf("read the order of a machine: no plan type, or no image, in %q", text)
+	}
+	return o, nil
+}
+
+// Spec is what Linode is asked for, but for the label and the user data. Linode wants a
+// password of root where no SSH key is given: a random one, which nobody is to know. A
+// PoolGroup is for the caller to find first, as PlacementGroup.
+func (o Order) Spec(region, password string) api.InstanceSpec {
+	spec := api.InstanceSpec{
+		Region: region, Type: o.Plan, Image: o.Image, AuthorizedKeys: o.AuthorizedKeys, AuthorizedUsers: o.AuthorizedUsers,
+		RootPass: password, BackupsEnabled: o.Backups, SwapSize: o.SwapMiB, BootSize: o.BootMiB, FirewallID: o.Firewall,
+		DiskEncryption: linodego.InstanceDiskEncryption(o.DiskEncryption), Tags: slices.Clone(o.Tags), Booted: new(true),
+	}
+	if o.Kernel != "" {
+		spec.Kernel = &o.Kernel
+	}
+	if o.PlacementGroup != 0 {
+		spec.PlacementGroup = &linodego.InstanceCreatePlacementGroupOptions{
+			ID: o.PlacementGroup, CompliantOnly: o.CompliantOnly,
+		}
+	}
+	if o.Subnet != 0 {
+		spec.InterfaceGeneration = linodego.GenerationLegacyConfig
+		spec.Interfaces = []linodego.InstanceConfigInterfaceCreateOptions{o.inSubnet()}
+	}
+	return spec
+}
+
+// inSubnet is the one interface of a machine in a VPC: with an address of the subnet, and a
+// public one behind it, by which it reaches what it boots from.
+//
+// Unverified: that a Linode with this interface alone reaches the Metadata service.
+func (o Order) inSubnet() linodego.InstanceConfigInterfaceCreateOptions {
+	i := linodego.InstanceConfigInterfaceCreateOptions{
+		Purpose: linodego.InterfacePurposeVPC, Primary: true, SubnetID: &o.Subnet,
+		IPv4: &linodego.VPCIPv4{NAT1To1: new("any")},
+	}
+	if o.IPv6 == nil {
+		return i
+	}
+	i.IPv6 = &linodego.InstanceConfigInterfaceCreateOptionsIPv6{IsPublic: o.IPv6.IsPublicIPv6}
+	if ptr.Deref(o.IPv6.EnableSLAAC, false) {
+		i.IPv6.SLAAC = []linodego.InstanceConfigInterfaceCreateOptionsIPv6SLAAC{{Range: "auto"}}
+	}
+	if ptr.Deref(o.IPv6.EnableRanges, false) {
+		i.IPv6.Ranges = []linodego.InstanceConfigInterfaceCreateOptionsIPv6Range{{Range: new("auto")}}
+	}
+	return i
+}

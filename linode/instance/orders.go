@@ -1,0 +1,228 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Orders are linode's Orders of machines that are Linodes of their own.
+type Orders struct {
+	client client.Client
+	offers
+	groups groups
+}
+
+// NewOrders returns the orders for the classes and NodeClaims behind a client.
+func NewOrders(c client.Client) *Orders { return &Orders{client: c} }
+
+// Known implements linode.Orders: what the class names was looked up.
+func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
+
+// Offer implements linode.Orders: what the class's kubelet and disks take counts, and none is
+// available while its placement group is full.
+func (o *Orders) Offer(
+	ctx context.Context, name string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
+) ([]*cloudprovider.InstanceType, error) {
+	var class linodev1alpha1.LinodeNodeClass
+	if err := o.client.Get(ctx, client.ObjectKey{Name: name}, &class); err != nil {
+		return types, client.IgnoreNotFound(err) // Karpenter does not use a pool without its class
+	}
+	full, err := o.groups.full(ctx, o.client, orderOf(&class, pool, ""), "")
+	if err != nil {
+		return nil, err
+	}
+	return o.offers.of(&class, full, types), nil
+}
+
+// Order implements linode.Orders.
+func (o *Orders) Order(
+	ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
+) (map[string]string, error) {
+	is := orderOf(class, pool, plan)
+	if perPool(class) != nil && is.PoolGroup == nil {
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("LinodeNodeClass %q gives each NodePool a "+
+			"placement group, and the NodeClaim is of no NodePool", class.Name))
+	}
+	if why, err := o.full(ctx, is, string(nc.UID)); err != nil {
+		return nil, err
+	} else if why != "" {
+		return nil, cloudprovider.NewInsufficientCapacityError(errors.New(why))
+	}
+	return map[string]string{AnnotationOrder: is.Encode()}, nil
+}
+
+// Full is linode's Full: a placement group takes few.
+func (o *Orders) Full(
+	ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool,
+) (why string, err error) {
+	return o.full(ctx, orderOf(class, pool, ""), "")
+}
+
+// full says why there is no room for a machine of an order; "" where there is, which a claim
+// then has.
+func (o *Orders) full(ctx context.Context, is Order, uid string) (why string, err error) {
+	full, err := o.groups.full(ctx, o.client, is, uid)
+	if err != nil || !full {
+		return "", err
+	}
+	return fmt.Sprintf("%s has all of the %d Linodes that it takes", is.Group(), is.PlacementGroupMax), nil
+}
+
+// orderOf is the order of a machine of a class in a NodePool, which may be nil.
+func orderOf(class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string) Order {
+	o := OrderFor(class, plan)
+	if of := perPool(class); of != nil && pool != nil {
+		o.PoolGroup, o.PlacementGroupMax = &PoolGroup{Pool: pool.Name, Policy: of.Policy}, groupSize
+	}
+	return o
+}
+
+// perPool is how the placement group of each NodePool of a class is to be; nil where the class
+// asks for none.
+func perPool(class *linodev1alpha1.LinodeNodeClass) *linodev1alpha1.PerPool {
+	return ptr.Deref(class.Spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).PerPool
+}
+
+// Drifted implements linode.Orders: all that replaces a machine is in its class's hash.
+func (o *Orders) Drifted(context.Context, *karpv1.NodeClaim, *linodev1alpha1.LinodeNodeClass) (
+	cloudprovider.DriftReason, error) {
+	return "", nil
+}
+
+// offers remember the types as nodes of classes have them: Karpenter computes what is
+// allocatable once for each pointer.
+type offers struct {
+	mu   sync.Mutex
+	made map[string]variants // by class
+}
+
+// variants are the types of a class at one moment, by the types that they were made from.
+type variants struct {
+	by            string // the order, without a plan type
+	types, hidden map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
+}
+
+func (k *offers) of(
+	class *linodev1alpha1.LinodeNodeClass, full bool, types []*cloudprovider.InstanceType,
+) []*cloudprovider.InstanceType {
+	is := OrderFor(class, "")
+	if !full && is.Plain() {
+		return types
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	v, known := k.made[class.Name]
+	if by := is.Encode(); !known || v.by != by || len(v.types) > 4*len(types) || len(v.hidden) > 4*len(types) {
+		v = variants{by, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{},
+			map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{}}
+	}
+	if k.made == nil {
+		k.made = map[string]variants{}
+	}
+	k.made[class.Name] = v
+	of, hide := v.types, false
+	if full {
+		of, hide = v.hidden, true
+	}
+	offered := make([]*cloudprovider.InstanceType, len(types))
+	for n, it := range types {
+		if of[it] == nil {
+			of[it] = variant(it, is, hide)
+		}
+		offered[n] = of[it]
+	}
+	return offered
+}
+
+// variant is a type as the machines of an order have it, which is another one than the type
+// itself in any case.
+func variant(it *cloudprovider.InstanceType, is Order, hide bool) *cloudprovider.InstanceType {
+	kubelet := ptr.Deref(is.Kubelet, linodev1alpha1.KubeletConfiguration{})
+	with := instancetype.WithKubelet(instancetype.WithDisks(it, is.BootMiB, is.SwapMiB), &kubelet)
+	if hide {
+		with.Offerings = slices.Clone(with.Offerings)
+		for k, offering := range with.Offerings {
+			closed := *offering
+			closed.Available = false
+			with.Offerings[k] = &closed
+		}
+	}
+	return with
+}
+
+// groups count the claims whose machines are in a placement group, or are to be: Linode takes
+// few into one.
+type groups struct {
+	mu    sync.Mutex
+	taken map[string]place // by claim: those that the cache may not show yet
+}
+
+type place struct {
+	group PlacementGroup
+	at    time.Time
+}
+
+// unseen is how long a claim may be missing in the cache that was answered.
+const unseen = 30 * time.Second
+
+// full reports whether the group of an order has no room for a claim, which takes its place
+// there; "" for no claim in particular.
+func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string) (bool, error) {
+	group := o.Group()
+	if group == (PlacementGroup{}) {
+		return false, nil
+	}
+	var list karpv1.NodeClaimList
+	if err := c.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	in := map[string]bool{}
+	for k := range list.Items {
+		other, err := DecodeOrder(list.Items[k].Annotations[AnnotationOrder])
+		if err != nil {
+			continue
+		}
+		delete(g.taken, string(list.Items[k].UID)) // which goes with its claim from now on
+		if other.Group() == group {
+			in[string(list.Items[k].UID)] = true
+		}
+	}
+	now := time.Now()
+	for other, p := range g.taken {
+		if now.Sub(p.at) > unseen {
+			delete(g.taken, other)
+		} else if p.group == group {
+			in[other] = true
+		}
+	}
+	if !in[uid] && len(in) >= o.PlacementGroupMax {
+		return true, nil
+	}
+	if uid != "" {
+		if g.taken == nil {
+			g.taken = map[string]place{}
+		}
+		g.taken[uid] = place{group, now}
+	}
+	return false, nil
+}
+
+// plain reports whether a claim's machine was ordered as its plan type has it.
+func plain(nc *karpv1.NodeClaim) bool {
+	o, err := DecodeOrder(nc.Annotations[AnnotationOrder])
+	return err == nil && o.Plain()
+}

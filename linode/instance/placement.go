@@ -1,0 +1,190 @@
+package instance
+
+// A placement group is made at Linode for each NodePool that is to have one, and deleted when
+// nothing needs it any more.
+//
+// The label of a group follows from the cluster, the NodePool and the policy, and is unique in
+// the account. So a restart forgets nothing, and a call without an answer is sent again: where
+// it was done after all, or another leader has made the group, the list shows it.
+//
+// Deleting takes no chance either: Linode refuses to delete a group with Linodes in it, and a
+// Linode whose group is gone is refused, and made in a new group.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+)
+
+// placementAPI is what is asked of the Linode API; *api.Client does it.
+type placementAPI interface {
+	PlacementGroups(ctx context.Context) ([]api.PlacementGroup, error)
+	CreatePlacementGroup(ctx context.Context, spec api.PlacementGroupSpec) (api.PlacementGroup, error)
+	DeletePlacementGroup(ctx context.Context, id int) error
+}
+
+// placementConfig is what Groups are made from.
+type placementConfig struct {
+	Linode  placementAPI
+	Cluster string        // a tag that no other cluster has
+	Size    int           // how many Linodes a group takes
+	Keep    time.Duration // how long a group stays that nobody needs
+	// Needed returns the groups that NodePools ask for and those that NodeClaims are ordered
+	// in, read live.
+	Needed func(context.Context) ([]PoolGroup, error)
+	Log    *slog.Logger
+}
+
+// placementGroups are the placement groups of a cluster's NodePools. They are safe for concurrent use.
+type placementGroups struct {
+	cfg  placementConfig
+	turn chan struct{} // held while Linode is asked, and by who uses what is below
+
+	shown    []api.PlacementGroup // of the cluster
+	asked    time.Time
+	refused  map[string]refusal // by label
+	unneeded map[int]time.Time  // by id, since when
+}
+
+// refusal is why a group was not made, and for how long that counts for those who ask.
+type refusal struct {
+	err   error
+	until time.Time
+}
+
+// newPlacementGroups returns Groups that know nothing, as after a restart.
+func newPlacementGroups(cfg placementConfig) *placementGroups {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &placementGroups{cfg: cfg, turn: make(chan struct{}, 1), refused: map[string]refusal{}}
+}
+
+// How long a list counts for who looks for a group, and how long a refusal does for the other
+// machines of its NodePool.
+const (
+	listCounts    = 10 * time.Second
+	refusalCounts = 5 * time.Second
+)
+
+// Ensure returns the id of a NodePool's group, which it makes where there is none. The error
+// says why no machine can be made in it now.
+func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGroup) (int, error) {
+	if err := g.take(ctx); err != nil {
+		return 0, err
+	}
+	defer g.leave()
+	label := Label(g.cfg.Cluster, of)
+	if r := g.refused[label]; time.Now().Before(r.until) {
+		return 0, r.err
+	}
+	found, err := g.ensure(ctx, region, label, of)
+	if err == nil {
+		err = g.wrong(found, of)
+	}
+	if err != nil {
+		err = fmt.Errorf("placement group of NodePool %s: %w", of.Pool, err)
+		if ctx.Err() == nil {
+			g.refused[label] = refusal{err, time.Now().Add(refusalCounts)}
+		}
+		return 0, err
+	}
+	return found.ID, nil
+}
+
+func (g *placementGroups) take(ctx context.Context) error {
+	select {
+	case g.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for placement groups: %w", ctx.Err())
+	}
+}
+
+func (g *placementGroups) leave() { <-g.turn }
+
+// ensure finds a group, or makes it. Whatever Linode answers, the list says what is there.
+func (g *placementGroups) ensure(
+	ctx context.Context, region, label string, of PoolGroup,
+) (found api.PlacementGroup, err error) {
+	if time.Since(g.asked) < listCounts {
+		if found, ok := first(g.shown, region, label); ok {
+			return found, nil
+		}
+	}
+	found, ok, err := g.look(ctx, region, label)
+	if err != nil || ok {
+		return found, err
+	}
+	made, err := g.cfg.Linode.CreatePlacementGroup(ctx, api.PlacementGroupSpec{
+		Label: label, Region: region, PlacementGroupType: linodego.PlacementGroupTypeAntiAffinityLocal,
+		PlacementGroupPolicy: linodego.PlacementGroupPolicy(of.Policy),
+	})
+	if err == nil {
+		g.cfg.Log.Info("placement group made", "id", made.ID, "label", label, "nodepool", of.Pool, "policy", of.Policy)
+		g.shown = append(slices.Clone(g.shown), made)
+		return made, nil
+	}
+	if found, ok, again := g.look(ctx, region, label); again == nil && ok {
+		return found, nil // another call has made it
+	}
+	return made, err
+}
+
+// look asks Linode for a group.
+func (g *placementGroups) look(ctx context.Context, region, label string) (api.PlacementGroup, bool, error) {
+	if err := g.list(ctx); err != nil {
+		return api.PlacementGroup{}, false, err
+	}
+	found, ok := first(g.shown, region, label)
+	return found, ok, nil
+}
+
+// list asks Linode for all groups, and keeps those of the cluster.
+func (g *placementGroups) list(ctx context.Context) error {
+	asked := time.Now()
+	all, err := g.cfg.Linode.PlacementGroups(ctx)
+	if err != nil {
+		return err
+	}
+	g.asked = asked
+	g.shown = slices.DeleteFunc(slices.Clone(all), func(p api.PlacementGroup) bool {
+		return !ours(g.cfg.Cluster, p.Label)
+	})
+	return nil
+}
+
+// first returns the group that has a label in a region. Of several it is always the same one.
+func first(all []api.PlacementGroup, region, label string) (found api.PlacementGroup, ok bool) {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b api.PlacementGroup) int { return cmp.Compare(a.ID, b.ID) })
+	k := slices.IndexFunc(all, func(p api.PlacementGroup) bool { return p.Region == region && p.Label == label })
+	if k < 0 {
+		return api.PlacementGroup{}, false
+	}
+	return all[k], true
+}
+
+// wrong says why no machine can be made in a group that is there.
+func (g *placementGroups) wrong(found api.PlacementGroup, of PoolGroup) error {
+	switch {
+	case string(found.PlacementGroupPolicy) != of.Policy:
+		return fmt.Errorf("somebody has made %s (%d) with the policy %s, not %s: give that group another label, or delete it",
+			found.Label, found.ID, found.PlacementGroupPolicy, of.Policy)
+	case len(found.Members) >= g.cfg.Size:
+		ids := make([]int, len(found.Members))
+		for k, m := range found.Members {
+			ids[k] = m.LinodeID
+		}
+		return fmt.Errorf("%s (%d) has all of the %d Linodes that it takes, %v: take out those that are not the NodePool's",
+			found.Label, found.ID, g.cfg.Size, ids)
+	}
+	return nil
+}

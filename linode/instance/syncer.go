@@ -1,0 +1,218 @@
+package instance
+
+// A syncer acts on the decisions of package decide at Linode and in the cluster. It looks, lets it
+// decide, sends the calls, and records their outcomes. It waits for no call before the next look: a
+// plan type whose calls take long holds up no other. It repeats no call: the next decision does
+// that.
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance/decide"
+)
+
+// linodes is what is asked of the Linode API; *api.Client does it.
+type linodes interface {
+	Instances(ctx context.Context, tag string) ([]api.Instance, error)
+	Instance(ctx context.Context, id int) (api.Instance, error)
+	InstanceLabelled(ctx context.Context, label string) (api.Instance, bool, error)
+	CreateInstance(ctx context.Context, spec api.InstanceSpec) (api.Instance, error)
+	DeleteInstance(ctx context.Context, id int) error
+}
+
+// claimStore is what is read and written in the API server.
+type claimStore interface {
+	// Look returns the claims, and the registered Nodes by machine. Both may be as old as a
+	// cache is, but no claim may be left out that an earlier Look has shown and that is there.
+	Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node, error)
+	// Spec returns what the machine of a claim is made from; label and the cluster's tag are
+	// added. For one claim it must always be the same.
+	Spec(ctx context.Context, uid string) (api.InstanceSpec, error)
+	// Bind stores a machine on a claim that has none.
+	Bind(ctx context.Context, b decide.Bind) error
+	// InUse reads live, and reports whether there is a claim whose machine this is, or whose
+	// label it has, and whether a registered Node runs on it.
+	InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error)
+	// Drain deletes the Node of a machine that no claim owns, so that it is drained.
+	Drain(ctx context.Context, d decide.Drain) error
+	// GiveUp ends a claim. Unless it is Lost, the claim is read live before, and ended only
+	// where it still has no machine.
+	GiveUp(ctx context.Context, uid string, why Reason) error
+	// Keep reports a machine with pods on it that no claim owns, and that stays.
+	Keep(machine int)
+}
+
+// Reason is why a claim is given up.
+type Reason string
+
+// The reasons.
+const (
+	Lost    Reason = "its machine is gone"
+	Taken   Reason = "another Linode of the account has its label"
+	Starved Reason = "Linode has no machine of its plan type"
+)
+
+// syncerConfig is what a syncer is made from.
+type syncerConfig struct {
+	Linode  linodes
+	Cluster claimStore
+	Policy  decide.Policy
+	Tag     string // that all machines of the cluster have, and no other Linode
+	Log     *slog.Logger
+
+	// Listed is told what each list showed, and when it was asked for; nil for nobody.
+	Listed func(asked time.Time, all []api.Instance)
+	// Refused is told why the machine of a claim was not made; nil for nobody.
+	Refused func(ctx context.Context, uid string, err error)
+	// Undeleted is called with why the machine of a claim that ends was not deleted; nil for none.
+	Undeleted func(ctx context.Context, uid string, err error)
+	// Held is told which claims are held though Linode says that their machines are gone; nil for
+	// nobody.
+	Held func(ctx context.Context, uids []string) error
+	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else;
+	// nil for nobody.
+	Queued func(ctx context.Context, uids []string) error
+}
+
+// syncer looks, has it decided, and carries out. It is safe for concurrent use.
+type syncer struct {
+	cfg  syncerConfig
+	wake chan struct{}
+
+	calls         sync.WaitGroup
+	makes, others chan struct{} // room for so many calls at once
+
+	mu       sync.Mutex // guards the rest
+	memory   decide.Memory
+	underway map[string]bool // what no Memory knows of
+}
+
+// callsAtOnce bounds the calls under way that make no machine; those that do are bounded
+// by the Burst of the Policy.
+const callsAtOnce = 8
+
+// newSyncer returns a syncer that knows nothing, as after a restart.
+func newSyncer(cfg syncerConfig) *syncer {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Listed == nil {
+		cfg.Listed = func(time.Time, []api.Instance) {}
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(context.Context, string, error) {}
+	}
+	if cfg.Undeleted == nil {
+		cfg.Undeleted = func(context.Context, string, error) {}
+	}
+	if cfg.Held == nil {
+		cfg.Held = func(context.Context, []string) error { return nil }
+	}
+	if cfg.Queued == nil {
+		cfg.Queued = func(context.Context, []string) error { return nil }
+	}
+	return &syncer{
+		cfg: cfg, wake: make(chan struct{}, 1), underway: map[string]bool{},
+		makes: make(chan struct{}, max(1, cfg.Policy.Burst)), others: make(chan struct{}, callsAtOnce),
+	}
+}
+
+// afterError is how long nothing is looked at after a look has failed.
+const afterError = 10 * time.Second
+
+// Run looks and decides until ctx ends, and returns when the last call has.
+func (c *syncer) Run(ctx context.Context) {
+	defer c.calls.Wait()
+	for ctx.Err() == nil {
+		next, err := c.Step(ctx)
+		if err != nil && ctx.Err() == nil {
+			c.cfg.Log.Warn("machines are not compared with claims", "error", err)
+		}
+		c.pause(ctx, next)
+	}
+}
+
+// pause waits for the next look: not longer than it is told, and not shorter than Quick.
+func (c *syncer) pause(ctx context.Context, next time.Duration) {
+	quick := min(next, c.cfg.Policy.Quick)
+	timer := time.NewTimer(next - quick)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-c.wake:
+	case <-timer.C:
+	}
+	timer.Reset(quick)
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// Wake has the syncer look soon.
+func (c *syncer) Wake() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Release records that the machine of a claim may go, and reports whether it is surely gone.
+func (c *syncer) Release(uid string) (gone bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gone = c.memory.Release(uid, time.Now())
+	if !gone {
+		c.Wake()
+	}
+	return gone
+}
+
+// Step looks once, and begins what there is to do. It returns when to look again.
+func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
+	view, err := c.look(ctx)
+	if err != nil {
+		return afterError, err
+	}
+	c.mu.Lock()
+	d := decide.Decide(view, c.memory, c.cfg.Policy, time.Now())
+	c.memory = d.Memory
+	c.mu.Unlock()
+	if len(d.Queued) > 0 {
+		c.cfg.Log.Info("more machines are wanted than the rate limit of new Linodes allows", "waiting", len(d.Queued),
+			"last_in", d.Queue.String())
+		c.once(ctx, "say which claims wait for the rate limit", func(ctx context.Context) error {
+			return c.cfg.Queued(ctx, d.Queued)
+		})
+	}
+	if len(d.Held) > 0 {
+		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Held(ctx, d.Held) })
+	}
+	c.begin(ctx, view, d)
+	return d.PollIn, nil
+}
+
+// look asks Linode first: a machine that is stored on a claim is then no news to Linode.
+func (c *syncer) look(ctx context.Context) (decide.View, error) {
+	view := decide.View{Asked: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	instances, err := c.cfg.Linode.Instances(ctx, c.cfg.Tag)
+	if err != nil {
+		return view, err
+	}
+	c.cfg.Listed(view.Asked, instances)
+	for _, i := range instances {
+		view.Machines = append(view.Machines, decide.Machine{ID: i.ID, Label: i.Label})
+	}
+	if view.Claims, view.Nodes, err = c.cfg.Cluster.Look(ctx); err != nil {
+		return view, fmt.Errorf("look at claims: %w", err)
+	}
+	return view, nil
+}

@@ -1,0 +1,315 @@
+// Package token makes the bootstrap tokens with which machines join, and approves the certificates
+// that they ask for with them. A token is a Secret in kube-system for each NodeClaim, which ends
+// after half an hour, and is deleted when the claim's Node has registered or the claim goes.
+//
+// It reads Secrets live and one by one, by names that follow from a claim's UID, and never
+// watches them. It touches none that is not of a NodeClaim, and knows neither Linode nor
+// what a machine reads.
+package token
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/karpenter/pkg/apis"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// Label is on the Secret of a NodeClaim, whose UID is its value.
+const Label = "lkeplan.dev/nodeclaim"
+
+// Group is the group of those who present such a token. It may ask for certificates, and
+// nobody approves them but package certificate: the group that kubeadm makes for its tokens
+// gets that of any Node.
+const Group = "system:bootstrappers:lkeplan"
+
+const (
+	namespace = metav1.NamespaceSystem
+	prefix    = "bootstrap-token-"
+	// lasts is for how long a token is good. A machine boots in two minutes.
+	lasts = 30 * time.Minute
+	// renewed is when a token that is asked for again gets the whole time again.
+	renewed = 20 * time.Minute
+	// names is how many names a claim's Secret may have. That somebody else has one is once in
+	// two thousand million.
+	names = 3
+)
+
+// Tokens makes and revokes tokens.
+type Tokens struct {
+	reader client.Reader
+	writer client.Writer
+}
+
+// New returns Tokens of a cluster. The reader must be live: what a cache does not show yet
+// would be taken for missing.
+func New(reader client.Reader, writer client.Writer) *Tokens { return &Tokens{reader, writer} }
+
+// Ensure returns the token of a NodeClaim, <id>.<secret>, which is good for 20 minutes at
+// least. Whoever asks gets the same one for as long as its Secret is there. A claim that is
+// going or whose Node has registered gets none.
+func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
+	if Spent(claim) {
+		return "", fmt.Errorf("token of NodeClaim %s: it needs none, as it is going or has registered", claim.Name)
+	}
+	const tries = 5 // each ends because somebody else has written meanwhile
+	var err error
+	for range tries {
+		var token string
+		if token, err = t.ensureOnce(ctx, claim, now); err == nil {
+			return token, nil
+		}
+		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
+			break
+		}
+	}
+	return "", fmt.Errorf("token of NodeClaim %s: %w", claim.Name, err)
+}
+
+// ensureOnce looks at all names before it makes a Secret: the claim may have one under a later
+// name, from when somebody else had the first.
+func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
+	free := ""
+	for _, id := range IDs(string(claim.UID)) {
+		s, err := t.get(ctx, id)
+		switch {
+		case apierrors.IsNotFound(err):
+			if free == "" {
+				free = id
+			}
+		case err != nil:
+			return "", err
+		case owner(s) == string(claim.UID):
+			return t.keep(ctx, claim, id, s, now)
+		}
+	}
+	if free == "" {
+		return "", errors.New("all names that its Secret may have are taken by others")
+	}
+	return t.create(ctx, claim, free, now)
+}
+
+// keep returns the token of a Secret, which it renews in time. One without a token is made
+// anew: deleted as it was seen, and created, so that of two who do so both get the same.
+func (t *Tokens) keep(
+	ctx context.Context, claim *karpv1.NodeClaim, id string, s *corev1.Secret, now time.Time,
+) (string, error) {
+	if !s.DeletionTimestamp.IsZero() {
+		return "", fmt.Errorf("its Secret %s is being deleted", s.Name)
+	}
+	secret := string(s.Data["token-secret"])
+	if !secretForm.MatchString(secret) || string(s.Data["token-id"]) != id {
+		if err := t.delete(ctx, s); err != nil {
+			return "", err
+		}
+		return t.create(ctx, claim, id, now)
+	}
+	want := wanted(claim, id, secret, now)
+	if good(s, want, now) {
+		return id + "." + secret, nil
+	}
+	s.Data, s.OwnerReferences = want.Data, want.OwnerReferences
+	if err := t.writer.Update(ctx, s); err != nil { // as it was read, or not at all
+		return "", explain("update", "Secret "+s.Name, err)
+	}
+	return id + "." + secret, nil
+}
+
+// good reports whether a Secret says all that is wanted, and will do so for a while.
+func good(s, want *corev1.Secret, now time.Time) bool {
+	for key, value := range want.Data {
+		if key != "expiration" && string(s.Data[key]) != string(value) {
+			return false
+		}
+	}
+	ends, err := time.Parse(time.RFC3339, string(s.Data["expiration"]))
+	return err == nil && ends.Sub(now) >= renewed && ends.Sub(now) <= lasts+time.Minute
+}
+
+func (t *Tokens) create(ctx context.Context, claim *karpv1.NodeClaim, id string, now time.Time) (string, error) {
+	secret := random(16)
+	s := wanted(claim, id, secret, now)
+	if err := t.writer.Create(ctx, s); err != nil {
+		return "", explain("create", "Secret "+s.Name, err)
+	}
+	return id + "." + secret, nil
+}
+
+var secretForm = regexp.MustCompile(`^[a-z0-9]{16}$`)
+
+// wanted is the Secret of a claim. Kubernetes deletes it after its claim, and when it has
+// expired.
+func wanted(claim *karpv1.NodeClaim, id, secret string, now time.Time) *corev1.Secret {
+	data := map[string][]byte{}
+	for key, value := range map[string]string{
+		"token-id": id, "token-secret": secret,
+		"expiration":                     now.Add(lasts).UTC().Format(time.RFC3339),
+		"usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
+		"auth-extra-groups": Group,
+		"description":       "lkeplan: for the machine of NodeClaim " + claim.Name,
+	} {
+		data[key] = []byte(value)
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: prefix + id, Namespace: namespace, Labels: map[string]string{Label: string(claim.UID)},
+			OwnerReferences: []metav1.OwnerReference{{
+				APIVersion: apis.Group + "/v1", Kind: "NodeClaim", Name: claim.Name, UID: claim.UID,
+			}},
+		},
+		Type: corev1.SecretTypeBootstrapToken, Data: data,
+	}
+}
+
+// Revoke deletes the Secret of a claim, if it has one.
+func (t *Tokens) Revoke(ctx context.Context, uid string) error {
+	var failed []error
+	for _, id := range IDs(uid) {
+		s, err := t.get(ctx, id)
+		if err == nil && owner(s) == uid {
+			err = t.delete(ctx, s)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			failed = append(failed, err)
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return fmt.Errorf("revoke the token of NodeClaim %s: %w", uid, err)
+	}
+	return nil
+}
+
+// Sweep deletes the Secrets of claims that are not among the living, and returns their names.
+// It asks for those, by UID, after it has listed the Secrets, and only where there are any: a
+// claim is older than its Secret.
+func (t *Tokens) Sweep(
+	ctx context.Context, living func(context.Context) (map[string]bool, error),
+) (deleted []string, err error) {
+	list := &metav1.PartialObjectMetadataList{} // without the tokens, which are of no use here
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	if err := t.reader.List(ctx, list, client.InNamespace(namespace), client.HasLabels{Label}); err != nil {
+		return nil, explain("list", "Secrets", err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	alive, err := living(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("find NodeClaims without a token to come: %w", err)
+	}
+	var failed []error
+	for i := range list.Items {
+		s := &list.Items[i]
+		uid := s.Labels[Label]
+		if alive[uid] || !named(s.Name, uid) {
+			continue
+		}
+		if err := t.delete(ctx, s); client.IgnoreNotFound(err) != nil {
+			failed = append(failed, err)
+			continue
+		}
+		deleted = append(deleted, s.Name)
+	}
+	return deleted, errors.Join(failed...)
+}
+
+func (t *Tokens) get(ctx context.Context, id string) (*corev1.Secret, error) {
+	var s corev1.Secret
+	err := t.reader.Get(ctx, client.ObjectKey{Namespace: namespace, Name: prefix + id}, &s)
+	return &s, explain("get", "Secret "+prefix+id, err)
+}
+
+// delete deletes a Secret as it was seen: one that somebody has put in its place stays.
+func (t *Tokens) delete(ctx context.Context, s client.Object) error {
+	uid, version := s.GetUID(), s.GetResourceVersion()
+	seen := client.Preconditions{UID: &uid, ResourceVersion: &version}
+	gone := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: s.GetName()}}
+	return explain("delete", "Secret "+s.GetName(), t.writer.Delete(ctx, gone, seen))
+}
+
+// explain says what was done to which Secret, and which right is missing where one is.
+func explain(verb, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("%s %s in %s: %w (a Role there must let lkeplan get, list, create, update and delete Secrets)",
+			verb, name, namespace, err)
+	}
+	return fmt.Errorf("%s %s in %s: %w", verb, name, namespace, err)
+}
+
+// owner is the UID of the claim that a Secret is of; "" where it is none of ours.
+func owner(s *corev1.Secret) string {
+	if s.Type != corev1.SecretTypeBootstrapToken {
+		return ""
+	}
+	return s.Labels[Label]
+}
+
+// named reports whether the Secret of a claim may have a name.
+func named(name, uid string) bool {
+	for _, id := range IDs(uid) {
+		if name == prefix+id {
+			return true
+		}
+	}
+	return false
+}
+
+// IsOf reports whether an account is the one that Kubernetes gives to the token of a claim.
+func IsOf(account, uid string) bool {
+	id, is := strings.CutPrefix(account, "system:bootstrap:")
+	return is && slices.Contains(IDs(uid), id)
+}
+
+// Spent reports whether a claim needs no token any more: it is going, or its Node has
+// registered.
+func Spent(claim *karpv1.NodeClaim) bool {
+	return !claim.DeletionTimestamp.IsZero() ||
+		claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
+}
+
+const characters = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+// IDs are the ids that the token of a claim may have, in the order in which they are tried.
+func IDs(uid string) (all []string) {
+	for n := range names {
+		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, n))
+		rest, base := new(big.Int).SetBytes(sum[:]), big.NewInt(int64(len(characters)))
+		var id []byte
+		for range 6 {
+			var digit big.Int
+			rest.DivMod(rest, base, &digit)
+			id = append(id, characters[digit.Int64()])
+		}
+		all = append(all, string(id))
+	}
+	return all
+}
+
+// random returns so many characters that nobody can guess.
+func random(n int) string {
+	text := make([]byte, 0, n)
+	for len(text) < n {
+		var b [1]byte
+		_, _ = rand.Read(b[:])                     // never fails
+		if i := int(b[0]); i < 7*len(characters) { // so that each character is as likely
+			text = append(text, characters[i%len(characters)])
+		}
+	}
+	return string(text)
+}

@@ -1,0 +1,285 @@
+package limits
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Controller writes on each CapacityLimit what is used and what is left, on each NodePool
+// that it is at its own limits, and reports on pods which limit keeps nodes from them. What the limits
+// allow is up to the Enforcer.
+type Controller struct {
+	client   client.Client
+	enforcer *Enforcer
+	events   events.EventRecorder
+	placed   func(*corev1.Pod) bool
+	notified map[types.UID]time.Time // pods with an event about the limit, and since when
+	known    map[string]bool         // limits that the metrics show
+
+	// announced are the limits and NodePools without room that this process has written an
+	// event on. The stored condition says nothing of that: the process that wrote it may have
+	// been killed before its event was sent.
+	announced map[types.UID]bool
+}
+
+// NewController returns the controller. Placed reports whether a pod that has no node is to
+// have one that is there or on order: no limit keeps it waiting, though its own node may
+// have taken the last room.
+func NewController(
+	c client.Client, enforcer *Enforcer, recorder events.EventRecorder, placed func(*corev1.Pod) bool,
+) *Controller {
+	limitMetrics()
+	return &Controller{
+		client: c, enforcer: enforcer, events: recorder, placed: placed, announced: map[types.UID]bool{},
+	}
+}
+
+// Register implements operatorpkg's Controller. Any change reconciles all limits
+// together.
+func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
+	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{}}
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("capacitylimit").
+		Watches(&lkeplanv1alpha1.CapacityLimit{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&karpv1.NodePool{}, all, builder.WithPredicates(poolChanges)).
+		Watches(&karpv1.NodeClaim{}, all, builder.WithPredicates(predicate.Funcs{UpdateFunc: countsOtherwise})).
+		Complete(c)
+}
+
+// countsOtherwise reports whether a change of a NodeClaim may change what it
+// counts for.
+func countsOtherwise(ev event.UpdateEvent) bool {
+	was, okWas := ev.ObjectOld.(*karpv1.NodeClaim)
+	is, okIs := ev.ObjectNew.(*karpv1.NodeClaim)
+	return okWas && okIs && (was.Status.ProviderID != is.Status.ProviderID ||
+		nodeclaim.PlanOf(was) != nodeclaim.PlanOf(is) ||
+		was.DeletionTimestamp.IsZero() != is.DeletionTimestamp.IsZero() ||
+		len(was.Status.Conditions) != len(is.Status.Conditions))
+}
+
+// soon is when to look again where the cache is behind.
+const soon = 100 * time.Millisecond
+
+// Reconcile brings the status of all limits up to date.
+func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	var list lkeplanv1alpha1.CapacityLimitList
+	if err := c.client.List(ctx, &list); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the CapacityLimits: %w", err)
+	}
+	var pools karpv1.NodePoolList
+	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
+	}
+	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, limitedOrReached) {
+		return ctrl.Result{}, nil // nothing to count all NodeClaims for at each change of one
+	}
+	tally, err := c.enforcer.Show(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	c.forgetOthers(list.Items, pools.Items)
+	binds, err := c.ownLimits(ctx, tally, pools.Items)
+	if apierrors.IsConflict(err) { // the cache is behind
+		return ctrl.Result{RequeueAfter: soon}, nil
+	} else if err != nil {
+		return ctrl.Result{}, err
+	}
+	for i := range list.Items {
+		refuses, err := c.report(ctx, &list.Items[i], tally.Only(list.Items[i].Name), pools.Items)
+		if apierrors.IsConflict(err) { // the cache is behind
+			return ctrl.Result{RequeueAfter: soon}, nil
+		} else if err != nil {
+			return ctrl.Result{}, err
+		}
+		binds = binds || refuses
+	}
+	if !binds {
+		return ctrl.Result{}, nil
+	}
+	// New pods cause no event of a limit or a claim.
+	return ctrl.Result{RequeueAfter: podsEvery}, c.notifyPods(ctx, tally, pools.Items)
+}
+
+// forgetOthers removes deleted limits from the metrics, and forgets deleted objects.
+func (c *Controller) forgetOthers(live []lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) {
+	known, there := make(map[string]bool, len(live)), map[types.UID]bool{}
+	for i := range live {
+		known[live[i].Name], there[live[i].UID] = true, true
+	}
+	for i := range pools {
+		there[pools[i].UID] = true
+	}
+	maps.DeleteFunc(c.announced, func(uid types.UID, _ bool) bool { return !there[uid] })
+	for name := range c.known {
+		if !known[name] {
+			limitMetrics().forget(name)
+		}
+	}
+	c.known = known
+}
+
+// announces reports whether an event is due on an object: it has no room, and this process
+// has not written one since it had.
+func (c *Controller) announces(uid types.UID, full bool) bool {
+	due := full && !c.announced[uid]
+	c.announced[uid] = full
+	return due
+}
+
+// report writes one limit's status, and reports whether the limit refuses any plan
+// type that one of its pools could use.
+func (c *Controller) report(
+	ctx context.Context, cl *lkeplanv1alpha1.CapacityLimit, tally Tally, pools []karpv1.NodePool,
+) (refuses bool, err error) {
+	stored, limit := cl.DeepCopy(), sharedLimit(cl)
+	used, refused := tally.Used(), c.refused(cl, tally, pools)
+	cl.Status.ObservedGeneration = cl.Generation
+	cl.Status.Used = amountsOf(used, nil)
+	cl.Status.Room = amountsOf(Room(limit.Max, used), limit.Max)
+	meta.SetStatusCondition(&cl.Status.Conditions, enforced(cl, pools))
+	meta.SetStatusCondition(&cl.Status.Conditions, refused.reached(cl.Generation))
+	limitMetrics().set(cl.Name, limit.Max, used, refused.all())
+	if c.announces(cl.UID, refused.all()) {
+		c.notifyPools(cl, refused, pools)
+	}
+	if equality.Semantic.DeepEqual(stored.Status, cl.Status) {
+		return refused.any, nil
+	}
+	// Conditions are a list, which a merge patch replaces whole.
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := c.client.Status().Patch(ctx, cl, patch); client.IgnoreNotFound(err) != nil {
+		return refused.any, fmt.Errorf("write the status of CapacityLimit %s: %w", cl.Name, err)
+	}
+	return refused.any, nil
+}
+
+// enforced is the condition Ready.
+func enforced(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) metav1.Condition {
+	var missing []string
+	for _, name := range cl.Spec.NodePools {
+		if !slices.ContainsFunc(pools, func(p karpv1.NodePool) bool { return p.Name == name }) {
+			missing = append(missing, name)
+		}
+	}
+	ready := metav1.Condition{
+		Type: lkeplanv1alpha1.ConditionReady, Status: metav1.ConditionTrue,
+		Reason: "Enforced", ObservedGeneration: cl.Generation,
+	}
+	if len(missing) > 0 {
+		slices.Sort(missing)
+		ready.Status, ready.Reason = metav1.ConditionFalse, "NodePoolNotFound"
+		ready.Message = fmt.Sprintf(
+			"there is no NodePool %s; create it or take it out of spec.nodePools; the other pools are limited",
+			strings.Join(missing, ", "))
+	}
+	return ready
+}
+
+// refused says what one limit refuses its pools.
+type refused struct {
+	pools int               // that could have nodes without any limit
+	full  map[string]string // those of them that can have no further node, and why
+	any   bool              // some plan type is refused to some pool
+}
+
+// all reports whether the limit has no room for any node that its pools could
+// have.
+func (r refused) all() bool { return r.pools > 0 && len(r.full) == r.pools }
+
+// reached is the condition Reached.
+func (r refused) reached(generation int64) metav1.Condition {
+	cond := metav1.Condition{
+		Type: lkeplanv1alpha1.ConditionReached, Status: metav1.ConditionFalse,
+		Reason: "Room", ObservedGeneration: generation,
+	}
+	if r.all() {
+		cond.Status, cond.Reason = metav1.ConditionTrue, "NoRoom"
+		cond.Message = r.full[slices.Min(slices.Collect(maps.Keys(r.full)))]
+	}
+	return cond
+}
+
+// refused asks the tally for each pool of a limit about each plan type that the
+// pool could use.
+func (c *Controller) refused(
+	cl *lkeplanv1alpha1.CapacityLimit, tally Tally, pools []karpv1.NodePool,
+) refused {
+	r := refused{full: map[string]string{}}
+	for i := range pools {
+		pool := pools[i].Name
+		if len(cl.Spec.NodePools) > 0 && !slices.Contains(cl.Spec.NodePools, pool) {
+			continue
+		}
+		plans := instancetype.Candidates(c.enforcer.types.List(), instancetype.RequirementsOf(&pools[i]), nil)
+		var why string
+		count := 0
+		for _, it := range plans {
+			refusal, no := tally.Refuses(c.enforcer.wish(pool, it))
+			if !no {
+				continue
+			}
+			count++
+			if why == "" { // of the cheapest
+				why = describe(refusal, it.Name) + "; pods wait until there is room or the limit is raised"
+			}
+		}
+		r.any = r.any || count > 0
+		if len(plans) > 0 {
+			r.pools++
+		}
+		if count > 0 && count == len(plans) {
+			r.full[pool] = why
+		}
+	}
+	return r
+}
+
+// amountsOf writes amounts for a status: all of them, or those that only has.
+func amountsOf(a, only Amounts) lkeplanv1alpha1.CapacityAmounts {
+	capped := func(name string) bool {
+		_, ok := only[name]
+		return only == nil || ok
+	}
+	var out lkeplanv1alpha1.CapacityAmounts
+	if n := a[Nodes]; capped(Nodes) {
+		out.Nodes = &n
+	}
+	if capped(CPU) {
+		out.CPU = resource.NewMilliQuantity(a[CPU], resource.DecimalSI)
+	}
+	if capped(Memory) {
+		out.Memory = resource.NewQuantity(a[Memory], resource.BinarySI)
+	}
+	if money := catalog.Money(a[MonthlyCost]).String(); capped(MonthlyCost) {
+		out.MonthlyCost = &money
+	}
+	return out
+}

@@ -1,0 +1,270 @@
+package limits
+
+// A NodePool that replaces nodes again and again without a change of its template is stopped.
+// Karpenter replaces a node that has drifted from its NodePool by one that is made from the same
+// template: if that drifts as well, this never ends, and each round costs a machine and an
+// eviction of all pods. What counts and what is held is a function of objects
+// (decideReplacements); the controller Replacements acts on it.
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+const (
+	// AnnotationTemplate is on each NodeClaim: the Template that it was made from. A claim
+	// whose replacement was looked at has it no more.
+	AnnotationTemplate = "lkeplan.dev/template"
+	// AnnotationRecord is on a NodePool whose nodes were replaced without a change: the
+	// Record of that. Without it counting begins anew.
+	AnnotationReplacements = "lkeplan.dev/replacements"
+	// AnnotationHeld is on a NodeClaim or Node if the controller itself has put Karpenter's
+	// do-not-disrupt on it. On others that is never removed.
+	AnnotationHeld = "lkeplan.dev/held"
+)
+
+// heldValue is the value of AnnotationHeld.
+const heldValue = "replacements"
+
+// young is the age up to which a node that drifts may be part of a loop: its replacement
+// then drifts as soon. In a loop nodes drift at once, or within an hour: only then does
+// Karpenter begin to look whether the plan type is still sold. Nodes that drift without a
+// change of their NodePool for another reason, such as a plan type that Linode retires, are
+// older as a rule.
+const young = 2 * time.Hour
+
+// Template is a digest of all that nodes of a NodePool are made from and compared with:
+// Karpenter's hash, the requirements, which that leaves out, and the class with its
+// Kubernetes version.
+func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
+	requirements := make([]karpv1.NodeSelectorRequirementWithMinValues, 0, len(pool.Spec.Template.Spec.Requirements))
+	for _, r := range pool.Spec.Template.Spec.Requirements {
+		r.Values = slices.Sorted(slices.Values(r.Values))
+		requirements = append(requirements, r)
+	}
+	slices.SortStableFunc(requirements, func(a, b karpv1.NodeSelectorRequirementWithMinValues) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
+	})
+	text, err := json.Marshal([]any{pool.Hash(), requirements, class.Name, class.Hash(), class.TargetVersion()})
+	if err != nil {
+		panic(fmt.Sprintf("digest of NodePool %s: %v", pool.Name, err)) // strings and numbers only
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
+
+// StampTemplate adds to the annotations that a claim is to get which template it was made from. A
+// claim that was made from another than the present one gets no stamp, and a stamp stays: the
+// claim may get its machine only after the template has changed.
+func StampTemplate(add map[string]string, nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) {
+	_, stamped := nc.Annotations[AnnotationTemplate]
+	if pool == nil || stamped || nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash() {
+		return
+	}
+	add[AnnotationTemplate] = Template(pool, class)
+}
+
+// replacementRecord is what is known of the replacements of a NodePool, as its annotation has it.
+type replacementRecord struct {
+	NodePool   types.UID   `json:"nodePool"`             // a copy of the NodePool has a record that is not its own
+	Template   string      `json:"template"`             // the one that they were made from
+	Replaced   []types.UID `json:"replaced"`             // the NodeClaims, at most as many as stop the NodePool
+	Why        string      `json:"why,omitempty"`        // the last of them was replaced
+	Unreadable bool        `json:"unreadable,omitempty"` // how many there were is not known
+}
+
+// readReplacements reads the record of a NodePool. One that cannot be read may have said that the
+// NodePool is stopped: it is not the same as none.
+func readReplacements(pool *karpv1.NodePool) (record replacementRecord, there bool) {
+	text, there := pool.Annotations[AnnotationReplacements]
+	if !there {
+		return replacementRecord{}, false
+	}
+	if err := json.Unmarshal([]byte(text), &record); err != nil || record.check() != nil {
+		return replacementRecord{NodePool: pool.UID, Unreadable: true}, true
+	}
+	return record, true
+}
+
+func (r replacementRecord) check() error {
+	if r.NodePool == "" || r.Template == "" || (len(r.Replaced) == 0 && !r.Unreadable) {
+		return errors.New("something is missing")
+	}
+	return nil
+}
+
+func (r replacementRecord) encode() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(fmt.Sprintf("encode a record of replacements: %v", err)) // strings only
+	}
+	return string(text)
+}
+
+// replacementState is what a decision about a NodePool follows from.
+type replacementState struct {
+	Pool   *karpv1.NodePool
+	Class  *linodev1alpha1.LinodeNodeClass // nil if it is not known
+	Claims []karpv1.NodeClaim              // of the NodePool
+	Nodes  []corev1.Node
+	Most   int // replacements that stop the NodePool; 0 for none
+}
+
+// replacementDecision is what is to be done about a NodePool.
+type replacementDecision struct {
+	Record  string // the annotation; "" for none
+	Stopped string // why no node is replaced for drift any more; "" if they are
+	Reason  string // of the condition that says so
+
+	Looked  []*karpv1.NodeClaim // whose stamp is removed, for they are in the record or do not count
+	Hold    []client.Object     // get do-not-disrupt; NodeClaims and Nodes
+	Release []client.Object     // lose it
+}
+
+// The reasons of ConditionStopped.
+const (
+	ReasonRepeated   = "ReplacedRepeatedly"
+	ReasonUnreadable = "RecordUnreadable"
+)
+
+// decideReplacements counts replacements, and decides which nodes are held. The same objects get the same
+// decision: what has been carried out is not asked for again.
+func decideReplacements(s replacementState) (d replacementDecision) {
+	record, there := readReplacements(s.Pool)
+	switch {
+	case s.Most == 0:
+		record, there = replacementRecord{}, false
+	case there && record.NodePool != s.Pool.UID:
+		record, there = replacementRecord{}, false
+	}
+	template := record.Template
+	if s.Class != nil {
+		template = Template(s.Pool, s.Class)
+	}
+	switch {
+	case record.Unreadable && record.Template == "":
+		record.Template = template // "" if that is not known: nothing is written then
+	case record.Template != template:
+		record, there = replacementRecord{}, false
+	}
+	if s.Class != nil && s.Most > 0 {
+		for i := range s.Claims {
+			there = s.count(&s.Claims[i], template, &record, &d) || there
+		}
+	}
+	switch {
+	case !there:
+	case record.Template == "":
+		d.Record = s.Pool.Annotations[AnnotationReplacements]
+	default:
+		d.Record = record.encode()
+	}
+	d.Reason, d.Stopped = record.stops(s.Most)
+	s.hold(d.Stopped != "", &d)
+	return d
+}
+
+// count looks at a claim that Karpenter replaces, and reports whether it is in the record now.
+func (s replacementState) count(nc *karpv1.NodeClaim, template string, record *replacementRecord, d *replacementDecision) bool {
+	made, stamped := nc.Annotations[AnnotationTemplate]
+	why := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDisruptionReason)
+	drifted := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDrifted)
+	if !stamped || !why.IsTrue() || why.Reason != string(karpv1.DisruptionReasonDrifted) || !drifted.IsTrue() ||
+		drifted.LastTransitionTime.Sub(nc.CreationTimestamp.Time) > young {
+		return false
+	}
+	d.Looked = append(d.Looked, nc)
+	// A claim that is replaced for a change stays one if the change is taken back meanwhile:
+	// its stamp is removed, and it never counts.
+	if made != template || slices.Contains(record.Replaced, nc.UID) || len(record.Replaced) >= s.Most ||
+		record.Unreadable {
+		return false
+	}
+	record.NodePool, record.Template = s.Pool.UID, template
+	record.Replaced = append(slices.Clip(record.Replaced), nc.UID)
+	record.Why = drifted.Reason
+	if conflict := conflictOf(s.Pool, nc); conflict != "" {
+		record.Why += ": " + conflict
+	}
+	return true
+}
+
+// conflictOf says which requirement of its NodePool a claim does not meet; "" if it meets all.
+func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
+	has := scheduling.NewLabelRequirements(nc.Labels)
+	for _, r := range pool.Spec.Template.Spec.Requirements {
+		wants := scheduling.NewNodeSelectorRequirementsWithMinValues(r)
+		if err := has.Compatible(wants); err != nil {
+			value, labelled := nc.Labels[r.Key]
+			if !labelled {
+				return fmt.Sprintf("nodes get no label %s, and a requirement of the NodePool asks for it", r.Key)
+			}
+			return fmt.Sprintf("nodes get the label %s=%s, and a requirement of the NodePool does not allow that", r.Key, value)
+		}
+	}
+	return ""
+}
+
+// howToGoOn ends each message about a NodePool that is stopped.
+const howToGoOn = "nodes that have drifted are kept until the template of the NodePool or its LinodeNodeClass " +
+	"changes, or its annotation " + AnnotationReplacements + " is removed"
+
+// stops says why a NodePool with this record is stopped; "" if it is not.
+func (r replacementRecord) stops(most int) (reason, message string) {
+	switch {
+	case r.Unreadable:
+		return ReasonUnreadable, "how many nodes were replaced without a change of the template is not known: the " +
+			"annotation " + AnnotationReplacements + " could not be read; " + howToGoOn
+	case most > 0 && len(r.Replaced) >= most:
+		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after they were made, without a "+
+			"change of the template (%s); %s", len(r.Replaced), r.Why, howToGoOn)
+	}
+	return "", ""
+}
+
+// hold decides which claims and Nodes get do-not-disrupt, and which lose it. A claim has it
+// from the moment in which it drifts: Karpenter copies it to the Node when that joins, and
+// goes by that of the Node from then on.
+func (s replacementState) hold(stopped bool, d *replacementDecision) {
+	drifted, known := map[string]bool{}, map[string]bool{}
+	for i := range s.Claims {
+		nc := &s.Claims[i]
+		is := nc.DeletionTimestamp.IsZero() && nc.StatusConditions(observed).Get(karpv1.ConditionTypeDrifted).IsTrue()
+		known[nc.Status.NodeName], drifted[nc.Status.NodeName] = true, is
+		d.mark(nc, stopped && is)
+	}
+	for i := range s.Nodes {
+		node := &s.Nodes[i]
+		if !known[node.Name] && stopped {
+			continue // a list may hide its claim
+		}
+		d.mark(node, stopped && drifted[node.Name])
+	}
+}
+
+// mark adds an object to those that are held or released, if it is not so.
+func (d *replacementDecision) mark(o client.Object, hold bool) {
+	_, ours := o.GetAnnotations()[AnnotationHeld]
+	kept := o.GetAnnotations()[karpv1.DoNotDisruptAnnotationKey] == "true"
+	switch {
+	case !o.GetDeletionTimestamp().IsZero():
+	case hold && !kept:
+		d.Hold = append(d.Hold, o)
+	case !hold && ours:
+		d.Release = append(d.Release, o)
+	}
+}

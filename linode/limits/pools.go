@@ -1,0 +1,117 @@
+package limits
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// ConditionLimitReached is true of a NodePool while the limits in its spec have no room for
+// any node that it could have: the message says which, and with how much one would fit. Else
+// there is no such condition. What a CapacityLimit refuses is a condition of that.
+const ConditionLimitReached = "LimitReached"
+
+// limited reports whether a NodePool has limits of its own. One that may have no node at
+// all is not meant to make any.
+func limited(pool karpv1.NodePool) bool {
+	nodes, capped := pool.Spec.Limits[Nodes]
+	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
+}
+
+// limitedOrReached reports whether a NodePool has limits of its own, or says that it has.
+func limitedOrReached(pool karpv1.NodePool) bool { return limited(pool) || reached(&pool) }
+
+// reached reports whether a NodePool says that it is at its limit.
+func reached(pool *karpv1.NodePool) bool {
+	return pool.StatusConditions(status.WithObservedOnly()).Get(ConditionLimitReached) != nil
+}
+
+// poolChanges are the changes of a NodePool that may change what limits have room for, or
+// what it says of that: Karpenter writes conditions too, and may drop one that its cache does
+// not show.
+var poolChanges = predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.Funcs{
+	UpdateFunc: func(ev event.UpdateEvent) bool {
+		was, okWas := ev.ObjectOld.(*karpv1.NodePool)
+		is, okIs := ev.ObjectNew.(*karpv1.NodePool)
+		return okWas && okIs && reached(was) && !reached(is)
+	},
+})
+
+// ownLimits has each NodePool say whether it is at the limits in its spec, and reports
+// whether those of any refuse it the cheapest node.
+func (c *Controller) ownLimits(
+	ctx context.Context, tally Tally, pools []karpv1.NodePool,
+) (bind bool, err error) {
+	for i := range pools {
+		pool := &pools[i]
+		if !limitedOrReached(*pool) || !pool.DeletionTimestamp.IsZero() {
+			continue
+		}
+		var full string
+		if limited(*pool) {
+			fit := instancetype.Candidates(c.enforcer.types.List(), instancetype.RequirementsOf(pool), nil)
+			own := tally.Own(pool.Name)
+			full, _ = c.enforcer.Refused(own, pool.Name, fit)
+			bind = bind || slices.ContainsFunc(fit, func(it *cloudprovider.InstanceType) bool {
+				_, refused := own.Refuses(c.enforcer.wish(pool.Name, it))
+				return refused
+			})
+		}
+		if err := c.sayReached(ctx, pool, full); err != nil {
+			return bind, err
+		}
+	}
+	return bind, nil
+}
+
+// sayReached writes the condition of a NodePool: with why its limits have no room, or none
+// where that is "".
+func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, full string) error {
+	due := c.announces(stored.UID, full != "")
+	if full == "" && !reached(stored) {
+		return nil
+	}
+	pool := stored.DeepCopy()
+	if due {
+		c.events.Eventf(pool, nil, corev1.EventTypeWarning, ReasonReached, "Provision", "%s", full)
+	}
+	conditions := pool.StatusConditions(status.WithObservedOnly())
+	if full == "" {
+		_ = conditions.Clear(ConditionLimitReached) // it fails for parts of Ready only
+	} else {
+		conditions.SetTrueWithReason(ConditionLimitReached, "NoRoom", full)
+	}
+	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
+		return nil
+	}
+	// Conditions are a list, which a merge patch replaces whole.
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := c.client.Status().Patch(ctx, pool, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write the status of NodePool %s: %w", pool.Name, err)
+	}
+	return nil
+}
+
+// notifyPools writes an event on each NodePool that a CapacityLimit has no room for, and on
+// the CapacityLimit.
+func (c *Controller) notifyPools(cl *lkeplanv1alpha1.CapacityLimit, refused refused, pools []karpv1.NodePool) {
+	for i := range pools {
+		if message := refused.full[pools[i].Name]; message != "" {
+			const warning = corev1.EventTypeWarning
+			c.events.Eventf(cl, &pools[i], warning, lkeplanv1alpha1.ConditionReached, "Limit", "%s", message)
+			c.events.Eventf(&pools[i], cl, warning, ReasonReached, "Provision", "%s", message)
+		}
+	}
+}

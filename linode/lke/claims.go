@@ -1,0 +1,186 @@
+package lke
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// NodeClaims are the Claims of a Syncer that Kubernetes stores.
+type NodeClaims struct {
+	nodeclaim.Writer
+	live   client.Reader // nil after the first list
+	replan Replan
+}
+
+// Replan chooses another plan type for a claim whose own has no capacity. It
+// stores nothing. The error is one of class InsufficientCapacity or
+// NodeClassNotReady where there is no other.
+type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
+
+// NewNodeClaims returns the NodeClaims behind a client that has the index that
+// nodeclaim.Index adds, and Karpenter's by status.providerID; live reads the API
+// server itself. Claims are replanned before they are given up.
+func NewNodeClaims(c client.Client, live client.Reader, recorder events.EventRecorder, replan Replan) *NodeClaims {
+	return &NodeClaims{Writer: nodeclaim.Writer{Client: c, Events: recorder}, live: live, replan: replan}
+}
+
+// List implements Claims. It reads the client's cache, but for the first time: the
+// cache of a new leader may show claims as waiting that the leader before it has
+// served, and their machines would seem to be free.
+func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
+	var from client.Reader = n.Client
+	if n.live != nil {
+		from = n.live
+	}
+	var list karpv1.NodeClaimList
+	if err := from.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	tags, err := n.tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []capacity.Claim
+	for i := range list.Items {
+		nc := &list.Items[i]
+		claim, ok := DemandOf(nc)
+		if !ok || !nodeclaim.Managed(nc) {
+			continue
+		}
+		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
+			claim.Group.Tags = current
+		}
+		all = append(all, claim)
+	}
+	n.live = nil
+	return all, nil
+}
+
+// tags returns the current tags of each class: LKE changes those of pools in place,
+// so that no claim has to be replaced for them.
+func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
+	var list linodev1alpha1.LinodeNodeClassList
+	if err := n.Client.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list the LinodeNodeClasses: %w", err)
+	}
+	tags := make(map[string][]string, len(list.Items))
+	for _, class := range list.Items {
+		if ready := class.StatusConditions().Get(status.ConditionReady); ready.IsTrue() {
+			tags[class.Name] = slices.Sorted(slices.Values(class.Spec.Tags))
+		}
+	}
+	return tags, nil
+}
+
+// Bind implements Claims.
+func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
+	nc, err := nodeclaim.ByUID(ctx, n.Client, b.UID)
+	if err != nil {
+		return err
+	}
+	if claim, ok := DemandOf(nc); !ok || claim.Group.Key() != b.Key {
+		return fmt.Errorf("NodeClaim %s waits for another machine now", nc.Name)
+	}
+	return n.Writer.Bind(ctx, nc, b.Instance, nodeclaim.AnnotationGroup)
+}
+
+// GiveUp implements Claims. It gives a claim another plan type that the claim
+// allows; where there is none it deletes the claim, so that Karpenter schedules its
+// pods again. An event says why.
+func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
+	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 || !nc.DeletionTimestamp.IsZero() {
+		return nil // it has got its machine after all, or is being deleted
+	}
+	if plan, err := n.another(ctx, nc); err == nil {
+		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
+		return nil
+	} else if apierrors.IsConflict(err) {
+		return err // somebody has written the claim: it may have another plan type by the next time
+	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
+		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
+	}
+	return n.Writer.GiveUp(ctx, nc, reason)
+}
+
+// Extend implements Claims.
+func (n *NodeClaims) Extend(ctx context.Context, uid string) error {
+	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	extended, err := nodeclaim.Extend(ctx, n.Client, nc)
+	if extended {
+		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "WaitsForLKE", "Launch",
+			"LKE has taken the order and does not show the machine yet; on LKE Enterprise that can take 20 minutes")
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// End implements Claims.
+func (n *NodeClaims) End(ctx context.Context, uid string, instance int, reason string) error {
+	return n.Lose(ctx, uid, instance, reason)
+}
+
+// another chooses another plan type for a claim, and stores it. Labels and group come
+// first: they say what to ask LKE for. The resources that Karpenter schedules by come
+// second; where that write fails, they are wrong until the Node reports its own.
+func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan string, err error) {
+	chosen, err := n.replan(ctx, nc)
+	if err != nil {
+		return "", err
+	}
+	next := nc.DeepCopy()
+	next.Labels = chosen.Labels
+	maps.Copy(next.Annotations, chosen.Annotations)
+	patch := client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})
+	if err := n.Client.Patch(ctx, next, patch); err != nil {
+		return "", err
+	}
+	stored := next.DeepCopy()
+	next.Status.Capacity, next.Status.Allocatable = chosen.Status.Capacity, chosen.Status.Allocatable
+	return nodeclaim.PlanOf(next), n.Client.Status().Patch(ctx, next, client.MergeFrom(stored))
+}
+
+// DemandOf reads a NodeClaim as demand for capacity. It returns false while Create
+// has not answered yet: such a claim asks for nothing.
+func DemandOf(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
+	id := nc.Status.ProviderID
+	claim = capacity.Claim{
+		UID:      string(nc.UID),
+		Name:     nc.Name,
+		Instance: nodeclaim.InstanceOf(id),
+		Created:  nc.CreationTimestamp.Time,
+		Leaving:  !nc.DeletionTimestamp.IsZero(),
+
+		Registered: nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue(),
+	}
+	if claim.Instance == 0 && !nodeclaim.IsPending(id) {
+		return capacity.Claim{}, false
+	}
+	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
+	if err != nil && claim.Instance == 0 && !claim.Leaving {
+		return capacity.Claim{}, false
+	}
+	// A claim without a readable group, such as one that another provider made,
+	// still owns its machine and can leave.
+	claim.Group = group
+	return claim, true
+}

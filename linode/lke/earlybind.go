@@ -1,0 +1,270 @@
+package lke
+
+// Nodes are prepared when they join, before a pod can land on them: they get the taints and labels
+// with which Karpenter wants a kubelet to register. LKE is asked for nothing here, and no machine
+// is bound to a NodeClaim; the claim that owns the machine of a Node is found.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// EarlyBinder adds taints and labels to Nodes that join.
+//
+// LKE has no way to make a kubelet register with taints. But the name of a Node is
+// known from its slot, and a Node joins with the cloud provider's uninitialized
+// taint. While it has that taint, the controller adds karpenter.sh/unregistered
+// and, once the claim is known, the claim's taints, startup taints and labels. A
+// label keeps Karpenter from adding the taints again: otherwise a startup taint
+// that an agent has removed would come back.
+//
+// Unverified: that a Node on LKE joins with the uninitialized taint and keeps it for
+// long enough, and that LKE leaves a foreign taint alone. Where it loses one too early, pods
+// may land before the Node has its labels and taints; nothing else goes wrong.
+type EarlyBinder struct {
+	client  client.Client
+	cluster int
+	pools   poolLister
+}
+
+// poolLister lists the node pools of the cluster as LKE showed them at a time or later;
+// Syncer does.
+type poolLister interface {
+	Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error)
+}
+
+// NewEarlyBinder returns the controller for the Nodes of an LKE cluster. The client
+// must have the index of NodeClaims by status.providerID.
+func NewEarlyBinder(c client.Client, cluster int, pools poolLister) *EarlyBinder {
+	return &EarlyBinder{client: c, cluster: cluster, pools: pools}
+}
+
+// Register implements operatorpkg's Controller.
+func (c *EarlyBinder) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("node.earlybind").
+		For(&corev1.Node{}).
+		WithEventFilter(predicate.Funcs{
+			CreateFunc:  func(ev event.CreateEvent) bool { return c.joining(ev.Object) },
+			UpdateFunc:  func(ev event.UpdateEvent) bool { return c.joining(ev.ObjectNew) },
+			DeleteFunc:  func(event.DeleteEvent) bool { return false },
+			GenericFunc: func(event.GenericEvent) bool { return false },
+		}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 32}).
+		Complete(c)
+}
+
+// joining reports whether a Node may be one of ours that Karpenter has not
+// registered yet.
+func (c *EarlyBinder) joining(o client.Object) bool {
+	return IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" &&
+		o.GetDeletionTimestamp().IsZero()
+}
+
+// Reconcile prepares one Node.
+func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var node corev1.Node
+	if err := c.client.Get(ctx, req.NamespacedName, &node); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !c.joining(&node) {
+		return ctrl.Result{}, nil
+	}
+	pool, slot, listed, err := c.find(ctx, &node)
+	switch {
+	case err != nil:
+		return ctrl.Result{}, err
+	case !listed: // a list may lack a pool: whose the Node is, a later one tells
+		return ctrl.Result{RequeueAfter: unlistedAgain}, nil
+	case GroupOf(pool) == "":
+		return ctrl.Result{}, nil
+	}
+	claim, err := c.claim(ctx, slot)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	stored := node.DeepCopy()
+	prepare(&node, pool, claim)
+	if err := c.write(ctx, stored, &node); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+		// Somebody else has written the Node, which causes another event. Until the
+		// cache shows that write, every further try fails too.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	} else if err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("prepare node %s: %w", node.Name, err))
+	}
+	if claim == nil {
+		// Binding its machine to a claim causes no event of the Node.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	if nodeclaim.MadeAgain(&node, claim) {
+		return nodeclaim.RegisterAgain(ctx, c.client, claim)
+	}
+	return c.identify(ctx, &node)
+}
+
+// write stores what was added to a Node. While a Node joins, many write to it:
+// hence the taints and labels are added to whatever it has by then.
+func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) error {
+	if equality.Semantic.DeepEqual(stored, prepared) {
+		return nil
+	}
+	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
+		// There is no list to add to. A merge patch replaces lists whole: without
+		// the lock it would remove a taint that somebody else has just added.
+		return c.client.Patch(ctx, prepared, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	}
+	patch, err := additions(stored, prepared)
+	if err != nil {
+		return err
+	}
+	return c.client.Patch(ctx, prepared, patch)
+}
+
+// additions is the patch that adds the taints and labels. The API server refuses
+// it where Karpenter has registered the Node meanwhile, or where they were added
+// before and the cache does not show it yet: a taint that somebody has removed
+// since then must not come back.
+func additions(stored, prepared *corev1.Node) (client.Patch, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	var all []operation
+	label := func(key string) string { return "/metadata/labels/" + strings.ReplaceAll(key, "/", "~1") }
+	for _, key := range []string{karpv1.NodeRegisteredLabelKey, karpv1.NodeDoNotSyncTaintsLabelKey} {
+		test := operation{"test", label(key), nil}
+		if value, ok := stored.Labels[key]; ok {
+			test.Value = value
+		}
+		all = append(all, test)
+	}
+	for _, taint := range prepared.Spec.Taints {
+		has := func(t corev1.Taint) bool { return t.MatchTaint(&taint) }
+		if !slices.ContainsFunc(stored.Spec.Taints, has) {
+			all = append(all, operation{"add", "/spec/taints/-", taint})
+		}
+	}
+	for key, value := range prepared.Labels {
+		if stored.Labels[key] != value {
+			all = append(all, operation{"add", label(key), value})
+		}
+	}
+	raw, err := json.Marshal(all)
+	return client.RawPatch(types.JSONPatchType, raw), err
+}
+
+// unlistedAgain is when a Node is looked at again whose pool LKE does not list.
+const unlistedAgain = 5 * time.Second
+
+// find returns the pool of a Node, its slot where LKE lists it, and whether LKE lists the
+// pool. For a Node of a pool that is not among the last known ones it asks
+// LKE again.
+func (c *EarlyBinder) find(ctx context.Context, node *corev1.Node) (api.Pool, api.Slot, bool, error) {
+	poolID, _, _ := SlotOf(c.cluster, node.Name)
+	pools, err := c.pools.Pools(ctx, time.Time{})
+	known := func(p api.Pool) bool { return p.ID == poolID }
+	if err == nil && !slices.ContainsFunc(pools, known) {
+		pools, err = c.pools.Pools(ctx, node.CreationTimestamp.Time)
+	}
+	if err != nil {
+		return api.Pool{}, api.Slot{}, false, err
+	}
+	pool, slot, listed := inPools(pools, c.cluster, node.Name)
+	return pool, slot, listed, nil
+}
+
+// The taint of a Node that the cloud controller has not seen yet.
+const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
+
+// open reports whether pods may have landed on a Node: it has been ready for a moment, and has
+// neither the taint with which it joined nor the one that it should have got meanwhile.
+func open(node *corev1.Node) bool {
+	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+		return t.Key == uninitialized || t.Key == karpv1.UnregisteredTaintKey
+	})
+	return !tainted && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue &&
+			time.Since(c.LastTransitionTime.Time) > 5*time.Second
+	})
+}
+
+// inPools returns the pool of a Node and its slot, and whether the pool is listed. LKE
+// may not list the slot yet.
+func inPools(pools []api.Pool, cluster int, node string) (api.Pool, api.Slot, bool) {
+	poolID, slotID, _ := SlotOf(cluster, node)
+	for _, p := range pools {
+		if p.ID != poolID {
+			continue
+		}
+		for _, s := range p.Linodes {
+			if s.ID == slotID {
+				return p, s, true
+			}
+		}
+		return p, api.Slot{}, true
+	}
+	return api.Pool{}, api.Slot{}, false
+}
+
+// claim returns the NodeClaim that has the slot's instance; nil while there is
+// none.
+func (c *EarlyBinder) claim(ctx context.Context, slot api.Slot) (*karpv1.NodeClaim, error) {
+	if slot.InstanceID == 0 {
+		return nil, nil
+	}
+	var list karpv1.NodeClaimList
+	err := c.client.List(ctx, &list, client.MatchingFields{"status.providerID": nodeclaim.LinodeID(slot.InstanceID)})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// prepare adds to a joining Node the taints and labels that it must have before a
+// pod lands on it. A Node that was made again, or that pods could already use, may have
+// some: it gets no taint of ours that would evict them.
+func prepare(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	taints := scheduling.Taints(node.Spec.Taints)
+	switch {
+	case claim == nil:
+		maps.Copy(node.Labels, pool.Labels)
+		if !open(node) {
+			node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
+		}
+		return
+	case nodeclaim.MadeAgain(node, claim), open(node):
+		taints = taints.Merge(claim.Spec.Taints)
+	case node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true":
+		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint}).
+			Merge(claim.Spec.Taints).Merge(claim.Spec.StartupTaints)
+	default:
+		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
+	}
+	node.Spec.Taints = taints
+	maps.Copy(node.Labels, claim.Labels)
+	node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] = "true"
+}

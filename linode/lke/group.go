@@ -1,0 +1,122 @@
+package lke
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// poolLabels returns the labels that all nodes of the claim's NodePool have, as far
+// as LKE takes them: labels of single claims would end up on all nodes of an LKE
+// pool. Cloud Manager refuses keys of kubernetes.io and linode.com; Karpenter puts
+// those on the Node itself.
+func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
+	if pool == nil {
+		return nil
+	}
+	labels := map[string]string{karpv1.NodePoolLabelKey: pool.Name}
+	for key := range pool.Spec.Template.Labels {
+		if value, ok := nc.Labels[key]; ok && !Reserved(key) {
+			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// Reserved reports whether LKE keeps a key of labels and taints to itself. The
+// provider does not send such keys.
+//
+// Unverified: that LKE refuses them.
+func Reserved(key string) bool {
+	return strings.Contains(key, "kubernetes.io") || strings.Contains(key, "linode.com")
+}
+
+// groupFor is the group of LKE pools that the claim's machine comes from. Version and firewall are for
+// Enterprise: a pool of the standard tier is made without them, and would never match a group that
+// has one.
+func groupFor(
+	nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, plan string, labels map[string]string, tier catalog.Tier,
+) capacity.Group {
+	group := capacity.Group{
+		NodePool:       nc.Labels[karpv1.NodePoolLabelKey],
+		Plan:           plan,
+		Labels:         labels,
+		DiskEncryption: class.Spec.DiskEncryption,
+		Tags:           slices.Sorted(slices.Values(class.Spec.Tags)),
+	}
+	if tier == catalog.Enterprise {
+		group.Version = class.Status.KubernetesVersion
+		group.FirewallID = ptr.Deref(class.Spec.FirewallID, 0)
+	}
+	for _, t := range nc.Spec.Taints {
+		if !Reserved(t.Key) {
+			group.Taints = append(group.Taints, capacity.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+		}
+	}
+	return group
+}
+
+// Problem is a field of a NodePool that LKE would refuse.
+type Problem struct {
+	Path string // of the field, such as spec.template.spec.taints.0.key
+	Text string // one sentence
+}
+
+// What LKE takes: the numbers are those of the Linode API's specification and of
+// Cloud Manager.
+const (
+	maxKey     = 128 // of a label or a taint, with its prefix
+	maxKeyName = 62  // behind a prefix
+)
+
+// PoolProblems returns what LKE would refuse of a NodePool's labels and taints.
+// Keys that LKE keeps to itself are not among them: Karpenter puts those on the
+// Node.
+func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
+	for key := range pool.Spec.Template.Labels {
+		if text := keyProblem(key); text != "" {
+			problems = append(problems, Problem{"spec.template.metadata.labels." + key, text})
+		}
+	}
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	for i, t := range pool.Spec.Template.Spec.Taints {
+		if text := keyProblem(t.Key); text != "" {
+			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.key", i), text})
+		}
+		if !Reserved(t.Key) && (t.Value == "kubernetes.io" || t.Value == "linode.com") {
+			path := fmt.Sprintf("spec.template.spec.taints.%d.value", i)
+			problems = append(problems, Problem{path, fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
+		}
+	}
+	return problems
+}
+
+// Refused says in one line what LKE would refuse of a NodePool; "" where it takes all.
+func Refused(pool *karpv1.NodePool) string {
+	var texts []string
+	for _, p := range PoolProblems(pool) {
+		texts = append(texts, p.Path+": "+p.Text)
+	}
+	return strings.Join(texts, " ")
+}
+
+func keyProblem(key string) string {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	switch {
+	case !prefixed, Reserved(key):
+		return "" // Kubernetes has the same limit; or it is not sent
+	case len(key) > maxKey:
+		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
+	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
+		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
+			len(name))
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package lke
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Machines are the Linodes in the node pools of an LKE cluster. It implements Orders and Machines.
+type Machines struct {
+	client   client.Client
+	types    *instancetype.Set
+	cluster  int
+	tier     catalog.Tier
+	fleet    PoolSource
+	upgrades *upgrades
+}
+
+// PoolSource shows the node pools of a cluster, and lets machines go; Syncer is one.
+type PoolSource interface {
+	// Pools returns all pools of the cluster as LKE showed them at a time or later.
+	Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error)
+	// Last returns all pools as LKE showed them last, whenever that was.
+	Last() []api.Pool
+	// Release says that the machine of a NodeClaim may go, and reports whether LKE,
+	// asked after the first call, does not show it any more.
+	Release(uid string) (gone bool)
+	// Traits returns what the pool of an instance is like, where that is known.
+	Traits(instance int) (capacity.Traits, bool)
+}
+
+// New returns the machines of a cluster.
+func New(c client.Client, types *instancetype.Set, cluster int, tier catalog.Tier, fleet PoolSource) *Machines {
+	return &Machines{client: c, types: types, cluster: cluster, tier: tier, fleet: fleet, upgrades: &upgrades{client: c}}
+}
+
+// Known implements Orders. On Enterprise nodes are made of the class's version.
+func (l *Machines) Known(class *linodev1alpha1.LinodeNodeClass) bool {
+	return l.tier != catalog.Enterprise || class.Status.KubernetesVersion != ""
+}
+
+// Offer implements Orders: none is available for a NodePool whose every node LKE would refuse, and of plans with GPUs
+// none on Enterprise whose owners do not say that they are sold to them.
+func (l *Machines) Offer(
+	ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
+) ([]*cloudprovider.InstanceType, error) {
+	if pool != nil && len(PoolProblems(pool)) > 0 {
+		return l.types.Snapshot().Hidden(), nil
+	}
+	sold, err := l.sellsGPUs(ctx, class)
+	if err != nil || sold {
+		return types, err
+	}
+	return l.types.WithoutGPUs(types), nil
+}
+
+// Refused says in one line what LKE would refuse of a NodePool, "" where it takes all: PoolProblems, and on Enterprise
+// that it allows plans with GPUs only and nothing says that they are sold.
+func (l *Machines) Refused(ctx context.Context, pool *karpv1.NodePool) string {
+	refused := Refused(pool)
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && l.types.OnlyGPUs(instancetype.RequirementsOf(pool)) {
+		if sold, err := l.sellsGPUs(ctx, ref.Name); err == nil && !sold {
+			refused = strings.TrimSpace(refused + " spec.template.spec.requirements: Linode may not sell plans with GPUs on LKE " +
+				"Enterprise; if it sells them to you, set gpu_plans = true in the cluster block.")
+		}
+	}
+	return refused
+}
+
+// sellsGPUs reports whether plans with GPUs are sold for nodes of a class.
+func (l *Machines) sellsGPUs(ctx context.Context, name string) (bool, error) {
+	if l.tier != catalog.Enterprise {
+		return true, nil
+	}
+	var class linodev1alpha1.LinodeNodeClass
+	if err := l.client.Get(ctx, client.ObjectKey{Name: name}, &class); client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get LinodeNodeClass %q: %w", name, err)
+	}
+	return class.Annotations[schemas.AnnotationGPUPlans] == "true", nil
+}
+
+// Order implements Orders: it names the group of LKE pools.
+func (l *Machines) Order(
+	_ context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
+) (map[string]string, error) {
+	group := groupFor(nc, class, plan, poolLabels(nc, pool), l.tier)
+	return map[string]string{nodeclaim.AnnotationGroup: group.Encode()}, nil
+}
+
+// Release implements Machines.
+func (l *Machines) Release(uid string) (gone bool) { return l.fleet.Release(uid) }
+
+// Get implements Machines. A list that is a moment old will do. A machine that it does not
+// show is gone for good, unless LKE does not list all of the machine's pool.
+func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
+	pools, err := l.fleet.Pools(ctx, time.Now().Add(-recent))
+	if err != nil {
+		if nc := l.shown(l.fleet.Last(), instance); nc != nil {
+			return nc, nil // what LKE showed last is a better answer than none
+		}
+		return nil, err
+	}
+	if nc := l.shown(pools, instance); nc != nil {
+		return nc, nil
+	}
+	node, err := l.nodeOf(ctx, nodeclaim.LinodeID(instance))
+	if err != nil {
+		return nil, err
+	}
+	if pool, ok := l.mayHold(pools, node); ok {
+		return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet, %d of %d; Linode %d may be one of them",
+			pool.ID, len(pool.Linodes), pool.Count, instance)
+	}
+	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", l.cluster,
+		instance))
+}
+
+// recent is how old a list may be that says that a machine is gone. No machine
+// comes back, and Karpenter asks for no machine before its Node has joined, which
+// takes longer.
+const recent = 2 * time.Second
+
+// List implements Machines. It returns the machines of all pools of the cluster, and those
+// of NodeClaims that may be in a slot which LKE counts and does not list: Karpenter deletes
+// a registered claim whose machine is missing here and whose Node is not ready.
+func (l *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
+	pools, err := l.fleet.Pools(ctx, time.Now().Add(-10*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	var machines []*karpv1.NodeClaim
+	listed := map[string]bool{}
+	for _, pool := range pools {
+		for _, slot := range pool.Linodes {
+			if slot.InstanceID != 0 {
+				machines = append(machines, l.machine(pool, slot))
+				listed[nodeclaim.LinodeID(slot.InstanceID)] = true
+			}
+		}
+	}
+	hidden, err := l.hidden(ctx, pools, listed)
+	return append(machines, hidden...), err
+}
+
+// Missing reports whether LKE's last list surely lacked an instance.
+func (l *Machines) Missing(instance int) bool { return missing(l.fleet.Last(), instance) }
+
+// machine describes a slot with an instance as a NodeClaim.
+func (l *Machines) machine(pool api.Pool, slot api.Slot) *karpv1.NodeClaim {
+	nc := &karpv1.NodeClaim{}
+	nc.Name = NodeName(l.cluster, slot.ID)
+	nc.Labels = maps.Clone(pool.Labels)
+	if plan, ok := l.types.Plan(pool.Type); ok {
+		nc.Labels = instancetype.Labels(plan, l.types.Region())
+		maps.Copy(nc.Labels, pool.Labels)
+		nc.Status.Capacity = instancetype.Capacity(plan, l.tier)
+	}
+	nc.Status.ProviderID = nodeclaim.LinodeID(slot.InstanceID)
+	nc.Status.NodeName = nc.Name
+	return nc
+}
+
+// Drifted implements Orders.
+func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
+	cloudprovider.DriftReason, error) {
+	if drifted, err := l.upgrades.versionDrifted(ctx, nc, class); drifted || err != nil {
+		return nodeclaim.VersionDrifted, err
+	}
+	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
+	if err != nil {
+		return "", nil // another provider made it: its group is not known
+	}
+	if traits, known := l.fleet.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
+		return nodeclaim.PoolDrifted, nil
+	}
+	return "", nil
+}

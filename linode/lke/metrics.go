@@ -1,0 +1,79 @@
+package lke
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// metrics are what a Syncer counts.
+type metrics struct {
+	*nodeclaim.Metrics // shown by the loop alone
+
+	listed *prometheus.GaugeVec
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		Metrics: nodeclaim.NewMetrics(refusals...),
+		listed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lkeplan_lke_listed_timestamp_seconds",
+			Help: "When LKE was last asked for its pools and answered; the gauges about machines are from then.",
+		}, nil),
+	}
+}
+
+// Metrics are what the Syncer counts, to be registered.
+func (f *Syncer) Metrics() []prometheus.Collector {
+	return append(f.metrics.Collectors(), f.metrics.listed)
+}
+
+// timedOut is the reason where a slot stayed without a machine.
+const timedOut = "timeout"
+
+// refusals are the reasons for which claims do not get what they wait for.
+var refusals = []string{
+	string(api.ClassNoCapacity), string(api.ClassAccountLimit), string(api.ClassPlanClosed),
+	string(api.ClassValidation),
+	string(api.ClassAuth), string(api.ClassBusy), string(api.ClassUnknown), timedOut,
+}
+
+// take counts what there is of each plan type. Pools of the cluster that NodeClaims are not
+// served from are somebody else's.
+func take(view capacity.View) nodeclaim.Rows {
+	rows := nodeclaim.Rows{}
+	owned := map[int]bool{}
+	for _, c := range view.Claims {
+		if c.Instance != 0 {
+			owned[c.Instance] = true
+		} else if !c.Leaving {
+			rows.Of(c.Group.Plan).Wait(c.Created)
+		}
+	}
+	for _, p := range view.Pools {
+		if p.Group == "" && !p.Adopted {
+			continue
+		}
+		row := rows.Of(p.Plan)
+		row.Coming += max(0, p.Count-len(p.Slots)) // Enterprise lists them late
+		for _, s := range p.Slots {
+			switch {
+			case s.Instance == 0:
+				row.Coming++
+			case owned[s.Instance]:
+				row.Bound++
+			default:
+				row.Unowned++
+			}
+		}
+	}
+	return rows
+}
+
+// show has the gauges show a view.
+func (f *Syncer) show(view capacity.View) {
+	f.metrics.Show(take(view), f.cfg.Types.Price)
+	f.metrics.listed.WithLabelValues().Set(float64(view.Asked.Unix()))
+}

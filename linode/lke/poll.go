@@ -1,0 +1,213 @@
+package lke
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/capacity"
+)
+
+// snapshot holds the pools of one answer of LKE.
+type snapshot struct {
+	asked time.Time // when the request was sent: what was answered before is in it
+	shown time.Time // when it was answered, by LKE's clock; zero if it did not say
+	pools []api.Pool
+}
+
+// poll lists all pools of the cluster.
+//
+// Unverified: that the count of a pool shows a change as soon as the call that made
+// it was answered.
+func (f *Syncer) poll(ctx context.Context) (snapshot, error) {
+	shown := snapshot{asked: time.Now()}
+	var err error
+	shown.pools, err = f.cfg.API.Pools(api.Dated(ctx, &shown.shown), f.cfg.Cluster.ID)
+	if err != nil {
+		return snapshot{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if shown.asked.After(f.last.asked) {
+		f.last = shown
+	}
+	return shown, nil
+}
+
+// listEvery is the time between two lists for those who ask for Pools. The Syncer's own
+// polls are not counted, and need not wait.
+const listEvery = 2 * time.Second
+
+// listTimeout bounds what those who ask for Pools wait for one list. While the
+// API wants to be left alone they get an error instead.
+const listTimeout = 30 * time.Second
+
+// shared is one list for all who wait for it.
+type shared struct {
+	since time.Time
+	done  chan struct{} // closed when err is set
+	err   error
+}
+
+// Pools returns all pools of the cluster as LKE showed them at a time or later. Where
+// the last answer is older, it waits for the next list, which all share who wait.
+// However many ask, however often, there is one list every two seconds, and the
+// Syncer's own polls go first where the rate limit is short.
+func (f *Syncer) Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error) {
+	for {
+		f.mu.Lock()
+		shown := f.last
+		if !shown.asked.IsZero() && !shown.asked.Before(notBefore) {
+			f.mu.Unlock()
+			return shown.pools, nil
+		}
+		next := f.share(ctx)
+		f.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-next.done:
+		}
+		if next.err != nil {
+			return nil, next.err
+		}
+	}
+}
+
+// Last returns all pools as LKE showed them last, whenever that was; none before the
+// first answer.
+func (f *Syncer) Last() []api.Pool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last.pools
+}
+
+// share returns the next list, which it orders where nobody has. The caller has the lock.
+func (f *Syncer) share(ctx context.Context) *shared {
+	if f.next != nil {
+		return f.next
+	}
+	now := time.Now()
+	next := &shared{since: now, done: make(chan struct{})}
+	due := f.listed.Add(listEvery)
+	if last := f.last.asked.Add(listEvery); last.After(due) {
+		due = last
+	}
+	f.next = next
+	go f.list(context.WithoutCancel(ctx), next, due.Sub(now))
+	return next
+}
+
+// list makes the next list after a while, unless a poll of the Syncer's own has come
+// before it.
+func (f *Syncer) list(ctx context.Context, next *shared, after time.Duration) {
+	time.Sleep(after)
+	f.mu.Lock()
+	polled := f.last.asked.After(next.since)
+	f.mu.Unlock()
+	var err error
+	if !polled {
+		ctx, cancel := context.WithTimeout(api.Patient(ctx), listTimeout)
+		defer cancel()
+		_, err = f.poll(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next.err, f.next, f.listed = err, nil, time.Now()
+	close(next.done)
+}
+
+// Traits returns what the pool of an instance is like, where the last poll showed
+// the instance.
+func (f *Syncer) Traits(instance int) (traits capacity.Traits, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.last.pools {
+		for _, s := range p.Linodes {
+			if instance != 0 && s.InstanceID == instance {
+				return TraitsOf(p), true
+			}
+		}
+	}
+	return capacity.Traits{}, false
+}
+
+// GroupTag is the beginning of the tag that makes a pool lkeplan's and names its
+// group.
+const GroupTag = "lkeplan-group="
+
+// adopted is a tag of the pools that the existing provider has made; another of its tags
+// names the NodePool.
+const adopted = "karpenter.k8s.linode/lke-managed=true"
+
+// Keeps reports whether a node pool with these tags is kept by a provider of Karpenter: by
+// this one, or by the existing one.
+func Keeps(tags []string) bool {
+	return GroupOf(api.Pool{Tags: tags}) != "" ||
+		slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, adopted) })
+}
+
+// GroupOf is the key of the group that a pool belongs to; "" where the pool is
+// not ours. LKE ignores the case of tags.
+func GroupOf(p api.Pool) string {
+	for _, tag := range p.Tags {
+		if key, ok := strings.CutPrefix(strings.ToLower(tag), GroupTag); ok {
+			return key
+		}
+	}
+	return ""
+}
+
+func poolsOf(pools []api.Pool) []capacity.Pool {
+	out := make([]capacity.Pool, 0, len(pools))
+	for _, p := range pools {
+		q := capacity.Pool{ID: p.ID, Group: GroupOf(p), Count: p.Count, Traits: TraitsOf(p)}
+		for _, tag := range p.Tags {
+			q.Adopted = q.Adopted || strings.EqualFold(tag, adopted)
+			if name, ok := strings.CutPrefix(tag, karpv1.NodePoolLabelKey+"="); ok {
+				q.NodePool = name
+			}
+		}
+		q.NodePool = cmp.Or(q.NodePool, p.Labels[karpv1.NodePoolLabelKey])
+		for _, s := range p.Linodes {
+			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// TraitsOf returns the properties of a pool that its group determines.
+func TraitsOf(p api.Pool) capacity.Traits {
+	t := capacity.Traits{
+		Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled,
+	}
+	for _, tag := range p.Tags {
+		lower := strings.ToLower(tag)
+		instead, ok := strings.CutPrefix(lower, insteadTag)
+		switch {
+		case ok:
+			t.Instead = instead
+		case !strings.HasPrefix(lower, GroupTag):
+			t.Tags = append(t.Tags, tag)
+		}
+	}
+	for _, taint := range p.Taints {
+		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
+	}
+	if p.FirewallID != nil {
+		t.FirewallID = *p.FirewallID
+	}
+	if p.K8sVersion != nil {
+		t.Version = *p.K8sVersion
+		if sameMinor(t.Instead, t.Version) {
+			t.Version = t.Instead // its nodes are what can be had of that version
+		}
+	}
+	return t
+}

@@ -1,0 +1,403 @@
+// Package lke gets machines from the node pools of an LKE cluster. It stands behind linode's
+// Orders, Machines and Rules, as package instance does for Linodes that join by themselves.
+//
+// A Syncer keeps the node pools in step with the NodeClaims: it polls LKE, has linode/capacity
+// decide what is missing and what is too much, sends the calls and writes the answers on the
+// claims. An EarlyBinder prepares Nodes when they join.
+//
+// The package decides nothing about capacity itself and chooses no plan type.
+package lke
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// API is what a Syncer asks of Linode; api.Client is one.
+type API interface {
+	Pools(ctx context.Context, cluster int) ([]api.Pool, error)
+	CreatePool(ctx context.Context, cluster int, spec api.PoolSpec) (api.Pool, error)
+	GrowPool(ctx context.Context, cluster, pool, count int) (api.Pool, error)
+	ChangePool(ctx context.Context, cluster, pool int, change api.PoolChange) error
+	DeletePool(ctx context.Context, cluster, pool int) error
+	DeleteSlot(ctx context.Context, cluster int, slot string) error
+	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
+	Failures(ctx context.Context, since time.Time) ([]api.Failure, error)
+	Offline(ctx context.Context, ids []int) (map[int]bool, error)
+}
+
+// Claims is where a Syncer finds the demand and leaves its answers. It may lag
+// behind what the API server stores.
+type Claims interface {
+	// List returns all claims that have or wait for a machine.
+	List(ctx context.Context) ([]capacity.Claim, error)
+	// Bind writes a claim's machine. It fails where the claim has changed.
+	Bind(ctx context.Context, b capacity.Bind) error
+	// GiveUp gives a claim whose plan type has no capacity another plan type, or
+	// deletes it where there is no other.
+	GiveUp(ctx context.Context, uid, reason string) error
+	// Extend has Karpenter's time for a claim to register begin again, if half of it is over.
+	Extend(ctx context.Context, uid string) error
+	// End deletes a claim whose machine, that instance, is gone.
+	End(ctx context.Context, uid string, instance int, reason string) error
+	// Warn writes a warning event on a claim.
+	Warn(ctx context.Context, uid, reason, message string)
+	// WarnNodePool writes a warning event on a NodePool.
+	WarnNodePool(ctx context.Context, nodePool, reason, message string)
+}
+
+// NodeList knows the registered Nodes; claims.Nodes is one.
+type NodeList interface {
+	// List returns them by their instance.
+	List(ctx context.Context) (map[int]nodeclaim.Node, error)
+	// Drain deletes a Node, which ends when it is drained.
+	Drain(ctx context.Context, name string) error
+	// Keep notes on a Node that it stays, for the process that comes after this one.
+	Keep(ctx context.Context, name string) error
+}
+
+// Timing holds the delays of a Syncer. A zero field means its default, which the
+// comment names.
+type Timing struct {
+	Settle      time.Duration // 200ms: wait for more claims before the first call, where more may come
+	Quick       time.Duration // 2s: between polls while somebody waits
+	Idle        time.Duration // 1m: between polls while nobody does
+	Grace       time.Duration // 1m: how long a slot without an instance may stay unowned
+	Keep        time.Duration // 10m: how long one with an instance may; its first hour is paid for anyway
+	SlotTimeout time.Duration // 4m, 20m on Enterprise: how long a slot may stay without an instance, or unlisted
+	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
+	Late        time.Duration // 2m: how long after it was sent a call without an answer may be done; in instance mode
+}
+
+func (t Timing) withDefaults(tier string) Timing {
+	slots := 4 * time.Minute
+	if catalog.Tier(tier) == catalog.Enterprise {
+		slots = 20 * time.Minute // Cloud Manager tells people that nodes may take that long to be listed
+	}
+	return Timing{
+		Settle:      cmp.Or(t.Settle, 200*time.Millisecond),
+		Quick:       cmp.Or(t.Quick, 2*time.Second),
+		Idle:        cmp.Or(t.Idle, time.Minute),
+		Grace:       cmp.Or(t.Grace, time.Minute),
+		Keep:        cmp.Or(t.Keep, 10*time.Minute),
+		SlotTimeout: cmp.Or(t.SlotTimeout, slots),
+		NoCapacity:  cmp.Or(t.NoCapacity, 3*time.Minute),
+	}
+}
+
+// policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool and 250 in
+// a standard cluster, and on Enterprise 500 in a pool and any number in a cluster; the API
+// takes 1 to 100 in one request on standard.
+//
+// Unverified: all these numbers.
+func (t Timing) policy(tier string) capacity.Policy {
+	p := capacity.Policy{
+		Grace: t.Grace, Keep: t.Keep, SlotTimeout: t.SlotTimeout, Quick: t.Quick, Idle: t.Idle,
+		PoolSize: 100, ClusterSize: 250,
+	}
+	if catalog.Tier(tier) == catalog.Enterprise {
+		p.PoolSize, p.ClusterSize = 500, 0
+	}
+	return p
+}
+
+// Syncer keeps the node pools of one LKE cluster in step with the NodeClaims. It is
+// level-triggered: each poll is one list of pools, which holds every slot and
+// instance of the cluster. What is missing or too much follows from it and from the
+// claims, so that neither a lost answer nor a restart needs a journal.
+//
+// One loop decides. The calls for a group run concurrently with it, one work at a
+// time for each group, so that a slow plan type delays no other.
+type Syncer struct {
+	cfg     SyncerConfig
+	policy  capacity.Policy
+	metrics *metrics
+	wake    chan struct{} // a poll is due soon
+	now     chan struct{} // a poll is due at once
+	events  hint          // of nodes that LKE could not make
+	power   hint          // of machines that have not joined
+
+	mu     sync.Mutex
+	memory capacity.Memory
+	last   snapshot
+	next   *shared               // the list that those who asked for Pools wait for
+	listed time.Time             // when the last such list ended
+	builds map[string]substitute // by the version that LKE refuses
+}
+
+// SyncerConfig is what a Syncer is made from. Only Nodes, Roster and Timing may be left out.
+type SyncerConfig struct {
+	API          API
+	Cluster      api.Cluster
+	ControlPlane *ControlPlane
+	Claims       Claims
+	Nodes        NodeList // nil: none is registered
+	Types        *instancetype.Set
+	Roster       *Roster // nil where nobody reads it
+	Timing       Timing
+	Log          *slog.Logger
+}
+
+// NewSyncer returns a Syncer for one cluster. Start runs it.
+func NewSyncer(cfg SyncerConfig) *Syncer {
+	cfg.Timing = cfg.Timing.withDefaults(cfg.Cluster.Tier)
+	return &Syncer{
+		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
+		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		events: hint{what: "events", scope: api.ScopeEvents},
+		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
+	}
+}
+
+// Wake asks for a poll soon. It never blocks.
+func (f *Syncer) Wake() { signal(f.wake) }
+
+// WakeNow asks for a poll at once, because no more claims are coming that the same
+// call could serve. It never blocks.
+func (f *Syncer) WakeNow() { signal(f.now) }
+
+// signal leaves a token in a channel that holds one.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// drain takes the token out, if there is one.
+func drain(c <-chan struct{}) {
+	select {
+	case <-c:
+	default:
+	}
+}
+
+// Release says that the machine of a claim may go, and reports whether it is gone:
+// LKE was asked after the first call and did not show it. The caller asks again
+// until it is.
+func (f *Syncer) Release(uid string) (gone bool) {
+	f.mu.Lock()
+	first, gone := f.memory.Release(uid, time.Now())
+	f.mu.Unlock()
+	if first {
+		f.Wake()
+	}
+	return gone
+}
+
+// Assigned returns the machine of a claim, where this Syncer gave it one.
+func (f *Syncer) Assigned(uid string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.memory.Assigned(uid)
+}
+
+// storedAgainIn is how long a claim that has a machine may still be shown without it; 0
+// for a claim that has none.
+func (f *Syncer) storedAgainIn(uid string, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.memory.StoredAgainIn(uid, now)
+}
+
+// Start keeps the pools in step until ctx ends, and returns when the calls that
+// were under way have ended. It implements manager.Runnable.
+func (f *Syncer) Start(ctx context.Context) error {
+	var works sync.WaitGroup
+	defer works.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-f.now:
+		case <-f.wake:
+			if !f.settle(ctx) {
+				return nil
+			}
+		}
+		drain(f.wake) // this poll shows whatever was signalled until now
+		drain(f.now)
+		timer.Reset(f.pass(ctx, &works))
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: two Syncers of one
+// cluster would both make what is missing.
+func (f *Syncer) NeedLeaderElection() bool { return true }
+
+// settle waits for more claims: those of one scheduling pass come within
+// milliseconds of one another, and one call can serve them all.
+func (f *Syncer) settle(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-f.now:
+	case <-time.After(f.cfg.Timing.Settle):
+	}
+	return true
+}
+
+// pass polls once, acts on the decision, and returns when to poll again.
+func (f *Syncer) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
+	f.cfg.ControlPlane.refresh(ctx)
+	shown, err := f.poll(ctx)
+	if err != nil {
+		return f.retryIn(ctx, err)
+	}
+	if f.cfg.Roster != nil {
+		if err := f.cfg.Roster.write(ctx, shown.pools); err != nil && ctx.Err() == nil {
+			f.cfg.Log.Error("could not write the roster of pools; the admission policy may miss new nodes", "error", err)
+		}
+	}
+	view := capacity.View{
+		Pools: poolsOf(shown.pools), Asked: shown.asked, Shown: shown.shown,
+		Failures: f.failures(ctx), Offline: f.offline(ctx),
+	}
+	if view.Claims, err = f.cfg.Claims.List(ctx); err != nil {
+		return f.retryIn(ctx, err)
+	}
+	if f.cfg.Nodes != nil {
+		nodes, err := f.cfg.Nodes.List(ctx)
+		if err != nil {
+			return f.retryIn(ctx, err)
+		}
+		view.Nodes = nodesOf(nodes)
+	}
+	decision := f.decide(view)
+	f.show(f.assigned(view))
+	if len(decision.Binds) > 0 {
+		works.Go(func() { f.bind(ctx, decision.Binds, view.Claims) })
+	}
+	if len(decision.Lost) > 0 {
+		works.Go(func() { f.end(ctx, decision.Lost, whyGone) })
+	}
+	if len(decision.Offline) > 0 {
+		works.Go(func() { f.end(ctx, decision.Offline, whyOffline) })
+	}
+	if len(decision.Granted) > 0 {
+		works.Go(func() { f.extend(ctx, decision.Granted) })
+	}
+	f.drain(ctx, decision.Drains)
+	f.report(ctx, decision.Kept)
+	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE does not list this node's Linode any more, but the Node is "+
+		"ready:  it stays until it ceases to be")
+	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has all of the %d nodes that LKE allows it; "+
+		"the NodeClaim waits until one goes", f.policy.ClusterSize))
+	for _, work := range decision.Works {
+		works.Go(func() { f.carryOut(ctx, work) })
+	}
+	return decision.PollIn
+}
+
+// retryIn logs why a pass ended early and returns when to poll again.
+func (f *Syncer) retryIn(ctx context.Context, err error) time.Duration {
+	class := api.ClassOf(err)
+	if ctx.Err() == nil {
+		f.cfg.Log.Error("could not compare the pools with the NodeClaims", "class", class, "error", err)
+	}
+	if class == api.ClassAuth {
+		return 15 * f.cfg.Timing.Quick // until somebody gives another token
+	}
+	return 2 * f.cfg.Timing.Quick
+}
+
+// decide runs the pure decision and keeps its memory.
+func (f *Syncer) decide(view capacity.View) capacity.Decision {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := capacity.Decide(view, f.memory, f.policy, time.Now())
+	f.memory = d.Memory
+	return d
+}
+
+// assigned is a view in which claims have the machines that were given to them already.
+func (f *Syncer) assigned(view capacity.View) capacity.View {
+	view.Claims = slices.Clone(view.Claims)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range view.Claims {
+		if c := &view.Claims[i]; c.Instance == 0 {
+			c.Instance = f.memory.Assigned(c.UID)
+		}
+	}
+	return view
+}
+
+// remember records an event in the memory.
+func (f *Syncer) remember(event func(m *capacity.Memory, now time.Time)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	event(&f.memory, time.Now())
+}
+
+// bind writes the machines of claims, many at a time: the API server is asked for little.
+func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capacity.Claim) {
+	asked := map[string]capacity.Claim{}
+	for _, c := range claims {
+		asked[c.UID] = c
+	}
+	_ = parallel(f, 32, binds, func(b capacity.Bind) error {
+		err := f.try(func() error { return f.cfg.Claims.Bind(ctx, b) })
+		f.remember(func(m *capacity.Memory, now time.Time) {
+			if err != nil {
+				m.BindFailed(b, now)
+			} else {
+				m.Bound(b, now)
+			}
+		})
+		if err != nil {
+			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
+			f.Wake() // the next decisions wait for it, and have it stored again
+			return nil
+		}
+		claim, waited := asked[b.UID], time.Since(asked[b.UID].Created)
+		f.metrics.Bound(claim.Group.Plan, waited)
+		f.cfg.Log.Info("machine bound", "nodeclaim", claim.Name, "uid", b.UID, "instance", b.Instance,
+			"plan", claim.Group.Plan, "nodepool", claim.Group.NodePool, "waited", waited.Round(time.Second).String())
+		return nil
+	})
+}
+
+// extend keeps claims for which LKE has granted a slot past the 15 minutes that Karpenter
+// gives a Node to register: on Enterprise the slot alone may take longer to be listed. What
+// the slot may take, SlotTimeout bounds.
+func (f *Syncer) extend(ctx context.Context, granted []string) {
+	_ = parallel(f, 8, granted, func(uid string) error {
+		if err := f.cfg.Claims.Extend(ctx, uid); err != nil && ctx.Err() == nil {
+			f.cfg.Log.Error("could not give a NodeClaim more time to register", "uid", uid, "error", err)
+		}
+		return nil
+	})
+}
+
+// Why machines are lost.
+const (
+	whyGone = "LKE does not have this node's Linode any more: LKE has replaced it, it was deleted outside lkeplan, or the " +
+		"count of its node pool was lowered"
+	whyOffline = "this node's Linode has been offline for five minutes and has never become a Node: LKE has not booted " +
+		"it, or it was powered off; it is deleted, and another is made"
+)
+
+// end deletes the claims whose machine is lost, so that Karpenter makes others.
+func (f *Syncer) end(ctx context.Context, lost []string, why string) {
+	_ = parallel(f, 8, lost, func(uid string) error {
+		if err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), why); err != nil {
+			f.cfg.Log.Error("could not end a NodeClaim whose machine is lost", "uid", uid, "why", why, "error", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,157 @@
+package lke
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Reasons why nodes of a class are not of the version that the control plane has.
+const (
+	controlPlaneAhead  = "ControlPlaneAhead"
+	controlPlaneBehind = "ControlPlaneBehind"
+	versionGone        = "VersionGone"
+	buildNotOffered    = "BuildNotOffered"
+)
+
+// wish is what is known when the version of a class's nodes is decided.
+type wish struct {
+	written      string   // in the class; "" where it names none
+	kept         string   // what was decided before; "" the first time
+	nodes        []string // the versions of its nodes
+	controlPlane string   // "" where it is not known
+	offered      []string // by LKE Enterprise; nil where it does not matter or is not known
+}
+
+// decision is the version of a class's nodes, and why it is not the control plane's.
+type decision struct{ version, reason, message string }
+
+// decide keeps the version that the nodes of a class have until the class names
+// another one, whatever becomes of the control plane.
+func (w wish) decide() decision {
+	kept := w.kept
+	if kept == "" {
+		kept = w.first()
+	}
+	switch {
+	case w.written != "" && !catalog.ReachesVersion(w.controlPlane, w.written):
+		return decision{kept, controlPlaneBehind, fmt.Sprintf(
+			"The control plane has %s, and kubernetes_version (spec.lkeK8sVersion) is %s, which nodes can have when the "+
+				"control plane has it: upgrade that first, in Cloud Manager or by the Linode API. Until then no node is "+
+				"replaced for its version.", w.controlPlane, w.written)}
+	case w.written == "" && w.offered != nil && kept != w.controlPlane && !slices.Contains(w.offered, kept):
+		return decision{w.controlPlane, versionGone, fmt.Sprintf(
+			"LKE Enterprise makes no more nodes of %s: new nodes get the control plane's version, %s, and the others keep "+
+				"theirs. %s. Write kubernetes_version (spec.lkeK8sVersion) to say which they are to have.",
+			kept, w.controlPlane, catalog.VersionDeadline(kept))}
+	case w.written != "":
+		kept = w.written
+	}
+	if catalog.NewerVersion(w.controlPlane, kept) {
+		return decision{kept, controlPlaneAhead, catalog.VersionAhead(w.controlPlane, kept, w.written != "")}
+	}
+	if w.offered != nil && kept == w.controlPlane && !slices.Contains(w.offered, kept) {
+		return decision{kept, buildNotOffered, fmt.Sprintf(
+			"LKE Enterprise does not offer this account %s any more, which the control plane has; it offers: %s. If LKE refuses "+
+				"new node pools of it, they are made of another build of the same minor version, and an event of the NodeClaims "+
+				"names it. No node is replaced for that.", kept, strings.Join(w.offered, ", "))}
+	}
+	return decision{version: kept}
+}
+
+// first is the version of a class that is seen for the first time: that of its
+// nodes, where it has any, as after a restore, or under a controller that did not
+// write it down; else the control plane's.
+func (w wish) first() string {
+	newest, ok := catalog.ParseVersion(catalog.NewestVersion(w.nodes...))
+	switch {
+	case !ok:
+		return w.controlPlane
+	case newest.Exact():
+		return newest.String()
+	}
+	return newest.Minor() // what kubelets of the standard tier report has a patch
+}
+
+// Settle implements Rules: it writes into the status of a class which version its nodes get, how
+// many have another, and where the control plane is.
+//
+// Unverified: that pools on Enterprise, and machines everywhere, keep their version until
+// they are recycled or replaced, also when the control plane is upgraded.
+func (l *Classes) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
+	claims, err := nodeclaim.OfClass(ctx, l.client, class.Name)
+	if err != nil {
+		return err
+	}
+	w := wish{
+		kept:         class.Status.KubernetesVersion,
+		controlPlane: cmp.Or(l.control.Version(), class.Status.ControlPlaneVersion), // what LKE said last
+	}
+	if class.Spec.LKEK8sVersion != nil {
+		w.written = *class.Spec.LKEK8sVersion
+	}
+	for i := range claims {
+		version, err := versionOf(ctx, l.client, &claims[i])
+		if err != nil {
+			return err
+		}
+		w.nodes = append(w.nodes, version)
+	}
+	if l.tier() == catalog.Enterprise && (w.written == "" || w.written == w.controlPlane) {
+		if versions, err := l.account.Versions(ctx, catalog.Enterprise); err == nil {
+			w.offered = versions
+		}
+	}
+	l.writeVersion(class, w, w.decide())
+	l.writeFirewall(class)
+	return nil
+}
+
+// writeVersion writes the decision. An event says what has changed.
+func (l *Classes) writeVersion(class *linodev1alpha1.LinodeNodeClass, w wish, d decision) {
+	status := &class.Status
+	if status.KubernetesVersion != d.version {
+		status.KubernetesVersion, status.KubernetesVersionSince = d.version, new(metav1.NewTime(time.Now()))
+	}
+	status.ControlPlaneVersion, status.OutdatedNodes = w.controlPlane, 0
+	for _, version := range w.nodes {
+		if catalog.OutdatedVersion(version, class.TargetVersion()) {
+			status.OutdatedNodes++
+		}
+	}
+	conditions := class.StatusConditions()
+	if d.reason == "" {
+		conditions.SetTrue(linodev1alpha1.ConditionVersionCurrent)
+		return
+	}
+	before := conditions.Get(linodev1alpha1.ConditionVersionCurrent)
+	conditions.SetFalse(linodev1alpha1.ConditionVersionCurrent, d.reason, d.message)
+	if before == nil || before.Reason != d.reason || before.Message != d.message {
+		l.events.Eventf(class, nil, corev1.EventTypeWarning, d.reason, "Upgrade", "%s", d.message)
+	}
+}
+
+// versionOf returns the Kubernetes version of a claim's node; "" while it is not
+// known.
+func versionOf(ctx context.Context, c client.Reader, nc *karpv1.NodeClaim) (string, error) {
+	if version := nodeclaim.VersionOf(nc, ""); version != "" || nc.Status.NodeName == "" {
+		return version, nil
+	}
+	var node corev1.Node
+	if err := c.Get(ctx, client.ObjectKey{Name: nc.Status.NodeName}, &node); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	return nodeclaim.VersionOf(nc, node.Status.NodeInfo.KubeletVersion), nil
+}

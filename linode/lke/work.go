@@ -1,0 +1,362 @@
+package lke
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/linode/linodego"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/loop"
+)
+
+// carryOut asks LKE for one group's work: first corrections, then growth, then
+// deletions, so that a pool never loses its last slot while it is about to get
+// another. After a failed call, or a bug, the rest is left to the next decision.
+func (f *Syncer) carryOut(ctx context.Context, w capacity.Work) {
+	f.mend(ctx, w.Mends)
+	err := f.try(func() error { return f.grow(ctx, w) })
+	if err == nil {
+		err = f.try(func() error { return f.shrink(ctx, w) })
+	}
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
+	// After a failure the timer starts the next poll: waking here would repeat a
+	// refused call as fast as LKE can refuse it.
+	if err == nil {
+		f.Wake()
+	}
+}
+
+// try returns the error of do, or that do has a bug: what is done for one group or claim does not
+// end the process.
+func (f *Syncer) try(do func() error) error { return loop.Try(f.cfg.Log, do) }
+
+// grow makes what is missing. Each call is sent once; the next poll shows what it
+// did, whatever the answer was.
+func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
+	if len(w.Grow)+len(w.Create) == 0 {
+		return nil
+	}
+	made, failed, err := f.growOnce(ctx, w)
+	w.For = w.For[min(made, len(w.For)):]
+	if err == nil {
+		f.remember(func(m *capacity.Memory, _ time.Time) { m.Grown(w.Key) })
+		return nil
+	}
+	var hold time.Duration
+	var exhausted bool
+	f.remember(func(m *capacity.Memory, now time.Time) {
+		hold, exhausted = m.GrowthFailed(w.Key, failed, outcome(err), now)
+	})
+	switch {
+	case ctx.Err() != nil:
+	case hold == 0:
+		f.cfg.Log.Info("LKE has not so much; asking for less", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+			"nodes", failed, "error", err)
+		return nil // the next decision is due at once
+	default:
+		f.refused(ctx, w, err, hold, exhausted)
+	}
+	return err
+}
+
+// growOnce sends the calls, a few at a time. It returns how many slots were made, and how
+// many a call asked for that failed.
+func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed int, err error) {
+	defer loop.Catch(f.cfg.Log, &err)
+	var mu sync.Mutex
+	note := func(n int, callErr error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if callErr == nil {
+			made += n
+		} else if err == nil || n < failed {
+			failed, err = n, callErr
+		}
+	}
+	ctx = api.For(ctx, w.Served())
+	var calls []func()
+	for _, g := range w.Grow {
+		calls = append(calls, func() { note(g.By, f.raise(ctx, w.Group, g)) })
+	}
+	for _, n := range w.Create {
+		calls = append(calls, func() { note(n, f.create(ctx, w, n)) })
+	}
+	_ = parallel(f, 4, calls, func(call func()) error { call(); return nil })
+	return made, failed, err
+}
+
+func (f *Syncer) raise(ctx context.Context, group capacity.Group, g capacity.Grow) error {
+	err := f.try(func() error {
+		_, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count)
+		return err
+	})
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcome(err), now) })
+	if err == nil {
+		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", group.Plan, "nodepool", group.NodePool, "count", g.Count)
+	}
+	return err
+}
+
+func (f *Syncer) create(ctx context.Context, w capacity.Work, n int) error {
+	var pool api.Pool
+	err := f.try(func() (err error) {
+		pool, err = f.makePool(ctx, w, n)
+		return err
+	})
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
+	if err == nil {
+		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
+	}
+	return err
+}
+
+// outcome is what an error says of the call.
+func outcome(err error) capacity.Outcome {
+	switch api.ClassOf(err) {
+	case api.ClassNone:
+		return capacity.Done
+	case api.ClassNoCapacity:
+		return capacity.NoStock
+	case api.ClassAccountLimit:
+		return capacity.NoRoom
+	case api.ClassLocked:
+		return capacity.Locked
+	case api.ClassBusy:
+		return capacity.Busy
+	case api.ClassUnknown:
+		return capacity.Unknown
+	default:
+		return capacity.Refused
+	}
+}
+
+// refused acts on the class of a failed growth.
+func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration, exhausted bool) {
+	class := api.ClassOf(err)
+	f.metrics.Refused(w.Group.Plan, string(class))
+	f.cfg.Log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+		"claims", len(w.For), "class", class, "error", err)
+	switch class {
+	case api.ClassNoCapacity:
+		if !exhausted {
+			return
+		}
+		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
+		defer f.Wake() // the claims wait for other plan types now
+		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
+	case api.ClassPlanClosed:
+		f.cfg.Types.Close(w.Group.Plan, time.Now().Add(instancetype.ClosedFor))
+		defer f.Wake()
+		f.giveUp(ctx, w.For, fmt.Sprintf("plan %s is closed to this account: %v", w.Group.Plan, err))
+	case api.ClassValidation:
+		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf(
+			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
+	case api.ClassAccountLimit:
+		f.warn(ctx, w.For, "LinodeAccountLimit", fmt.Sprintf(
+			"the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
+	case api.ClassAuth:
+		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
+			"%v; give the controller %s; tried again in %s", err, api.Allow(err, api.ScopePools), hold))
+	case api.ClassUnknown:
+		if loop.Is(err) {
+			f.warn(ctx, w.For, "MachineNotMade", fmt.Sprintf("%v; tried again in %s", err, hold))
+		}
+	}
+}
+
+func (f *Syncer) giveUp(ctx context.Context, uids []string, reason string) {
+	_ = parallel(f, 8, uids, func(uid string) error {
+		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
+			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
+		}
+		return nil
+	})
+}
+
+func (f *Syncer) warn(ctx context.Context, uids []string, reason, message string) {
+	for _, uid := range uids {
+		_ = f.try(func() error { f.cfg.Claims.Warn(ctx, uid, reason, message); return nil })
+	}
+}
+
+// shrink deletes slots and pools.
+//
+// Unverified: that a slot without an instance can be deleted.
+func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
+	if len(w.Starved) > 0 {
+		reason, why := timedOut, "LKE gave %s no machine in %s in time"
+		if len(w.Unmade) > 0 {
+			reason = string(api.ClassNoCapacity)
+			why = "LKE could not make a node of %s in %s, as its event lke_node_create says"
+		}
+		f.metrics.Refused(w.Group.Plan, reason)
+		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
+		f.cfg.Log.Info("LKE has not filled slots; the plan rests", "plan", w.Group.Plan, "claims", len(w.Starved),
+			"failed", w.Unmade)
+		f.giveUp(ctx, w.Starved, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
+	}
+	pools := parallel(f, 8, w.DeletePools, func(pool int) error {
+		err := f.try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
+		f.remember(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
+		f.undeleted(ctx, err, func(p api.Pool, _ api.Slot) bool { return p.ID == pool })
+		return f.deleted("pool", pool, w.Group, err)
+	})
+	slots := parallel(f, 8, w.DeleteSlots, func(slot string) error {
+		err := f.try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
+		f.remember(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
+		f.undeleted(ctx, err, func(_ api.Pool, s api.Slot) bool { return s.ID == slot })
+		return f.deleted("slot", slot, w.Group, err)
+	})
+	return errors.Join(pools, slots)
+}
+
+func (f *Syncer) deleted(what string, id any, of capacity.Group, err error) error {
+	if err != nil {
+		f.cfg.Log.Error("could not delete a "+what, what, id, "class", api.ClassOf(err), "error", err)
+		return err
+	}
+	f.cfg.Log.Info(what+" deleted", what, id, "plan", of.Plan, "nodepool", of.NodePool)
+	return nil
+}
+
+// undeleted says on claims whose machines were to go with some slots that LKE has not
+// deleted them.
+func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api.Slot) bool) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	f.mu.Lock()
+	machines := map[int]bool{}
+	for _, pool := range f.last.pools {
+		for _, slot := range pool.Linodes {
+			if slot.InstanceID != 0 && in(pool, slot) {
+				machines[slot.InstanceID] = true
+			}
+		}
+	}
+	holders := f.memory.Holders(machines)
+	f.mu.Unlock()
+	if api.ClassOf(err) == api.ClassLocked {
+		f.warn(ctx, holders, "LKELocked", fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE "+
+			"node pool or the cluster; tried again in an hour, or when the controller restarts", err))
+		return
+	}
+	f.warn(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is "+
+		"gone",
+		err))
+}
+
+// mend corrects pools in place. What fails is tried again by a later decision; no
+// claim waits for it.
+func (f *Syncer) mend(ctx context.Context, mends []capacity.Mend) {
+	for _, m := range mends {
+		what := strings.Join(m.Fields, ", ")
+		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
+			what)
+		err := f.try(func() error { return f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)) })
+		if err != nil {
+			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
+				m.Pool, m.Group.Plan, what, err)
+			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", api.ClassOf(err), "error",
+				err)
+		} else {
+			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
+		}
+		if m.Unmarked() {
+			continue // an earlier release made the pool: nothing is wrong with it
+		}
+		f.warnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
+	}
+}
+
+func (f *Syncer) warnNodePool(ctx context.Context, nodePool, reason, message string) {
+	_ = f.try(func() error { f.cfg.Claims.WarnNodePool(ctx, nodePool, reason, message); return nil })
+}
+
+// poolChange is the request that corrects a pool.
+//
+// Unverified: that tags, labels, taints and the autoscaler change without touching the
+// nodes of the pool or its count.
+func poolChange(m capacity.Mend) api.PoolChange {
+	whole := poolSpec(m.Group, 0, api.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
+	var change api.PoolChange
+	for _, field := range m.Fields {
+		switch field {
+		case "group", "tags", "mark":
+			if m.Keep != "" {
+				whole.Tags = append(whole.Tags, insteadTag+m.Keep)
+			}
+			change.Tags = &whole.Tags
+		case "firewall":
+			change.FirewallID = whole.FirewallID
+		case "version":
+			change.K8sVersion = whole.K8sVersion
+		case "labels":
+			change.Labels = new(api.Labels{})
+			maps.Copy(*change.Labels, whole.Labels)
+		case "taints":
+			change.Taints = &whole.Taints
+		case "autoscaler":
+			change.Autoscaler = &api.Autoscaler{}
+		}
+	}
+	return change
+}
+
+// poolSpec is the request for a pool of a group. On Enterprise each pool needs a
+// version: the control plane's, where the class names none.
+func poolSpec(g capacity.Group, count int, cluster api.Cluster) api.PoolSpec {
+	spec := api.PoolSpec{
+		Type:   g.Plan,
+		Count:  count,
+		Tags:   tagsOf(g),
+		Labels: g.Labels,
+	}
+	if g.DiskEncryption != "" {
+		spec.DiskEncryption = new(linodego.InstanceDiskEncryption(g.DiskEncryption))
+	}
+	for _, t := range g.Taints {
+		effect := linodego.LKENodePoolTaintEffect(t.Effect)
+		spec.Taints = append(spec.Taints, api.Taint{Key: t.Key, Value: t.Value, Effect: effect})
+	}
+	if catalog.Tier(cluster.Tier) == catalog.Enterprise {
+		spec.K8sVersion = new(cmp.Or(g.Version, cluster.K8sVersion))
+		spec.UpdateStrategy = new(linodego.LKENodePoolOnRecycle)
+		if g.FirewallID != 0 {
+			spec.FirewallID = &g.FirewallID
+		}
+	}
+	return spec
+}
+
+// tagsOf are the tags of a group's pools.
+func tagsOf(g capacity.Group) []string {
+	tags := append([]string{GroupTag + g.Key()}, g.Tags...)
+	if !slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, capacity.Mark) }) {
+		tags = append(tags, capacity.Mark)
+	}
+	return tags
+}
+
+// parallel runs do for each item, so many at a time, and returns the first error when all have ended. A
+// bug is an error of its item.
+func parallel[T any](f *Syncer, limit int, items []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for _, item := range items {
+		group.Go(func() error { return f.try(func() error { return do(item) }) })
+	}
+	return group.Wait()
+}

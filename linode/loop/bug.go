@@ -1,0 +1,40 @@
+// Package loop is what both ways to get machines run in.
+//
+// A bug in the work for one NodeClaim or one group of node pools does not end the controller,
+// which would meet it again at its next start.
+package loop
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// Error is a panic that was caught. The log has its stack.
+type Error struct{ Cause any }
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("a bug in lkeplan, which the log of the controller describes: %v", e.Cause)
+}
+
+// Is reports whether an error is a panic that was caught.
+func Is(err error) bool {
+	_, ok := errors.AsType[*Error](err)
+	return ok
+}
+
+// Catch is to be deferred. If the function panics, it logs the panic and sets the error that the
+// function returns.
+func Catch(log *slog.Logger, err *error) {
+	if cause := recover(); cause != nil {
+		log.Error("a bug in lkeplan", "cause", cause, "stack", string(debug.Stack()))
+		*err = &Error{cause}
+	}
+}
+
+// Try returns the error of do, which may be a panic that was caught.
+func Try(log *slog.Logger, do func() error) (err error) {
+	defer Catch(log, &err)
+	return do()
+}

@@ -1,0 +1,130 @@
+package nodeclaim
+
+// The metrics show what machines there are and which NodeClaims wait for one, by plan type. Both
+// ways to get machines count with them, so that one dashboard and one set of alerts are for both.
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Row is what there is of one plan type.
+type Row struct {
+	Bound   int // machines that a NodeClaim has
+	Unowned int // machines that none has
+	Coming  int // machines that were asked for, and are not there yet
+	Waiting int // NodeClaims that wait for a machine
+
+	Since time.Time // the oldest of those that wait was made; zero where none waits
+}
+
+// Wait counts a NodeClaim that waits, and when it was made.
+func (r *Row) Wait(created time.Time) {
+	if r.Waiting++; r.Since.IsZero() || created.Before(r.Since) {
+		r.Since = created
+	}
+}
+
+// Rows are those of all plan types.
+type Rows map[string]*Row
+
+// Of is the row of a plan type.
+func (r Rows) Of(plan string) *Row {
+	if r[plan] == nil {
+		r[plan] = &Row{}
+	}
+	return r[plan]
+}
+
+// Metrics show Rows. They are labelled by plan type, of which a cluster has few.
+type Metrics struct {
+	machines, hourly, monthly, waiting, since *prometheus.GaugeVec
+
+	refused *prometheus.CounterVec
+	bound   *prometheus.HistogramVec
+
+	reasons []string        // for which something can be refused
+	plans   map[string]bool // that the gauges show
+}
+
+// NewMetrics returns the Metrics of machines that can be refused for these reasons.
+func NewMetrics(reasons ...string) *Metrics {
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+	}
+	return &Metrics{
+		machines: gauge("lkeplan_machines", "Machines that NodeClaims are served from: bound to one, unowned (there is a "+
+			"machine that no NodeClaim has) or coming (asked for, and Linode has made no machine yet).", "plan", "state"),
+		hourly: gauge("lkeplan_machines_hourly_cost_dollars", "What the machines that are there cost in an hour, in US "+
+			"dollars by the price list, with or without a NodeClaim.", "plan"),
+		monthly: gauge("lkeplan_machines_monthly_cost_dollars",
+			"What the machines that are there cost in a month if they all stay, in US dollars.", "plan"),
+		waiting: gauge("lkeplan_claims_waiting", "NodeClaims that wait for a machine.", "plan"),
+		since: gauge("lkeplan_claims_waiting_since_timestamp_seconds",
+			"When the NodeClaim was made that has waited longest for a machine; absent where none waits.", "plan"),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lkeplan_lke_refusals_total",
+			Help: "Times that LKE, or in instance mode Linode, did not give what NodeClaims wait for, by reason: no-capacity, " +
+				"account-limit, validation, auth, busy or unknown, as the API answered; timeout where a slot of LKE stayed " +
+				"without a machine; label-taken where in instance mode another Linode has the label.",
+		}, []string{"plan", "reason"}),
+		bound: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lkeplan_bind_duration_seconds",
+			Help:    "From the creation of a NodeClaim until it has its machine.",
+			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 960},
+		}, []string{"plan"}),
+		reasons: reasons, plans: map[string]bool{},
+	}
+}
+
+// Collectors are what is to be registered.
+func (m *Metrics) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.bound}
+}
+
+// Refused counts that a plan type was not given.
+func (m *Metrics) Refused(plan, reason string) { m.refused.WithLabelValues(plan, reason).Inc() }
+
+// Bound counts a NodeClaim that has got its machine, and how long it waited.
+func (m *Metrics) Bound(plan string, waited time.Duration) {
+	m.bound.WithLabelValues(plan).Observe(waited.Seconds())
+}
+
+// Show has the gauges show rows. Plan types that are gone are removed. It is for one caller at
+// a time.
+func (m *Metrics) Show(rows Rows, price func(plan string) catalog.Price) {
+	for plan, row := range rows {
+		costs, billed := price(plan), float64(row.Bound+row.Unowned)
+		m.machines.WithLabelValues(plan, "bound").Set(float64(row.Bound))
+		m.machines.WithLabelValues(plan, "unowned").Set(float64(row.Unowned))
+		m.machines.WithLabelValues(plan, "coming").Set(float64(row.Coming))
+		if costs.Known() {
+			m.hourly.WithLabelValues(plan).Set(billed * costs.Hourly.Float64())
+			m.monthly.WithLabelValues(plan).Set(billed * costs.PerMonth().Float64())
+		} else {
+			m.hourly.DeleteLabelValues(plan)
+			m.monthly.DeleteLabelValues(plan)
+		}
+		m.waiting.WithLabelValues(plan).Set(float64(row.Waiting))
+		if row.Since.IsZero() {
+			m.since.DeleteLabelValues(plan)
+		} else {
+			m.since.WithLabelValues(plan).Set(float64(row.Since.Unix()))
+		}
+		for _, reason := range m.reasons { // from zero on, or the first would be no increase
+			m.refused.WithLabelValues(plan, reason)
+		}
+		m.plans[plan] = true
+	}
+	for plan := range m.plans {
+		if _, there := rows[plan]; !there {
+			for _, gauge := range []*prometheus.GaugeVec{m.machines, m.hourly, m.monthly, m.waiting, m.since} {
+				gauge.DeletePartialMatch(prometheus.Labels{"plan": plan})
+			}
+			delete(m.plans, plan)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package nodeclaim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// AnnotationOrphaned, on a Node whose NodeClaim is gone, says what is to become of it.
+// OrphanDelete has it drained and its machine deleted. More than a few Nodes that lose their
+// claims at once stay, for the cluster may have been restored without its NodeClaims: they
+// get OrphanKeep, until somebody says otherwise.
+const (
+	AnnotationOrphaned = "lkeplan.dev/orphaned"
+	OrphanDelete       = "delete"
+	OrphanKeep         = "keep"
+)
+
+// Nodes are the registered Nodes of a cluster's machines.
+type Nodes struct{ client client.Client }
+
+// NewNodes returns the Nodes behind a client.
+func NewNodes(c client.Client) *Nodes { return &Nodes{client: c} }
+
+// Node is a Node that Karpenter has registered: pods may run on it.
+type Node struct {
+	Name      string
+	NodePool  string
+	Ready     bool // its kubelet answers
+	Leaving   bool // it is being deleted, and so drained
+	Condemned bool // it has OrphanDelete: it may go though no claim owns it
+	Kept      bool // it has OrphanKeep
+}
+
+// List returns the Nodes that Karpenter has registered, by their instance. It reads the
+// client's cache.
+func (n *Nodes) List(ctx context.Context) (map[int]Node, error) {
+	var list corev1.NodeList
+	registered := client.MatchingLabels{karpv1.NodeRegisteredLabelKey: "true"}
+	err := n.client.List(ctx, &list, client.UnsafeDisableDeepCopy, registered)
+	if err != nil {
+		return nil, fmt.Errorf("list the Nodes: %w", err)
+	}
+	nodes := make(map[int]Node, len(list.Items))
+	for i := range list.Items {
+		node := &list.Items[i]
+		if instance := InstanceOf(node.Spec.ProviderID); instance != 0 {
+			nodes[instance] = Node{
+				Name: node.Name, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey],
+				Leaving:   !node.DeletionTimestamp.IsZero(),
+				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
+				Kept:      node.Annotations[AnnotationOrphaned] == OrphanKeep,
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// ready reports whether the kubelet answers. The control plane takes it back 40 s after it
+// has ceased to.
+func ready(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// Drain deletes a Node. Karpenter's finalizer keeps it until it is drained.
+func (n *Nodes) Drain(ctx context.Context, name string) error {
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	return client.IgnoreNotFound(n.client.Delete(ctx, &node))
+}
+
+// Keep writes OrphanKeep, unless somebody has written something.
+func (n *Nodes) Keep(ctx context.Context, name string) error {
+	var node corev1.Node
+	if err := n.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if node.Annotations[AnnotationOrphaned] != "" {
+		return nil
+	}
+	kept := node.DeepCopy()
+	if kept.Annotations == nil {
+		kept.Annotations = map[string]string{}
+	}
+	kept.Annotations[AnnotationOrphaned] = OrphanKeep
+	patch := client.MergeFromWithOptions(&node, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(n.client.Patch(ctx, kept, patch))
+}

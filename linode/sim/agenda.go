@@ -1,0 +1,45 @@
+package sim
+
+import (
+	"slices"
+	"time"
+)
+
+// agenda holds what is due later, in the order in which it is due. Nothing fires by itself: whoever reads the state
+// first settles what was due by then, each event as of its own time, so that ids and peaks do not depend on when
+// somebody read the state.
+type agenda struct{ events []event }
+
+type event struct {
+	at time.Time
+	do func(at time.Time)
+}
+
+// plan has do called at that time, or, where that is past already, as soon as somebody reads the state. Among events of
+// one moment the first that was planned comes first.
+func (a *agenda) plan(at time.Time, do func(at time.Time)) {
+	n, _ := slices.BinarySearchFunc(a.events, at, func(e event, at time.Time) int {
+		if e.at.After(at) {
+			return 1
+		}
+		return -1
+	})
+	a.events = slices.Insert(a.events, n, event{at, do})
+}
+
+// settle runs what is due by now. Events that it plans are run as well where they are due.
+func (a *agenda) settle(now time.Time) {
+	for len(a.events) > 0 && !a.events[0].at.After(now) {
+		e := a.events[0]
+		a.events = a.events[1:]
+		e.do(e.at)
+	}
+}
+
+// next is when the first event is due; zero where there is none.
+func (a *agenda) next() time.Time {
+	if len(a.events) == 0 {
+		return time.Time{}
+	}
+	return a.events[0].at
+}

@@ -1,0 +1,61 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// apiError is an answer other than 200, in the one form that the API has for it.
+type apiError struct {
+	status int
+	errs   []fieldError
+}
+
+type fieldError struct {
+	Reason string `json:"reason"`
+	Field  string `json:"field,omitempty"`
+}
+
+func (e *apiError) Error() string {
+	var reasons []string
+	for _, err := range e.errs {
+		reasons = append(reasons, strings.TrimPrefix(err.Field+": "+err.Reason, ": "))
+	}
+	return fmt.Sprintf("%d %s", e.status, strings.Join(reasons, "; "))
+}
+
+func refusal(status int, field, reason string) *apiError {
+	return &apiError{status: status, errs: []fieldError{{Reason: reason, Field: field}}}
+}
+
+func notFound() *apiError { return refusal(http.StatusNotFound, "", "Not found") }
+
+// errorBody is what the API writes for an error.
+func errorBody(errs []fieldError) []byte {
+	body, _ := json.Marshal(struct { // strings always encode
+		Errors []fieldError `json:"errors"`
+	}{errs})
+	return body
+}
+
+// checker collects what is wrong with a request, so that one answer names all of it.
+type checker struct{ errs []fieldError }
+
+func (c *checker) add(field, format string, args ...any) {
+	c.errs = append(c.errs, fieldError{Field: field, Reason: fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) must(ok bool, field, format string, args ...any) {
+	if !ok {
+		c.add(field, format, args...)
+	}
+}
+
+func (c *checker) err() error {
+	if len(c.errs) == 0 {
+		return nil
+	}
+	return &apiError{status: http.StatusBadRequest, errs: c.errs}
+}

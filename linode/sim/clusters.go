@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+func (st *state) cluster(q *request) *cluster { return st.clusters[q.id("cluster")] }
+
+func (st *state) listClusters(q *request) (any, error) {
+	return list(q, byID(st.clusters), (*cluster).view)
+}
+
+func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
+
+// clusterSpec is what a POST or PUT says about a cluster; nil is left out.
+type clusterSpec struct {
+	Label        *string       `json:"label"`
+	Region       string        `json:"region"`
+	Version      *string       `json:"k8s_version"`
+	Tier         catalog.Tier  `json:"tier"`
+	Tags         *[]string     `json:"tags"`
+	ControlPlane *ControlPlane `json:"control_plane"`
+	NodePools    []poolSpec    `json:"node_pools"`
+}
+
+// createCluster is not what a capacity provider does; it is here because each recording begins with it.
+func (st *state) createCluster(q *request) (any, error) {
+	var spec clusterSpec
+	if err := q.read(&spec); err != nil {
+		return nil, err
+	}
+	draft := &cluster{Cluster: Cluster{
+		Label: ptr.Deref(spec.Label, ""), Region: spec.Region, KubernetesVersion: ptr.Deref(spec.Version, ""),
+		Tier: cmp.Or(spec.Tier, catalog.Standard), Tags: sorted(ptr.Deref(spec.Tags, nil)),
+	}}
+	var c checker
+	st.checkCluster(&c, draft)
+	st.checkPools(&c, draft, spec.NodePools)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	made := st.addCluster(draft.Cluster, q.now)
+	for _, pool := range spec.NodePools {
+		st.grow(st.addPool(made, pool), *pool.Count, q.now)
+	}
+	return made.view(), nil
+}
+
+var clusterLabel = regexp.MustCompile(`^[a-zA-Z0-9-]{3,32}$`)
+
+func (st *state) checkCluster(c *checker, cl *cluster) {
+	c.must(clusterLabel.MatchString(cl.Label), "label", "Length must be 3-32 characters: letters, digits and hyphens")
+	c.must(cl.Tier == catalog.Standard || cl.Tier == catalog.Enterprise, "tier", "Must be standard or enterprise")
+	r, ok := st.cfg.Catalog.Region(cl.Region)
+	c.must(ok && r.Has(cl.Tier.Capability()), "region", "region is not valid")
+	c.must(slices.Contains(st.versions(cl.Tier), cl.KubernetesVersion), "k8s_version", "k8s_version is not valid")
+	checkTags(c, cl.Tags)
+}
+
+func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
+	for n, spec := range specs {
+		var own checker
+		spec.check(&own, cl, st)
+		spec.checkNew(&own, cl, st.cfg)
+		for _, err := range own.errs {
+			c.add(fmt.Sprintf("node_pools[%d].%s", n, err.Field), "%s", err.Reason)
+		}
+	}
+}
+
+func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
+	var spec clusterSpec
+	if err := q.read(&spec); err != nil {
+		return nil, err
+	}
+	var c checker
+	c.must(spec.Label == nil || clusterLabel.MatchString(*spec.Label), "label",
+		"Length must be 3-32 characters: letters, digits and hyphens")
+	c.must(spec.Version == nil || st.offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")
+	c.must(spec.Version == nil || !catalog.NewerVersion(cl.KubernetesVersion, *spec.Version), "k8s_version",
+		"k8s_version must not be older than the present one")
+	checkTags(&c, ptr.Deref(spec.Tags, nil))
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	set(&cl.Label, spec.Label)
+	set(&cl.KubernetesVersion, spec.Version)
+	if spec.Tags != nil {
+		cl.Tags = sorted(*spec.Tags)
+	}
+	if spec.ControlPlane != nil {
+		cl.ControlPlane.HighAvailability = spec.ControlPlane.HighAvailability
+	}
+	cl.Updated = stamp(q.now)
+	return cl.view(), nil
+}
+
+// recycleCluster replaces the instances of all pools, all at once: that LKE goes one by one is for the reader of the
+// documentation to believe.
+func (st *state) recycleCluster(c *cluster, q *request) (any, error) {
+	for _, p := range byID(c.pools) {
+		if _, err := st.recyclePool(p, q); err != nil {
+			return nil, err
+		}
+	}
+	return struct{}{}, nil
+}
+
+func (st *state) removeCluster(c *cluster, q *request) (any, error) {
+	for _, p := range byID(c.pools) {
+		st.deletePool(p, q.now)
+	}
+	delete(st.clusters, c.ID)
+	return struct{}{}, nil
+}
+
+type versionView struct {
+	ID   string `json:"id"`
+	Tier string `json:"tier"`
+}
+
+func (st *state) listTierVersions(q *request) (any, error) {
+	tier := catalog.Tier(q.http.PathValue("tier"))
+	if tier != catalog.Standard && tier != catalog.Enterprise {
+		return nil, notFound()
+	}
+	return list(q, st.versions(tier), func(id string) versionView { return versionView{ID: id, Tier: string(tier)} })
+}

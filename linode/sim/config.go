@@ -1,0 +1,157 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Config is what a simulated account is like. The zero value is a standard cluster in us-ord where everything
+// happens at once; [New] fills in what is left empty.
+type Config struct {
+	// WithoutCluster leaves out the first cluster: all Linodes of the account are made one by one. Region and
+	// KubernetesVersion are theirs then.
+	WithoutCluster bool
+	// Tier, Region, ClusterLabel, ClusterID and KubernetesVersion describe the first cluster of the account. Tier is
+	// "standard" or "enterprise". The id comes from Seed where it is 0.
+	Tier              string
+	Region            string
+	ClusterLabel      string
+	ClusterID         int
+	KubernetesVersion string
+
+	// Versions are the builds that LKE Enterprise offers the account, newest first; nil is a list of our own, and the
+	// cluster's build. They are per account and rotate within hours: where the cluster's own build is not among them, a
+	// pool that names it is refused. (Seen for clusters; that pools are refused as well is an assumption.)
+	Versions []string
+
+	// MemoryKept is how many percent of a plan's memory pods cannot use on nodes of LKE Enterprise, of plans of up to 8 GB;
+	// 25 where it is 0: Akamai's landing zone has about 6 GiB of 8 (2026-08).
+	MemoryKept int
+
+	// Token is the bearer token that is accepted; "" accepts any, and none. Scopes is what it may do, as
+	// X-OAuth-Scopes spells it ("lke:read_write linodes:read_only"); "" is "*".
+	Token  string
+	Scopes string
+
+	// InstanceDelay is from a slot to its instance, JoinDelay from an instance to its Node object, CCMDelay from there
+	// to its providerID, DeleteDelay from a delete call to the instance being gone, and ListDelay how long a pool
+	// on Enterprise does not list a new node. Of real LKE they were never measured: logs and documents speak of seconds,
+	// one to one and a half minutes, seconds (the cloud controller's cache), a quarter and three quarters of a minute.
+	InstanceDelay time.Duration
+	JoinDelay     time.Duration
+	CCMDelay      time.Duration
+	DeleteDelay   time.Duration
+	ListDelay     time.Duration
+	// NodeGoneDelay is from an instance being gone to the cloud controller deleting its Node object.
+	NodeGoneDelay time.Duration
+	// EventDelay is from an event to the list that shows it. ClockAhead is how much later it is by the API's clock than
+	// here, negative for earlier: the Date of answers and the time of events are by that clock.
+	EventDelay time.Duration
+	ClockAhead time.Duration
+	// Jitter spreads each of these delays by that fraction in both directions: with 0.2 a delay of 10 s takes 8 to
+	// 12 s. 0 makes them exact.
+	Jitter float64
+
+	// RecycleNewSlots makes a recycled node one with another id, instead of another instance in the same slot. Which of
+	// the two real LKE does is not known.
+	RecycleNewSlots bool
+
+	// FaultRate is the share of calls that fail, from 0 to 1: refused with 503, done and answered with 500, or, where they
+	// change something, answered with 504 and done LateDelay afterwards (20 s where it is 0).
+	FaultRate float64
+	LateDelay time.Duration
+
+	// PoolSyncPeriod is how often LKE puts a pool's labels and taints back on its nodes; 10 s where it is 0.
+	PoolSyncPeriod time.Duration
+
+	// Seed decides ids, jitter and which nodes a shrinking pool loses: the same seed and the same calls give the same
+	// answers.
+	Seed uint64
+
+	// RateLimit is the calls per minute that are answered before 429.
+	RateLimit RateLimit
+
+	// MaxInstances is the account's limit; 0 is none.
+	MaxInstances int
+
+	// Capabilities are those of the account; without "NETINT Quadra T1U" it is sold no accelerated plan.
+	Capabilities []string
+	// GPUPlans has LKE Enterprise take plans with GPUs.
+	GPUPlans bool
+
+	// Assets are what the account has that Linodes are made with, besides the public images and one user.
+	Assets AssetSet
+
+	// Catalog holds plans, regions and prices; nil is the embedded one.
+	Catalog *catalog.Catalog
+
+	// CallLog is how many of the last calls are remembered; 10,000 where it is 0.
+	CallLog int
+}
+
+// withDefaults fills in what is empty and refuses what cannot be.
+func (c Config) withDefaults() (Config, error) {
+	if c.Catalog == nil {
+		embedded, err := catalog.Embedded()
+		if err != nil {
+			return c, err
+		}
+		c.Catalog = embedded
+	}
+	c.Tier = cmp.Or(c.Tier, string(catalog.Standard))
+	c.Region = cmp.Or(c.Region, "us-ord")
+	c.ClusterLabel = cmp.Or(c.ClusterLabel, "lkeplan")
+	c.KubernetesVersion = cmp.Or(c.KubernetesVersion, newestVersion(catalog.Tier(c.Tier)))
+	c.Scopes = cmp.Or(c.Scopes, "*")
+	c.PoolSyncPeriod = cmp.Or(c.PoolSyncPeriod, 10*time.Second)
+	c.CallLog = cmp.Or(c.CallLog, 10_000)
+	c.MemoryKept = cmp.Or(c.MemoryKept, 25)
+	c.LateDelay = cmp.Or(c.LateDelay, 20*time.Second)
+	return c, c.check()
+}
+
+// cluster is the first cluster.
+func (c Config) cluster() Cluster {
+	return Cluster{
+		ID: c.ClusterID, Label: c.ClusterLabel, Region: c.Region, KubernetesVersion: c.KubernetesVersion,
+		Tier: catalog.Tier(c.Tier),
+	}
+}
+
+func (c Config) check() error {
+	if c.Tier != string(catalog.Standard) && c.Tier != string(catalog.Enterprise) {
+		return fmt.Errorf("tier %q: want standard or enterprise", c.Tier)
+	}
+	r, ok := c.Catalog.Region(c.Region)
+	if !ok {
+		return fmt.Errorf("region %q: not in the catalog", c.Region)
+	}
+	capability := catalog.Tier(c.Tier).Capability()
+	if c.WithoutCluster {
+		capability = catalog.CapLinodes
+	}
+	if !r.Has(capability) {
+		return fmt.Errorf("region %q: has no %s", c.Region, capability)
+	}
+	delays := []time.Duration{
+		c.InstanceDelay, c.JoinDelay, c.CCMDelay, c.DeleteDelay, c.ListDelay, c.NodeGoneDelay, c.PoolSyncPeriod,
+		c.LateDelay, c.EventDelay,
+	}
+	if slices.Min(delays) < 0 {
+		return fmt.Errorf("a delay is negative")
+	}
+	if c.FaultRate < 0 || c.FaultRate > 1 {
+		return fmt.Errorf("fault rate %v: want 0 to 1", c.FaultRate)
+	}
+	if c.MemoryKept < 0 || c.MemoryKept > 90 {
+		return fmt.Errorf("memory kept %d: want 0 to 90 percent", c.MemoryKept)
+	}
+	if c.Jitter < 0 || c.Jitter > 1 {
+		return fmt.Errorf("jitter %v: want 0 to 1", c.Jitter)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// The control API is for whoever runs the simulator as a process of its own. Nothing protects it.
+//
+//	GET    /simulator/stats                      counters, see [Stats]
+//	GET    /simulator/calls?after=SEQ            the call log, see [Call]
+//	GET    /simulator/state                      clusters, their pools, and instances
+//	GET    /simulator/faults                     what is injected, with how often it was met
+//	POST   /simulator/faults                     inject one [Fault] or a list of them
+//	DELETE /simulator/faults                     end all faults; ?name=NAME: those of that name
+//	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
+//	GET    /simulator/linodes                    Linodes of no LKE pool, and how they joined: see [linodes.Linode]
+//	POST   /simulator/linodes/{id}/restart       start the kubelet of such a Linode again
+//	POST   /simulator/assets                     give the account images and the like: see [assets.Set]
+//	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
+//	POST   /simulator/reset                      counters to zero, call log empty
+func (s *Simulator) controls() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /simulator/stats", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Stats()) })
+	mux.HandleFunc("GET /simulator/calls", s.controlCalls)
+	mux.HandleFunc("GET /simulator/state", s.controlState)
+	mux.HandleFunc("GET /simulator/faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.faultList()) })
+	mux.HandleFunc("POST /simulator/faults", s.controlInject)
+	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, r *http.Request) {
+		if name := r.URL.Query().Get("name"); name != "" {
+			s.EndFaults(name)
+		} else {
+			s.ClearFaults()
+		}
+		done(w, r, true)
+	})
+	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
+	mux.HandleFunc("POST /simulator/assets", s.controlAssets)
+	mux.HandleFunc("GET /simulator/linodes", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, append([]Linode{}, s.Linodes()...))
+	})
+	mux.HandleFunc("POST /simulator/linodes/{id}/restart", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		done(w, r, s.RestartKubelet(id))
+	})
+	mux.HandleFunc("PUT /simulator/pools/{id}/locks", s.controlLock)
+	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
+		s.Reset()
+		done(w, r, true)
+	})
+	return mux
+}
+
+func (s *Simulator) controlCalls(w http.ResponseWriter, r *http.Request) {
+	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	calls := []Call{}
+	for _, call := range s.Calls() {
+		if call.Seq > after {
+			calls = append(calls, call)
+		}
+	}
+	reply(w, calls)
+}
+
+func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
+	clusters := s.Clusters()
+	pools := map[int][]Pool{}
+	for _, c := range clusters {
+		pools[c.ID] = s.PoolsOf(c.ID)
+	}
+	reply(w, map[string]any{"clusters": clusters, "pools": pools, "instances": s.Instances()})
+}
+
+func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	faults := make([]Fault, 1)
+	if err == nil {
+		if err = decode(data, &faults[0]); err != nil && decode(data, &faults) == nil {
+			err = nil
+		}
+	}
+	for _, f := range faults { // all or none
+		err = errors.Join(err, f.check())
+	}
+	if err != nil {
+		complain(w, http.StatusBadRequest, err)
+		return
+	}
+	s.inject(faults)
+	reply(w, s.faultList())
+}
+
+func (s *Simulator) controlAssets(w http.ResponseWriter, r *http.Request) {
+	var set AssetSet
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	if err == nil {
+		err = decode(data, &set)
+	}
+	if err != nil {
+		complain(w, http.StatusBadRequest, err)
+		return
+	}
+	reply(w, s.AddAssets(set))
+}
+
+// decode refuses keys that it does not know.
+func decode(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
+}
+
+func (s *Simulator) controlLose(w http.ResponseWriter, r *http.Request) {
+	id, _ := strconv.Atoi(r.PathValue("id"))
+	done(w, r, s.LoseInstance(id, r.URL.Query().Get("replaced") != "false"))
+}
+
+func (s *Simulator) controlLock(w http.ResponseWriter, r *http.Request) {
+	var locks []string
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxRequest)).Decode(&locks); err != nil {
+		complain(w, http.StatusBadRequest, err)
+		return
+	}
+	id, _ := strconv.Atoi(r.PathValue("id"))
+	done(w, r, s.LockPool(id, locks...))
+}
+
+func (s *Simulator) faultList() []injected {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]injected{}, views(s.state.faults.list, func(f *injected) injected { return *f })...)
+}
+
+// done answers a call without a result; found says that there is what the path names.
+func done(w http.ResponseWriter, r *http.Request, found bool) {
+	if found {
+		reply(w, struct{}{})
+	} else {
+		complain(w, http.StatusNotFound, fmt.Errorf("%s: there is none", r.URL.Path))
+	}
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(v)
+}
+
+func complain(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(errorBody([]fieldError{{Reason: err.Error()}}))
+}

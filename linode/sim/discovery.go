@@ -1,0 +1,146 @@
+package sim
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+)
+
+const (
+	// clusterInfo is the ConfigMap in which a cluster says of itself where it is and which authority it has.
+	clusterInfo = "cluster-info"
+	// callTimeout bounds one call.
+	callTimeout = 10 * time.Second
+)
+
+// kubeletCluster is an API server that can be trusted.
+type kubeletCluster struct {
+	server    string
+	authority []byte // PEM
+}
+
+// discover finds out whether the API server is the right one, as kubeadm's discovery by token does: it asks anybody who
+// answers, checks the signature and the authority's hash, and asks again over TLS that the authority vouches for. k3s
+// asks its own server for the authority, which is not played; of that way only the hash is checked.
+func (k *Kubelet) discover(ctx context.Context) error {
+	said, err := k.ask(ctx, rest.TLSClientConfig{Insecure: true})
+	if err != nil {
+		return err
+	}
+	text := said.Data["kubeconfig"]
+	if k.join.Signed {
+		if err := signed(said.Data["jws-kubeconfig-"+k.join.Token.ID], text, k.join.Token); err != nil {
+			return err
+		}
+	}
+	found, err := readCluster(text)
+	if err != nil {
+		return err
+	}
+	if err := k.join.trusts(found.authority); err != nil {
+		return err
+	}
+	again, err := k.ask(ctx, rest.TLSClientConfig{CAData: found.authority})
+	if err != nil {
+		return fmt.Errorf("with the authority that %s names: %w", clusterInfo, err)
+	}
+	if again.Data["kubeconfig"] != text {
+		return fmt.Errorf("%s is another one over TLS", clusterInfo)
+	}
+	k.cluster = &found
+	return nil
+}
+
+// ask reads cluster-info, as nobody.
+func (k *Kubelet) ask(ctx context.Context, tls rest.TLSClientConfig) (*corev1.ConfigMap, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	client, err := k.dial(&rest.Config{Host: k.join.Server, TLSClientConfig: tls})
+	if err != nil {
+		return nil, err
+	}
+	said, err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).Get(ctx, clusterInfo, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", clusterInfo, err)
+	}
+	return said, nil
+}
+
+// signed checks a detached JWS with the one algorithm that clusters sign with, HMAC with SHA-256.
+func signed(jws, text string, token JoinToken) error {
+	if jws == "" {
+		return fmt.Errorf("%s has no signature for token %s: it is no token of this cluster, or has expired",
+			clusterInfo, token.ID)
+	}
+	header, signature, _ := strings.Cut(jws, "..")
+	var says struct {
+		Algorithm string `json:"alg"`
+		Key       string `json:"kid"`
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(header)
+	if err == nil {
+		err = json.Unmarshal(plain, &says)
+	}
+	if err != nil || says.Algorithm != "HS256" || says.Key != token.ID {
+		return fmt.Errorf("the signature of %s for token %s is none: %q", clusterInfo, token.ID, plain)
+	}
+	mac := hmac.New(sha256.New, []byte(token.Secret))
+	mac.Write([]byte(header + "." + base64.RawURLEncoding.EncodeToString([]byte(text))))
+	if !hmac.Equal([]byte(base64.RawURLEncoding.EncodeToString(mac.Sum(nil))), []byte(signature)) {
+		return fmt.Errorf("%s is not signed with token %s: whoever answers does not know its secret", clusterInfo, token.ID)
+	}
+	return nil
+}
+
+// readCluster reads the one cluster of the kubeconfig in cluster-info.
+func readCluster(text string) (kubeletCluster, error) {
+	config, err := clientcmd.Load([]byte(text))
+	if err != nil {
+		return kubeletCluster{}, fmt.Errorf("%s: %w", clusterInfo, err)
+	}
+	for _, c := range config.Clusters {
+		if len(c.CertificateAuthorityData) > 0 {
+			return kubeletCluster{server: c.Server, authority: c.CertificateAuthorityData}, nil
+		}
+	}
+	return kubeletCluster{}, fmt.Errorf("%s names no authority", clusterInfo)
+}
+
+// trusts says whether an authority is the one that the user data name.
+func (j *Join) trusts(authority []byte) error {
+	if j.Bundle != "" {
+		if sum := sha256.Sum256(authority); !strings.EqualFold(j.Bundle, hex.EncodeToString(sum[:])) {
+			return fmt.Errorf("wrong authority: the hash of its certificates is %x", sum)
+		}
+		return nil
+	}
+	all, err := cert.ParseCertsPEM(authority)
+	if err != nil {
+		return fmt.Errorf("authority: %w", err)
+	}
+	if !slices.ContainsFunc(all, func(c *x509.Certificate) bool {
+		return slices.ContainsFunc(j.Pins, func(pin string) bool { return strings.EqualFold(pin, CertificatePin(c)) })
+	}) {
+		return fmt.Errorf("wrong authority: its hash is %s", CertificatePin(all[0]))
+	}
+	return nil
+}
+
+// CertificatePin is the hash of an authority's public key, as kubeadm spells it.
+func CertificatePin(authority *x509.Certificate) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(authority.RawSubjectPublicKeyInfo))
+}

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Event is something that happened in the account, as GET /account/events lists it. Only those that say that LKE could
+// not make a node are played.
+type Event struct {
+	ID              int         `json:"id"`
+	Action          string      `json:"action"`
+	Created         string      `json:"created"` // by the API's clock
+	Entity          EventEntity `json:"entity"`
+	SecondaryEntity *string     `json:"secondary_entity"`
+	Status          string      `json:"status"`
+	Username        *string     `json:"username"`
+	Message         string      `json:"message"`
+	PercentComplete *int        `json:"percent_complete"`
+	Rate            *string     `json:"rate"`
+	Duration        float64     `json:"duration"`
+	TimeRemaining   *string     `json:"time_remaining"`
+	Read            bool        `json:"read"`
+	Seen            bool        `json:"seen"`
+
+	listed time.Time // from when the list shows it
+}
+
+// EventEntity is what an event is about.
+type EventEntity struct {
+	ID    int    `json:"id"`
+	Label string `json:"label"`
+	Type  string `json:"type"`
+	URL   string `json:"url"`
+}
+
+// nodeNotMade is the action of the event that LKE writes when it could not make a node: Cloud Manager says that
+// only failures have one, with the pool as its entity, and the label of the cluster as that of the entity.
+const nodeNotMade = "lke_node_create"
+
+// noteUnmade writes that LKE could not make a node of a pool. The URL is an assumption, and that each node has one.
+func (st *state) noteUnmade(p *pool, now time.Time) { st.note(p.ID, p.cluster.Label, now) }
+
+func (st *state) note(pool int, label string, now time.Time) {
+	st.lastEvent++
+	st.events = slices.Insert(st.events, 0, Event{
+		ID: st.lastEvent, Action: nodeNotMade, Created: stamp(now.Add(st.cfg.ClockAhead)), Status: "notification",
+		Entity: EventEntity{ID: pool, Label: label, Type: "lkenodepool", URL: "/v4/lke/clusters"},
+		listed: now.Add(st.cfg.EventDelay),
+	})
+}
+
+// NoteUnmade writes an event that LKE could not make a node of a pool, whether it is so or not.
+func (s *Simulator) NoteUnmade(pool int) {
+	s.settled(func(st *state, now time.Time) { st.note(pool, st.cfg.ClusterLabel, now) })
+}
+
+func (st *state) listEvents(q *request) (any, error) {
+	shown := slices.DeleteFunc(slices.Clone(st.events), func(e Event) bool { return e.listed.After(q.now) })
+	return filtered(q, shown, "id", "action", "created", "entity.id", "entity.type")
+}
+
+// Row is what of an event filters may name.
+func (e Event) Row() Row {
+	return Row{
+		"id": {strconv.Itoa(e.ID)}, "action": {e.Action}, "created": {e.Created},
+		"entity.id": {strconv.Itoa(e.Entity.ID)}, "entity.type": {e.Entity.Type},
+	}
+}

@@ -1,0 +1,113 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Image is what a disk is made from.
+type Image struct {
+	ID           string        `json:"id"`
+	Label        string        `json:"label"`
+	Description  string        `json:"description"`
+	CreatedBy    string        `json:"created_by"`
+	Type         string        `json:"type"` // manual, automatic
+	Vendor       *string       `json:"vendor"`
+	Status       string        `json:"status"` // creating, pending_upload, available
+	Size         int           `json:"size"`   // MB
+	TotalSize    int           `json:"total_size"`
+	IsPublic     bool          `json:"is_public"`
+	Deprecated   bool          `json:"deprecated"`
+	Capabilities []string      `json:"capabilities"`
+	Regions      []ImageRegion `json:"regions"` // empty: everywhere
+	Tags         []string      `json:"tags"`
+	Created      string        `json:"created"`
+	Updated      string        `json:"updated"`
+	Expiry       *string       `json:"expiry"`
+	EOL          *string       `json:"eol"`
+}
+
+// ImageRegion says what has become of an image in a region.
+type ImageRegion struct {
+	Region string `json:"region"`
+	Status string `json:"status"` // available, creating, pending, pending replication, replicating, ...
+}
+
+// firstCreated is when an image was made of which nothing else is said.
+const firstCreated = "2018-01-02T03:04:05"
+
+// available is the status of what can be used.
+const available = "available"
+
+// CloudInit is the capability of images that read user data.
+const CloudInit = "cloud-init"
+
+// public are some of the images that all accounts have. Ids, labels and sizes are recorded or those of the same release
+// later; that Slackware has no cloud-init, and the others have, is what Linode's documentation lists.
+func public() []Image {
+	image := func(id, label, vendor string, size int, deprecated bool, capabilities ...string) Image {
+		return Image{
+			ID: "linode/" + id, Label: label, CreatedBy: "linode", Type: "manual", Vendor: &vendor, Status: available,
+			Size: size, TotalSize: size, IsPublic: true, Deprecated: deprecated,
+			Capabilities: append([]string{}, capabilities...),
+			Regions:      []ImageRegion{}, Tags: []string{}, Created: firstCreated, Updated: firstCreated,
+		}
+	}
+	return []Image{
+		image("debian11", "Debian 11", "Debian", 1300, false, CloudInit),
+		image("debian12", "Debian 12", "Debian", 1500, false, CloudInit),
+		image("ubuntu22.04", "Ubuntu 22.04 LTS", "Ubuntu", 3500, false, CloudInit),
+		image("ubuntu24.04", "Ubuntu 24.04 LTS", "Ubuntu", 3500, false, CloudInit),
+		image("slackware15.0", "Slackware 15.0", "Slackware", 10000, false),
+		image("centos8", "CentOS 8", "CentOS", 2300, true),
+	}
+}
+
+// fill completes an image of somebody's own. It is ready and has cloud-init where nothing else is said: [] is none.
+func (i *Image) fill() {
+	if i.Status == "" {
+		i.Status = available
+	}
+	if i.Capabilities == nil {
+		i.Capabilities = []string{CloudInit}
+	}
+	if i.Type == "" {
+		i.Type = "manual"
+	}
+	i.Created, i.Updated = cmp.Or(i.Created, firstCreated), cmp.Or(i.Updated, firstCreated)
+	i.Regions, i.Tags = append([]ImageRegion{}, i.Regions...), append([]string{}, i.Tags...)
+	i.TotalSize = i.Size * max(1, len(i.Regions))
+}
+
+// Image returns an image; nil where there is none.
+func (a *Assets) Image(id string) *Image { return a.images[id] }
+
+// Has says whether an image has a capability.
+func (i *Image) Has(capability string) bool { return slices.Contains(i.Capabilities, capability) }
+
+// Usable returns why nothing can be made from it in a region; "" where it can. The texts are ours.
+//
+// Unverified: that an image of somebody's own is refused where it has no replica.
+func (i *Image) Usable(region string) string {
+	if i.Status != available {
+		return fmt.Sprintf("Image %s is not available: its status is %s", i.ID, i.Status)
+	}
+	if len(i.Regions) == 0 || slices.Contains(i.Regions, ImageRegion{region, available}) {
+		return ""
+	}
+	return fmt.Sprintf("Image %s is not available in region %s", i.ID, region)
+}
+
+// Row is what filters may name.
+func (i Image) Row() Row {
+	row := Row{
+		"id": {i.ID}, "label": {i.Label}, "description": {i.Description}, "created_by": {i.CreatedBy}, "type": {i.Type},
+		"status": {i.Status}, "is_public": {fmt.Sprint(i.IsPublic)}, "deprecated": {fmt.Sprint(i.Deprecated)},
+		"size": {fmt.Sprint(i.Size)}, "tags": i.Tags, "vendor": nil,
+	}
+	if i.Vendor != nil {
+		row["vendor"] = []string{*i.Vendor}
+	}
+	return row
+}

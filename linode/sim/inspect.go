@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Inject makes something go wrong from now on.
+func (s *Simulator) Inject(f Fault) error {
+	if err := f.check(); err != nil {
+		return fmt.Errorf("inject fault: %w", err)
+	}
+	s.inject([]Fault{f})
+	return nil
+}
+
+func (s *Simulator) inject(checked []Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range checked {
+		s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
+	}
+}
+
+// ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
+func (s *Simulator) ClearFaults() {
+	s.settled(func(st *state, now time.Time) {
+		st.faults.list = nil
+		st.feed(now)
+	})
+	s.changed()
+}
+
+// EndFaults ends the faults of a name, and no others.
+func (s *Simulator) EndFaults(name string) {
+	s.settled(func(st *state, now time.Time) {
+		st.faults.list = slices.DeleteFunc(st.faults.list, func(f *injected) bool { return f.Fault.Name == name })
+		st.feed(now)
+	})
+	s.changed()
+}
+
+// Stats returns the counters.
+func (s *Simulator) Stats() (stats Stats) {
+	s.settled(func(st *state, now time.Time) {
+		stats = st.stats(now)
+		s.log.stats(&stats)
+	})
+	return stats
+}
+
+// Calls returns the last calls, oldest first.
+func (s *Simulator) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := make([]Call, 0, len(s.log.calls))
+	for _, call := range s.log.calls {
+		calls = append(calls, *call)
+	}
+	return calls
+}
+
+// Reset sets the counters to zero, the peaks to what there is now, and forgets the call log.
+func (s *Simulator) Reset() {
+	s.settled(func(st *state, _ time.Time) {
+		s.log = newCallLog(s.cfg.CallLog)
+		st.tally.reset(st)
+	})
+}
+
+// AddCluster makes another cluster in the account. Of cfg only what describes the cluster counts; empty fields are
+// filled in as [New] does.
+func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
+	cfg.Catalog = s.cfg.Catalog
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return Cluster{}, err
+	}
+	var made Cluster
+	s.settled(func(st *state, now time.Time) {
+		if st.clusters[cfg.ClusterID] != nil {
+			err = fmt.Errorf("cluster %d: there is one already", cfg.ClusterID)
+			return
+		}
+		made = st.addCluster(cfg.cluster(), now).view()
+	})
+	return made, err
+}
+
+// Clusters returns all clusters of the account.
+func (s *Simulator) Clusters() (all []Cluster) {
+	s.settled(func(st *state, _ time.Time) { all = views(byID(st.clusters), (*cluster).view) })
+	return all
+}
+
+// Pools returns the pools of the first cluster, with the nodes that Enterprise does not list yet.
+func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
+
+// PoolsOf returns the pools of any cluster; none for one that is not there.
+func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
+	s.settled(func(st *state, now time.Time) {
+		if c := st.clusters[cluster]; c != nil {
+			all = views(byID(c.pools), func(p *pool) Pool { return p.show(now, func(*slot) bool { return true }) })
+		}
+	})
+	return all
+}
+
+// Instances returns all instances of the account, by id, with those that are on their way out.
+func (s *Simulator) Instances() (all []Instance) {
+	s.settled(func(st *state, now time.Time) {
+		all = st.allInstances(now)
+	})
+	return all
+}
+
+// LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot
+// where it notices; else the slot stays without one until it is recycled or deleted. It says whether there was one.
+func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
+	s.settled(func(st *state, now time.Time) {
+		if i := st.instances[id]; i != nil {
+			st.lose(i, noticed, now)
+			found = true
+		} else if l := st.linodes.Get(id); l != nil {
+			st.erase(l, now)
+			found = true
+		}
+	})
+	s.changed()
+	return found
+}
+
+// Power switches an instance of an LKE pool off or on, as a person can in Cloud Manager. It says whether there is one.
+// What that does to its Node is not played.
+func (s *Simulator) Power(id int, on bool) (found bool) {
+	s.settled(func(st *state, now time.Time) {
+		if i := st.instances[id]; i != nil {
+			i.off, found = !on, true
+		}
+	})
+	return found
+}
+
+// The locks of a pool: it cannot be deleted, or neither it nor its nodes.
+const (
+	LockDelete    = "cannot_delete"
+	LockWithNodes = "cannot_delete_with_subresources"
+)
+
+// LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the
+// real API is not simulated.
+func (s *Simulator) LockPool(id int, locks ...string) (found bool) {
+	s.settled(func(st *state, _ time.Time) {
+		for _, c := range st.clusters {
+			if p := c.pools[id]; p != nil {
+				p.Locks, found = append([]string{}, locks...), true
+			}
+		}
+	})
+	return found
+}

@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Linode is a Linode of the account, with all that was asked for.
+type Linode struct {
+	ID             int          `json:"id"`
+	Label          string       `json:"label"`
+	Region         string       `json:"region"`
+	Plan           catalog.Plan `json:"-"`
+	Type           string       `json:"type"`
+	Image          string       `json:"image,omitempty"`
+	Tags           []string     `json:"tags"`
+	DiskEncryption string       `json:"disk_encryption"`
+	AuthorizedKeys []string     `json:"authorized_keys,omitempty"`
+	// AuthorizedUsers are those whose keys it has as well.
+	AuthorizedUsers []string    `json:"authorized_users,omitempty"`
+	BackupsEnabled  bool        `json:"backups_enabled"`
+	SwapSize        int         `json:"swap_size"`           // MB
+	BootSize        int         `json:"boot_size,omitempty"` // MB; 0: all that is left
+	Kernel          string      `json:"kernel,omitempty"`
+	FirewallID      int         `json:"firewall_id,omitempty"`
+	GroupID         int         `json:"placement_group_id,omitempty"`
+	PrivateIP       string      `json:"private_ip,omitempty"`
+	Interfaces      []Interface `json:"interfaces,omitempty"` // none: one that is public
+	UserData        []byte      `json:"user_data,omitempty"`  // what it reads of the Metadata service
+	HostUUID        string      `json:"host_uuid"`
+	Created         time.Time   `json:"created"`
+	Updated         time.Time   `json:"updated"`
+	Runs            time.Time   `json:"runs"` // when it has booted
+	Gone            time.Time   `json:"gone"` // when it will be gone; zero: it stays
+	// Off says that nothing has been booted, Stuck that it never gets through, and Idle that nothing starts that joins.
+	Off   bool `json:"off,omitempty"`
+	Stuck bool `json:"stuck,omitempty"`
+	Idle  bool `json:"idle,omitempty"`
+
+	// Join is how far it has come on its way into a cluster, and Restarts how often its kubelet was started again.
+	Join     JoinStatus `json:"join"`
+	Restarts int        `json:"restarts,omitempty"`
+	// ForgetsKey and PosesAs are what goes wrong on the way.
+	ForgetsKey bool   `json:"forgets_key,omitempty"`
+	PosesAs    string `json:"poses_as,omitempty"`
+	// CCM is how long the cloud controller takes to complete its Node.
+	CCM time.Duration `json:"-"`
+}
+
+// Linodes holds the Linodes. Its caller holds a lock. The zero Account is empty.
+type Linodes struct {
+	byID map[int]*Linode
+	gone map[int]time.Time // those that there were
+}
+
+// duplicateLabel is the answer to a label that is taken.
+//
+// Unverified: the text, which is how users and Linode's own Cluster API provider quote it, and that a Linode holds its
+// label until it is gone.
+var duplicateLabel = Problem{Field: "label", Reason: "Label must be unique among your linodes"}
+
+// Make makes a Linode from a checked spec, of what the account has. It says no where another has its label.
+func (a *Linodes) Make(
+	id int, spec LinodeSpec, sold *catalog.Catalog, has *Assets, created, runs time.Time,
+) (*Linode, bool) {
+	plan, _ := sold.Plan(spec.Type)
+	l := &Linode{
+		ID: id, Label: cmp.Or(spec.Label, fmt.Sprintf("linode%d", id)), Region: spec.Region, Plan: plan, Type: plan.ID,
+		Image: spec.Image, Tags: sortTags(spec.Tags), DiskEncryption: spec.encryption(),
+		AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers, BackupsEnabled: spec.BackupsEnabled,
+		SwapSize: spec.swap(), BootSize: ptr.Deref(spec.BootSize, 0), Kernel: spec.Kernel, FirewallID: spec.FirewallID,
+		UserData: spec.userData(), Created: created, Updated: created, Runs: runs, Off: !spec.boots(),
+	}
+	if a.Labelled(l.Label) {
+		return nil, false
+	}
+	if spec.PrivateIP {
+		l.PrivateIP = fmt.Sprintf("192.168.%d.%d", 128+id%15_000/250, 1+id%250)
+	}
+	l.settle(spec, has)
+	if a.byID == nil {
+		a.byID, a.gone = map[int]*Linode{}, map[int]time.Time{}
+	}
+	a.byID[id] = l
+	return l, true
+}
+
+// settle puts a new Linode into its group and its VPC. Nothing reads its user data where the image has no cloud-init.
+func (l *Linode) settle(spec LinodeSpec, has *Assets) {
+	if spec.PlacementGroup != nil {
+		l.GroupID = spec.PlacementGroup.ID
+		has.Group(l.GroupID).Enter(l.ID)
+	}
+	for n, i := range spec.Interfaces {
+		if i.Purpose == "vpc" {
+			vpc, subnet := has.Subnet(*i.SubnetID)
+			address, _ := subnet.Free(i.address())
+			subnet.Give(address, l.ID, 10*l.ID+n)
+			i.VPCID, i.IPv4 = vpc.ID, &InterfaceIPv4{VPC: address.String(), NAT1To1: i.nat(l)}
+		}
+		l.Interfaces = append(l.Interfaces, i)
+	}
+	if image := has.Image(l.Image); image != nil && !image.Has(CloudInit) && l.UserData != nil {
+		l.Idle = true
+		l.Join.Step = Boot
+		l.Join.Problem = "image " + l.Image + " has no cloud-init: nothing reads user data"
+	}
+}
+
+// nat is the public address behind that in a VPC: what is asked for, or the Linode's own for "any".
+func (i Interface) nat(l *Linode) *string {
+	if i.IPv4 == nil || i.IPv4.NAT1To1 == nil || *i.IPv4.NAT1To1 != "any" {
+		return ptr.Deref(i.IPv4, InterfaceIPv4{}).NAT1To1
+	}
+	return ptr.To(l.Address())
+}
+
+// sortTags has tags once each, as the API shows those of a pool.
+func sortTags(tags []string) []string {
+	tags = append([]string{}, tags...)
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// Labelled says whether one of the Linodes has a label.
+func (a *Linodes) Labelled(label string) bool {
+	for _, l := range a.byID {
+		if l.Label == label {
+			return true
+		}
+	}
+	return false
+}
+
+// Get returns the Linode of an id; nil where there is none.
+func (a *Linodes) Get(id int) *Linode { return a.byID[id] }
+
+// All returns the Linodes, by id.
+func (a *Linodes) All() (all []*Linode) {
+	for _, id := range slices.Sorted(maps.Keys(a.byID)) {
+		all = append(all, a.byID[id])
+	}
+	return all
+}
+
+// Remove takes a Linode away at once.
+func (a *Linodes) Remove(id int, at time.Time) {
+	delete(a.byID, id)
+	a.gone[id] = at
+}
+
+// Left returns when the Linodes went that there were, by id.
+func (a *Linodes) Left() map[int]time.Time { return maps.Clone(a.gone) }
+
+// Boots says whether there is something on a Linode that runs by now.
+func (l *Linode) Boots(now time.Time) bool {
+	return l.Gone.IsZero() && !l.Off && !l.Stuck && !l.Runs.After(now)
+}
+
+// Address is that of its first interface, of the addresses for documentation.
+func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65_000%254) }
+
+// Addresses are those that the cloud controller gives its Node: the one in a VPC goes before the private one, which a
+// Linode has only where somebody asks for it.
+func (l *Linode) Addresses() []corev1.NodeAddress {
+	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: l.Label}}
+	internal := l.PrivateIP
+	for _, i := range l.Interfaces {
+		if i.Purpose == "vpc" {
+			internal = i.IPv4.VPC
+		}
+	}
+	if internal != "" {
+		all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: internal})
+	}
+	return append(all, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.Address()})
+}
+
+// Status goes from provisioning over booting to running. How long each of them lasts, and what a Linode says while it
+// is deleted, is an assumption.
+func (l *Linode) Status(now time.Time) string {
+	switch {
+	case !l.Gone.IsZero():
+		return "deleting"
+	case l.Boots(now):
+		return "running"
+	case l.Off && !l.Runs.After(now):
+		return "offline"
+	case now.Sub(l.Created) < l.Runs.Sub(l.Created)/4:
+		return "provisioning"
+	default:
+		return "booting"
+	}
+}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+)
+
+// page is the envelope of every list but one.
+type page[T any] struct {
+	Data    []T `json:"data"`
+	Page    int `json:"page"`
+	Pages   int `json:"pages"`
+	Results int `json:"results"`
+}
+
+const (
+	minPageSize     = 25
+	defaultPageSize = 100
+	maxPageSize     = 500
+)
+
+// filtered lists those of the items that a filter picks, which may name those fields.
+func filtered[T interface{ Row() Row }](q *request, items []T, fields ...string) (any, error) {
+	picks, problem := ParseFilter(q.http.Header.Get("X-Filter"), fields...)
+	if problem != nil {
+		return nil, refusal(http.StatusBadRequest, problem.Field, problem.Reason)
+	}
+	return list(q, slices.DeleteFunc(items, func(item T) bool { return !picks(item.Row()) }), asIs)
+}
+
+// list shows the page of the items that is asked for. Those lists that are not filtered take no filters: the product
+// sends them none.
+func list[T, V any](q *request, items []T, view func(T) V) (any, error) {
+	number, size, err := paging(q.http.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	pages := max(1, (len(items)+size-1)/size)
+	if number > pages {
+		return nil, notFound() // assumption
+	}
+	from := (number - 1) * size
+	data := append([]V{}, views(items[from:min(from+size, len(items))], view)...)
+	return page[V]{Data: data, Page: number, Pages: pages, Results: len(items)}, nil
+}
+
+func views[T, V any](items []T, view func(T) V) []V {
+	var all []V
+	for _, item := range items {
+		all = append(all, view(item))
+	}
+	return all
+}
+
+// asIs is the view of what is shown as it is stored.
+func asIs[T any](item T) T { return item }
+
+// paging reads page and page_size. The text for the latter was observed; that for the former is an assumption.
+func paging(query url.Values) (number, size int, err error) {
+	var c checker
+	number, size = 1, defaultPageSize
+	if text := query.Get("page"); text != "" {
+		number, err = strconv.Atoi(text)
+		c.must(err == nil && number >= 1, "page", "Must be 1 or greater")
+	}
+	if text := query.Get("page_size"); text != "" {
+		size, err = strconv.Atoi(text)
+		c.must(err == nil && size >= minPageSize &&
+			size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
+	}
+	return number, size, c.err()
+}

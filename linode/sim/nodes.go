@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+const (
+	// nodeWorkers call the API server at once: a burst of 250 nodes should take as long as its writes do.
+	nodeWorkers = 16
+	// passGap is the least time between two passes, so that a burst of changes is one pass.
+	passGap = 50 * time.Millisecond
+	// firstRetry and lastRetry bound the wait after an API server gave errors.
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 5 * time.Second
+)
+
+// RunNodes plays the kubelets that join the first cluster, LKE's own hand in them and the cloud controller manager,
+// against an API server, until ctx ends; then it returns nil. It reconciles all machines once a period, and
+// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log
+// may be nil.
+//
+// What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that somebody deletes
+// while its instance lives does not come back: a kubelet registers when it starts.
+func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *slog.Logger) error {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	n := &nodes{
+		sim: s, cluster: s.first, client: c, log: log,
+		known: map[int]*memory{}, orphans: map[orphan]time.Time{},
+	}
+	changes, stop := s.watch()
+	defer stop()
+	for ctx.Err() == nil {
+		sleep(ctx, n.pass(ctx), changes)
+	}
+	return nil
+}
+
+// nodes brings Node objects in step with machines. One goroutine makes passes; in a pass each machine has one worker.
+type nodes struct {
+	sim     *Simulator
+	cluster int
+	client  kubernetes.Interface
+	log     *slog.Logger
+
+	nextSync time.Time            // when all nodes get the labels and taints of their pools again
+	retry    time.Duration        // after errors; 0 after a good pass
+	known    map[int]*memory      // by instance
+	orphans  map[orphan]time.Time // Nodes whose machine is gone, since when
+}
+
+// memory is what was done for a machine's Node, so that a pass handles only those that have something due.
+type memory struct {
+	name, machineID string
+	imposed         desired
+	edition         int // of imposed; -1: nothing yet
+	finished        bool
+}
+
+// task is one machine in one pass. Where the pass lists all nodes, node is its own, or none.
+type task struct {
+	machine
+	memory *memory
+	listed bool
+	node   *corev1.Node
+}
+
+// pass does what is due and returns when there is something to do again.
+func (n *nodes) pass(ctx context.Context) time.Time {
+	now := time.Now()
+	machines, next := n.sim.machines(n.cluster)
+	n.remember(machines, now)
+	var objects map[string]*corev1.Node
+	if syncing := !n.nextSync.After(now); syncing {
+		var err error
+		if objects, err = n.list(ctx); err != nil {
+			return n.failed(ctx, now, err)
+		}
+		n.nextSync = now.Add(n.sim.cfg.PoolSyncPeriod)
+		n.adopt(objects, machines, now)
+	}
+	next = earlier(next, n.nextSync)
+	var tasks []task
+	for _, m := range machines {
+		t := task{machine: m, memory: n.known[m.instance], listed: objects != nil, node: objects[m.name]}
+		if at, ever := t.due(); t.listed || (ever && !at.After(now)) {
+			tasks = append(tasks, t)
+		} else if ever {
+			next = earlier(next, at)
+		}
+	}
+	again, err := each(tasks, func(t task) (time.Time, error) { return n.reconcile(ctx, t, now) })
+	buried, buryErr := n.bury(ctx, now)
+	if err = errors.Join(err, buryErr); err != nil {
+		return n.failed(ctx, now, err)
+	}
+	n.retry = 0
+	return earlier(next, earlier(again, buried))
+}
+
+// remember begins a memory for each new machine, and turns that of one that is gone into an orphan.
+func (n *nodes) remember(machines []machine, now time.Time) {
+	live := map[int]bool{}
+	for _, m := range machines {
+		live[m.instance] = true
+		if n.known[m.instance] == nil {
+			n.known[m.instance] = &memory{name: m.name, machineID: m.machineID, edition: -1}
+		}
+	}
+	for id, mem := range n.known {
+		if !live[id] {
+			n.orphans[orphan{mem.name, mem.machineID}] = now
+			delete(n.known, id)
+		}
+	}
+}
+
+func (n *nodes) objects() typedcorev1.NodeInterface { return n.client.CoreV1().Nodes() }
+
+func (n *nodes) list(ctx context.Context) (map[string]*corev1.Node, error) {
+	list, err := n.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	objects := map[string]*corev1.Node{}
+	for k := range list.Items {
+		objects[list.Items[k].Name] = &list.Items[k]
+	}
+	return objects, nil
+}
+
+// failed waits longer each time that a pass does not get through.
+func (n *nodes) failed(ctx context.Context, now time.Time, err error) time.Time {
+	n.retry = min(max(2*n.retry, firstRetry), lastRetry)
+	n.nextSync = time.Time{}
+	if ctx.Err() == nil {
+		n.log.Warn("playing nodes", "error", err, "retry_in", n.retry)
+	}
+	return now.Add(n.retry)
+}
+
+// sleep waits until then, which zero never comes, or until something changed, and a gap at least.
+func sleep(ctx context.Context, until time.Time, changes <-chan struct{}) {
+	if until.IsZero() {
+		until = time.Now().Add(time.Hour)
+	}
+	wait := time.NewTimer(max(passGap, time.Until(until)))
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-wait.C:
+		return
+	case <-changes:
+	}
+	gap := time.NewTimer(passGap)
+	defer gap.Stop()
+	select {
+	case <-ctx.Done():
+	case <-gap.C:
+	}
+}
+
+// each does something for all items, some at a time. It returns the earliest time at which one is due
+// again, and the first error.
+func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err error) {
+	var mu sync.Mutex
+	var group errgroup.Group
+	group.SetLimit(nodeWorkers)
+	for _, item := range items {
+		group.Go(func() error {
+			at, err := do(item)
+			mu.Lock()
+			defer mu.Unlock()
+			again = earlier(again, at)
+			return err
+		})
+	}
+	err = group.Wait()
+	return again, err
+}
+
+// earlier is the earlier of two times, of which zero means never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,117 @@
+package sim
+
+import "github.com/lkeplan/lkeplan/linode/catalog"
+
+// Cluster is an LKE cluster as GET /lke/clusters/{id} answers it.
+type Cluster struct {
+	ID                int          `json:"id"`
+	Status            string       `json:"status"`
+	Created           string       `json:"created"`
+	Updated           string       `json:"updated"`
+	Label             string       `json:"label"`
+	Region            string       `json:"region"`
+	KubernetesVersion string       `json:"k8s_version"`
+	Tier              catalog.Tier `json:"tier"`
+	ControlPlane      ControlPlane `json:"control_plane"`
+	APLEnabled        bool         `json:"apl_enabled"`
+	Tags              []string     `json:"tags"`
+	Locks             []string     `json:"locks"`
+}
+
+// ControlPlane is the part of a cluster that the user does not see.
+type ControlPlane struct {
+	HighAvailability bool `json:"high_availability"`
+}
+
+// Pool is an LKE node pool as GET /lke/clusters/{id}/pools/{pool} answers it.
+type Pool struct {
+	ID             int               `json:"id"`
+	Type           string            `json:"type"`
+	Label          string            `json:"label"`
+	Count          int               `json:"count"`
+	Nodes          []Node            `json:"nodes"`
+	Disks          []Disk            `json:"disks"`
+	Autoscaler     Autoscaler        `json:"autoscaler"`
+	Labels         map[string]string `json:"labels"`
+	Taints         []Taint           `json:"taints"`
+	Tags           []string          `json:"tags"`
+	DiskEncryption string            `json:"disk_encryption"`
+	Locks          []string          `json:"locks"`
+	// EnterpriseFields are there on Enterprise only; nil leaves the keys out.
+	*EnterpriseFields
+}
+
+// EnterpriseFields are what a pool of an Enterprise cluster has more.
+type EnterpriseFields struct {
+	KubernetesVersion string `json:"k8s_version"`
+	UpdateStrategy    string `json:"update_strategy"`
+	FirewallID        *int   `json:"firewall_id"`
+}
+
+// Node is one slot of a pool. InstanceID is nil until a Linode was made for it.
+type Node struct {
+	ID         string `json:"id"`
+	InstanceID *int   `json:"instance_id"`
+	Status     string `json:"status"` // ready, not_ready
+}
+
+// Disk is an extra disk of each node of a pool.
+type Disk struct {
+	Size int    `json:"size"`
+	Type string `json:"type"` // raw, ext4
+}
+
+// Autoscaler is the state of LKE's own autoscaler for a pool. The simulator only remembers it.
+type Autoscaler struct {
+	Enabled bool `json:"enabled"`
+	Min     int  `json:"min"`
+	Max     int  `json:"max"`
+}
+
+// Taint is a taint that LKE puts on each node of a pool, for ever.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Effect string `json:"effect"`
+}
+
+// Instance is a Linode as GET /linode/instances/{id} answers it. Much of it is constant here; the keys are those of the
+// recorded answer.
+type Instance struct {
+	ID                  int            `json:"id"`
+	Label               string         `json:"label"`
+	Group               string         `json:"group"`
+	Status              string         `json:"status"` // offline, booting, running, deleting
+	Created             string         `json:"created"`
+	Updated             string         `json:"updated"`
+	Type                string         `json:"type"`
+	IPv4                []string       `json:"ipv4"`
+	IPv6                string         `json:"ipv6"`
+	Image               *string        `json:"image"`
+	Region              string         `json:"region"`
+	SiteType            string         `json:"site_type"`
+	Specs               map[string]int `json:"specs"`
+	Alerts              map[string]int `json:"alerts"`
+	Backups             map[string]any `json:"backups"`
+	Hypervisor          string         `json:"hypervisor"`
+	WatchdogEnabled     bool           `json:"watchdog_enabled"`
+	Tags                []string       `json:"tags"`
+	HostUUID            string         `json:"host_uuid"`
+	HasUserData         bool           `json:"has_user_data"`
+	PlacementGroup      *InstanceGroup `json:"placement_group"`
+	DiskEncryption      string         `json:"disk_encryption"`
+	LKEClusterID        *int           `json:"lke_cluster_id"`
+	Capabilities        []string       `json:"capabilities"`
+	InterfaceGeneration string         `json:"interface_generation"`
+	MaintenancePolicy   string         `json:"maintenance_policy"`
+	Locks               []string       `json:"locks"`
+}
+
+// InstanceGroup is what an instance says of its placement group.
+type InstanceGroup struct {
+	ID                   int    `json:"id"`
+	Label                string `json:"label"`
+	PlacementGroupType   string `json:"placement_group_type"`
+	PlacementGroupPolicy string `json:"placement_group_policy"`
+	MigratingTo          *int   `json:"migrating_to"`
+}

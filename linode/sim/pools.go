@@ -1,0 +1,228 @@
+package sim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+func (st *state) pool(q *request) *pool {
+	if c := st.cluster(q); c != nil {
+		return c.pools[q.id("pool")]
+	}
+	return nil
+}
+
+func (st *state) slot(q *request) *slot {
+	if c := st.cluster(q); c != nil {
+		return c.slot(q.http.PathValue("node"))
+	}
+	return nil
+}
+
+func (st *state) listPools(c *cluster, q *request) (any, error) {
+	return list(q, byID(c.pools), func(p *pool) Pool { return p.view(q.now) })
+}
+
+func (st *state) getPool(p *pool, q *request) (any, error) { return p.view(q.now), nil }
+
+func (st *state) createPool(cl *cluster, q *request) (any, error) {
+	var spec poolSpec
+	if err := q.read(&spec); err != nil {
+		return nil, err
+	}
+	var c checker
+	spec.check(&c, cl, st)
+	spec.checkNew(&c, cl, st.cfg)
+	if cl.Tier == catalog.Enterprise { // by the API's specification
+		c.must(spec.Version != nil, "k8s_version", "k8s_version is required")
+		c.must(spec.Strategy != nil, "update_strategy", "update_strategy is required")
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if err := st.room(cl, *spec.Plan, *spec.Count); err != nil {
+		return nil, err
+	}
+	p := st.addPool(cl, spec)
+	st.grow(p, st.faults.clamp(p.plan.ID, cl.Region, *spec.Count), q.now)
+	st.agenda.settle(q.now)
+	return st.firstView(p, q), nil
+}
+
+// firstView is the answer to a creation: the node that was made last has no instance in it, even where the next call
+// shows one; on Enterprise there are no nodes at all. Both as recorded.
+func (st *state) firstView(p *pool, q *request) Pool {
+	v := p.view(q.now)
+	if p.cluster.Tier == catalog.Enterprise {
+		v.Nodes = []Node{}
+		return v
+	}
+	last := -1
+	for n := range v.Nodes {
+		if id := v.Nodes[n].InstanceID; id != nil && (last < 0 || *id > *v.Nodes[last].InstanceID) {
+			last = n
+		}
+	}
+	if last >= 0 && !slices.ContainsFunc(v.Nodes, func(n Node) bool { return n.InstanceID == nil }) {
+		v.Nodes[last] = Node{ID: v.Nodes[last].ID, Status: "not_ready"}
+	}
+	return v
+}
+
+// addPool makes a pool without nodes from a checked spec.
+func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
+	plan, _ := st.cfg.Catalog.Plan(*spec.Plan)
+	st.lastPool++
+	p := &pool{cluster: cl, plan: plan, Pool: Pool{
+		ID: st.lastPool, Type: plan.ID, Disks: []Disk{}, Labels: map[string]string{}, Taints: []Taint{}, Tags: []string{},
+		Autoscaler: Autoscaler{Min: *spec.Count, Max: *spec.Count}, DiskEncryption: "enabled", Locks: []string{},
+	}}
+	if cl.Tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
+		p.DiskEncryption = "disabled"
+		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: cl.KubernetesVersion, UpdateStrategy: "on_recycle"}
+	}
+	set(&p.Disks, spec.Disks)
+	set(&p.DiskEncryption, spec.Encryption)
+	st.apply(p, spec)
+	cl.pools[p.ID] = p
+	return p
+}
+
+func (st *state) updatePool(p *pool, q *request) (any, error) {
+	var spec poolSpec
+	if err := q.read(&spec); err != nil {
+		return nil, err
+	}
+	var c checker
+	spec.check(&c, p.cluster, st)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	more := 0
+	if spec.Count != nil {
+		more = *spec.Count - len(p.slots)
+	}
+	if err := st.room(p.cluster, p.plan.ID, more); err != nil {
+		return nil, err
+	}
+	st.apply(p, spec)
+	if more > 0 {
+		st.grow(p, st.faults.clamp(p.plan.ID, p.cluster.Region, more), q.now)
+	} else {
+		st.shrink(p, -more, q.now)
+	}
+	st.agenda.settle(q.now)
+	return p.view(q.now), nil
+}
+
+// apply sets what a spec says and a pool can change. Type, disks and encryption are fixed at creation; a PUT that names
+// them is taken and they are left as they are (an assumption).
+func (st *state) apply(p *pool, spec poolSpec) {
+	set(&p.Label, spec.Label)
+	if spec.Tags != nil {
+		st.retag(p, *spec.Tags)
+	}
+	if spec.Labels != nil && !maps.Equal(p.Labels, *spec.Labels) {
+		p.Labels = maps.Clone(*spec.Labels)
+		p.edition++
+	}
+	if spec.Taints != nil {
+		p.retaint(*spec.Taints)
+	}
+	if a := spec.Autoscaler; a != nil {
+		set(&p.Autoscaler.Enabled, a.Enabled)
+		set(&p.Autoscaler.Min, a.Min)
+		set(&p.Autoscaler.Max, a.Max)
+	}
+	if e := p.EnterpriseFields; e != nil {
+		set(&e.KubernetesVersion, spec.Version)
+		set(&e.UpdateStrategy, spec.Strategy)
+		if spec.Firewall != nil {
+			e.FirewallID = spec.Firewall
+		}
+	}
+}
+
+func (p *pool) retaint(specs []taintSpec) {
+	taints := []Taint{}
+	for _, t := range specs {
+		taints = append(taints, Taint{Key: *t.Key, Value: *t.Value, Effect: *t.Effect})
+	}
+	if !slices.Equal(p.Taints, taints) {
+		p.Taints = taints
+		p.edition++
+	}
+}
+
+// room refuses more nodes than the cluster, the account or the region has room for. The first is a validation error
+// that names the field; the others, as far as anybody has seen them, name none.
+func (st *state) room(cl *cluster, plan string, more int) error {
+	if more <= 0 {
+		return nil
+	}
+	if cl.Tier == catalog.Standard && cl.size()+more > maxClusterStandard {
+		return refusal(http.StatusBadRequest, "count", "A cluster cannot have more than 250 nodes") // assumption: the text
+	}
+	return st.accountRoom(plan, cl.Region, more)
+}
+
+// accountRoom refuses more Linodes than the account or the region has room for.
+func (st *state) accountRoom(plan, region string, more int) error {
+	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.linodes.All())+more > st.cfg.MaxInstances {
+		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
+	}
+	return st.faults.refuse(plan, region, more)
+}
+
+func (st *state) removePool(p *pool, q *request) (any, error) {
+	if len(p.Locks) > 0 {
+		return nil, locked()
+	}
+	st.deletePool(p, q.now)
+	return struct{}{}, nil
+}
+
+func (st *state) recyclePool(p *pool, q *request) (any, error) {
+	for _, sl := range slices.Clone(p.slots) {
+		st.recycle(sl, q.now)
+	}
+	return struct{}{}, nil
+}
+
+func (st *state) getNode(sl *slot, q *request) (any, error) {
+	if !sl.shown(q.now) {
+		return nil, notFound()
+	}
+	return sl.view(q.now), nil
+}
+
+// removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded.
+// The last one can go too and leaves a pool without nodes, which is an assumption.
+func (st *state) removeNode(sl *slot, q *request) (any, error) {
+	if slices.Contains(sl.pool.Locks, LockWithNodes) {
+		return nil, locked()
+	}
+	st.remove(sl, q.now)
+	return struct{}{}, nil
+}
+
+// locked is the answer to deleting what is locked.
+//
+// Unverified: its status and text.
+func locked() *apiError {
+	return refusal(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
+}
+
+func (st *state) recycleNode(sl *slot, q *request) (any, error) {
+	st.recycle(sl, q.now)
+	return struct{}{}, nil
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}

@@ -1,0 +1,204 @@
+package sim
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// poolSpec is what a POST or PUT says about a pool; nil is left out.
+type poolSpec struct {
+	Count      *int               `json:"count"`
+	Plan       *string            `json:"type"`
+	Label      *string            `json:"label"`
+	Disks      *[]Disk            `json:"disks"`
+	Tags       *[]string          `json:"tags"`
+	Labels     *map[string]string `json:"labels"`
+	Taints     *[]taintSpec       `json:"taints"`
+	Autoscaler *autoscalerSpec    `json:"autoscaler"`
+	Encryption *string            `json:"disk_encryption"`
+	Version    *string            `json:"k8s_version"`
+	Strategy   *string            `json:"update_strategy"`
+	Firewall   *int               `json:"firewall_id"`
+}
+
+// taintSpec distinguishes an empty value, which is fine, from a missing one, which is not.
+type taintSpec struct {
+	Key    *string `json:"key"`
+	Value  *string `json:"value"`
+	Effect *string `json:"effect"`
+}
+
+type autoscalerSpec struct {
+	Enabled *bool `json:"enabled"`
+	Min     *int  `json:"min"`
+	Max     *int  `json:"max"`
+}
+
+// The limits of LKE: per pool from the API's specification (standard) and Cloud Manager's constants, per cluster from
+// the latter.
+const (
+	maxPoolStandard    = 100
+	maxPoolEnterprise  = 500
+	maxClusterStandard = 250
+	maxDisks           = 7
+)
+
+// check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
+// validation package; the texts are ours where nobody recorded one, which is nearly everywhere.
+func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
+	most := maxPoolStandard
+	if cl.Tier == catalog.Enterprise {
+		most = maxPoolEnterprise
+	}
+	if s.Count != nil {
+		c.must(*s.Count >= 1 && *s.Count <= most, "count", "Must be 1-%d", most)
+	}
+	s.checkNames(c)
+	s.checkLabels(c)
+	s.checkTaints(c)
+	s.checkDisks(c)
+	s.checkAutoscaler(c, most)
+	s.checkTier(c, cl, st)
+}
+
+// checkNew has what only a creation needs.
+func (s *poolSpec) checkNew(c *checker, cl *cluster, cfg Config) {
+	c.must(s.Count != nil, "count", "count is required")
+	c.must(s.Plan != nil, "type", "type is required")
+	if s.Plan == nil {
+		return
+	}
+	cat := cfg.Catalog
+	plan, ok := cat.Plan(*s.Plan)
+	if !ok || !plan.Sized() {
+		c.add("type", "A valid plan type by that ID was not found") // recorded, for instances
+		return
+	}
+	// Unverified: what the API says to a nanode, to a plan that the region does not sell, and to one that needs a
+	// capability of the account is not recorded.
+	needs := plan.OfAccount()
+	c.must(needs == "" || slices.Contains(cfg.Capabilities, needs), "", "%s", PlanClosed)
+	c.must(cat.InStock(*s.Plan, cl.Region), "", "No capacity for plan %s in region %s", *s.Plan, cl.Region)
+	// Unverified: whether LKE Enterprise takes a plan with GPUs, which Cloud Manager hides there.
+	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier.WithGPUs(cfg.GPUPlans)), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
+		cl.Region)
+}
+
+var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)
+
+func (s *poolSpec) checkNames(c *checker) {
+	if s.Label != nil && *s.Label != "" {
+		c.must(len(*s.Label) <= 32 && poolLabel.MatchString(*s.Label), "label",
+			"Must be up to 32 lower case letters, digits and hyphens, begin and end with a letter or digit")
+	}
+	if s.Tags != nil {
+		checkTags(c, *s.Tags)
+	}
+}
+
+func checkTags(c *checker, tags []string) {
+	for _, tag := range tags {
+		c.must(len(tag) >= 3 && len(tag) <= 50, "tags", "Length must be 3-50 characters")
+	}
+}
+
+func validValue(value string) bool { return len(validation.IsValidLabelValue(value)) == 0 }
+
+func (s *poolSpec) checkLabels(c *checker) {
+	if s.Labels == nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(*s.Labels)) {
+		checkKey(c, "labels", key)
+		value := (*s.Labels)[key]
+		c.must(validValue(value), "labels", "Invalid value for label %s", key)
+	}
+}
+
+// checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own.
+// That the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
+func checkKey(c *checker, field, key string) {
+	_, name, _ := strings.Cut(key, "/")
+	ok := len(validation.IsQualifiedName(key)) == 0 && len(name) <= 62 && len(key) <= 128
+	c.must(ok, field, "Invalid key %q", key)
+	c.must(!reserved(key), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
+}
+
+func reserved(s string) bool {
+	return strings.Contains(s, "kubernetes.io") || strings.Contains(s, "linode.com")
+}
+
+var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
+
+func (s *poolSpec) checkTaints(c *checker) {
+	if s.Taints == nil {
+		return
+	}
+	for _, t := range *s.Taints {
+		if t.Key == nil || t.Value == nil || t.Effect == nil {
+			c.add("taints", "key, value and effect are required")
+			continue
+		}
+		checkKey(c, "taints", *t.Key)
+		value := *t.Value
+		c.must(validValue(value) &&
+			!reserved(value), "taints", "Invalid value for taint %s", *t.Key)
+		c.must(slices.Contains(effects, *t.Effect), "taints", "Effect must be one of: %s", strings.Join(effects, ", "))
+	}
+}
+
+func (s *poolSpec) checkDisks(c *checker) {
+	if s.Disks == nil {
+		return
+	}
+	c.must(len(*s.Disks) <= maxDisks, "disks", "At most %d disks", maxDisks)
+	for _, d := range *s.Disks {
+		c.must(d.Size > 0 && (d.Type == "raw" || d.Type == "ext4"), "disks", "A disk needs a size and type raw or ext4")
+	}
+}
+
+func (s *poolSpec) checkAutoscaler(c *checker, most int) {
+	a := s.Autoscaler
+	if a == nil {
+		return
+	}
+	c.must((a.Min == nil) == (a.Max == nil), "autoscaler", "min and max require each other")
+	if a.Min == nil || a.Max == nil {
+		return
+	}
+	c.must(*a.Min >= 1 && *a.Max <= most &&
+		*a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", most)
+}
+
+// checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
+func (s *poolSpec) checkTier(c *checker, cl *cluster, st *state) {
+	if s.Encryption != nil {
+		c.must(*s.Encryption == "enabled" || *s.Encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
+	}
+	if cl.Tier != catalog.Enterprise {
+		const only = "Only for LKE Enterprise clusters"
+		c.must(s.Version == nil, "k8s_version", only)
+		c.must(s.Strategy == nil, "update_strategy", only)
+		return // a firewall is taken, and has no effect
+	}
+	if s.Version != nil {
+		c.must(st.offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")
+		// A newer build of the same minor version is taken: the control plane's own may not be on offer any more.
+		c.must(st.cfg.Versions != nil && sameMinor(cl.KubernetesVersion, *s.Version) ||
+			catalog.ReachesVersion(cl.KubernetesVersion, *s.Version), "k8s_version",
+			"k8s_version must not be newer than that of the cluster")
+	}
+	if s.Strategy != nil {
+		c.must(*s.Strategy == "rolling_update" ||
+			*s.Strategy == "on_recycle", "update_strategy", "Must be rolling_update or on_recycle")
+	}
+	if s.Firewall != nil {
+		c.must(*s.Firewall > 0, "firewall_id", "firewall_id is not valid")
+	}
+}

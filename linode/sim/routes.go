@@ -1,0 +1,174 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Scopes of a token, as X-Accepted-OAuth-Scopes names them.
+const (
+	lkeRead      = "lke:read_only"
+	lkeWrite     = "lke:read_write"
+	linodesRead  = "linodes:read_only"
+	linodesWrite = "linodes:read_write"
+	firewallRead = "firewall:read_only"
+	imagesRead   = "images:read_only"
+	vpcRead      = "vpc:read_only"
+	accountRead  = "account:read_only"
+	eventsRead   = "events:read_only"
+)
+
+// route is one call of the API.
+type route struct {
+	pattern string // as http.ServeMux has them, without the version
+	scope   string // what a token needs; "" is public
+	list    bool   // counts as a GET of a list
+	creates bool   // counts as a creation of a Linode
+	serve   handler
+	// unmetered answers carry no headers about rate limits; recorded for the lists of versions.
+	unmetered bool
+}
+
+// handler does the work of a call and returns its answer; an *apiError is one, too.
+type handler func(*state, *request) (any, error)
+
+// on handles calls about one object, which find looks up by the ids in the path.
+func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) (any, error)) handler {
+	return func(st *state, q *request) (any, error) {
+		if object := find(st, q); object != nil {
+			return serve(st, object, q)
+		}
+		return nil, notFound()
+	}
+}
+
+func routes() []route {
+	cluster, pool, slot, linode := (*state).cluster, (*state).pool, (*state).slot, (*state).linode
+	return []route{
+		{pattern: "GET /lke/clusters", scope: lkeRead, list: true, serve: (*state).listClusters},
+		{pattern: "POST /lke/clusters", scope: lkeWrite, serve: (*state).createCluster},
+		{pattern: "GET /lke/clusters/{cluster}", scope: lkeRead, serve: on(cluster, (*state).getCluster)},
+		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).updateCluster)},
+		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).removeCluster)},
+
+		{pattern: "POST /lke/clusters/{cluster}/recycle", scope: lkeWrite, serve: on(cluster, (*state).recycleCluster)},
+
+		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: on(cluster, (*state).listPools)},
+		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: on(cluster, (*state).createPool)},
+		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: on(pool, (*state).getPool)},
+		{pattern: "PUT /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).updatePool)},
+		{pattern: "DELETE /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).removePool)},
+		{
+			pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite,
+			serve: on(pool, (*state).recyclePool),
+		},
+
+		{pattern: "GET /lke/clusters/{cluster}/nodes/{node}", scope: lkeRead, serve: on(slot, (*state).getNode)},
+		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: on(slot, (*state).removeNode)},
+		{
+			pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite,
+			serve: on(slot, (*state).recycleNode),
+		},
+
+		{
+			pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true,
+			serve: (*state).listTierVersions,
+		},
+
+		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
+		{pattern: "POST /linode/instances", scope: linodesWrite, creates: true, serve: (*state).createInstance},
+		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(linode, (*state).getInstance)},
+		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).updateInstance)},
+		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).removeInstance)},
+
+		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
+		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
+		{pattern: "GET /regions/availability", list: true, serve: (*state).listAvailability},
+		{pattern: "GET /regions/{region}/availability", serve: (*state).regionAvailability},
+	}
+}
+
+// routesOfAssets are those of what Linodes are made with. The scope of placement groups is recorded, those of the
+// others are in the API's specification.
+func routesOfAssets() []route {
+	image, firewall, vpc, subnet, group := (*state).image, (*state).firewall, (*state).vpc, (*state).subnet, (*state).group
+	return []route{
+		{pattern: "GET /images", scope: imagesRead, list: true, serve: (*state).listImages},
+		{pattern: "GET /images/{image...}", scope: imagesRead, serve: on(image, (*state).getImage)},
+		{pattern: "GET /networking/firewalls", scope: firewallRead, list: true, serve: (*state).listFirewalls},
+		{
+			pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead,
+			serve: on(firewall, (*state).getFirewall),
+		},
+		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: (*state).listVPCs},
+		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: on(vpc, (*state).getVPC)},
+		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on(vpc, (*state).listSubnets)},
+		{pattern: "GET /vpcs/{vpc}/subnets/{subnet}", scope: vpcRead, serve: on(subnet, (*state).getSubnet)},
+		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: (*state).listGroups},
+		{pattern: "POST /placement/groups", scope: linodesWrite, serve: (*state).createGroup},
+		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: on(group, (*state).getGroup)},
+		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on(group, (*state).removeGroup)},
+		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
+		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
+		{pattern: "GET /account/users", scope: accountRead, list: true, serve: (*state).listUsers},
+	}
+}
+
+// mux routes paths without their version; what no route takes is "Not found", or 405 where another method would do.
+func (s *Simulator) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range slices.Concat(routes(), routesOfAssets()) {
+		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+	}
+	known := func(method string, r *http.Request) bool {
+		other := *r
+		other.Method = method
+		_, pattern := mux.Handler(&other)
+		return pattern != "/"
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		rt := route{pattern: r.Method + " (unknown)", serve: func(*state, *request) (any, error) { return nil, notFound() }}
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+			if known(method, r) {
+				rt.serve = func(*state, *request) (any, error) {
+					return nil, refusal(http.StatusMethodNotAllowed, "", "Method Not Allowed")
+				}
+			}
+		}
+		s.serve(w, r, rt)
+	})
+	return mux
+}
+
+// request is a call as the state sees it.
+type request struct {
+	http *http.Request
+	body []byte // a JSON object, or empty
+	now  time.Time
+}
+
+// id reads a numeric part of the path; 0, which is nobody's id, where it is none.
+func (q *request) id(name string) int {
+	n, err := strconv.Atoi(q.http.PathValue(name))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// read reads the body. A key that is null counts as left out, as in recorded requests. A value of another type is the
+// client's error, in words of our own.
+func (q *request) read(into any) error {
+	err := json.Unmarshal(q.body, into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field, _, _ := strings.Cut(wrong.Field, ".")
+		return refusal(http.StatusBadRequest, field, fmt.Sprintf("Must be of type %s", wrong.Type))
+	}
+	return nil // an empty body leaves everything out
+}

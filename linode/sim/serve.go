@@ -1,0 +1,212 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxRequest bounds what is read of a request; the real ones have less than a kilobyte.
+const maxRequest = 1 << 20
+
+// answer is what a call gets, before it is written.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// exchange is one call on its way through.
+type exchange struct {
+	route route
+	http  *http.Request
+	body  []byte
+	fault Fault
+	call  *Call // in the log
+}
+
+// serve takes one call: log it, let a fault have its way, do the work, answer.
+func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
+	x := s.begin(r, rt)
+	status := 0 // stays where nobody gets an answer
+	defer func() { s.finish(x, status) }()
+
+	f := x.fault
+	worksFirst := (f.AfterWork || f.Lost) && f.Late.Duration == 0
+	if f.Late.Duration > 0 {
+		s.postpone(x)
+	}
+	if !worksFirst {
+		pause(r.Context(), f)
+	}
+	result := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: []byte("{}")}
+	if worksFirst || (f.Status == 0 && !f.Ignored && f.Late.Duration == 0) {
+		result = s.work(x)
+	}
+	if worksFirst {
+		pause(r.Context(), f)
+	}
+	if f.Lost {
+		panic(http.ErrAbortHandler) // net/http closes the connection
+	}
+	if f.Status != 0 {
+		result = f.answer()
+	}
+	for key, value := range f.Header {
+		result.header.Set(key, value)
+	}
+	status = result.writeTo(w)
+}
+
+// begin counts and logs a call and picks its fault.
+func (s *Simulator) begin(r *http.Request, rt route) *exchange {
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxRequest)) // what is cut off is not JSON and refused as such
+	x := &exchange{route: rt, http: r, body: body}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.fault = s.state.faults.call(r.Method, r.URL.Path)
+	x.call = s.log.begin(r, rt.pattern, body, x.fault)
+	return x
+}
+
+func (s *Simulator) finish(x *exchange, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log.finish(x.call, status)
+}
+
+// postpone has a call's work done later, when nobody waits for its answer any more.
+func (s *Simulator) postpone(x *exchange) {
+	s.mu.Lock()
+	s.state.agenda.plan(time.Now().Add(x.fault.Late.Duration), func(at time.Time) {
+		_, _ = x.route.serve(s.state, &request{http: x.http, body: x.body, now: at})
+	})
+	s.mu.Unlock()
+	s.changed()
+}
+
+// work does what the call asks for and makes its answer.
+func (s *Simulator) work(x *exchange) answer {
+	now := time.Now()
+	a := answer{status: http.StatusOK, header: http.Header{}}
+	s.mu.Lock()
+	result, err := s.workLocked(x, a.header, now)
+	s.mu.Unlock()
+	if x.http.Method != http.MethodGet {
+		s.changed()
+	}
+	if err == nil {
+		a.body, err = json.Marshal(result)
+	}
+	if err != nil {
+		failed := asAPIError(err)
+		a.status, a.body = failed.status, errorBody(failed.errs)
+	}
+	a.header.Set("Content-Type", "application/json")
+	return a
+}
+
+func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (any, error) {
+	token := bearer(x.http)
+	q := s.limiter.take(token, x.route.bucket(), now)
+	if !x.route.unmetered {
+		q.writeTo(header, now)
+	}
+	if err := s.authorize(token, x.route, header); err != nil {
+		return nil, err
+	}
+	if q.exceeded {
+		return nil, refusal(http.StatusTooManyRequests, "", "Too many requests")
+	}
+	var object map[string]json.RawMessage
+	if len(x.body) > 0 && json.Unmarshal(x.body, &object) != nil {
+		return nil, refusal(http.StatusBadRequest, "", "Invalid JSON") // assumption: the text
+	}
+	s.state.agenda.settle(now)
+	return x.route.serve(s.state, &request{http: x.http, body: x.body, now: now})
+}
+
+// authorize checks the token and says so in the headers. Observed on the real API: no token, a wrong one and one
+// without the scope are all 401; only for a token that it knows do the headers name its scopes. That public calls do
+// not read the token is an assumption.
+func (s *Simulator) authorize(token string, rt route, header http.Header) error {
+	known := s.cfg.Token == "" || token == s.cfg.Token
+	header.Set("X-Accepted-OAuth-Scopes", cmp.Or(rt.scope, "*"))
+	header.Set("X-OAuth-Scopes", "unknown")
+	if known {
+		header.Set("X-OAuth-Scopes", s.cfg.Scopes)
+	}
+	switch {
+	case rt.scope == "":
+		return nil
+	case !known:
+		return refusal(http.StatusUnauthorized, "", "Invalid Token")
+	case !grants(s.cfg.Scopes, rt.scope):
+		return refusal(http.StatusUnauthorized, "", "Your OAuth token is not authorized to use this endpoint.")
+	}
+	return nil
+}
+
+// grants says whether a token's scopes hold the one that is needed; who may write may read.
+func grants(scopes, needed string) bool {
+	held := strings.FieldsFunc(scopes, func(r rune) bool { return r == ' ' || r == ',' })
+	return needed == "" || slices.Contains(held, "*") || slices.Contains(held, needed) ||
+		slices.Contains(held, strings.Replace(needed, ":read_only", ":read_write", 1))
+}
+
+func bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+func asAPIError(err error) *apiError {
+	if known, ok := errors.AsType[*apiError](err); ok {
+		return known
+	}
+	return refusal(http.StatusInternalServerError, "", err.Error())
+}
+
+// pause lets a fault's delay pass. A client that gives up meanwhile gets no answer, which is what a hanging call is
+// for.
+func pause(ctx context.Context, f Fault) {
+	if f.Hang {
+		<-ctx.Done()
+	}
+	if f.Delay.Duration > 0 {
+		timer := time.NewTimer(f.Delay.Duration)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	if (f.Hang || f.Delay.Duration > 0) && ctx.Err() != nil {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// answer is what a fault with a status says: its body as it is where it is JSON or HTML, else as the reason.
+func (f *Fault) answer() answer {
+	a := answer{status: f.Status, header: http.Header{"Content-Type": {"application/json"}}, body: []byte(f.Body)}
+	switch text := strings.TrimSpace(f.Body); {
+	case strings.HasPrefix(text, "<"):
+		a.header.Set("Content-Type", "text/html")
+	case !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "["):
+		a.body = errorBody([]fieldError{{Reason: cmp.Or(text, http.StatusText(f.Status))}})
+	}
+	return a
+}
+
+func (a answer) writeTo(w http.ResponseWriter) (status int) {
+	maps.Copy(w.Header(), a.header)
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) // a client that is gone is no concern of ours
+	return a.status
+}

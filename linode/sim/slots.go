@@ -1,0 +1,211 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// grow adds n slots to the pool, each of which gets its instance after the instance delay.
+func (st *state) grow(p *pool, n int, now time.Time) {
+	for range n {
+		st.addSlot(p, now)
+	}
+	st.faults.give(p.plan.ID, p.cluster.Region, n)
+	st.tally.peak(st)
+}
+
+func (st *state) addSlot(p *pool, now time.Time) {
+	hash := st.slotHash(p)
+	sl := &slot{id: fmt.Sprintf("%d-%s", p.ID, hash), pool: p, listed: now}
+	// The API's specification says that a pool's label takes the place of its id in the Linode's label; recorded labels
+	// have lke before the cluster's id. That the Node is named alike is an inference.
+	sl.name = fmt.Sprintf("lke%d-%s", p.cluster.ID, sl.id)
+	if p.Label != "" {
+		sl.name = fmt.Sprintf("lke%d-%s-%s", p.cluster.ID, p.Label, hash)
+	}
+	if p.cluster.Tier == catalog.Enterprise {
+		sl.listed = st.after(now, st.cfg.ListDelay)
+	}
+	at, _ := slices.BinarySearchFunc(p.slots, sl, bySlotID)
+	p.slots = slices.Insert(p.slots, at, sl)
+	st.provide(sl, now)
+}
+
+// slotHash has twelve digits of which recorded ones have the last four at zero.
+func (st *state) slotHash(p *pool) string {
+	for {
+		hash := st.hash(8) + "0000"
+		if p.cluster.slot(fmt.Sprintf("%d-%s", p.ID, hash)) == nil {
+			return hash
+		}
+	}
+}
+
+// provide gets an instance for a slot, after the instance delay, or not at all while the plan is out of stock.
+func (st *state) provide(sl *slot, now time.Time) {
+	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
+	sl.hidden = st.faults.hide(plan, region)
+	unmade := st.faults.unmake(plan, region)
+	if unmade {
+		st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
+			if !sl.gone && sl.instance == nil {
+				st.noteUnmade(sl.pool, at)
+			}
+		})
+	}
+	if sl.starved = sl.hidden || unmade || st.faults.starve(plan, region); sl.starved {
+		return
+	}
+	st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
+		if !sl.gone && sl.instance == nil {
+			st.boot(sl, at)
+		}
+	})
+}
+
+// feed gives starved slots their instances, after the faults that starved them were cleared.
+func (st *state) feed(now time.Time) {
+	for _, c := range byID(st.clusters) {
+		for _, p := range byID(c.pools) {
+			for _, sl := range p.slots {
+				if sl.starved {
+					st.provide(sl, now)
+				}
+			}
+		}
+	}
+}
+
+// boot makes the Linode of a slot. On Enterprise it carries the pool's tags and two of LKE's own (the existing
+// provider's documentation); on standard tier none, as recorded.
+func (st *state) boot(sl *slot, now time.Time) {
+	st.lastInstance++
+	i := &instance{
+		id: st.lastInstance, slot: sl, tags: []string{}, created: now, updated: now,
+		runs: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
+		hostUUID: st.hash(40), version: sl.pool.version(),
+		// A letter first: tools that write this into YAML without quotes could take digits for a number.
+		machineID: "c" + st.hash(32)[1:],
+	}
+	i.joins, i.off = i.runs, st.faults.darken(sl.pool.plan.ID, sl.pool.cluster.Region)
+	if st.faults.strand(sl.pool.plan.ID, sl.pool.cluster.Region) || i.off {
+		i.joins = now.AddDate(1, 0, 0)
+	}
+	if sl.pool.cluster.Tier == catalog.Enterprise {
+		i.tags = sl.pool.cascaded()
+	}
+	sl.instance = i
+	st.instances[i.id] = i
+	st.tally.made(st, st.price(i))
+}
+
+func (p *pool) cascaded() []string {
+	own := []string{fmt.Sprintf("lke%d", p.cluster.ID), fmt.Sprintf("nodepool=%d", p.ID)}
+	return sorted(append(own, p.Tags...))
+}
+
+// retag brings changed tags of a pool to its instances, on Enterprise only. That they follow a change, not only the
+// creation, is an assumption.
+func (st *state) retag(p *pool, tags []string) {
+	before := p.Tags
+	p.Tags = sorted(tags)
+	if p.cluster.Tier != catalog.Enterprise {
+		return
+	}
+	for _, sl := range p.slots {
+		if sl.instance == nil {
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(sl.instance.tags),
+			func(tag string) bool { return slices.Contains(before, tag) })
+		sl.instance.tags = sorted(append(kept, p.cascaded()...))
+	}
+}
+
+// remove deletes a slot: it leaves the pool at once and its instance goes after the delete delay. That this works as
+// well on a slot that has no instance yet is an assumption.
+func (st *state) remove(sl *slot, now time.Time) {
+	p := sl.pool
+	p.slots = slices.DeleteFunc(p.slots, func(other *slot) bool { return other == sl })
+	sl.gone = true
+	if sl.instance != nil {
+		st.release(sl.instance, now)
+	}
+}
+
+// shrink takes n slots at random: that LKE picks the victims is what the cluster autoscaler's notes on Linode say.
+func (st *state) shrink(p *pool, n int, now time.Time) {
+	for range min(n, len(p.slots)) {
+		st.remove(p.slots[st.rng.IntN(len(p.slots))], now)
+	}
+}
+
+func (st *state) deletePool(p *pool, now time.Time) {
+	for _, sl := range slices.Clone(p.slots) {
+		st.remove(sl, now)
+	}
+	delete(p.cluster.pools, p.ID)
+}
+
+// release lets an instance go after the delete delay.
+func (st *state) release(i *instance, now time.Time) {
+	if !i.gone.IsZero() {
+		return
+	}
+	i.gone = st.after(now, st.cfg.DeleteDelay)
+	st.agenda.plan(i.gone, func(at time.Time) { st.vanish(i, at) })
+}
+
+func (st *state) vanish(i *instance, at time.Time) {
+	if st.instances[i.id] == nil {
+		return
+	}
+	delete(st.instances, i.id)
+	st.tally.deleted(st.price(i), at.Sub(i.created))
+}
+
+// recycle replaces the instance of a slot; so does LKE when somebody deletes the instance itself. That the slot keeps
+// its id, shows null meanwhile, and gets the new instance only after the old one is gone, is an assumption. The other
+// way, a new slot beside the old one's end, is a matter of configuration.
+//
+// Unverified: which of the two LKE does.
+func (st *state) recycle(sl *slot, now time.Time) {
+	if st.cfg.RecycleNewSlots {
+		st.remove(sl, now)
+		st.addSlot(sl.pool, now)
+		return
+	}
+	old := sl.instance
+	if old != nil {
+		st.release(old, now)
+		sl.instance = nil
+		st.provide(sl, old.gone)
+	} else if sl.forgotten {
+		st.provide(sl, now)
+	}
+	sl.forgotten = false
+}
+
+// lose takes an instance away at once, as a dying host does.
+func (st *state) lose(i *instance, replaced bool, now time.Time) {
+	sl := i.slot
+	st.vanish(i, now)
+	if sl.gone || sl.instance != i {
+		return
+	}
+	sl.instance = nil
+	if replaced {
+		st.provide(sl, now)
+	} else {
+		sl.forgotten = true
+	}
+}
+
+func sorted(tags []string) []string {
+	tags = append([]string{}, tags...)
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}

@@ -1,0 +1,99 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// tally counts instances, slots and money as they change, so that a peak between two reads is not missed.
+type tally struct {
+	Stats
+	monthly catalog.Money // HourlyCost for a month
+}
+
+func (t *tally) made(st *state, price catalog.Price) {
+	t.Made++
+	t.Live++
+	t.bill(price, 1)
+	t.peak(st)
+}
+
+func (t *tally) deleted(price catalog.Price, life time.Duration) {
+	t.Deleted++
+	t.Live--
+	t.bill(price, -1)
+	t.charge(price, life)
+}
+
+// charge adds the life of an instance: Linode bills each hour that was begun.
+func (s *Stats) charge(price catalog.Price, life time.Duration) {
+	s.Hours += life.Hours()
+	s.Bill += price.Hourly * catalog.Money((life+time.Hour-1)/time.Hour)
+}
+
+func (t *tally) bill(price catalog.Price, sign catalog.Money) {
+	t.HourlyCost += sign * price.Hourly
+	t.monthly += sign * price.PerMonth()
+}
+
+func (t *tally) peak(st *state) {
+	t.PeakLive = max(t.PeakLive, t.Live)
+	t.PeakHourlyCost = max(t.PeakHourlyCost, t.HourlyCost)
+	t.PeakMonthlyCost = max(t.PeakMonthlyCost, t.monthly)
+	t.PeakSlots = max(t.PeakSlots, st.slotCount())
+}
+
+// reset forgets what happened; the peaks start from what there is, and the bill from the instances that live.
+func (t *tally) reset(st *state) {
+	*t = tally{Stats: Stats{Live: t.Live, HourlyCost: t.HourlyCost}, monthly: t.monthly}
+	t.peak(st)
+}
+
+// price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
+// delete call, is an assumption.
+func (st *state) price(i *instance) catalog.Price {
+	return st.priceIn(i.slot.pool.plan.ID, i.slot.pool.cluster.Region)
+}
+
+func (st *state) priceIn(plan, region string) catalog.Price {
+	price, _ := st.cfg.Catalog.Price(plan, region)
+	return price
+}
+
+func (st *state) slotCount() int {
+	n := 0
+	for _, c := range st.clusters {
+		n += c.size()
+	}
+	return n
+}
+
+// stats returns what the account knows; the calls are not its business.
+func (st *state) stats(now time.Time) Stats {
+	stats := st.tally.Stats
+	for _, i := range st.instances {
+		stats.charge(st.price(i), now.Sub(i.created))
+		if !i.gone.IsZero() {
+			stats.Deleting++
+		}
+	}
+	for _, l := range st.linodes.All() {
+		stats.charge(st.priceIn(l.Plan.ID, l.Region), now.Sub(l.Created))
+		if !l.Gone.IsZero() {
+			stats.Deleting++
+		}
+	}
+	for _, c := range st.clusters {
+		stats.Pools += len(c.pools)
+		for _, p := range c.pools {
+			stats.Slots += len(p.slots)
+			for _, sl := range p.slots {
+				if sl.instance == nil {
+					stats.NullSlots++
+				}
+			}
+		}
+	}
+	return stats
+}
