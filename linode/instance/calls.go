@@ -62,47 +62,35 @@ func (c *syncer) drain(ctx context.Context, d decide.Drain) error {
 // start has a call made as soon as there is room for it, and has the syncer look after it.
 // Its work begins even where ctx has ended, as the Memory counts it as under way.
 func (c *syncer) start(ctx context.Context, room chan struct{}, work func(context.Context)) {
-	c.calls.Go(func() {
+	c.loop.Go(func() {
 		room <- struct{}{}
 		defer func() { <-room }()
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		_ = loop.Try(c.cfg.Log, func() error { work(ctx); return nil })
-		c.Wake()
+		_ = c.loop.Try(func() error { work(ctx); return nil })
+		c.loop.Wake()
 	})
 }
 
 // once starts what no Memory knows of, unless it is under way.
 func (c *syncer) once(ctx context.Context, what string, work func(context.Context) error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.underway[what] {
+	if _, already := c.underway.LoadOrStore(what, true); already {
 		return
 	}
-	c.underway[what] = true
 	c.start(ctx, c.others, func(ctx context.Context) {
-		if err := loop.Try(c.cfg.Log, func() error { return work(ctx) }); err != nil {
+		defer c.underway.Delete(what)
+		if err := c.loop.Try(func() error { return work(ctx) }); err != nil {
 			c.cfg.Log.Warn("cannot "+what, "error", err)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.underway, what)
 	})
-}
-
-// remember records what became of a call.
-func (c *syncer) remember(record func(m *decide.Memory, now time.Time)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	record(&c.memory, time.Now())
 }
 
 func (c *syncer) create(ctx context.Context, claim decide.Claim, order decide.Create) {
 	id, outcome, err := c.make(ctx, order)
-	defer c.remember(func(m *decide.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
+	defer c.loop.Do(func(m *decide.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not made", "label", order.Label, "claim", order.UID, "error", err)
-		c.cfg.Refused(ctx, order.UID, err)
+		c.cfg.Cluster.Refused(ctx, order.UID, err)
 	} else {
 		c.cfg.Log.Info("machine made", "id", id, "label", order.Label, "claim", order.UID)
 	}
@@ -162,16 +150,16 @@ func outcomeOf(err error) decide.Outcome {
 }
 
 func (c *syncer) bind(ctx context.Context, b decide.Bind) {
-	if err := loop.Try(c.cfg.Log, func() error { return c.cfg.Cluster.Bind(ctx, b) }); err != nil {
+	if err := c.loop.Try(func() error { return c.cfg.Cluster.Bind(ctx, b) }); err != nil {
 		c.cfg.Log.Warn("machine not stored on its claim", "id", b.Machine, "claim", b.UID, "error", err)
 	}
-	c.remember(func(m *decide.Memory, now time.Time) { m.Bound(b, now) })
+	c.loop.Do(func(m *decide.Memory, now time.Time) { m.Bound(b, now) })
 }
 
 func (c *syncer) find(ctx context.Context, l decide.Look) {
 	var there, known bool
-	_ = loop.Try(c.cfg.Log, func() error { there, known = c.there(ctx, l); return nil })
-	c.remember(func(m *decide.Memory, now time.Time) { m.Looked(l, there, known, now) })
+	_ = c.loop.Try(func() error { there, known = c.there(ctx, l); return nil })
+	c.loop.Do(func(m *decide.Memory, now time.Time) { m.Looked(l, there, known, now) })
 }
 
 func (c *syncer) there(ctx context.Context, l decide.Look) (there, known bool) {
@@ -186,11 +174,11 @@ func (c *syncer) there(ctx context.Context, l decide.Look) (there, known bool) {
 
 func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 	outcome, err := c.unmake(ctx, order)
-	defer c.remember(func(m *decide.Memory, now time.Time) { m.Deleted(order, outcome, now) })
+	defer c.loop.Do(func(m *decide.Memory, now time.Time) { m.Deleted(order, outcome, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
 		if order.UID != "" {
-			c.cfg.Undeleted(ctx, order.UID, fmt.Errorf("Linode %d is not deleted: %w; it is tried again", order.Machine, err))
+			c.cfg.Cluster.Undeleted(ctx, order.UID, fmt.Errorf("Linode %d is not deleted: %w; it is tried again", order.Machine, err))
 		}
 	}
 }

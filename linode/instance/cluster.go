@@ -207,23 +207,26 @@ func (a closer) CreateInstance(ctx context.Context, spec api.InstanceSpec) (api.
 	return made, err
 }
 
-// refused counts that a claim's machine was not made, and says on the claim why.
-func (i *Machines) refused(ctx context.Context, uid string, err error) {
+// Listed implements claimStore.
+func (c cluster) Listed(asked time.Time, all []api.Instance) { c.listed(asked, all) }
+
+// Refused counts that a claim's machine was not made, and says on the claim why.
+func (i cluster) Refused(ctx context.Context, uid string, err error) {
 	i.count(ctx, uid, err)
 	if i.news(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
 	}
 }
 
-// undeleted says on a claim why its machine is not deleted, once for each reason.
-func (i *Machines) undeleted(ctx context.Context, uid string, err error) {
+// Undeleted says on a claim why its machine is not deleted, once for each reason.
+func (i cluster) Undeleted(ctx context.Context, uid string, err error) {
 	if i.news(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotDeleted", err.Error())
 	}
 }
 
-// held says on claims that they stay though Linode does not know their machines.
-func (i *Machines) held(ctx context.Context, uids []string) error {
+// Held says on claims that they stay though Linode does not know their machines.
+func (i cluster) Held(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
 		if i.news(uid, "held") {
 			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode says that it has no machine of this and of %d "+

@@ -6,7 +6,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -22,26 +21,12 @@ func NewTrigger(i *Machines) *Trigger { return &Trigger{i} }
 
 // Register implements operatorpkg's Controller.
 func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
-	if err := mgr.Add(t.instances); err != nil {
-		return err
-	}
-	return ctrl.NewControllerManagedBy(mgr).Named("nodeclaim.trigger").For(&karpv1.NodeClaim{}).
-		WithEventFilter(predicate.Funcs{
-			CreateFunc:  func(ev event.CreateEvent) bool { return waits(ev.Object) },
-			UpdateFunc:  func(ev event.UpdateEvent) bool { return waits(ev.ObjectNew) && !waits(ev.ObjectOld) },
-			DeleteFunc:  func(event.DeleteEvent) bool { return false },
-			GenericFunc: func(event.GenericEvent) bool { return false },
-		}).Complete(t)
-}
-
-func waits(o client.Object) bool {
-	nc, ok := o.(*karpv1.NodeClaim)
-	return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID)
+	return nodeclaim.RegisterTrigger(mgr, t.instances, t)
 }
 
 // Reconcile has Linode listed soon.
 func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
-	t.instances.syncer.Wake()
+	t.instances.syncer.loop.Wake()
 	return ctrl.Result{}, nil
 }
 

@@ -93,7 +93,6 @@ func New(cfg Config) *Machines {
 	})
 	i.syncer = newSyncer(syncerConfig{
 		Linode: closer{cfg.API, cfg.Types}, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
-		Listed: i.listed, Refused: i.refused, Undeleted: i.undeleted, Held: i.held, Queued: i.beat,
 		Policy: decide.Policy{
 			Cluster: cfg.Identity.Name, Keep: keep,
 			// Unverified: that Linode does no call later.

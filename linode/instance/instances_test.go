@@ -56,9 +56,9 @@ func TestALinodeThatIsNotDeletedIsAnEvent(t *testing.T) {
 	claim := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a", UID: "uid-a"}}
 	i, _ := countingIn(t, &listing{}, claim)
 	for range 3 {
-		i.undeleted(t.Context(), "uid-a", errors.New("Linode 7 is locked"))
+		cluster{i}.Undeleted(t.Context(), "uid-a", errors.New("Linode 7 is locked"))
 	}
-	i.undeleted(t.Context(), "uid-a", errors.New("Linode 7 has another label"))
+	cluster{i}.Undeleted(t.Context(), "uid-a", errors.New("Linode 7 has another label"))
 	got := i.cfg.Events.(*events.FakeRecorder).Events
 	if len(got) != 2 || !strings.Contains(<-got, "MachineNotDeleted Linode 7 is locked") {
 		t.Errorf("%d events", len(got))

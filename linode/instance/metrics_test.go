@@ -172,8 +172,8 @@ func TestWhatLinodeDoesNotGiveIsCounted(t *testing.T) {
 		"":            unspecifiedError{errors.New("the Secret is not there")},
 	} {
 		i, counted := countingIn(t, &listing{}, ordered("a", "g6-standard-4", 0, time.Now()))
-		i.refused(t.Context(), "a", err)
-		i.refused(t.Context(), "gone", err)
+		cluster{i}.Refused(t.Context(), "a", err)
+		cluster{i}.Refused(t.Context(), "gone", err)
 		got := counted()
 		if reason == "" && len(got) > 0 {
 			t.Errorf("%v: %v", err, got)

@@ -15,8 +15,8 @@ import (
 // when the condition Registered was set last. A create that waits for the rate limit, and no
 // other, has that time begin again.
 
-// beat has the time of claims that wait for the rate limit begin again.
-func (i *Machines) beat(ctx context.Context, uids []string) error {
+// Queued has the time of claims that wait for the rate limit begin again.
+func (i cluster) Queued(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
 		nc, err := nodeclaim.ByUID(ctx, i.cfg.Client, uid)
 		if err == nil {

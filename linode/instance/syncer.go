@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instance/decide"
+	"github.com/lkeplan/lkeplan/linode/loop"
 )
 
 // linodes is what is asked of the Linode API; *api.Client does it.
@@ -45,6 +46,16 @@ type claimStore interface {
 	GiveUp(ctx context.Context, uid string, why Reason) error
 	// Keep reports a machine with pods on it that no claim owns, and that stays.
 	Keep(machine int)
+	// Listed takes what each list showed, and when it was asked for.
+	Listed(asked time.Time, all []api.Instance)
+	// Refused is told why the machine of a claim was not made.
+	Refused(ctx context.Context, uid string, err error)
+	// Undeleted is told why the machine of a claim that ends was not deleted.
+	Undeleted(ctx context.Context, uid string, err error)
+	// Held is told which claims stay though Linode says that their machines are gone.
+	Held(ctx context.Context, uids []string) error
+	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else.
+	Queued(ctx context.Context, uids []string) error
 }
 
 // Reason is why a claim is given up.
@@ -64,32 +75,14 @@ type syncerConfig struct {
 	Policy  decide.Policy
 	Tag     string // that all machines of the cluster have, and no other Linode
 	Log     *slog.Logger
-
-	// Listed is told what each list showed, and when it was asked for; nil for nobody.
-	Listed func(asked time.Time, all []api.Instance)
-	// Refused is told why the machine of a claim was not made; nil for nobody.
-	Refused func(ctx context.Context, uid string, err error)
-	// Undeleted is called with why the machine of a claim that ends was not deleted; nil for none.
-	Undeleted func(ctx context.Context, uid string, err error)
-	// Held is told which claims are held though Linode says that their machines are gone; nil for
-	// nobody.
-	Held func(ctx context.Context, uids []string) error
-	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else;
-	// nil for nobody.
-	Queued func(ctx context.Context, uids []string) error
 }
 
-// syncer looks, has it decided, and carries out. It is safe for concurrent use.
+// syncer looks, lets it decide, and acts. It is safe for concurrent use.
 type syncer struct {
-	cfg  syncerConfig
-	wake chan struct{}
-
-	calls         sync.WaitGroup
+	cfg           syncerConfig
+	loop          *loop.Loop[decide.Memory]
 	makes, others chan struct{} // room for so many calls at once
-
-	mu       sync.Mutex // guards the rest
-	memory   decide.Memory
-	underway map[string]bool // what no Memory knows of
+	underway      sync.Map      // what no Memory knows of
 }
 
 // callsAtOnce bounds the calls under way that make no machine; those that do are bounded
@@ -101,23 +94,8 @@ func newSyncer(cfg syncerConfig) *syncer {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if cfg.Listed == nil {
-		cfg.Listed = func(time.Time, []api.Instance) {}
-	}
-	if cfg.Refused == nil {
-		cfg.Refused = func(context.Context, string, error) {}
-	}
-	if cfg.Undeleted == nil {
-		cfg.Undeleted = func(context.Context, string, error) {}
-	}
-	if cfg.Held == nil {
-		cfg.Held = func(context.Context, []string) error { return nil }
-	}
-	if cfg.Queued == nil {
-		cfg.Queued = func(context.Context, []string) error { return nil }
-	}
 	return &syncer{
-		cfg: cfg, wake: make(chan struct{}, 1), underway: map[string]bool{},
+		cfg: cfg, loop: loop.New[decide.Memory](cfg.Log, cfg.Policy.Quick),
 		makes: make(chan struct{}, max(1, cfg.Policy.Burst)), others: make(chan struct{}, callsAtOnce),
 	}
 }
@@ -127,49 +105,20 @@ const afterError = 10 * time.Second
 
 // Run looks and decides until ctx ends, and returns when the last call has.
 func (c *syncer) Run(ctx context.Context) {
-	defer c.calls.Wait()
-	for ctx.Err() == nil {
+	c.loop.Run(ctx, func(ctx context.Context) time.Duration {
 		next, err := c.Step(ctx)
 		if err != nil && ctx.Err() == nil {
 			c.cfg.Log.Warn("machines are not compared with claims", "error", err)
 		}
-		c.pause(ctx, next)
-	}
-}
-
-// pause waits for the next look: not longer than it is told, and not shorter than Quick.
-func (c *syncer) pause(ctx context.Context, next time.Duration) {
-	quick := min(next, c.cfg.Policy.Quick)
-	timer := time.NewTimer(next - quick)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return
-	case <-c.wake:
-	case <-timer.C:
-	}
-	timer.Reset(quick)
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
-// Wake has the syncer look soon.
-func (c *syncer) Wake() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+		return next
+	})
 }
 
 // Release records that the machine of a claim may go, and reports whether it is surely gone.
 func (c *syncer) Release(uid string) (gone bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	gone = c.memory.Release(uid, time.Now())
+	c.loop.Do(func(m *decide.Memory, now time.Time) { gone = m.Release(uid, now) })
 	if !gone {
-		c.Wake()
+		c.loop.Wake()
 	}
 	return gone
 }
@@ -180,19 +129,20 @@ func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return afterError, err
 	}
-	c.mu.Lock()
-	d := decide.Decide(view, c.memory, c.cfg.Policy, time.Now())
-	c.memory = d.Memory
-	c.mu.Unlock()
+	var d decide.Decision
+	c.loop.Do(func(m *decide.Memory, now time.Time) {
+		d = decide.Decide(view, *m, c.cfg.Policy, now)
+		*m = d.Memory
+	})
 	if len(d.Queued) > 0 {
 		c.cfg.Log.Info("more machines are wanted than the rate limit of new Linodes allows", "waiting", len(d.Queued),
 			"last_in", d.Queue.String())
 		c.once(ctx, "say which claims wait for the rate limit", func(ctx context.Context) error {
-			return c.cfg.Queued(ctx, d.Queued)
+			return c.cfg.Cluster.Queued(ctx, d.Queued)
 		})
 	}
 	if len(d.Held) > 0 {
-		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Held(ctx, d.Held) })
+		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Cluster.Held(ctx, d.Held) })
 	}
 	c.begin(ctx, view, d)
 	return d.PollIn, nil
@@ -207,7 +157,7 @@ func (c *syncer) look(ctx context.Context) (decide.View, error) {
 	if err != nil {
 		return view, err
 	}
-	c.cfg.Listed(view.Asked, instances)
+	c.cfg.Cluster.Listed(view.Asked, instances)
 	for _, i := range instances {
 		view.Machines = append(view.Machines, decide.Machine{ID: i.ID, Label: i.Label})
 	}

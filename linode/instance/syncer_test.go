@@ -49,7 +49,7 @@ func TestASlowPlanHoldsUpNoOther(t *testing.T) {
 		w.start(time.Time{})
 		time.Sleep(3 * time.Second)
 		w.add("quick", "b")
-		w.processes[0].syncer.Wake()
+		w.processes[0].syncer.loop.Wake()
 		time.Sleep(6 * time.Second)
 		if n := len(w.own()); n != 1 || w.claims["quick"].Machine == 0 {
 			t.Errorf("%d machines; the claim has %d", n, w.claims["quick"].Machine)
@@ -81,7 +81,7 @@ func TestWhoWakesACarrierDoesNotFloodLinode(t *testing.T) {
 		time.Sleep(10*time.Minute + time.Second)
 		idle := looks()
 		for range 600 {
-			p.syncer.Wake()
+			p.syncer.loop.Wake()
 			time.Sleep(100 * time.Millisecond)
 		}
 		if woken := looks() - idle; idle != 11 || woken < 29 || woken > 31 {
@@ -133,6 +133,14 @@ func (c *canned) Drain(context.Context, decide.Drain) error {
 	c.drained++
 	return nil
 }
+
+func (c *canned) Refused(context.Context, string, error) {
+	if c.panics {
+		panic("assignment to entry in nil map")
+	}
+}
+
+func (c *canned) Undeleted(ctx context.Context, uid string, err error) { c.Refused(ctx, uid, err) }
 
 func (c *canned) syncer() *syncer {
 	return newSyncer(syncerConfig{Linode: c, Cluster: c, Policy: policy, Tag: tag})
@@ -241,8 +249,7 @@ func TestWhatBecomesOfACreate(t *testing.T) {
 // TestABugInTheWorkForOneClaimDoesNotEndTheProcess: not even if all of it has one. canned has no Bind and no GiveUp.
 func TestABugInTheWorkForOneClaimDoesNotEndTheProcess(t *testing.T) {
 	api := &canned{panics: true, err: map[string]error{"get": errSilence}}
-	bug := func(context.Context, string, error) { panic("assignment to entry in nil map") }
-	c := newSyncer(syncerConfig{Linode: api, Cluster: api, Policy: policy, Tag: tag, Refused: bug, Undeleted: bug})
+	c := api.syncer()
 	c.begin(t.Context(), decide.View{}, decide.Decision{
 		Creates: []decide.Create{{UID: "a", Label: "prod-a"}},
 		Binds:   []decide.Bind{{UID: "b", Machine: 7}},
@@ -250,8 +257,11 @@ func TestABugInTheWorkForOneClaimDoesNotEndTheProcess(t *testing.T) {
 		Looks:   []decide.Look{{UID: "d", Machine: 9}},
 		Lost:    []string{"e"},
 	})
-	c.calls.Wait()
-	if len(c.underway) > 0 {
-		t.Errorf("%v is still under way", c.underway)
-	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.loop.Run(ended, func(context.Context) time.Duration { return time.Hour }) // waits for the work
+	c.underway.Range(func(what, _ any) bool {
+		t.Errorf("%v is still under way", what)
+		return true
+	})
 }

@@ -75,7 +75,17 @@ type process struct {
 	lists   []time.Time
 	shown   []api.Instance
 	linodes // the client
+	silence
 }
+
+// silence takes what a claimStore is told.
+type silence struct{}
+
+func (silence) Listed(time.Time, []api.Instance)         {}
+func (silence) Refused(context.Context, string, error)   {}
+func (silence) Undeleted(context.Context, string, error) {}
+func (silence) Held(context.Context, []string) error     { return nil }
+func (silence) Queued(context.Context, []string) error   { return nil }
 
 func newWorld(t *testing.T, seed uint64, cfg sim.Config) *world {
 	t.Helper()

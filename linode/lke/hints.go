@@ -53,9 +53,9 @@ func (h *hint) read(ctx context.Context, f *Syncer, ask func(context.Context) er
 // failures returns what LKE has written of nodes that it could not make, if it can explain a slot that stays without an
 // instance: one request for all pools of a poll.
 func (f *Syncer) failures(ctx context.Context) (found []capacity.Failure) {
-	f.mu.Lock()
-	since, ask := f.memory.Doubts(time.Now())
-	f.mu.Unlock()
+	var since time.Time
+	var ask bool
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { since, ask = m.Doubts(now) })
 	if !ask {
 		return nil
 	}
@@ -71,9 +71,8 @@ func (f *Syncer) failures(ctx context.Context) (found []capacity.Failure) {
 
 // offline returns which machines that have not joined are offline.
 func (f *Syncer) offline(ctx context.Context) (found map[int]bool) {
-	f.mu.Lock()
-	unjoined := f.memory.Unjoined(time.Now())
-	f.mu.Unlock()
+	var unjoined []int
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { unjoined = m.Unjoined(now) })
 	if len(unjoined) == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // drain deletes the Nodes of machines that no claim owns.
 func (f *Syncer) drain(ctx context.Context, drains []capacity.Drain) {
 	for _, d := range drains {
-		if err := f.try(func() error { return f.cfg.Nodes.Drain(ctx, d.Node) }); err != nil {
+		if err := f.loop.Try(func() error { return f.cfg.Nodes.Drain(ctx, d.Node) }); err != nil {
 			f.cfg.Log.Error("could not drain a Node without a NodeClaim", "node", d.Node, "error", err)
 			continue
 		}
@@ -34,7 +34,7 @@ func (f *Syncer) report(ctx context.Context, kept []capacity.Kept) {
 			continue
 		}
 		byPool[k.NodePool] = append(byPool[k.NodePool], k)
-		err := f.try(func() error { return f.cfg.Nodes.Keep(ctx, k.Node) })
+		err := f.loop.Try(func() error { return f.cfg.Nodes.Keep(ctx, k.Node) })
 		if err != nil { // without it the Node stays while this process leads
 			f.cfg.Log.Error("could not note on a Node that it stays", "node", k.Node, "error", err)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -123,13 +124,11 @@ type Syncer struct {
 	cfg     SyncerConfig
 	policy  capacity.Policy
 	metrics *metrics
-	wake    chan struct{} // a poll is due soon
-	now     chan struct{} // a poll is due at once
-	events  hint          // of nodes that LKE could not make
-	power   hint          // of machines that have not joined
+	loop    *loop.Loop[capacity.Memory]
+	events  hint // of nodes that LKE could not make
+	power   hint // of machines that have not joined
 
 	mu     sync.Mutex
-	memory capacity.Memory
 	last   snapshot
 	next   *shared               // the list that those who asked for Pools wait for
 	listed time.Time             // when the last such list ended
@@ -154,42 +153,21 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 	cfg.Timing = cfg.Timing.withDefaults(cfg.Cluster.Tier)
 	return &Syncer{
 		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
-		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Settle),
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
 	}
 }
 
-// Wake asks for a poll soon. It never blocks.
-func (f *Syncer) Wake() { signal(f.wake) }
-
-// WakeNow asks for a poll at once, because no more claims are coming that the same
-// call could serve. It never blocks.
-func (f *Syncer) WakeNow() { signal(f.now) }
-
-// signal leaves a token in a channel that holds one.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
-// drain takes the token out, if there is one.
-func drain(c <-chan struct{}) {
-	select {
-	case <-c:
-	default:
-	}
-}
+// Wake asks for a poll soon.
+func (f *Syncer) Wake() { f.loop.Wake() }
 
 // Release says that the machine of a claim may go, and reports whether it is gone:
 // LKE was asked after the first call and did not show it. The caller asks again
 // until it is.
 func (f *Syncer) Release(uid string) (gone bool) {
-	f.mu.Lock()
-	first, gone := f.memory.Release(uid, time.Now())
-	f.mu.Unlock()
+	var first bool
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { first, gone = m.Release(uid, now) })
 	if first {
 		f.Wake()
 	}
@@ -197,62 +175,24 @@ func (f *Syncer) Release(uid string) (gone bool) {
 }
 
 // Assigned returns the machine of a claim, where this Syncer gave it one.
-func (f *Syncer) Assigned(uid string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.memory.Assigned(uid)
-}
-
-// storedAgainIn is how long a claim that has a machine may still be shown without it; 0
-// for a claim that has none.
-func (f *Syncer) storedAgainIn(uid string, now time.Time) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.memory.StoredAgainIn(uid, now)
+func (f *Syncer) Assigned(uid string) (instance int) {
+	f.loop.Do(func(m *capacity.Memory, _ time.Time) { instance = m.Assigned(uid) })
+	return instance
 }
 
 // Start keeps the pools in step until ctx ends, and returns when the calls that
 // were under way have ended. It implements manager.Runnable.
 func (f *Syncer) Start(ctx context.Context) error {
-	var works sync.WaitGroup
-	defer works.Wait()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-		case <-f.now:
-		case <-f.wake:
-			if !f.settle(ctx) {
-				return nil
-			}
-		}
-		drain(f.wake) // this poll shows whatever was signalled until now
-		drain(f.now)
-		timer.Reset(f.pass(ctx, &works))
-	}
+	f.loop.Run(ctx, f.pass)
+	return nil
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable: two Syncers of one
 // cluster would both make what is missing.
 func (f *Syncer) NeedLeaderElection() bool { return true }
 
-// settle waits for more claims: those of one scheduling pass come within
-// milliseconds of one another, and one call can serve them all.
-func (f *Syncer) settle(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-f.now:
-	case <-time.After(f.cfg.Timing.Settle):
-	}
-	return true
-}
-
 // pass polls once, acts on the decision, and returns when to poll again.
-func (f *Syncer) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
+func (f *Syncer) pass(ctx context.Context) time.Duration {
 	f.cfg.ControlPlane.refresh(ctx)
 	shown, err := f.poll(ctx)
 	if err != nil {
@@ -277,19 +217,23 @@ func (f *Syncer) pass(ctx context.Context, works *sync.WaitGroup) time.Duration 
 		}
 		view.Nodes = nodesOf(nodes)
 	}
-	decision := f.decide(view)
+	var decision capacity.Decision
+	f.loop.Do(func(m *capacity.Memory, now time.Time) {
+		decision = capacity.Decide(view, *m, f.policy, now)
+		*m = decision.Memory
+	})
 	f.show(f.assigned(view))
 	if len(decision.Binds) > 0 {
-		works.Go(func() { f.bind(ctx, decision.Binds, view.Claims) })
+		f.loop.Go(func() { f.bind(ctx, decision.Binds, view.Claims) })
 	}
 	if len(decision.Lost) > 0 {
-		works.Go(func() { f.end(ctx, decision.Lost, whyGone) })
+		f.loop.Go(func() { f.end(ctx, decision.Lost, whyGone) })
 	}
 	if len(decision.Offline) > 0 {
-		works.Go(func() { f.end(ctx, decision.Offline, whyOffline) })
+		f.loop.Go(func() { f.end(ctx, decision.Offline, whyOffline) })
 	}
 	if len(decision.Granted) > 0 {
-		works.Go(func() { f.extend(ctx, decision.Granted) })
+		f.loop.Go(func() { f.extend(ctx, decision.Granted) })
 	}
 	f.drain(ctx, decision.Drains)
 	f.report(ctx, decision.Kept)
@@ -298,7 +242,7 @@ func (f *Syncer) pass(ctx context.Context, works *sync.WaitGroup) time.Duration 
 	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has all of the %d nodes that LKE allows it; "+
 		"the NodeClaim waits until one goes", f.policy.ClusterSize))
 	for _, work := range decision.Works {
-		works.Go(func() { f.carryOut(ctx, work) })
+		f.loop.Go(func() { f.carryOut(ctx, work) })
 	}
 	return decision.PollIn
 }
@@ -315,33 +259,17 @@ func (f *Syncer) retryIn(ctx context.Context, err error) time.Duration {
 	return 2 * f.cfg.Timing.Quick
 }
 
-// decide runs the pure decision and keeps its memory.
-func (f *Syncer) decide(view capacity.View) capacity.Decision {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	d := capacity.Decide(view, f.memory, f.policy, time.Now())
-	f.memory = d.Memory
-	return d
-}
-
 // assigned is a view in which claims have the machines that were given to them already.
 func (f *Syncer) assigned(view capacity.View) capacity.View {
 	view.Claims = slices.Clone(view.Claims)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for i := range view.Claims {
-		if c := &view.Claims[i]; c.Instance == 0 {
-			c.Instance = f.memory.Assigned(c.UID)
+	f.loop.Do(func(m *capacity.Memory, _ time.Time) {
+		for i := range view.Claims {
+			if c := &view.Claims[i]; c.Instance == 0 {
+				c.Instance = m.Assigned(c.UID)
+			}
 		}
-	}
+	})
 	return view
-}
-
-// remember records an event in the memory.
-func (f *Syncer) remember(event func(m *capacity.Memory, now time.Time)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	event(&f.memory, time.Now())
 }
 
 // bind writes the machines of claims, many at a time: the API server is asked for little.
@@ -350,9 +278,9 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 	for _, c := range claims {
 		asked[c.UID] = c
 	}
-	_ = parallel(f, 32, binds, func(b capacity.Bind) error {
-		err := f.try(func() error { return f.cfg.Claims.Bind(ctx, b) })
-		f.remember(func(m *capacity.Memory, now time.Time) {
+	_ = loop.Each(f.cfg.Log, 32, binds, func(b capacity.Bind) error {
+		err := f.loop.Try(func() error { return f.cfg.Claims.Bind(ctx, b) })
+		f.loop.Do(func(m *capacity.Memory, now time.Time) {
 			if err != nil {
 				m.BindFailed(b, now)
 			} else {
@@ -376,7 +304,7 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 // gives a Node to register: on Enterprise the slot alone may take longer to be listed. What
 // the slot may take, SlotTimeout bounds.
 func (f *Syncer) extend(ctx context.Context, granted []string) {
-	_ = parallel(f, 8, granted, func(uid string) error {
+	_ = loop.Each(f.cfg.Log, 8, granted, func(uid string) error {
 		if err := f.cfg.Claims.Extend(ctx, uid); err != nil && ctx.Err() == nil {
 			f.cfg.Log.Error("could not give a NodeClaim more time to register", "uid", uid, "error", err)
 		}
@@ -394,7 +322,7 @@ const (
 
 // end deletes the claims whose machine is lost, so that Karpenter makes others.
 func (f *Syncer) end(ctx context.Context, lost []string, why string) {
-	_ = parallel(f, 8, lost, func(uid string) error {
+	_ = loop.Each(f.cfg.Log, 8, lost, func(uid string) error {
 		if err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), why); err != nil {
 			f.cfg.Log.Error("could not end a NodeClaim whose machine is lost", "uid", uid, "why", why, "error", err)
 		}

@@ -306,9 +306,9 @@ func TestTheFirstCallWaitsForNobody(t *testing.T) {
 		most time.Duration
 	}{
 		"more may come":      {(*Syncer).Wake, 200 * time.Millisecond},
-		"no more are coming": {(*Syncer).WakeNow, 0},
+		"no more are coming": {func(f *Syncer) { f.loop.WakeNow() }, 0},
 		"the last has come": {
-			func(f *Syncer) { f.Wake(); time.Sleep(30 * time.Millisecond); f.WakeNow() }, 30 * time.Millisecond,
+			func(f *Syncer) { f.Wake(); time.Sleep(30 * time.Millisecond); f.loop.WakeNow() }, 30 * time.Millisecond,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,15 +6,13 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Trigger wakes the Syncer when a NodeClaim starts to wait for a machine, or waits again
-// though it had one. No other change of a NodeClaim asks for capacity.
+// Trigger wakes the Syncer when a NodeClaim starts to wait for a machine.
 type Trigger struct {
 	client client.Client
 	fleet  *Syncer
@@ -26,24 +24,7 @@ func NewTrigger(c client.Client, fleet *Syncer) *Trigger { return &Trigger{clien
 // Register implements operatorpkg's Controller, and runs the Syncer for as long
 // as this process leads.
 func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
-	if err := mgr.Add(t.fleet); err != nil {
-		return err
-	}
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("nodeclaim.trigger").
-		For(&karpv1.NodeClaim{}).
-		WithEventFilter(predicate.Funcs{
-			CreateFunc:  func(ev event.CreateEvent) bool { return waits(ev.Object) },
-			UpdateFunc:  func(ev event.UpdateEvent) bool { return waits(ev.ObjectNew) && !waits(ev.ObjectOld) },
-			DeleteFunc:  func(event.DeleteEvent) bool { return false },
-			GenericFunc: func(event.GenericEvent) bool { return false },
-		}).
-		Complete(t)
-}
-
-func waits(o client.Object) bool {
-	nc, ok := o.(*karpv1.NodeClaim)
-	return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID)
+	return nodeclaim.RegisterTrigger(mgr, t.fleet, t)
 }
 
 // Reconcile wakes the Syncer, which lists all claims itself: at once where no other
@@ -54,10 +35,12 @@ func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if err := t.client.Get(ctx, req.NamespacedName, &claim); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if !waits(&claim) {
+	if !nodeclaim.Waits(&claim) {
 		return ctrl.Result{}, nil
 	}
-	if wait := t.fleet.storedAgainIn(string(claim.UID), time.Now()); wait > 0 {
+	var wait time.Duration
+	t.fleet.loop.Do(func(m *capacity.Memory, now time.Time) { wait = m.StoredAgainIn(string(claim.UID), now) })
+	if wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	more, err := t.undecided(ctx)
@@ -67,7 +50,7 @@ func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	if more {
 		t.fleet.Wake()
 	} else {
-		t.fleet.WakeNow()
+		t.fleet.loop.WakeNow()
 	}
 	return ctrl.Result{}, nil
 }

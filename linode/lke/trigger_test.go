@@ -47,7 +47,7 @@ func TestTheTriggerKnowsWhetherMoreClaimsCome(t *testing.T) {
 			if _, err := NewTrigger(c, fleet).Reconcile(t.Context(), of(waiting)); err != nil {
 				t.Fatal(err)
 			}
-			if now, soon := len(fleet.now) > 0, len(fleet.wake) > 0; now != tt.now || soon == tt.now {
+			if soon, now := fleet.loop.Woken(); now != tt.now || soon == tt.now {
 				t.Errorf("woken now: %v, soon: %v; want now: %v", now, soon, tt.now)
 			}
 		})
@@ -60,22 +60,23 @@ func TestAClaimThatWaitsThoughItHasAMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting, bound := linodetest.NodeClaim("1"), linodetest.NodeClaim("1")
 		waiting.Status.ProviderID, bound.Status.ProviderID = nodeclaim.PendingID("1"), nodeclaim.LinodeID(10)
-		if !waits(waiting) || waits(bound) {
+		if !nodeclaim.Waits(waiting) || nodeclaim.Waits(bound) {
 			t.Fatal("the change back from a machine to a pending id is no event")
 		}
 		fleet := NewSyncer(SyncerConfig{Cluster: api.Cluster{ID: 77}})
-		fleet.remember(func(m *capacity.Memory, now time.Time) {
+		fleet.loop.Do(func(m *capacity.Memory, now time.Time) {
 			m.Bound(capacity.Bind{UID: string(waiting.UID), Instance: 10}, now)
 		})
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(waiting).Build()
 		trigger := NewTrigger(c, fleet)
 		result, err := trigger.Reconcile(t.Context(), of(waiting))
-		if err != nil || result.RequeueAfter == 0 || len(fleet.now)+len(fleet.wake) > 0 {
-			t.Fatalf("looked at again in %s, error %v, woken: %d", result.RequeueAfter, err, len(fleet.now)+len(fleet.wake))
+		if soon, now := fleet.loop.Woken(); err != nil || result.RequeueAfter == 0 || now || soon {
+			t.Fatalf("looked at again in %s, error %v, woken: %v, %v", result.RequeueAfter, err, now, soon)
 		}
 		time.Sleep(result.RequeueAfter)
-		if result, err = trigger.Reconcile(t.Context(), of(waiting)); err != nil || !result.IsZero() || len(fleet.now) == 0 {
-			t.Errorf("afterwards: %v, error %v, woken: %d", result, err, len(fleet.now))
+		result, err = trigger.Reconcile(t.Context(), of(waiting))
+		if _, now := fleet.loop.Woken(); err != nil || !result.IsZero() || !now {
+			t.Errorf("afterwards: %v, error %v, woken: %v", result, err, now)
 		}
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/linode/linodego"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
@@ -26,21 +25,17 @@ import (
 // another. After a failed call, or a bug, the rest is left to the next decision.
 func (f *Syncer) carryOut(ctx context.Context, w capacity.Work) {
 	f.mend(ctx, w.Mends)
-	err := f.try(func() error { return f.grow(ctx, w) })
+	err := f.loop.Try(func() error { return f.grow(ctx, w) })
 	if err == nil {
-		err = f.try(func() error { return f.shrink(ctx, w) })
+		err = f.loop.Try(func() error { return f.shrink(ctx, w) })
 	}
-	f.remember(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
 	// After a failure the timer starts the next poll: waking here would repeat a
 	// refused call as fast as LKE can refuse it.
 	if err == nil {
 		f.Wake()
 	}
 }
-
-// try returns the error of do, or that do has a bug: what is done for one group or claim does not
-// end the process.
-func (f *Syncer) try(do func() error) error { return loop.Try(f.cfg.Log, do) }
 
 // grow makes what is missing. Each call is sent once; the next poll shows what it
 // did, whatever the answer was.
@@ -51,12 +46,12 @@ func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	made, failed, err := f.growOnce(ctx, w)
 	w.For = w.For[min(made, len(w.For)):]
 	if err == nil {
-		f.remember(func(m *capacity.Memory, _ time.Time) { m.Grown(w.Key) })
+		f.loop.Do(func(m *capacity.Memory, _ time.Time) { m.Grown(w.Key) })
 		return nil
 	}
 	var hold time.Duration
 	var exhausted bool
-	f.remember(func(m *capacity.Memory, now time.Time) {
+	f.loop.Do(func(m *capacity.Memory, now time.Time) {
 		hold, exhausted = m.GrowthFailed(w.Key, failed, outcome(err), now)
 	})
 	switch {
@@ -93,16 +88,16 @@ func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed in
 	for _, n := range w.Create {
 		calls = append(calls, func() { note(n, f.create(ctx, w, n)) })
 	}
-	_ = parallel(f, 4, calls, func(call func()) error { call(); return nil })
+	_ = loop.Each(f.cfg.Log, 4, calls, func(call func()) error { call(); return nil })
 	return made, failed, err
 }
 
 func (f *Syncer) raise(ctx context.Context, group capacity.Group, g capacity.Grow) error {
-	err := f.try(func() error {
+	err := f.loop.Try(func() error {
 		_, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count)
 		return err
 	})
-	f.remember(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcome(err), now) })
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcome(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", group.Plan, "nodepool", group.NodePool, "count", g.Count)
 	}
@@ -111,11 +106,11 @@ func (f *Syncer) raise(ctx context.Context, group capacity.Group, g capacity.Gro
 
 func (f *Syncer) create(ctx context.Context, w capacity.Work, n int) error {
 	var pool api.Pool
-	err := f.try(func() (err error) {
+	err := f.loop.Try(func() (err error) {
 		pool, err = f.makePool(ctx, w, n)
 		return err
 	})
-	f.remember(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
+	f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
 	if err == nil {
 		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
 	}
@@ -177,7 +172,7 @@ func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold t
 }
 
 func (f *Syncer) giveUp(ctx context.Context, uids []string, reason string) {
-	_ = parallel(f, 8, uids, func(uid string) error {
+	_ = loop.Each(f.cfg.Log, 8, uids, func(uid string) error {
 		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
 			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
 		}
@@ -187,7 +182,7 @@ func (f *Syncer) giveUp(ctx context.Context, uids []string, reason string) {
 
 func (f *Syncer) warn(ctx context.Context, uids []string, reason, message string) {
 	for _, uid := range uids {
-		_ = f.try(func() error { f.cfg.Claims.Warn(ctx, uid, reason, message); return nil })
+		_ = f.loop.Try(func() error { f.cfg.Claims.Warn(ctx, uid, reason, message); return nil })
 	}
 }
 
@@ -207,15 +202,15 @@ func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 			"failed", w.Unmade)
 		f.giveUp(ctx, w.Starved, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
 	}
-	pools := parallel(f, 8, w.DeletePools, func(pool int) error {
-		err := f.try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
-		f.remember(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
+	pools := loop.Each(f.cfg.Log, 8, w.DeletePools, func(pool int) error {
+		err := f.loop.Try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
+		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
 		f.undeleted(ctx, err, func(p api.Pool, _ api.Slot) bool { return p.ID == pool })
 		return f.deleted("pool", pool, w.Group, err)
 	})
-	slots := parallel(f, 8, w.DeleteSlots, func(slot string) error {
-		err := f.try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
-		f.remember(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
+	slots := loop.Each(f.cfg.Log, 8, w.DeleteSlots, func(slot string) error {
+		err := f.loop.Try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
+		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
 		f.undeleted(ctx, err, func(_ api.Pool, s api.Slot) bool { return s.ID == slot })
 		return f.deleted("slot", slot, w.Group, err)
 	})
@@ -246,8 +241,9 @@ func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api
 			}
 		}
 	}
-	holders := f.memory.Holders(machines)
 	f.mu.Unlock()
+	var holders []string
+	f.loop.Do(func(m *capacity.Memory, _ time.Time) { holders = m.Holders(machines) })
 	if api.ClassOf(err) == api.ClassLocked {
 		f.warn(ctx, holders, "LKELocked", fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE "+
 			"node pool or the cluster; tried again in an hour, or when the controller restarts", err))
@@ -265,7 +261,7 @@ func (f *Syncer) mend(ctx context.Context, mends []capacity.Mend) {
 		what := strings.Join(m.Fields, ", ")
 		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
 			what)
-		err := f.try(func() error { return f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)) })
+		err := f.loop.Try(func() error { return f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)) })
 		if err != nil {
 			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
 				m.Pool, m.Group.Plan, what, err)
@@ -282,7 +278,7 @@ func (f *Syncer) mend(ctx context.Context, mends []capacity.Mend) {
 }
 
 func (f *Syncer) warnNodePool(ctx context.Context, nodePool, reason, message string) {
-	_ = f.try(func() error { f.cfg.Claims.WarnNodePool(ctx, nodePool, reason, message); return nil })
+	_ = f.loop.Try(func() error { f.cfg.Claims.WarnNodePool(ctx, nodePool, reason, message); return nil })
 }
 
 // poolChange is the request that corrects a pool.
@@ -348,15 +344,4 @@ func tagsOf(g capacity.Group) []string {
 		tags = append(tags, capacity.Mark)
 	}
 	return tags
-}
-
-// parallel runs do for each item, so many at a time, and returns the first error when all have ended. A
-// bug is an error of its item.
-func parallel[T any](f *Syncer, limit int, items []T, do func(T) error) error {
-	var group errgroup.Group
-	group.SetLimit(limit)
-	for _, item := range items {
-		group.Go(func() error { return f.try(func() error { return do(item) }) })
-	}
-	return group.Wait()
 }

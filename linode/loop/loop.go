@@ -1,0 +1,107 @@
+package loop
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Loop runs a step again and again: when the step says so, and sooner when it is woken. It keeps the
+// Memory of the decisions that the steps make, and runs the work that they begin. It is safe for
+// concurrent use.
+type Loop[Memory any] struct {
+	log    *slog.Logger
+	settle time.Duration
+	wake   chan struct{} // a step is due soon
+	now    chan struct{} // a step is due at once
+
+	work sync.WaitGroup
+
+	mu     sync.Mutex
+	memory Memory
+}
+
+// New returns a Loop whose Memory is zero, as after a restart. A step comes no sooner than settle
+// after Wake: one step may then serve all who wake it.
+func New[Memory any](log *slog.Logger, settle time.Duration) *Loop[Memory] {
+	return &Loop[Memory]{log: log, settle: settle, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+}
+
+// Run runs step until ctx ends, and returns when the work that was begun has ended. Step returns
+// when it is due again.
+func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.Duration) {
+	defer l.work.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-l.now:
+		case <-l.wake:
+			select {
+			case <-ctx.Done():
+				return
+			case <-l.now:
+			case <-time.After(l.settle):
+			}
+		}
+		drain(l.wake) // this step sees what was signalled until now
+		drain(l.now)
+		timer.Reset(step(ctx))
+	}
+}
+
+// Wake asks for a step soon. It never blocks.
+func (l *Loop[Memory]) Wake() { signal(l.wake) }
+
+// WakeNow asks for a step at once, as nothing more is coming that the same step could serve. It
+// never blocks.
+func (l *Loop[Memory]) WakeNow() { signal(l.now) }
+
+// Woken reports whether a step was asked for, soon or at once.
+func (l *Loop[Memory]) Woken() (soon, now bool) { return len(l.wake) > 0, len(l.now) > 0 }
+
+// signal leaves a token in a channel that holds one.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// drain takes the token out, if there is one.
+func drain(c <-chan struct{}) {
+	select {
+	case <-c:
+	default:
+	}
+}
+
+// Do reads the Memory, or records an event in it.
+func (l *Loop[Memory]) Do(event func(m *Memory, now time.Time)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	event(&l.memory, time.Now())
+}
+
+// Go begins work, which Run waits for.
+func (l *Loop[Memory]) Go(work func()) { l.work.Go(work) }
+
+// Try returns the error of do, which may be a panic that was caught.
+func (l *Loop[Memory]) Try(do func() error) error { return Try(l.log, do) }
+
+// Each runs do for each item, at most limit at once, and returns the first error when all have
+// ended. A panic is an error of its item.
+func Each[T any](log *slog.Logger, limit int, items []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(limit)
+	for _, item := range items {
+		group.Go(func() error { return Try(log, func() error { return do(item) }) })
+	}
+	return group.Wait()
+}
