@@ -6,8 +6,6 @@ package sim
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -47,8 +45,8 @@ type Assets struct {
 	last      int
 }
 
-// NewAssets returns what every account has: the public images, and one user.
-func NewAssets() *Assets {
+// newAssets returns what every account has: the public images, and one user.
+func newAssets() *Assets {
 	a := &Assets{
 		images: map[string]*Image{}, firewalls: map[int]*Firewall{}, vpcs: map[int]*VPC{}, groups: map[int]*Placement{},
 		users: map[string]*User{}, last: 100_000,
@@ -63,7 +61,7 @@ func NewAssets() *Assets {
 // Put adds what a set has, in place of what has the same id, and returns it with the ids that were given.
 func (a *Assets) Put(s AssetSet) AssetSet {
 	return AssetSet{
-		Images: eachByID(s.Images, func(i Image) Image {
+		Images: views(s.Images, func(i Image) Image {
 			if i.ID == "" {
 				i.ID = fmt.Sprintf("private/%d", a.next(0))
 			}
@@ -71,36 +69,29 @@ func (a *Assets) Put(s AssetSet) AssetSet {
 			a.images[i.ID] = &i
 			return i
 		}),
-		Firewalls: eachByID(s.Firewalls, func(f Firewall) Firewall {
+		Firewalls: views(s.Firewalls, func(f Firewall) Firewall {
 			f.ID, f.Status = a.next(f.ID), cmp.Or(f.Status, "enabled")
 			f.Label, f.Tags = cmp.Or(f.Label, fmt.Sprintf("firewall-%d", f.ID)), append([]string{}, f.Tags...)
 			a.firewalls[f.ID] = &f
 			return f
 		}),
-		VPCs: eachByID(s.VPCs, func(v VPC) VPC {
+		VPCs: views(s.VPCs, func(v VPC) VPC {
 			v.ID = a.next(v.ID)
 			v.fill(a.next)
 			a.vpcs[v.ID] = &v
 			return v.view()
 		}),
-		Groups: eachByID(s.Groups, func(g Placement) Placement {
+		Groups: views(s.Groups, func(g Placement) Placement {
 			g.ID = a.next(g.ID)
 			g.fill()
 			a.groups[g.ID] = &g
 			return g
 		}),
-		Users: eachByID(s.Users, func(u User) User {
+		Users: views(s.Users, func(u User) User {
 			a.users[u.Username] = &u
 			return u
 		}),
 	}
-}
-
-func eachByID[T any](items []T, do func(T) T) (done []T) {
-	for _, item := range items {
-		done = append(done, do(item))
-	}
-	return done
 }
 
 // next is an id, or a new one where it is 0.
@@ -139,28 +130,15 @@ func (a *Assets) VPC(id int) *VPC {
 	return nil
 }
 
-// Group returns the placement group of an id; nil where there is none.
-func (a *Assets) Group(id int) *Placement { return a.groups[id] }
-
 // All returns what there is, in the order of ids.
 func (a *Assets) All() AssetSet {
 	return AssetSet{
-		Images: all(a.images), Firewalls: all(a.firewalls), VPCs: eachByID(all(a.vpcs), VPC.view),
-		Groups: all(a.groups), Users: all(a.users),
+		Images: values(a.images), Firewalls: values(a.firewalls), VPCs: views(values(a.vpcs), VPC.view),
+		Groups: values(a.groups), Users: values(a.users),
 	}
 }
 
-func all[K cmp.Ordered, V any](objects map[K]*V) []V {
-	list := make([]V, 0, len(objects))
-	for _, key := range slices.Sorted(maps.Keys(objects)) {
-		list = append(list, *objects[key])
-	}
-	return list
+// values are objects by their ids, in order.
+func values[K cmp.Ordered, V any](objects map[K]*V) []V {
+	return append([]V{}, views(byID(objects), func(v *V) V { return *v })...)
 }
-
-// Row of each kind is what filters may name. Which fields they may name is that of Linode's Terraform provider, but for
-// the tags of images, which its specification of tags suggests.
-func (f Firewall) Row() Row {
-	return Row{"id": {fmt.Sprint(f.ID)}, "label": {f.Label}, "tags": f.Tags, "status": {f.Status}}
-}
-func (u User) Row() Row { return Row{"username": {u.Username}, "email": {u.Email}} }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 )
@@ -78,10 +79,9 @@ func (c *cloudController) pass(ctx context.Context) time.Time {
 func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func(context.Context) error, next time.Time) {
 	seen := map[string]time.Time{}
 	c.sim.settled(func(st *state, _ time.Time) {
-		left := st.linodes.Left()
 		next = st.agenda.next()
 		for _, node := range nodes {
-			task, at := c.wants(st, left, node, now, seen)
+			task, at := c.wants(st, node, now, seen)
 			if task == nil {
 				continue
 			}
@@ -98,10 +98,10 @@ func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func
 
 // wants returns what a Node wants of it, and from when on. It notes in seen since when the Node has been incomplete.
 func (c *cloudController) wants(
-	st *state, left map[int]time.Time, node *corev1.Node, now time.Time, seen map[string]time.Time,
+	st *state, node *corev1.Node, now time.Time, seen map[string]time.Time,
 ) (task func(context.Context) error, at time.Time) {
 	id := linodeOf(node)
-	if l := st.linodes.Get(id); l != nil {
+	if l := st.linodes[id]; l != nil {
 		m := &machine{instance: l.ID, plan: l.Plan, region: l.Region, hostUUID: l.HostUUID}
 		if m.completed(node) {
 			return nil, at
@@ -110,7 +110,7 @@ func (c *cloudController) wants(
 		addresses := l.Addresses()
 		return func(ctx context.Context) error { return c.complete(ctx, node, m, addresses) }, seen[string(node.UID)].Add(l.CCM)
 	}
-	gone, was := left[id]
+	gone, was := st.left[id]
 	if !was || node.DeletionTimestamp != nil {
 		return nil, at
 	}
@@ -151,11 +151,16 @@ func (c *cloudController) complete(
 // bury deletes the Node of a Linode that is gone. (The real one waits for the Node to be not ready first; here it is
 // the configured delay.)
 func (c *cloudController) bury(ctx context.Context, node *corev1.Node) error {
+	return deleteNode(ctx, c.client.CoreV1().Nodes(), node, c.log)
+}
+
+// deleteNode removes exactly that Node, not one that has come to its name since.
+func deleteNode(ctx context.Context, client typedcorev1.NodeInterface, node *corev1.Node, log *slog.Logger) error {
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))}
-	err := c.client.CoreV1().Nodes().Delete(ctx, node.Name, options)
+	err := client.Delete(ctx, node.Name, options)
 	switch {
 	case err == nil:
-		c.log.Info("node removed, its Linode is gone", "node", node.Name)
+		log.Info("node removed, its Linode is gone", "node", node.Name)
 	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 		return fmt.Errorf("delete node %s: %w", node.Name, err)
 	}

@@ -19,9 +19,9 @@ import (
 //	POST   /simulator/faults                     inject one [Fault] or a list of them
 //	DELETE /simulator/faults                     end all faults; ?name=NAME: those of that name
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
-//	GET    /simulator/linodes                    Linodes of no LKE pool, and how they joined: see [linodes.Linode]
+//	GET    /simulator/linodes                    Linodes of no LKE pool, and how they joined: see [Linode]
 //	POST   /simulator/linodes/{id}/restart       start the kubelet of such a Linode again
-//	POST   /simulator/assets                     give the account images and the like: see [assets.Set]
+//	POST   /simulator/assets                     give the account images and the like: see [AssetSet]
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -59,12 +58,4 @@ func (s *Simulator) NoteUnmade(pool int) {
 func (st *state) listEvents(q *request) (any, error) {
 	shown := slices.DeleteFunc(slices.Clone(st.events), func(e Event) bool { return e.listed.After(q.now) })
 	return filtered(q, shown, "id", "action", "created", "entity.id", "entity.type")
-}
-
-// Row is what of an event filters may name.
-func (e Event) Row() Row {
-	return Row{
-		"id": {strconv.Itoa(e.ID)}, "action": {e.Action}, "created": {e.Created},
-		"entity.id": {strconv.Itoa(e.Entity.ID)}, "entity.type": {e.Entity.Type},
-	}
 }

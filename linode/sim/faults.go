@@ -93,24 +93,12 @@ func (l *faults) give(plan, region string, nodes int) {
 	}
 }
 
-// starve, unmake and hide say whether a new slot of the plan stays without an instance, with an event or without one,
-// or is counted and never listed.
-func (l *faults) starve(plan, region string) bool {
-	return l.capacity(NullSlots, plan, region, 1) != nil
-}
-func (l *faults) unmake(plan, region string) bool {
-	return l.capacity(NodeEvent, plan, region, 1) != nil
-}
-func (l *faults) hide(plan, region string) bool { return l.capacity(Hidden, plan, region, 1) != nil }
+// lacks says whether a new slot of the plan stays without an instance in that way.
+func (l *faults) lacks(way, plan, region string) bool { return l.capacity(way, plan, region, 1) != nil }
 
-// strand says whether a new machine of the plan never becomes a node.
-func (l *faults) strand(plan, region string) bool {
-	return l.first(func(f *injected) bool { return f.Fault.NeverJoins && f.Fault.empties("", plan, region) }) != nil
-}
-
-// darken says whether a new machine of an LKE pool never boots.
-func (l *faults) darken(plan, region string) bool {
-	return l.first(func(f *injected) bool { return f.Fault.StaysOffline && f.Fault.empties("", plan, region) }) != nil
+// meets says whether a new machine of the plan meets a fault of a kind.
+func (l *faults) meets(plan, region string, kind func(*Fault) bool) bool {
+	return l.first(func(f *injected) bool { return kind(&f.Fault) && f.Fault.empties("", plan, region) }) != nil
 }
 
 // spoil has a new Linode meet the faults that are for it: each of them, not only the first.

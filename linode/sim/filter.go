@@ -1,30 +1,57 @@
 package sim
 
-// The X-Filter header of the Linode API. It knows no object, only what each says of itself.
+// The X-Filter header of the Linode API. It knows no object, only how the API shows it.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 )
 
-// Row holds the values of the fields of an object that a filter may name.
-type Row map[string][]string
+// row holds the values of the fields of an object that a filter may name.
+type row map[string][]string
 
-// Filter says which rows are listed.
-type Filter func(Row) bool
+// rowOf are the fields of an object as the API shows it; those of one inside it have its name before theirs.
+func rowOf(object any) row {
+	raw, _ := json.Marshal(object) // views always encode
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber() // an id of eight digits is no power of ten
+	var fields any
+	_ = decoder.Decode(&fields)
+	r := row{}
+	r.add("", fields)
+	return r
+}
 
-// Problem is one thing that is wrong with a request, such as this header, in the words of the API.
-type Problem struct{ Field, Reason string }
+func (r row) add(name string, value any) {
+	switch value := value.(type) {
+	case nil:
+	case []any:
+		for _, one := range value {
+			r.add(name, one)
+		}
+	case map[string]any:
+		for key, one := range value {
+			r.add(strings.TrimPrefix(name+"."+key, "."), one)
+		}
+	default:
+		r[name] = append(r[name], fmt.Sprint(value))
+	}
+}
 
-// ParseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +and and +or of lists of such.
+// filter says which rows are listed.
+type filter func(row) bool
+
+// parseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +and and +or of lists of such.
 // What several keys of one object say must all hold. Orders are taken and have no effect. fields are those that may be
 // named.
-func ParseFilter(header string, fields ...string) (Filter, *Problem) {
+func parseFilter(header string, fields ...string) (filter, error) {
 	if header == "" {
-		return func(Row) bool { return true }, nil
+		return nil, nil
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(header), &object) != nil {
@@ -33,23 +60,23 @@ func ParseFilter(header string, fields ...string) (Filter, *Problem) {
 	return parse(object, fields)
 }
 
-func wrong(format string, args ...any) *Problem {
-	return &Problem{Field: "X-Filter", Reason: fmt.Sprintf(format, args...)}
+func wrong(format string, args ...any) error {
+	return refusal(http.StatusBadRequest, "X-Filter", fmt.Sprintf(format, args...))
 }
 
-func parse(object map[string]json.RawMessage, fields []string) (Filter, *Problem) {
-	var all []Filter
+func parse(object map[string]json.RawMessage, fields []string) (filter, error) {
+	var all []filter
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		one, problem := term(key, object[key], fields)
-		if problem != nil {
-			return nil, problem
+		one, err := term(key, object[key], fields)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, one)
 	}
 	return every(all), nil
 }
 
-func term(key string, value json.RawMessage, fields []string) (Filter, *Problem) {
+func term(key string, value json.RawMessage, fields []string) (filter, error) {
 	switch {
 	case key == "+order" || key == "+order_by":
 		return every(nil), nil
@@ -61,35 +88,35 @@ func term(key string, value json.RawMessage, fields []string) (Filter, *Problem)
 	return comparison(key, value)
 }
 
-func several(key string, value json.RawMessage, fields []string) (Filter, *Problem) {
+func several(key string, value json.RawMessage, fields []string) (filter, error) {
 	var objects []map[string]json.RawMessage
 	if json.Unmarshal(value, &objects) != nil {
 		return nil, wrong("Invalid value of %s", key)
 	}
-	var parts []Filter
+	var parts []filter
 	for _, object := range objects {
-		part, problem := parse(object, fields)
-		if problem != nil {
-			return nil, problem
+		part, err := parse(object, fields)
+		if err != nil {
+			return nil, err
 		}
 		parts = append(parts, part)
 	}
 	if key == "+and" {
 		return every(parts), nil
 	}
-	return func(row Row) bool {
-		return slices.ContainsFunc(parts, func(part Filter) bool { return part(row) })
+	return func(r row) bool {
+		return slices.ContainsFunc(parts, func(part filter) bool { return part(r) })
 	}, nil
 }
 
-func every(parts []Filter) Filter {
-	return func(row Row) bool {
-		return !slices.ContainsFunc(parts, func(part Filter) bool { return !part(row) })
+func every(parts []filter) filter {
+	return func(r row) bool {
+		return !slices.ContainsFunc(parts, func(part filter) bool { return !part(r) })
 	}
 }
 
 // comparison: a value alone means equality, and a list has one that is equal. The case of letters does not matter.
-func comparison(key string, value json.RawMessage) (Filter, *Problem) {
+func comparison(key string, value json.RawMessage) (filter, error) {
 	matches := strings.EqualFold
 	operators := map[string]json.RawMessage{}
 	if json.Unmarshal(value, &operators) == nil {
@@ -111,8 +138,8 @@ func comparison(key string, value json.RawMessage) (Filter, *Problem) {
 	if _, number := want.(float64); number {
 		text = string(value) // as it was written: an id of eight digits is no power of ten
 	}
-	return func(row Row) bool {
-		return slices.ContainsFunc(row[key], func(have string) bool { return matches(have, text) })
+	return func(r row) bool {
+		return slices.ContainsFunc(r[key], func(have string) bool { return matches(have, text) })
 	}, nil
 }
 

@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"fmt"
 	"testing"
 )
 
 func TestFilter(t *testing.T) {
-	row := Row{"id": {"7"}, "label": {"prod-0a"}, "tags": {"lkeplan-cluster=prod", "Team=web"}, "region": {"us-ord"},
-		"created": {"2026-01-02T03:04:05"}}
+	row := rowOf(Instance{
+		ID: 7, Label: "prod-0a", Tags: []string{"lkeplan-cluster=prod", "Team=web"}, Region: "us-ord",
+		Created: "2026-01-02T03:04:05",
+	})
 	for _, tc := range []struct {
 		header string
 		want   bool
@@ -31,18 +34,18 @@ func TestFilter(t *testing.T) {
 		{`{"+or":[]}`, false},
 		{`{"+order_by":"id","+order":"asc"}`, true},
 	} {
-		picks, problem := ParseFilter(tc.header, "id", "label", "tags", "region", "image", "created")
-		if problem != nil {
-			t.Errorf("%s: %s", tc.header, problem.Reason)
+		picks, err := parseFilter(tc.header, "id", "label", "tags", "region", "image", "created")
+		if err != nil {
+			t.Errorf("%s: %v", tc.header, err)
 			continue
 		}
-		if got := picks(row); got != tc.want {
+		if got := picks == nil || picks(row); got != tc.want {
 			t.Errorf("%s: %v", tc.header, got)
 		}
 	}
-	picks, problem := ParseFilter(`{"id":96050806}`, "id")
-	if problem != nil || !picks(Row{"id": {"96050806"}}) {
-		t.Errorf("a large id is not found: %v", problem)
+	picks, err := parseFilter(`{"id":96050806,"entity.type":"lkenodepool"}`, "id", "entity.type")
+	if err != nil || !picks(rowOf(Event{ID: 96050806, Entity: EventEntity{Type: "lkenodepool"}})) {
+		t.Errorf("a large id, or what is inside another object, is not found: %v", err)
 	}
 }
 
@@ -58,12 +61,9 @@ func TestWhatIsNoFilter(t *testing.T) {
 		`tags=a`:                            "Invalid filter",
 		`{"tags":{"+contains":"a","+x":1}}`: "Invalid operator for tags",
 	} {
-		_, problem := ParseFilter(header, "id", "label", "tags", "region", "image")
-		switch {
-		case problem == nil && want != "":
-			t.Errorf("%s is taken", header)
-		case problem != nil && (problem.Reason != want || problem.Field != "X-Filter"):
-			t.Errorf("%s: %+v", header, problem)
+		_, err := parseFilter(header, "id", "label", "tags", "region", "image")
+		if got := fmt.Sprint(err); got != "400 X-Filter: "+want {
+			t.Errorf("%s: %s", header, got)
 		}
 	}
 }

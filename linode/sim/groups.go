@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // The one type of placement groups, and their policies.
@@ -49,27 +47,21 @@ func (g *Placement) fill() {
 // is one that Cloud Manager has had.
 var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,30}[a-zA-Z0-9])?$`)
 
-// CheckGroup returns what is wrong with a placement group that somebody asks for. The texts are ours.
+// checkGroup checks a placement group that somebody asks for. The texts are ours.
 //
 // Unverified: that its label is one of a kind in the account, whatever the region; the API's specification calls it
 // unique.
-func (a *Assets) CheckGroup(g Placement, sold *catalog.Catalog) (wrong []Problem) {
-	must := func(ok bool, field, format string, args ...any) {
-		if !ok {
-			wrong = append(wrong, Problem{Field: field, Reason: fmt.Sprintf(format, args...)})
-		}
-	}
-	region, known := sold.Region(g.Region)
-	must(groupLabel.MatchString(g.Label), "label", "Must begin and end with an alphanumeric character and contain only "+
+func (st *state) checkGroup(c *checker, g Placement) {
+	region, known := st.cfg.Catalog.Region(g.Region)
+	c.must(groupLabel.MatchString(g.Label), "label", "Must begin and end with an alphanumeric character and contain only "+
 		"letters, digits, -, _ and ., 32 of them at most")
-	must(known, "region", "region is not valid")
-	must(!known || region.Has("Placement Group"), "region", "Placement groups are not available in region %s", g.Region)
-	must(g.Type == AntiAffinity, "placement_group_type", "Must be one of %s", AntiAffinity)
-	must(g.Policy == Strict || g.Policy == Flexible, "placement_group_policy", "Must be one of %s, %s", Strict, Flexible)
-	for _, other := range a.groups {
-		must(other.Label != g.Label, "label", "Label must be unique")
+	c.must(known, "region", "region is not valid")
+	c.must(!known || region.Has("Placement Group"), "region", "Placement groups are not available in region %s", g.Region)
+	c.must(g.Type == AntiAffinity, "placement_group_type", "Must be one of %s", AntiAffinity)
+	c.must(g.Policy == Strict || g.Policy == Flexible, "placement_group_policy", "Must be one of %s, %s", Strict, Flexible)
+	for _, other := range st.assets.groups {
+		c.must(other.Label != g.Label, "label", "Label must be unique")
 	}
-	return wrong
 }
 
 // Joinable returns why a Linode of a region cannot be in a group; "" where it can. The texts are ours.
@@ -105,22 +97,5 @@ func (a *Assets) Leave(linode int) {
 				}
 			}
 		}
-	}
-}
-
-// RemoveGroup takes a group away. It says no where it has members.
-func (a *Assets) RemoveGroup(id int) bool {
-	if len(a.groups[id].Members) > 0 {
-		return false
-	}
-	delete(a.groups, id)
-	return true
-}
-
-// Row is what filters may name.
-func (g Placement) Row() Row {
-	return Row{
-		"id": {fmt.Sprint(g.ID)}, "label": {g.Label}, "region": {g.Region}, "placement_group_type": {g.Type},
-		"is_compliant": {fmt.Sprint(g.Compliant)},
 	}
 }

@@ -80,9 +80,6 @@ func (i *Image) fill() {
 	i.TotalSize = i.Size * max(1, len(i.Regions))
 }
 
-// Image returns an image; nil where there is none.
-func (a *Assets) Image(id string) *Image { return a.images[id] }
-
 // Has says whether an image has a capability.
 func (i *Image) Has(capability string) bool { return slices.Contains(i.Capabilities, capability) }
 
@@ -97,17 +94,4 @@ func (i *Image) Usable(region string) string {
 		return ""
 	}
 	return fmt.Sprintf("Image %s is not available in region %s", i.ID, region)
-}
-
-// Row is what filters may name.
-func (i Image) Row() Row {
-	row := Row{
-		"id": {i.ID}, "label": {i.Label}, "description": {i.Description}, "created_by": {i.CreatedBy}, "type": {i.Type},
-		"status": {i.Status}, "is_public": {fmt.Sprint(i.IsPublic)}, "deprecated": {fmt.Sprint(i.Deprecated)},
-		"size": {fmt.Sprint(i.Size)}, "tags": i.Tags, "vendor": nil,
-	}
-	if i.Vendor != nil {
-		row["vendor"] = []string{*i.Vendor}
-	}
-	return row
 }

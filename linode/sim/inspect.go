@@ -122,7 +122,7 @@ func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 		if i := st.instances[id]; i != nil {
 			st.lose(i, noticed, now)
 			found = true
-		} else if l := st.linodes.Get(id); l != nil {
+		} else if l := st.linodes[id]; l != nil {
 			st.erase(l, now)
 			found = true
 		}

@@ -2,10 +2,9 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
-	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -19,7 +18,7 @@ type linode struct {
 
 func (st *state) linode(q *request) *linode {
 	id := q.id("instance")
-	found := linode{slot: st.instances[id], own: st.linodes.Get(id)}
+	found := linode{slot: st.instances[id], own: st.linodes[id]}
 	if found == (linode{}) {
 		return nil
 	}
@@ -36,22 +35,13 @@ func (l *linode) view(has *Assets, now time.Time) Instance {
 // allInstances are all Linodes of the account, by id.
 func (st *state) allInstances(now time.Time) []Instance {
 	all := views(slices.Collect(maps.Values(st.instances)), func(i *instance) Instance { return i.view(now) })
-	all = append(all, views(st.linodes.All(), func(l *Linode) Instance { return viewOwn(l, st.assets, now) })...)
+	all = append(all, views(byID(st.linodes), func(l *Linode) Instance { return viewOwn(l, st.assets, now) })...)
 	slices.SortFunc(all, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
 func (st *state) listInstances(q *request) (any, error) {
 	return filtered(q, st.allInstances(q.now), "id", "label", "tags", "region", "image")
-}
-
-// Row is what of an instance filters may name.
-func (i Instance) Row() Row {
-	row := Row{"id": {strconv.Itoa(i.ID)}, "label": {i.Label}, "tags": i.Tags, "region": {i.Region}}
-	if i.Image != nil {
-		row["image"] = []string{*i.Image}
-	}
-	return row
 }
 
 func (st *state) getInstance(l *linode, q *request) (any, error) {
@@ -66,24 +56,22 @@ func (st *state) createInstance(q *request) (any, error) {
 		return nil, err
 	}
 	var c checker
-	for _, wrong := range spec.Check(st.cfg.Catalog, st.assets) {
-		c.add(wrong.Field, "%s", wrong.Reason)
-	}
+	spec.check(&c, st.cfg.Catalog, st.assets)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if st.labelled(spec.Label) {
-		return nil, refusal(http.StatusBadRequest, duplicateLabel.Field, duplicateLabel.Reason)
+	if c.must(!st.labelled(spec.Label), "label", duplicateLabel); c.err() != nil {
+		return nil, c.err()
 	}
 	if err := st.accountRoom(spec.Type, spec.Region, 1); err != nil {
 		return nil, err
 	}
 	st.lastInstance++
-	made, ok := st.linodes.Make(st.lastInstance, spec, st.cfg.Catalog, st.assets, q.now,
-		st.after(q.now, st.cfg.JoinDelay))
-	if !ok { // linode<id> is somebody's label
-		return nil, refusal(http.StatusBadRequest, duplicateLabel.Field, duplicateLabel.Reason)
+	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // which can be somebody's
+	if c.must(!st.labelled(spec.Label), "label", duplicateLabel); c.err() != nil {
+		return nil, c.err()
 	}
+	made := st.makeLinode(spec, q.now)
 	made.HostUUID, made.CCM = st.hash(40), st.jittered(st.cfg.CCMDelay)
 	st.faults.spoil(made)
 	st.faults.give(spec.Type, spec.Region, 1)
@@ -103,7 +91,7 @@ func (st *state) updateInstance(l *linode, q *request) (any, error) {
 	var c checker
 	checkTags(&c, ptr.Deref(change.Tags, nil))
 	if label := ptr.Deref(change.Label, l.label()); label != l.label() {
-		c.must(!st.labelled(label), duplicateLabel.Field, "%s", duplicateLabel.Reason)
+		c.must(!st.labelled(label), "label", duplicateLabel)
 	}
 	if err := c.err(); err != nil {
 		return nil, err
@@ -123,13 +111,13 @@ func (l *linode) label() string {
 func (l *linode) change(label *string, tags *[]string, now time.Time) {
 	if l.own == nil {
 		if tags != nil {
-			l.slot.tags, l.slot.updated = sortTags(*tags), now
+			l.slot.tags, l.slot.updated = sorted(*tags), now
 		}
 		return
 	}
 	set(&l.own.Label, label)
 	if tags != nil {
-		l.own.Tags = sortTags(*tags)
+		l.own.Tags = sorted(*tags)
 	}
 	l.own.Updated = now
 }
@@ -141,7 +129,12 @@ func (st *state) labelled(label string) bool {
 			return true
 		}
 	}
-	return st.linodes.Labelled(label)
+	for _, l := range st.linodes {
+		if l.Label == label {
+			return true
+		}
+	}
+	return false
 }
 
 // removeInstance deletes a Linode. One of a pool goes behind LKE's back, which makes another for the slot; users have
@@ -168,10 +161,11 @@ func (st *state) discard(l *Linode, now time.Time) {
 }
 
 func (st *state) erase(l *Linode, at time.Time) {
-	if st.linodes.Get(l.ID) == nil {
+	if st.linodes[l.ID] == nil {
 		return
 	}
-	st.linodes.Remove(l.ID, at)
+	delete(st.linodes, l.ID)
+	st.left[l.ID] = at
 	st.assets.Leave(l.ID)
 	st.tally.deleted(st.priceIn(l.Plan.ID, l.Region), at.Sub(l.Created))
 }
@@ -179,7 +173,7 @@ func (st *state) erase(l *Linode, at time.Time) {
 // Linodes returns the Linodes of the account that no LKE pool has, by id, with those that are on their way out.
 func (s *Simulator) Linodes() (all []Linode) {
 	s.settled(func(st *state, _ time.Time) {
-		all = views(st.linodes.All(), func(l *Linode) Linode { return *l })
+		all = views(byID(st.linodes), func(l *Linode) Linode { return *l })
 	})
 	return all
 }

@@ -67,7 +67,7 @@ func (j *joiners) pass(ctx context.Context) (next time.Time) {
 	var version string
 	j.sim.settled(func(st *state, now time.Time) {
 		version, next = kubeletVersion(st.cfg.KubernetesVersion), st.agenda.next()
-		for _, l := range st.linodes.All() {
+		for _, l := range byID(st.linodes) {
 			if l.Boots(now) {
 				run = append(run, *l)
 			} else if l.Runs.After(now) {
@@ -130,7 +130,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 		j.log.Info("machine does not join", "linode", label, "id", id, "step", status.Step, "problem", status.Problem)
 	}
 	j.sim.settled(func(st *state, _ time.Time) {
-		if l := st.linodes.Get(id); l != nil {
+		if l := st.linodes[id]; l != nil {
 			l.Join = status
 		}
 	})
@@ -139,7 +139,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 // RestartKubelet starts the kubelet of a Linode again, which is in no LKE pool. It says whether there is such a Linode.
 func (s *Simulator) RestartKubelet(id int) (found bool) {
 	s.settled(func(st *state, _ time.Time) {
-		if l := st.linodes.Get(id); l != nil {
+		if l := st.linodes[id]; l != nil {
 			l.Restarts++
 			found = true
 		}

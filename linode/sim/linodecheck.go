@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -14,9 +16,9 @@ const swap = 512
 
 // checkDisks: the image is there and ready in the region, and the disks fit the plan. That they must fit together is an
 // assumption, as is which kernels there are.
-func (s LinodeSpec) checkDisks(plan catalog.Plan, has *Assets) (wrong []Problem) {
-	must := must(&wrong)
-	image := has.Image(s.Image)
+func (s LinodeSpec) checkDisks(c *checker, plan catalog.Plan, has *Assets) {
+	must := c.must
+	image := has.images[s.Image]
 	must(s.Image == "" || image != nil, "image", "image is not valid")
 	size := 0
 	if image != nil {
@@ -36,23 +38,17 @@ func (s LinodeSpec) checkDisks(plan catalog.Plan, has *Assets) (wrong []Problem)
 	must(plan.ID == "" || taken <= plan.DiskMiB, "boot_size", "The disks of %d MB do not fit the %d MB of %s", taken,
 		plan.DiskMiB, plan.ID)
 	must(s.Kernel == "" || strings.HasPrefix(s.Kernel, "linode/"), "kernel", "kernel is not valid")
-	return wrong
 }
 
-func (s LinodeSpec) swap() int {
-	if s.SwapSize == nil {
-		return swap
-	}
-	return *s.SwapSize
-}
+func (s LinodeSpec) swap() int { return ptr.Deref(s.SwapSize, swap) }
 
 // sshKey is the shape of a public key: its kind, the key in base64, and a remark.
 var sshKey = regexp.MustCompile(`^(ssh-(dss|rsa|ed25519)|ecdsa-sha2-nistp(256|384|521)|` +
 	`sk-ecdsa-sha2-nistp256@openssh\.com|sk-ssh-ed25519@openssh\.com) [A-Za-z0-9+/]+={0,3}( .*)?$`)
 
 // checkKeys: keys are public keys, and users those of the account.
-func (s LinodeSpec) checkKeys(has *Assets) (wrong []Problem) {
-	must := must(&wrong)
+func (s LinodeSpec) checkKeys(c *checker, has *Assets) {
+	must := c.must
 	for n, key := range s.AuthorizedKeys {
 		must(sshKey.MatchString(strings.TrimSpace(key)), fmt.Sprintf("authorized_keys[%d]", n), "SSH Key key-type must be "+
 			"one of ssh-dss, ssh-rsa, ecdsa-sha2-nistp, ssh-ed25519, or sk-ecdsa-sha2-nistp256.")
@@ -60,17 +56,16 @@ func (s LinodeSpec) checkKeys(has *Assets) (wrong []Problem) {
 	for _, user := range s.AuthorizedUsers {
 		must(has.HasUser(user), "authorized_users", "Username %s is not valid", user)
 	}
-	return wrong
 }
 
 // checkPlace: what the Linode is put behind, into and on is there, and in its region. A firewall has none.
-func (s LinodeSpec) checkPlace(region catalog.Region, has *Assets) (wrong []Problem) {
-	must := must(&wrong)
+func (s LinodeSpec) checkPlace(c *checker, region catalog.Region, has *Assets) {
+	must := c.must
 	must(s.FirewallID == 0 || has.Firewall(s.FirewallID) != nil, "firewall_id", "firewall_id is not valid")
 	must(!s.BackupsEnabled || region.ID == "" || region.Has("Backups"), "backups_enabled",
 		"Backups are not available in region %s", region.ID)
 	if s.PlacementGroup != nil {
-		group := has.Group(s.PlacementGroup.ID)
+		group := has.groups[s.PlacementGroup.ID]
 		must(group != nil, "placement_group.id", "placement_group.id is not valid")
 		if group != nil {
 			why := group.Joinable(s.Region)
@@ -78,15 +73,15 @@ func (s LinodeSpec) checkPlace(region catalog.Region, has *Assets) (wrong []Prob
 		}
 	}
 	must(s.Generation == "" || s.Generation == legacy, "interface_generation", "%s is not played", s.Generation)
-	return append(wrong, s.checkInterfaces(region, has)...)
+	s.checkInterfaces(c, region, has)
 }
 
 // legacy is the generation of the interfaces that are played.
 const legacy = "legacy_config"
 
 // checkInterfaces: three at most, one public and one in a VPC, whose subnet is in the region and has the address.
-func (s LinodeSpec) checkInterfaces(region catalog.Region, has *Assets) (wrong []Problem) {
-	must := must(&wrong)
+func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Assets) {
+	must := c.must
 	must(len(s.Interfaces) <= 3, "interfaces", "A Linode may have a maximum of 3 interfaces")
 	count := map[string]int{}
 	for n, i := range s.Interfaces {
@@ -117,13 +112,7 @@ func (s LinodeSpec) checkInterfaces(region catalog.Region, has *Assets) (wrong [
 	must(count["vpc"] <= 1, "interfaces", "A Linode may have one VPC interface")
 	must(count["vpc"] == 0 || region.ID == "" || region.Has("VPCs"), "interfaces", "VPCs are not available in region %s",
 		region.ID)
-	return wrong
 }
 
 // address is the one that somebody asks for in a VPC.
-func (i Interface) address() string {
-	if i.IPv4 == nil {
-		return ""
-	}
-	return i.IPv4.VPC
-}
+func (i Interface) address() string { return ptr.Deref(i.IPv4, InterfaceIPv4{}).VPC }

@@ -1,10 +1,7 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -55,49 +52,36 @@ type Linode struct {
 	CCM time.Duration `json:"-"`
 }
 
-// Linodes holds the Linodes. Its caller holds a lock. The zero Account is empty.
-type Linodes struct {
-	byID map[int]*Linode
-	gone map[int]time.Time // those that there were
-}
-
 // duplicateLabel is the answer to a label that is taken.
 //
 // Unverified: the text, which is how users and Linode's own Cluster API provider quote it, and that a Linode holds its
 // label until it is gone.
-var duplicateLabel = Problem{Field: "label", Reason: "Label must be unique among your linodes"}
+const duplicateLabel = "Label must be unique among your linodes"
 
-// Make makes a Linode from a checked spec, of what the account has. It says no where another has its label.
-func (a *Linodes) Make(
-	id int, spec LinodeSpec, sold *catalog.Catalog, has *Assets, created, runs time.Time,
-) (*Linode, bool) {
-	plan, _ := sold.Plan(spec.Type)
+// makeLinode makes a Linode from a checked spec.
+func (st *state) makeLinode(spec LinodeSpec, now time.Time) *Linode {
+	id := st.lastInstance
+	plan, _ := st.cfg.Catalog.Plan(spec.Type)
 	l := &Linode{
-		ID: id, Label: cmp.Or(spec.Label, fmt.Sprintf("linode%d", id)), Region: spec.Region, Plan: plan, Type: plan.ID,
-		Image: spec.Image, Tags: sortTags(spec.Tags), DiskEncryption: spec.encryption(),
+		ID: id, Label: spec.Label, Region: spec.Region, Plan: plan, Type: plan.ID,
+		Image: spec.Image, Tags: sorted(spec.Tags), DiskEncryption: spec.encryption(),
 		AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers, BackupsEnabled: spec.BackupsEnabled,
 		SwapSize: spec.swap(), BootSize: ptr.Deref(spec.BootSize, 0), Kernel: spec.Kernel, FirewallID: spec.FirewallID,
-		UserData: spec.userData(), Created: created, Updated: created, Runs: runs, Off: !spec.boots(),
-	}
-	if a.Labelled(l.Label) {
-		return nil, false
+		UserData: spec.userData(), Created: now, Updated: now, Runs: st.after(now, st.cfg.JoinDelay), Off: !spec.boots(),
 	}
 	if spec.PrivateIP {
 		l.PrivateIP = fmt.Sprintf("192.168.%d.%d", 128+id%15_000/250, 1+id%250)
 	}
-	l.settle(spec, has)
-	if a.byID == nil {
-		a.byID, a.gone = map[int]*Linode{}, map[int]time.Time{}
-	}
-	a.byID[id] = l
-	return l, true
+	l.settle(spec, st.assets)
+	st.linodes[id] = l
+	return l
 }
 
 // settle puts a new Linode into its group and its VPC. Nothing reads its user data where the image has no cloud-init.
 func (l *Linode) settle(spec LinodeSpec, has *Assets) {
 	if spec.PlacementGroup != nil {
 		l.GroupID = spec.PlacementGroup.ID
-		has.Group(l.GroupID).Enter(l.ID)
+		has.groups[l.GroupID].Enter(l.ID)
 	}
 	for n, i := range spec.Interfaces {
 		if i.Purpose == "vpc" {
@@ -108,7 +92,7 @@ func (l *Linode) settle(spec LinodeSpec, has *Assets) {
 		}
 		l.Interfaces = append(l.Interfaces, i)
 	}
-	if image := has.Image(l.Image); image != nil && !image.Has(CloudInit) && l.UserData != nil {
+	if image := has.images[l.Image]; image != nil && !image.Has(CloudInit) && l.UserData != nil {
 		l.Idle = true
 		l.Join.Step = Boot
 		l.Join.Problem = "image " + l.Image + " has no cloud-init: nothing reads user data"
@@ -122,43 +106,6 @@ func (i Interface) nat(l *Linode) *string {
 	}
 	return ptr.To(l.Address())
 }
-
-// sortTags has tags once each, as the API shows those of a pool.
-func sortTags(tags []string) []string {
-	tags = append([]string{}, tags...)
-	slices.Sort(tags)
-	return slices.Compact(tags)
-}
-
-// Labelled says whether one of the Linodes has a label.
-func (a *Linodes) Labelled(label string) bool {
-	for _, l := range a.byID {
-		if l.Label == label {
-			return true
-		}
-	}
-	return false
-}
-
-// Get returns the Linode of an id; nil where there is none.
-func (a *Linodes) Get(id int) *Linode { return a.byID[id] }
-
-// All returns the Linodes, by id.
-func (a *Linodes) All() (all []*Linode) {
-	for _, id := range slices.Sorted(maps.Keys(a.byID)) {
-		all = append(all, a.byID[id])
-	}
-	return all
-}
-
-// Remove takes a Linode away at once.
-func (a *Linodes) Remove(id int, at time.Time) {
-	delete(a.byID, id)
-	a.gone[id] = at
-}
-
-// Left returns when the Linodes went that there were, by id.
-func (a *Linodes) Left() map[int]time.Time { return maps.Clone(a.gone) }
 
 // Boots says whether there is something on a Linode that runs by now.
 func (l *Linode) Boots(now time.Time) bool {

@@ -6,7 +6,6 @@ package sim
 import (
 	"cmp"
 	"encoding/base64"
-	"fmt"
 	"regexp"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -75,19 +74,10 @@ var (
 	doubled = regexp.MustCompile(`--|__|\.\.`)
 )
 
-// must returns what collects problems.
-func must(wrong *[]Problem) func(ok bool, field, format string, args ...any) {
-	return func(ok bool, field, format string, args ...any) {
-		if !ok {
-			*wrong = append(*wrong, Problem{Field: field, Reason: fmt.Sprintf(format, args...)})
-		}
-	}
-}
-
-// Check returns all that is wrong with a spec, whatever other Linodes there are. Rules are those of the API's
+// check names all that is wrong with a spec, whatever other Linodes there are. Rules are those of the API's
 // specification; most texts are ours, as nobody recorded them.
-func (s LinodeSpec) Check(sold *catalog.Catalog, has *Assets) (wrong []Problem) {
-	must := must(&wrong)
+func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
+	must := c.must
 	region, known := sold.Region(s.Region)
 	must(s.Region != "", "region", "region is required")
 	must(s.Region == "" || known && region.Has("Linodes"), "region", "region is not valid")
@@ -105,35 +95,31 @@ func (s LinodeSpec) Check(sold *catalog.Catalog, has *Assets) (wrong []Problem) 
 	}
 	must(s.DiskEncryption == "" || s.DiskEncryption == "enabled" || s.DiskEncryption == "disabled", "disk_encryption",
 		"Must be one of enabled, disabled")
-	wrong = append(wrong, s.checkUserData(region)...)
-	wrong = append(wrong, s.checkDisks(plan, has)...)
-	wrong = append(wrong, s.checkKeys(has)...)
-	return append(wrong, s.checkPlace(region, has)...)
+	s.checkUserData(c, region)
+	s.checkDisks(c, plan, has)
+	s.checkKeys(c, has)
+	s.checkPlace(c, region, has)
 }
 
 // checkUserData: that the limit counts what is sent before base64 is how Linode's own Cluster API provider reads it.
-func (s LinodeSpec) checkUserData(region catalog.Region) []Problem {
+func (s LinodeSpec) checkUserData(c *checker, region catalog.Region) {
 	if s.Metadata == nil || s.Metadata.UserData == "" {
-		return nil
+		return
 	}
 	data, err := base64.StdEncoding.DecodeString(s.Metadata.UserData)
 	switch {
 	case err != nil:
-		return []Problem{{Field: "metadata.user_data", Reason: "Must be valid Base64"}}
+		c.add("metadata.user_data", "Must be valid Base64")
 	case len(data) > maxUserData:
-		return []Problem{{Field: "metadata.user_data", Reason: fmt.Sprintf("Must be at most %d bytes", maxUserData)}}
+		c.add("metadata.user_data", "Must be at most %d bytes", maxUserData)
 	case region.ID != "" && !region.Has("Metadata"):
-		return []Problem{{Field: "metadata", Reason: "Metadata is not available in region " + region.ID}}
+		c.add("metadata", "Metadata is not available in region %s", region.ID)
 	}
-	return nil
 }
 
 // sells says whether a region has a plan on its price list; a nanode, too, which LKE does not take.
 func sells(c *catalog.Catalog, plan catalog.Plan, region catalog.Region) bool {
-	if !region.Has(plan.Gate()) {
-		return false
-	}
-	return c.InStock(plan.ID, region.ID)
+	return region.Has(plan.Gate()) && c.InStock(plan.ID, region.ID)
 }
 
 // userData is what the Linode reads.

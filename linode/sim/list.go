@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -22,12 +21,15 @@ const (
 )
 
 // filtered lists those of the items that a filter picks, which may name those fields.
-func filtered[T interface{ Row() Row }](q *request, items []T, fields ...string) (any, error) {
-	picks, problem := ParseFilter(q.http.Header.Get("X-Filter"), fields...)
-	if problem != nil {
-		return nil, refusal(http.StatusBadRequest, problem.Field, problem.Reason)
+func filtered[T any](q *request, items []T, fields ...string) (any, error) {
+	picks, err := parseFilter(q.http.Header.Get("X-Filter"), fields...)
+	if err != nil {
+		return nil, err
 	}
-	return list(q, slices.DeleteFunc(items, func(item T) bool { return !picks(item.Row()) }), asIs)
+	if picks != nil {
+		items = slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !picks(rowOf(item)) })
+	}
+	return list(q, items, asIs)
 }
 
 // list shows the page of the items that is asked for. Those lists that are not filtered take no filters: the product

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // orphan is the Node of a machine that is gone. Another machine may have its name by now.
@@ -67,13 +65,5 @@ func (n *nodes) delete(ctx context.Context, key orphan) error {
 	if node == nil || node.Status.NodeInfo.SystemUUID != key.machineID || node.DeletionTimestamp != nil {
 		return nil
 	}
-	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))}
-	err = n.client.CoreV1().Nodes().Delete(ctx, key.name, options)
-	switch {
-	case err == nil:
-		n.log.Info("node removed, its instance is gone", "node", key.name)
-	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
-		return fmt.Errorf("delete node %s: %w", key.name, err)
-	}
-	return nil
+	return deleteNode(ctx, n.objects(), node, n.log)
 }

@@ -171,7 +171,7 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 
 // accountRoom refuses more Linodes than the account or the region has room for.
 func (st *state) accountRoom(plan, region string, more int) error {
-	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.linodes.All())+more > st.cfg.MaxInstances {
+	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.linodes)+more > st.cfg.MaxInstances {
 		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
 	}
 	return st.faults.refuse(plan, region, more)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,38 +47,41 @@ func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) 
 	}
 }
 
+// get shows an object that find looks up.
+func get[T any](find func(*state, *request) *T) handler {
+	return on(find, func(_ *state, object *T, _ *request) (any, error) { return *object, nil })
+}
+
+// listed lists objects, by fields that a filter may name.
+func listed[T any](objects func(*state) []T, fields ...string) handler {
+	return func(st *state, q *request) (any, error) { return filtered(q, objects(st), fields...) }
+}
+
+// routes are the calls of the API. The scope of placement groups is recorded, those of what else Linodes are made with
+// are in the API's specification. What fields a filter may name is that of Linode's Terraform provider.
 func routes() []route {
 	cluster, pool, slot, linode := (*state).cluster, (*state).pool, (*state).slot, (*state).linode
+	const lke, lkePool, lkeNode = "/lke/clusters/{cluster}", "/lke/clusters/{cluster}/pools/{pool}", "/lke/clusters/{cluster}/nodes/{node}"
 	return []route{
 		{pattern: "GET /lke/clusters", scope: lkeRead, list: true, serve: (*state).listClusters},
 		{pattern: "POST /lke/clusters", scope: lkeWrite, serve: (*state).createCluster},
-		{pattern: "GET /lke/clusters/{cluster}", scope: lkeRead, serve: on(cluster, (*state).getCluster)},
-		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).updateCluster)},
-		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).removeCluster)},
+		{pattern: "GET " + lke, scope: lkeRead, serve: on(cluster, (*state).getCluster)},
+		{pattern: "PUT " + lke, scope: lkeWrite, serve: on(cluster, (*state).updateCluster)},
+		{pattern: "DELETE " + lke, scope: lkeWrite, serve: on(cluster, (*state).removeCluster)},
+		{pattern: "POST " + lke + "/recycle", scope: lkeWrite, serve: on(cluster, (*state).recycleCluster)},
 
-		{pattern: "POST /lke/clusters/{cluster}/recycle", scope: lkeWrite, serve: on(cluster, (*state).recycleCluster)},
+		{pattern: "GET " + lke + "/pools", scope: lkeRead, list: true, serve: on(cluster, (*state).listPools)},
+		{pattern: "POST " + lke + "/pools", scope: lkeWrite, serve: on(cluster, (*state).createPool)},
+		{pattern: "GET " + lkePool, scope: lkeRead, serve: on(pool, (*state).getPool)},
+		{pattern: "PUT " + lkePool, scope: lkeWrite, serve: on(pool, (*state).updatePool)},
+		{pattern: "DELETE " + lkePool, scope: lkeWrite, serve: on(pool, (*state).removePool)},
+		{pattern: "POST " + lkePool + "/recycle", scope: lkeWrite, serve: on(pool, (*state).recyclePool)},
 
-		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: on(cluster, (*state).listPools)},
-		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: on(cluster, (*state).createPool)},
-		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: on(pool, (*state).getPool)},
-		{pattern: "PUT /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).updatePool)},
-		{pattern: "DELETE /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).removePool)},
-		{
-			pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite,
-			serve: on(pool, (*state).recyclePool),
-		},
+		{pattern: "GET " + lkeNode, scope: lkeRead, serve: on(slot, (*state).getNode)},
+		{pattern: "DELETE " + lkeNode, scope: lkeWrite, serve: on(slot, (*state).removeNode)},
+		{pattern: "POST " + lkeNode + "/recycle", scope: lkeWrite, serve: on(slot, (*state).recycleNode)},
 
-		{pattern: "GET /lke/clusters/{cluster}/nodes/{node}", scope: lkeRead, serve: on(slot, (*state).getNode)},
-		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: on(slot, (*state).removeNode)},
-		{
-			pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite,
-			serve: on(slot, (*state).recycleNode),
-		},
-
-		{
-			pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true,
-			serve: (*state).listTierVersions,
-		},
+		{pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true, serve: (*state).listTierVersions},
 
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
 		{pattern: "POST /linode/instances", scope: linodesWrite, creates: true, serve: (*state).createInstance},
@@ -91,39 +93,39 @@ func routes() []route {
 		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
 		{pattern: "GET /regions/availability", list: true, serve: (*state).listAvailability},
 		{pattern: "GET /regions/{region}/availability", serve: (*state).regionAvailability},
-	}
-}
 
-// routesOfAssets are those of what Linodes are made with. The scope of placement groups is recorded, those of the
-// others are in the API's specification.
-func routesOfAssets() []route {
-	image, firewall, vpc, subnet, group := (*state).image, (*state).firewall, (*state).vpc, (*state).subnet, (*state).group
-	return []route{
-		{pattern: "GET /images", scope: imagesRead, list: true, serve: (*state).listImages},
-		{pattern: "GET /images/{image...}", scope: imagesRead, serve: on(image, (*state).getImage)},
-		{pattern: "GET /networking/firewalls", scope: firewallRead, list: true, serve: (*state).listFirewalls},
-		{
-			pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead,
-			serve: on(firewall, (*state).getFirewall),
-		},
-		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: (*state).listVPCs},
-		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: on(vpc, (*state).getVPC)},
-		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on(vpc, (*state).listSubnets)},
-		{pattern: "GET /vpcs/{vpc}/subnets/{subnet}", scope: vpcRead, serve: on(subnet, (*state).getSubnet)},
-		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: (*state).listGroups},
+		{pattern: "GET /images", scope: imagesRead, list: true, serve: listed(
+			func(st *state) []Image { return values(st.assets.images) }, "id", "label", "description", "created_by", "type",
+			"status", "is_public", "deprecated", "size", "vendor", "tags")},
+		{pattern: "GET /images/{image...}", scope: imagesRead, serve: get(
+			func(st *state, q *request) *Image { return st.assets.images[q.http.PathValue("image")] })},
+		{pattern: "GET /networking/firewalls", scope: firewallRead, list: true, serve: listed(
+			func(st *state) []Firewall { return values(st.assets.firewalls) }, "id", "label", "tags", "status")},
+		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: get(
+			func(st *state, q *request) *Firewall { return st.assets.Firewall(q.id("firewall")) })},
+		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: listed(
+			func(st *state) []VPC { return st.assets.All().VPCs }, "id", "label", "description", "region")},
+		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: get((*state).vpc)},
+		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on((*state).vpc,
+			func(_ *state, v *VPC, q *request) (any, error) { return filtered(q, v.Subnets, "id", "label") })},
+		{pattern: "GET /vpcs/{vpc}/subnets/{subnet}", scope: vpcRead, serve: get((*state).subnet)},
+		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: listed(
+			func(st *state) []Placement { return values(st.assets.groups) }, "id", "label", "region", "placement_group_type",
+			"is_compliant")},
 		{pattern: "POST /placement/groups", scope: linodesWrite, serve: (*state).createGroup},
-		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: on(group, (*state).getGroup)},
-		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on(group, (*state).removeGroup)},
+		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: get((*state).group)},
+		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on((*state).group, (*state).removeGroup)},
 		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
 		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
-		{pattern: "GET /account/users", scope: accountRead, list: true, serve: (*state).listUsers},
+		{pattern: "GET /account/users", scope: accountRead, list: true, serve: listed(
+			func(st *state) []User { return values(st.assets.users) }, "username", "email")},
 	}
 }
 
-// mux routes paths without their version; what no route takes is "Not found", or 405 where another method would do.
+// routes routes paths without their version; what no route takes is "Not found", or 405 where another method would do.
 func (s *Simulator) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, rt := range slices.Concat(routes(), routesOfAssets()) {
+	for _, rt := range routes() {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
 	}
 	known := func(method string, r *http.Request) bool {

@@ -47,8 +47,8 @@ func (st *state) slotHash(p *pool) string {
 // provide gets an instance for a slot, after the instance delay, or not at all while the plan is out of stock.
 func (st *state) provide(sl *slot, now time.Time) {
 	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
-	sl.hidden = st.faults.hide(plan, region)
-	unmade := st.faults.unmake(plan, region)
+	sl.hidden = st.faults.lacks(Hidden, plan, region)
+	unmade := st.faults.lacks(NodeEvent, plan, region)
 	if unmade {
 		st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
 			if !sl.gone && sl.instance == nil {
@@ -56,7 +56,7 @@ func (st *state) provide(sl *slot, now time.Time) {
 			}
 		})
 	}
-	if sl.starved = sl.hidden || unmade || st.faults.starve(plan, region); sl.starved {
+	if sl.starved = sl.hidden || unmade || st.faults.lacks(NullSlots, plan, region); sl.starved {
 		return
 	}
 	st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
@@ -90,8 +90,9 @@ func (st *state) boot(sl *slot, now time.Time) {
 		// A letter first: tools that write this into YAML without quotes could take digits for a number.
 		machineID: "c" + st.hash(32)[1:],
 	}
-	i.joins, i.off = i.runs, st.faults.darken(sl.pool.plan.ID, sl.pool.cluster.Region)
-	if st.faults.strand(sl.pool.plan.ID, sl.pool.cluster.Region) || i.off {
+	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
+	i.joins, i.off = i.runs, st.faults.meets(plan, region, func(f *Fault) bool { return f.StaysOffline })
+	if st.faults.meets(plan, region, func(f *Fault) bool { return f.NeverJoins }) || i.off {
 		i.joins = now.AddDate(1, 0, 0)
 	}
 	if sl.pool.cluster.Tier == catalog.Enterprise {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -20,7 +21,8 @@ type state struct {
 	tally     tally
 	clusters  map[int]*cluster
 	instances map[int]*instance // of LKE pools
-	linodes   Linodes           // all others
+	linodes   map[int]*Linode   // all others
+	left      map[int]time.Time // when those went that there were
 	assets    *Assets
 	events    []Event // newest first
 
@@ -84,7 +86,9 @@ func newState(cfg Config) *state {
 		faults:    newFaults(cfg),
 		clusters:  map[int]*cluster{},
 		instances: map[int]*instance{},
-		assets:    NewAssets(),
+		linodes:   map[int]*Linode{},
+		left:      map[int]time.Time{},
+		assets:    newAssets(),
 	}
 	st.assets.Put(cfg.Assets)
 	// Ids are of the size of recorded ones, so that widths and types are tried.
@@ -151,8 +155,8 @@ func (c *cluster) slot(id string) *slot {
 }
 
 // byID lists clusters, pools or instances in the order of the API.
-func byID[T any](objects map[int]T) []T {
-	return views(slices.Sorted(maps.Keys(objects)), func(id int) T { return objects[id] })
+func byID[K cmp.Ordered, T any](objects map[K]T) []T {
+	return views(slices.Sorted(maps.Keys(objects)), func(id K) T { return objects[id] })
 }
 
 func bySlotID(a, b *slot) int { return strings.Compare(a.id, b.id) }

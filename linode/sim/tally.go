@@ -78,7 +78,7 @@ func (st *state) stats(now time.Time) Stats {
 			stats.Deleting++
 		}
 	}
-	for _, l := range st.linodes.All() {
+	for _, l := range st.linodes {
 		stats.charge(st.priceIn(l.Plan.ID, l.Region), now.Sub(l.Created))
 		if !l.Gone.IsZero() {
 			stats.Deleting++

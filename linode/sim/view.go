@@ -66,7 +66,7 @@ func viewOwn(l *Linode, has *Assets, now time.Time) Instance {
 	if l.PrivateIP != "" {
 		v.IPv4 = append(v.IPv4, l.PrivateIP)
 	}
-	if group := has.Group(l.GroupID); group != nil {
+	if group := has.groups[l.GroupID]; group != nil {
 		v.PlacementGroup = &InstanceGroup{
 			ID: group.ID, Label: group.Label, PlacementGroupType: group.Type, PlacementGroupPolicy: group.Policy,
 		}

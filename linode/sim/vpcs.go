@@ -101,13 +101,3 @@ func (s *Subnet) Give(address netip.Addr, linode, networkInterface int) {
 		ID: linode, Interfaces: []SubnetInterface{{ID: networkInterface, Active: true}},
 	})
 }
-
-// Row is what filters may name.
-func (v VPC) Row() Row {
-	return Row{
-		"id": {fmt.Sprint(v.ID)}, "label": {v.Label}, "description": {v.Description}, "region": {v.Region},
-	}
-}
-
-// Row is what filters may name.
-func (s Subnet) Row() Row { return Row{"id": {fmt.Sprint(s.ID)}, "label": {s.Label}} }
