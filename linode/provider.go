@@ -133,7 +133,7 @@ func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
 func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	chosen, err := p.chooser.Choose(ctx, nc)
 	if err != nil {
-		return nil, slowly(ctx, nc, err)
+		return nil, delayRefusal(ctx, nc, err)
 	}
 	return chosen, nil
 }

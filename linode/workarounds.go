@@ -8,24 +8,24 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
 
-// slowly delays an error after which Karpenter deletes a NodeClaim, until the claim
+// delayRefusal delays an error after which Karpenter deletes a NodeClaim, until the claim
 // is two seconds old. Karpenter v1.14.1 has two bugs where a claim is deleted while
 // it still creates others of the same batch, which takes it milliseconds: its state
 // may keep the deleted claim for ever, so that it plans nothing more
 // (kubernetes-sigs/karpenter#3176, see also seedSweeper in engine/controller), and with static
 // NodePools it ends with a nil dereference (ReleaseNodeCount in
 // pkg/controllers/state/statenodepool.go). v1.14.3 fixes both.
-func slowly(ctx context.Context, nc *karpv1.NodeClaim, err error) error {
+func delayRefusal(ctx context.Context, nc *karpv1.NodeClaim, err error) error {
 	if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(time.Until(nc.CreationTimestamp.Add(settled))):
+	case <-time.After(time.Until(nc.CreationTimestamp.Add(batchAge))):
 	}
 	return err
 }
 
-// settled is the age of a NodeClaim at which Karpenter has surely created the rest
+// batchAge is the age of a NodeClaim at which Karpenter has surely created the rest
 // of its batch. Creation times are in whole seconds.
-const settled = 2 * time.Second
+const batchAge = 2 * time.Second

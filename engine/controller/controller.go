@@ -281,7 +281,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	events := mgr.GetEventRecorder("lkeplan")
 	refresher := instancetype.NewRefresher(publicAPI{api.Root(cfg.LinodeURL)}, types, linodes.prices, linodes.fresh,
 		cfg.Log)
-	refresher.Ask(func(ctx context.Context) ([]string, error) { return linodes.api.Capabilities(api.Patient(ctx)) })
+	refresher.Ask(func(ctx context.Context) ([]string, error) { return linodes.api.Capabilities(api.LowPriority(ctx)) })
 	if err := mgr.Add(refresher); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 		controllers: []controller.Controller{
 			lke.NewTrigger(c, machines),
 			lke.NewEarlyBinder(c, cluster.ID, machines),
-			nodeclaim.NewDisowner(c, func(node string) bool { return lke.IsNode(cluster.ID, node) }),
+			nodeclaim.NewOwnerReferenceRemover(c, func(node string) bool { return lke.IsNode(cluster.ID, node) }),
 		},
 		metrics: machines.Metrics(),
 	}
@@ -114,7 +114,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 			instance.NewRejoiner(machines),
 			token.NewApprover(c, nodeclaim.Writer{Client: c, Events: events}, identity.Node),
 			token.NewController(tokens, live),
-			nodeclaim.NewDisowner(c, identity.IsNode),
+			nodeclaim.NewOwnerReferenceRemover(c, identity.IsNode),
 		},
 		metrics: machines.Metrics(),
 	}, nil

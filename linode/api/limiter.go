@@ -82,9 +82,11 @@ func (l *limiter) wait(ctx context.Context, b bucket) error {
 
 type patientKey struct{}
 
-// Patient returns a context whose requests leave the last third of each rate limit to
+// LowPriority returns a context whose requests leave the last third of each rate limit to
 // others. A request that many ask for must not hold up one that makes a machine.
-func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
+func LowPriority(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patientKey{}, true)
+}
 
 // take uses up one request, or says how long to wait before asking again.
 func (l *limiter) take(b bucket, patient bool, now time.Time) time.Duration {

@@ -125,7 +125,7 @@ func TestPatientRequestsLeaveRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter()
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(Patient(t.Context()), time.Second)
+		ctx, cancel := context.WithTimeout(LowPriority(t.Context()), time.Second)
 		defer cancel()
 		sent := 0
 		for l.wait(ctx, bucketList) == nil {

@@ -38,7 +38,7 @@ func (c *syncer) begin(ctx context.Context, view decide.View, d decide.Decision)
 	}
 	c.giveUp(ctx, d.Lost, Lost)
 	c.giveUp(ctx, d.Taken, Taken)
-	c.giveUp(ctx, d.Starved, Starved)
+	c.giveUp(ctx, d.OutOfStock, OutOfStock)
 	for _, machine := range d.Kept {
 		c.cfg.Cluster.Keep(machine)
 	}
@@ -86,7 +86,7 @@ func (c *syncer) once(ctx context.Context, what string, work func(context.Contex
 }
 
 func (c *syncer) create(ctx context.Context, claim decide.Claim, order decide.Create) {
-	id, outcome, err := c.make(ctx, order)
+	id, outcome, err := c.createMachine(ctx, order)
 	defer c.loop.Do(func(m *decide.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not made", "label", order.Label, "claim", order.UID, "error", err)
@@ -96,8 +96,8 @@ func (c *syncer) create(ctx context.Context, claim decide.Claim, order decide.Cr
 	}
 }
 
-// make makes a machine, or finds it where it is there already.
-func (c *syncer) make(ctx context.Context, order decide.Create) (id int, o decide.Outcome, err error) {
+// createMachine makes a machine, or finds it where it is there already.
+func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int, o decide.Outcome, err error) {
 	o = decide.Refused
 	defer loop.Catch(c.cfg.Log, &err)
 	spec, err := c.cfg.Cluster.Spec(ctx, order.UID)
@@ -173,7 +173,7 @@ func (c *syncer) there(ctx context.Context, l decide.Look) (there, known bool) {
 }
 
 func (c *syncer) delete(ctx context.Context, order decide.Delete) {
-	outcome, err := c.unmake(ctx, order)
+	outcome, err := c.deleteMachine(ctx, order)
 	defer c.loop.Do(func(m *decide.Memory, now time.Time) { m.Deleted(order, outcome, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
@@ -183,9 +183,9 @@ func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 	}
 }
 
-// unmake deletes a machine, if it is the one that is meant. It is Done when Linode no longer
+// deleteMachine deletes a machine, if it is the one that is meant. It is Done when Linode no longer
 // has it, not when Linode has said that it will go: the decision asks again until then.
-func (c *syncer) unmake(ctx context.Context, order decide.Delete) (outcome decide.Outcome, err error) {
+func (c *syncer) deleteMachine(ctx context.Context, order decide.Delete) (outcome decide.Outcome, err error) {
 	outcome = decide.Unknown
 	defer loop.Catch(c.cfg.Log, &err)
 	i, err := c.cfg.Linode.Instance(ctx, order.Machine)

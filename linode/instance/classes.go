@@ -128,7 +128,7 @@ func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass
 	if a := c.told[class.Name]; a.of == string(raw) && time.Now().Before(a.until) {
 		return a.found, a.err
 	}
-	found, err := c.find(api.Patient(ctx), class)
+	found, err := c.find(api.LowPriority(ctx), class)
 	counts := foundFor
 	if err != nil {
 		counts = failedFor

@@ -34,7 +34,7 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 	for k := range list.Items {
 		if claim, ok := read(&list.Items[k]); ok {
 			all = append(all, claim)
-			c.late(ctx, &list.Items[k])
+			c.warnNotJoined(ctx, &list.Items[k])
 		}
 	}
 	registered, err := c.nodes.List(ctx)
@@ -43,10 +43,10 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 	}
 	nodes := make(map[int]decide.Node, len(registered))
 	for instance, node := range registered {
-		nodes[instance] = decide.Node{Name: node.Name, Leaving: node.Leaving, Condemned: node.Condemned}
+		nodes[instance] = decide.Node{Name: node.Name, Leaving: node.Leaving, MayBeDeleted: node.MayBeDeleted}
 	}
 	c.show(list.Items)
-	go c.tag(context.WithoutCancel(ctx), list.Items)
+	go c.syncTags(context.WithoutCancel(ctx), list.Items)
 	return all, nodes, nil
 }
 
@@ -160,7 +160,7 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why Reason) error {
 		return nil
 	}
 	reason := fmt.Sprintf("another Linode of the account is called %s", c.cfg.Identity.Node(uid))
-	if why == Starved {
+	if why == OutOfStock {
 		plan := nodeclaim.PlanOf(nc)
 		if _, closed := c.cfg.Types.Closed()[plan]; closed {
 			reason = fmt.Sprintf("plan %s is closed to this account; ask Linode Support for access to it", plan)
@@ -213,22 +213,22 @@ func (c cluster) Listed(asked time.Time, all []api.Instance) { c.listed(asked, a
 // Refused counts that a claim's machine was not made, and says on the claim why.
 func (i cluster) Refused(ctx context.Context, uid string, err error) {
 	i.count(ctx, uid, err)
-	if i.news(uid, err.Error()) {
+	if i.shouldNotify(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
 	}
 }
 
 // Undeleted says on a claim why its machine is not deleted, once for each reason.
 func (i cluster) Undeleted(ctx context.Context, uid string, err error) {
-	if i.news(uid, err.Error()) {
+	if i.shouldNotify(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotDeleted", err.Error())
 	}
 }
 
-// Held says on claims that they stay though Linode does not know their machines.
-func (i cluster) Held(ctx context.Context, uids []string) error {
+// WarnUnconfirmed says on claims that they stay though Linode does not know their machines.
+func (i cluster) WarnUnconfirmed(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
-		if i.news(uid, "held") {
+		if i.shouldNotify(uid, "held") {
 			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode says that it has no machine of this and of %d "+
 				"more NodeClaims, whose Nodes are there: the token may be of another account, or of a user who may not see "+
 				"them; nothing is taken away. Give the controller the token of the account; where the Linodes are gone indeed, "+
@@ -238,14 +238,14 @@ func (i cluster) Held(ctx context.Context, uids []string) error {
 	return nil
 }
 
-// late says on a claim that its machine has had time to join and has not.
-func (i *Machines) late(ctx context.Context, nc *karpv1.NodeClaim) {
+// warnNotJoined says on a claim that its machine has had time to join and has not.
+func (i *Machines) warnNotJoined(ctx context.Context, nc *karpv1.NodeClaim) {
 	const within = 5 * time.Minute
 	registered := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
 	id := nodeclaim.InstanceOf(nc.Status.ProviderID)
 	if id == 0 || registered == nil || !registered.IsUnknown() ||
 		time.Since(registered.LastTransitionTime.Time) < within ||
-		!nc.DeletionTimestamp.IsZero() || !i.news(string(nc.UID), "late") {
+		!nc.DeletionTimestamp.IsZero() || !i.shouldNotify(string(nc.UID), "late") {
 		return
 	}
 	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, "+
@@ -253,16 +253,16 @@ func (i *Machines) late(ctx context.Context, nc *karpv1.NodeClaim) {
 		"what it joins by, and whether it reaches the API server", id, within))
 }
 
-// news reports whether a claim has not been told a text for a while.
-func (i *Machines) news(uid, text string) bool {
+// shouldNotify reports whether a claim has not been told a text for a while.
+func (i *Machines) shouldNotify(uid, text string) bool {
 	const again = 5 * time.Minute
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	now := time.Now()
-	maps.DeleteFunc(i.told, func(_ string, at time.Time) bool { return now.Sub(at) > again })
-	if _, told := i.told[uid+text]; told {
+	maps.DeleteFunc(i.notified, func(_ string, at time.Time) bool { return now.Sub(at) > again })
+	if _, told := i.notified[uid+text]; told {
 		return false
 	}
-	i.told[uid+text] = now
+	i.notified[uid+text] = now
 	return true
 }

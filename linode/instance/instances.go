@@ -68,17 +68,17 @@ type Machines struct {
 
 	asking sync.Mutex // held while Linode is asked for a list, for all who want one
 
-	mu    sync.Mutex // guards the rest
-	last  []api.Instance
-	asked time.Time // when Linode was asked for them; zero before the first answer
-	told  map[string]time.Time
+	mu       sync.Mutex // guards the rest
+	last     []api.Instance
+	asked    time.Time // when Linode was asked for them; zero before the first answer
+	notified map[string]time.Time
 }
 
 // New returns the Linodes of a cluster.
 func New(cfg Config) *Machines {
 	i := &Machines{
 		cfg: cfg, claims: nodeclaim.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: nodeclaim.NewNodes(cfg.Client),
-		told: map[string]time.Time{}, metrics: newMetrics(),
+		notified: map[string]time.Time{}, metrics: newMetrics(),
 	}
 	or := func(d, otherwise time.Duration) time.Duration {
 		if d == 0 {
@@ -144,7 +144,7 @@ func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 // there asks for one Linode of the cluster; nil if there surely is none. One that has lost its tag
 // and its label is there: without its drain its pods would run twice.
 func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, error) {
-	found, err := i.cfg.API.Instance(api.Patient(ctx), instance)
+	found, err := i.cfg.API.Instance(api.LowPriority(ctx), instance)
 	switch {
 	case api.ClassOf(err) == api.ClassNotFound:
 		return nil, nil
@@ -205,7 +205,7 @@ func (i *Machines) recently(ctx context.Context, ago time.Duration) ([]api.Insta
 	if time.Since(asked) < ago {
 		return last, nil
 	}
-	ctx, cancel := context.WithTimeout(api.Patient(ctx), 30*time.Second)
+	ctx, cancel := context.WithTimeout(api.LowPriority(ctx), 30*time.Second)
 	defer cancel()
 	asked = time.Now()
 	all, err := i.cfg.API.Instances(ctx, i.cfg.Identity.Tag())

@@ -12,7 +12,7 @@ func (g *placementGroups) Run(ctx context.Context) {
 	ticker := time.NewTicker(max(time.Second, g.cfg.Keep/2))
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		if err := g.Sweep(api.Patient(ctx)); err != nil && ctx.Err() == nil {
+		if err := g.Sweep(api.LowPriority(ctx)); err != nil && ctx.Err() == nil {
 			g.cfg.Log.Warn("placement groups are not compared with NodePools", "error", err)
 		}
 		select {

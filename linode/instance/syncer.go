@@ -53,7 +53,7 @@ type claimStore interface {
 	// Undeleted is told why the machine of a claim that ends was not deleted.
 	Undeleted(ctx context.Context, uid string, err error)
 	// Held is told which claims stay though Linode says that their machines are gone.
-	Held(ctx context.Context, uids []string) error
+	WarnUnconfirmed(ctx context.Context, uids []string) error
 	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else.
 	Queued(ctx context.Context, uids []string) error
 }
@@ -63,9 +63,9 @@ type Reason string
 
 // The reasons.
 const (
-	Lost    Reason = "its machine is gone"
-	Taken   Reason = "another Linode of the account has its label"
-	Starved Reason = "Linode has no machine of its plan type"
+	Lost       Reason = "its machine is gone"
+	Taken      Reason = "another Linode of the account has its label"
+	OutOfStock Reason = "Linode has no machine of its plan type"
 )
 
 // syncerConfig is what a syncer is made from.
@@ -141,8 +141,8 @@ func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
 			return c.cfg.Cluster.Queued(ctx, d.Queued)
 		})
 	}
-	if len(d.Held) > 0 {
-		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Cluster.Held(ctx, d.Held) })
+	if len(d.Unconfirmed) > 0 {
+		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Cluster.WarnUnconfirmed(ctx, d.Unconfirmed) })
 	}
 	c.begin(ctx, view, d)
 	return d.PollIn, nil

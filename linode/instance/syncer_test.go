@@ -190,7 +190,7 @@ func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
 		if tc.orphan {
 			order.UID = ""
 		}
-		got, _ := tc.api.syncer().unmake(t.Context(), order)
+		got, _ := tc.api.syncer().deleteMachine(t.Context(), order)
 		if got != tc.want || tc.api.deleted != tc.deleted {
 			t.Errorf("%s: outcome %d, want %d; %d deletions", tc.name, got, tc.want, tc.api.deleted)
 		}
@@ -239,7 +239,7 @@ func TestWhatBecomesOfACreate(t *testing.T) {
 		{"no spec", canned{one: ours, err: map[string]error{"spec": errSilence}}, decide.Refused, 0},
 		{"a bug", canned{one: ours, panics: true}, decide.Refused, 0},
 	} {
-		id, got, _ := tc.api.syncer().make(t.Context(), decide.Create{UID: "a", Label: "prod-a"})
+		id, got, _ := tc.api.syncer().createMachine(t.Context(), decide.Create{UID: "a", Label: "prod-a"})
 		if got != tc.want || id != tc.id {
 			t.Errorf("%s: outcome %d of machine %d, want %d of %d", tc.name, got, id, tc.want, tc.id)
 		}

@@ -13,8 +13,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// tag gives the Linodes of claims the tags that their classes have now, in place.
-func (i *Machines) tag(ctx context.Context, all []karpv1.NodeClaim) {
+// syncTags gives the Linodes of claims the tags that their classes have now, in place.
+func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 	var classes linodev1alpha1.LinodeNodeClassList
 	if err := i.cfg.Client.List(ctx, &classes); err != nil {
 		i.cfg.Log.Error("could not list the LinodeNodeClasses for their tags", "error", err)
@@ -40,7 +40,7 @@ func (i *Machines) tag(ctx context.Context, all []karpv1.NodeClaim) {
 			!api.Tagged(*one, i.cfg.Identity.Tag()) {
 			continue
 		}
-		if err := i.cfg.API.TagInstance(api.Patient(ctx), one.ID, want); err != nil {
+		if err := i.cfg.API.TagInstance(api.LowPriority(ctx), one.ID, want); err != nil {
 			i.cfg.Log.Warn("tags not set", "instance", one.ID, "error", err)
 			continue
 		}

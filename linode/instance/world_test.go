@@ -81,11 +81,11 @@ type process struct {
 // silence takes what a claimStore is told.
 type silence struct{}
 
-func (silence) Listed(time.Time, []api.Instance)         {}
-func (silence) Refused(context.Context, string, error)   {}
-func (silence) Undeleted(context.Context, string, error) {}
-func (silence) Held(context.Context, []string) error     { return nil }
-func (silence) Queued(context.Context, []string) error   { return nil }
+func (silence) Listed(time.Time, []api.Instance)                {}
+func (silence) Refused(context.Context, string, error)          {}
+func (silence) Undeleted(context.Context, string, error)        {}
+func (silence) WarnUnconfirmed(context.Context, []string) error { return nil }
+func (silence) Queued(context.Context, []string) error          { return nil }
 
 func newWorld(t *testing.T, seed uint64, cfg sim.Config) *world {
 	t.Helper()
@@ -357,6 +357,6 @@ func (p *process) Keep(machine int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.nodes[machine]
-	n.Condemned = true
+	n.MayBeDeleted = true
 	p.nodes[machine], p.kept[machine] = n, true
 }

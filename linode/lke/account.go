@@ -44,7 +44,7 @@ func remember(a account) *remembered { return &remembered{account: a, answers: m
 // Versions implements account.
 func (r *remembered) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
 	got := r.ask("versions of "+string(tier), func() (a answer) {
-		a.versions, a.err = r.account.Versions(api.Patient(ctx), tier)
+		a.versions, a.err = r.account.Versions(api.LowPriority(ctx), tier)
 		return a
 	})
 	return got.versions, got.err
@@ -53,7 +53,7 @@ func (r *remembered) Versions(ctx context.Context, tier catalog.Tier) ([]string,
 // Firewall implements account.
 func (r *remembered) Firewall(ctx context.Context, id int) error {
 	return r.ask("firewall "+strconv.Itoa(id), func() answer {
-		return answer{err: r.account.Firewall(api.Patient(ctx), id)}
+		return answer{err: r.account.Firewall(api.LowPriority(ctx), id)}
 	}).err
 }
 

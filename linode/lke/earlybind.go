@@ -197,9 +197,9 @@ func (c *EarlyBinder) find(ctx context.Context, node *corev1.Node) (api.Pool, ap
 // The taint of a Node that the cloud controller has not seen yet.
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 
-// open reports whether pods may have landed on a Node: it has been ready for a moment, and has
+// mayHavePods reports whether pods may have landed on a Node: it has been ready for a moment, and has
 // neither the taint with which it joined nor the one that it should have got meanwhile.
-func open(node *corev1.Node) bool {
+func mayHavePods(node *corev1.Node) bool {
 	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 		return t.Key == uninitialized || t.Key == karpv1.UnregisteredTaintKey
 	})
@@ -252,11 +252,11 @@ func prepare(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
 	switch {
 	case claim == nil:
 		maps.Copy(node.Labels, pool.Labels)
-		if !open(node) {
+		if !mayHavePods(node) {
 			node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
 		}
 		return
-	case nodeclaim.MadeAgain(node, claim), open(node):
+	case nodeclaim.MadeAgain(node, claim), mayHavePods(node):
 		taints = taints.Merge(claim.Spec.Taints)
 	case node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true":
 		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint}).

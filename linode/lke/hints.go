@@ -10,11 +10,11 @@ import (
 
 // hint is a call that shows sooner what else is found out later, and that a token may not be allowed.
 type hint struct {
-	what  string        // it asks for
-	scope string        // it needs
-	every time.Duration // it is asked no more often than that
-	rests time.Time
-	told  bool
+	what      string        // it asks for
+	scope     string        // it needs
+	every     time.Duration // it is asked no more often than that
+	notBefore time.Time
+	logged    bool
 }
 
 // How long a hint rests after it was refused, or not answered, and how long its answer is waited for: the poll waits as
@@ -27,25 +27,25 @@ const (
 
 // read asks, unless the hint rests.
 func (h *hint) read(ctx context.Context, f *Syncer, ask func(context.Context) error) {
-	if time.Now().Before(h.rests) {
+	if time.Now().Before(h.notBefore) {
 		return
 	}
-	limited, cancel := context.WithTimeout(api.Patient(ctx), hintTimeout)
+	limited, cancel := context.WithTimeout(api.LowPriority(ctx), hintTimeout)
 	defer cancel()
 	err := ask(limited)
 	switch class := api.ClassOf(err); {
 	case err == nil:
-		h.rests = time.Now().Add(h.every)
+		h.notBefore = time.Now().Add(h.every)
 	case ctx.Err() != nil:
 	case class == api.ClassAuth:
-		h.rests = time.Now().Add(restRefused)
-		if !h.told {
-			h.told = true
+		h.notBefore = time.Now().Add(restRefused)
+		if !h.logged {
+			h.logged = true
 			f.cfg.Log.Info("the token may not read "+h.what+"; what they show is found out later", "scope", h.scope,
 				"answer", err)
 		}
 	default:
-		h.rests = time.Now().Add(restUnanswered)
+		h.notBefore = time.Now().Add(restUnanswered)
 		f.cfg.Log.Info("could not read "+h.what+"; what they show is found out later", "class", class, "error", err)
 	}
 }

@@ -368,7 +368,7 @@ func TestARestoreWithoutClaims(t *testing.T) {
 			defer r.book.mu.Unlock()
 			for _, instance := range slices.Sorted(maps.Keys(r.book.nodes))[:count] {
 				n := r.book.nodes[instance]
-				n.Condemned = true
+				n.MayBeDeleted = true
 				r.book.nodes[instance] = n
 			}
 		}

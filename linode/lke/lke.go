@@ -26,7 +26,7 @@ type Machines struct {
 	types    *instancetype.Set
 	cluster  int
 	tier     catalog.Tier
-	fleet    PoolSource
+	pools    PoolSource
 	upgrades *upgrades
 }
 
@@ -45,7 +45,7 @@ type PoolSource interface {
 
 // New returns the machines of a cluster.
 func New(c client.Client, types *instancetype.Set, cluster int, tier catalog.Tier, fleet PoolSource) *Machines {
-	return &Machines{client: c, types: types, cluster: cluster, tier: tier, fleet: fleet, upgrades: &upgrades{client: c}}
+	return &Machines{client: c, types: types, cluster: cluster, tier: tier, pools: fleet, upgrades: &upgrades{client: c}}
 }
 
 // Known implements Orders. On Enterprise nodes are made of the class's version.
@@ -102,14 +102,14 @@ func (l *Machines) Order(
 }
 
 // Release implements Machines.
-func (l *Machines) Release(uid string) (gone bool) { return l.fleet.Release(uid) }
+func (l *Machines) Release(uid string) (gone bool) { return l.pools.Release(uid) }
 
 // Get implements Machines. A list that is a moment old will do. A machine that it does not
 // show is gone for good, unless LKE does not list all of the machine's pool.
 func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
-	pools, err := l.fleet.Pools(ctx, time.Now().Add(-recent))
+	pools, err := l.pools.Pools(ctx, time.Now().Add(-recent))
 	if err != nil {
-		if nc := l.shown(l.fleet.Last(), instance); nc != nil {
+		if nc := l.shown(l.pools.Last(), instance); nc != nil {
 			return nc, nil // what LKE showed last is a better answer than none
 		}
 		return nil, err
@@ -121,7 +121,7 @@ func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 	if err != nil {
 		return nil, err
 	}
-	if pool, ok := l.mayHold(pools, node); ok {
+	if pool, ok := l.poolThatMayHold(pools, node); ok {
 		return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet, %d of %d; Linode %d may be one of them",
 			pool.ID, len(pool.Linodes), pool.Count, instance)
 	}
@@ -138,7 +138,7 @@ const recent = 2 * time.Second
 // of NodeClaims that may be in a slot which LKE counts and does not list: Karpenter deletes
 // a registered claim whose machine is missing here and whose Node is not ready.
 func (l *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
-	pools, err := l.fleet.Pools(ctx, time.Now().Add(-10*time.Second))
+	pools, err := l.pools.Pools(ctx, time.Now().Add(-10*time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -152,12 +152,12 @@ func (l *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 			}
 		}
 	}
-	hidden, err := l.hidden(ctx, pools, listed)
+	hidden, err := l.unlisted(ctx, pools, listed)
 	return append(machines, hidden...), err
 }
 
 // Missing reports whether LKE's last list surely lacked an instance.
-func (l *Machines) Missing(instance int) bool { return missing(l.fleet.Last(), instance) }
+func (l *Machines) Missing(instance int) bool { return missing(l.pools.Last(), instance) }
 
 // machine describes a slot with an instance as a NodeClaim.
 func (l *Machines) machine(pool api.Pool, slot api.Slot) *karpv1.NodeClaim {
@@ -184,7 +184,7 @@ func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *lin
 	if err != nil {
 		return "", nil // another provider made it: its group is not known
 	}
-	if traits, known := l.fleet.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
+	if traits, known := l.pools.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
 		return nodeclaim.PoolDrifted, nil
 	}
 	return "", nil

@@ -20,8 +20,8 @@ func (f *Syncer) drain(ctx context.Context, drains []capacity.Drain) {
 	}
 }
 
-// report says which machines cost and stay though no claim owns them, and what to do.
-func (f *Syncer) report(ctx context.Context, kept []capacity.Kept) {
+// reportKept says which machines cost and stay though no claim owns them, and what to do.
+func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 	byPool := map[string][]capacity.Kept{}
 	for _, k := range kept {
 		what := fmt.Sprintf("Linode %d (%s, %s) of LKE pool %d", k.Instance, k.Plan, f.cfg.Types.Price(k.Plan).AnHour(),

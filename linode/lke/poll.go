@@ -47,8 +47,8 @@ const listEvery = 2 * time.Second
 // API wants to be left alone they get an error instead.
 const listTimeout = 30 * time.Second
 
-// shared is one list for all who wait for it.
-type shared struct {
+// sharedList is one list for all who wait for it.
+type sharedList struct {
 	since time.Time
 	done  chan struct{} // closed when err is set
 	err   error
@@ -66,7 +66,7 @@ func (f *Syncer) Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, er
 			f.mu.Unlock()
 			return shown.pools, nil
 		}
-		next := f.share(ctx)
+		next := f.nextList(ctx)
 		f.mu.Unlock()
 		select {
 		case <-ctx.Done():
@@ -87,13 +87,13 @@ func (f *Syncer) Last() []api.Pool {
 	return f.last.pools
 }
 
-// share returns the next list, which it orders where nobody has. The caller has the lock.
-func (f *Syncer) share(ctx context.Context) *shared {
+// nextList returns the next list, which it orders where nobody has. The caller has the lock.
+func (f *Syncer) nextList(ctx context.Context) *sharedList {
 	if f.next != nil {
 		return f.next
 	}
 	now := time.Now()
-	next := &shared{since: now, done: make(chan struct{})}
+	next := &sharedList{since: now, done: make(chan struct{})}
 	due := f.listed.Add(listEvery)
 	if last := f.last.asked.Add(listEvery); last.After(due) {
 		due = last
@@ -105,14 +105,14 @@ func (f *Syncer) share(ctx context.Context) *shared {
 
 // list makes the next list after a while, unless a poll of the Syncer's own has come
 // before it.
-func (f *Syncer) list(ctx context.Context, next *shared, after time.Duration) {
+func (f *Syncer) list(ctx context.Context, next *sharedList, after time.Duration) {
 	time.Sleep(after)
 	f.mu.Lock()
 	polled := f.last.asked.After(next.since)
 	f.mu.Unlock()
 	var err error
 	if !polled {
-		ctx, cancel := context.WithTimeout(api.Patient(ctx), listTimeout)
+		ctx, cancel := context.WithTimeout(api.LowPriority(ctx), listTimeout)
 		defer cancel()
 		_, err = f.poll(ctx)
 	}

@@ -130,7 +130,7 @@ type Syncer struct {
 
 	mu     sync.Mutex
 	last   snapshot
-	next   *shared               // the list that those who asked for Pools wait for
+	next   *sharedList           // the list that those who asked for Pools wait for
 	listed time.Time             // when the last such list ended
 	builds map[string]substitute // by the version that LKE refuses
 }
@@ -236,13 +236,13 @@ func (f *Syncer) pass(ctx context.Context) time.Duration {
 		f.loop.Go(func() { f.extend(ctx, decision.Granted) })
 	}
 	f.drain(ctx, decision.Drains)
-	f.report(ctx, decision.Kept)
+	f.reportKept(ctx, decision.Kept)
 	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE does not list this node's Linode any more, but the Node is "+
 		"ready:  it stays until it ceases to be")
 	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has all of the %d nodes that LKE allows it; "+
 		"the NodeClaim waits until one goes", f.policy.ClusterSize))
 	for _, work := range decision.Works {
-		f.loop.Go(func() { f.carryOut(ctx, work) })
+		f.loop.Go(func() { f.act(ctx, work) })
 	}
 	return decision.PollIn
 }

@@ -15,16 +15,16 @@ import (
 // Trigger wakes the Syncer when a NodeClaim starts to wait for a machine.
 type Trigger struct {
 	client client.Client
-	fleet  *Syncer
+	syncer *Syncer
 }
 
 // NewTrigger returns the controller for a Syncer.
-func NewTrigger(c client.Client, fleet *Syncer) *Trigger { return &Trigger{client: c, fleet: fleet} }
+func NewTrigger(c client.Client, fleet *Syncer) *Trigger { return &Trigger{client: c, syncer: fleet} }
 
 // Register implements operatorpkg's Controller, and runs the Syncer for as long
 // as this process leads.
 func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
-	return nodeclaim.RegisterTrigger(mgr, t.fleet, t)
+	return nodeclaim.RegisterTrigger(mgr, t.syncer, t)
 }
 
 // Reconcile wakes the Syncer, which lists all claims itself: at once where no other
@@ -39,7 +39,7 @@ func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		return ctrl.Result{}, nil
 	}
 	var wait time.Duration
-	t.fleet.loop.Do(func(m *capacity.Memory, now time.Time) { wait = m.StoredAgainIn(string(claim.UID), now) })
+	t.syncer.loop.Do(func(m *capacity.Memory, now time.Time) { wait = m.StoredAgainIn(string(claim.UID), now) })
 	if wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
@@ -48,9 +48,9 @@ func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 		return ctrl.Result{}, err
 	}
 	if more {
-		t.fleet.Wake()
+		t.syncer.Wake()
 	} else {
-		t.fleet.loop.WakeNow()
+		t.syncer.loop.WakeNow()
 	}
 	return ctrl.Result{}, nil
 }

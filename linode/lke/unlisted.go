@@ -32,9 +32,9 @@ func (l *Machines) shown(pools []api.Pool, instance int) *karpv1.NodeClaim {
 	return nil
 }
 
-// mayHold returns the pool that may have the machine of a Node in a slot that it does
+// poolThatMayHold returns the pool that may have the machine of a Node in a slot that it does
 // not list. Where the pool of the Node is not known, that may be any.
-func (l *Machines) mayHold(pools []api.Pool, node string) (api.Pool, bool) {
+func (l *Machines) poolThatMayHold(pools []api.Pool, node string) (api.Pool, bool) {
 	number, _, known := SlotOf(l.cluster, node)
 	i := slices.IndexFunc(pools, func(pool api.Pool) bool {
 		return pool.Count > len(pool.Linodes) && (!known || pool.ID == number)
@@ -59,11 +59,11 @@ func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error
 	return nodes.Items[0].Name, nil
 }
 
-// hidden returns the machines of NodeClaims that are not listed and that LKE may hide.
-func (l *Machines) hidden(
+// unlisted returns the machines of NodeClaims that are not listed and that LKE may hide.
+func (l *Machines) unlisted(
 	ctx context.Context, pools []api.Pool, listed map[string]bool,
 ) (machines []*karpv1.NodeClaim, err error) {
-	if _, some := l.mayHold(pools, ""); !some {
+	if _, some := l.poolThatMayHold(pools, ""); !some {
 		return nil, nil
 	}
 	var claims karpv1.NodeClaimList
@@ -75,7 +75,7 @@ func (l *Machines) hidden(
 		if nodeclaim.InstanceOf(id) == 0 || listed[id] {
 			continue
 		}
-		if _, ok := l.mayHold(pools, node); ok {
+		if _, ok := l.poolThatMayHold(pools, node); ok {
 			nc := &karpv1.NodeClaim{}
 			nc.Name, nc.Status.ProviderID, nc.Status.NodeName = node, id, node
 			machines = append(machines, nc)

@@ -20,11 +20,11 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 )
 
-// carryOut asks LKE for one group's work: first corrections, then growth, then
+// act asks LKE for one group's work: first corrections, then growth, then
 // deletions, so that a pool never loses its last slot while it is about to get
 // another. After a failed call, or a bug, the rest is left to the next decision.
-func (f *Syncer) carryOut(ctx context.Context, w capacity.Work) {
-	f.mend(ctx, w.Mends)
+func (f *Syncer) act(ctx context.Context, w capacity.Work) {
+	f.repair(ctx, w.Mends)
 	err := f.loop.Try(func() error { return f.grow(ctx, w) })
 	if err == nil {
 		err = f.loop.Try(func() error { return f.shrink(ctx, w) })
@@ -254,9 +254,9 @@ func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api
 		err))
 }
 
-// mend corrects pools in place. What fails is tried again by a later decision; no
+// repair corrects pools in place. What fails is tried again by a later decision; no
 // claim waits for it.
-func (f *Syncer) mend(ctx context.Context, mends []capacity.Mend) {
+func (f *Syncer) repair(ctx context.Context, mends []capacity.Mend) {
 	for _, m := range mends {
 		what := strings.Join(m.Fields, ", ")
 		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,

@@ -16,24 +16,24 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis"
 )
 
-// Disowner takes the reference to its NodeClaim off each Node of the cluster.
+// OwnerReferenceRemover takes the reference to its NodeClaim off each Node of the cluster.
 //
 // Karpenter writes it when it registers a Node, and reads it nowhere. Kubernetes does:
 // where the NodeClaims are gone, as after a restore without them, its garbage collector
 // deletes all their Nodes at once, and Karpenter drains them. Without the reference
 // what happens to such Nodes is decided for each way to get machines.
-type Disowner struct {
+type OwnerReferenceRemover struct {
 	client client.Client
 	ours   func(name string) bool
 }
 
-// NewDisowner returns the controller for the Nodes whose names ours accepts.
-func NewDisowner(c client.Client, ours func(name string) bool) *Disowner {
-	return &Disowner{client: c, ours: ours}
+// NewOwnerReferenceRemover returns the controller for the Nodes whose names ours accepts.
+func NewOwnerReferenceRemover(c client.Client, ours func(name string) bool) *OwnerReferenceRemover {
+	return &OwnerReferenceRemover{client: c, ours: ours}
 }
 
 // Register implements operatorpkg's Controller.
-func (d *Disowner) Register(_ context.Context, mgr ctrl.Manager) error {
+func (d *OwnerReferenceRemover) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("node.disowner").
 		For(&corev1.Node{}).
@@ -44,7 +44,7 @@ func (d *Disowner) Register(_ context.Context, mgr ctrl.Manager) error {
 }
 
 // Reconcile takes the reference off one Node.
-func (d *Disowner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (d *OwnerReferenceRemover) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var node corev1.Node
 	if err := d.client.Get(ctx, req.NamespacedName, &node); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)

@@ -22,7 +22,7 @@ func TestTheReferenceToItsNodeClaimIsTakenOffANode(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
 	at := client.ObjectKeyFromObject(node)
 	for range 2 {
-		if _, err := NewDisowner(c, func(string) bool { return true }).Reconcile(t.Context(), ctrl.Request{NamespacedName: at}); err != nil {
+		if _, err := NewOwnerReferenceRemover(c, func(string) bool { return true }).Reconcile(t.Context(), ctrl.Request{NamespacedName: at}); err != nil {
 			t.Fatal(err)
 		}
 	}

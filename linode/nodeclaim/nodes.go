@@ -29,12 +29,12 @@ func NewNodes(c client.Client) *Nodes { return &Nodes{client: c} }
 
 // Node is a Node that Karpenter has registered: pods may run on it.
 type Node struct {
-	Name      string
-	NodePool  string
-	Ready     bool // its kubelet answers
-	Leaving   bool // it is being deleted, and so drained
-	Condemned bool // it has OrphanDelete: it may go though no claim owns it
-	Kept      bool // it has OrphanKeep
+	Name         string
+	NodePool     string
+	Ready        bool // its kubelet answers
+	Leaving      bool // it is being deleted, and so drained
+	MayBeDeleted bool // it has OrphanDelete: it may go though no claim owns it
+	Kept         bool // it has OrphanKeep
 }
 
 // List returns the Nodes that Karpenter has registered, by their instance. It reads the
@@ -52,9 +52,9 @@ func (n *Nodes) List(ctx context.Context) (map[int]Node, error) {
 		if instance := InstanceOf(node.Spec.ProviderID); instance != 0 {
 			nodes[instance] = Node{
 				Name: node.Name, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey],
-				Leaving:   !node.DeletionTimestamp.IsZero(),
-				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
-				Kept:      node.Annotations[AnnotationOrphaned] == OrphanKeep,
+				Leaving:      !node.DeletionTimestamp.IsZero(),
+				MayBeDeleted: node.Annotations[AnnotationOrphaned] == OrphanDelete,
+				Kept:         node.Annotations[AnnotationOrphaned] == OrphanKeep,
 			}
 		}
 	}

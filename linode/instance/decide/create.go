@@ -15,8 +15,8 @@ func (s *scene) create(d *Decision, waiting []Claim) {
 		ask := s.memory.asked[c.UID]
 		switch {
 		case ask.underway:
-		case ask.starved:
-			d.Starved = append(d.Starved, c.UID)
+		case ask.outOfStock:
+			d.OutOfStock = append(d.OutOfStock, c.UID)
 		case ask.taken:
 			d.Taken = append(d.Taken, c.UID)
 		case s.now.Before(ask.hold), s.now.Before(s.memory.kinds[c.Kind].hold):
@@ -103,7 +103,7 @@ func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.T
 	case Taken:
 		ask.taken = true
 	case NoStock:
-		ask.starved, kind = true, kind.again(now)
+		ask.outOfStock, kind = true, kind.again(now)
 	case Refused:
 		kind = kind.again(now)
 	case NoRoom, Busy:

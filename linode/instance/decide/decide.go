@@ -52,9 +52,9 @@ type Machine struct {
 
 // Node is a Node that Karpenter has registered: pods may run on it.
 type Node struct {
-	Name      string
-	Leaving   bool // it is being deleted, and so drained
-	Condemned bool // somebody has said that it may go though no claim owns it
+	Name         string
+	Leaving      bool // it is being deleted, and so drained
+	MayBeDeleted bool // somebody has said that it may go though no claim owns it
 }
 
 // Policy holds the numbers that Decide goes by.
@@ -71,20 +71,20 @@ type Policy struct {
 // Decision is what to do now. Memory is what to hand to the next call of Decide. What a
 // Decision returns counts as begun, until a method of Memory says how it ended.
 type Decision struct {
-	Creates []Create
-	Binds   []Bind
-	Deletes []Delete
-	Looks   []Look
-	Drains  []Drain
-	Lost    []string      // claims whose machine is gone: to be ended
-	Held    []string      // claims whose machine Linode says is gone, while so many Nodes say otherwise
-	Taken   []string      // claims whose label another Linode of the account has: to be given up, as Starved
-	Starved []string      // claims that Linode has no machine for: to be given up where a live read shows none
-	Kept    []int         // machines that no claim owns and that stay, reported once
-	Queued  []string      // claims whose creates wait for the rate limit
-	Queue   time.Duration // how long the last of those waits
-	PollIn  time.Duration
-	Memory  Memory
+	Creates     []Create
+	Binds       []Bind
+	Deletes     []Delete
+	Looks       []Look
+	Drains      []Drain
+	Lost        []string      // claims whose machine is gone: to be ended
+	Unconfirmed []string      // claims whose machine Linode says is gone, while so many Nodes say otherwise
+	Taken       []string      // claims whose label another Linode of the account has: to be given up, as Starved
+	OutOfStock  []string      // claims that Linode has no machine for: to be given up where a live read shows none
+	Kept        []int         // machines that no claim owns and that stay, reported once
+	Queued      []string      // claims whose creates wait for the rate limit
+	Queue       time.Duration // how long the last of those waits
+	PollIn      time.Duration
+	Memory      Memory
 }
 
 // Create makes the machine of a claim. Sent twice, it makes one.
@@ -141,7 +141,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	var waiting []Claim
 	owned := map[int]bool{}
 	for _, c := range view.Claims {
-		machine := s.of(c)
+		machine := s.machineOf(c)
 		owned[machine] = true
 		switch {
 		case s.released(c):
@@ -152,21 +152,21 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 		case c.Machine == 0:
 			s.bind(&d, c, machine)
 		default:
-			s.lose(&d, c)
+			s.checkMissing(&d, c)
 		}
 	}
-	s.end(&d)
+	s.endLost(&d)
 	s.create(&d, waiting)
-	s.sweep(&d, owned)
+	s.removeOrphans(&d, owned)
 	d.PollIn = policy.Idle
-	if len(waiting) > 0 || d.Memory.unsettled(view) {
+	if len(waiting) > 0 || d.Memory.pending(view) {
 		d.PollIn = policy.Quick
 	}
 	return d
 }
 
-// of is the machine of a claim, stored or not; 0 where it has none.
-func (s *scene) of(c Claim) int {
+// machineOf is the machine of a claim, stored or not; 0 where it has none.
+func (s *scene) machineOf(c Claim) int {
 	if c.Machine != 0 {
 		return c.Machine
 	}
@@ -199,9 +199,9 @@ func (s *scene) bind(d *Decision, c Claim, machine int) {
 // lookAgain is the time between two looks for one machine.
 const lookAgain = 10 * time.Second
 
-// lose looks for a machine that the list lacks. Where Linode says that it is not there,
+// checkMissing looks for a machine that the list lacks. Where Linode says that it is not there,
 // the claim has lost it.
-func (s *scene) lose(d *Decision, c Claim) {
+func (s *scene) checkMissing(d *Decision, c Claim) {
 	if _, ok := s.listed[c.Machine]; ok {
 		delete(s.memory.missing, c.UID)
 		return
@@ -218,10 +218,10 @@ func (s *scene) lose(d *Decision, c Claim) {
 	d.Looks = append(d.Looks, Look{UID: c.UID, Machine: c.Machine})
 }
 
-// end ends the claims that have lost their machine. Where that is so of many whose Nodes are
+// endLost ends the claims that have lost their machine. Where that is so of many whose Nodes are
 // there, or of all, Linode is rather asked for another account, or by a user who may not see
 // them: they are held until it lists them again or the Nodes go.
-func (s *scene) end(d *Decision) {
+func (s *scene) endLost(d *Decision) {
 	inhabited := func(c Claim) bool {
 		node, there := s.Nodes[c.Machine]
 		return there && !node.Leaving
@@ -232,10 +232,10 @@ func (s *scene) end(d *Decision) {
 			alive++
 		}
 	}
-	hold := alive > few || alive > 1 && len(s.listed) == 0
+	hold := alive > maxDrainedOrphans || alive > 1 && len(s.listed) == 0
 	for _, c := range s.lost {
 		if hold && inhabited(c) {
-			d.Held = append(d.Held, c.UID)
+			d.Unconfirmed = append(d.Unconfirmed, c.UID)
 		} else {
 			d.Lost = append(d.Lost, c.UID)
 		}
@@ -259,17 +259,17 @@ func (s *scene) release(d *Decision, c Claim, machine int) {
 	deleted := machine == 0 || s.memory.deleted[machine]
 	switch {
 	case deleted && !shown && settled && s.Asked.After(e.at):
-		e = s.vanish(d, c, e, machine != 0 && ask.unanswered == 0 && !e.late)
+		e = s.confirmGone(d, c, e, machine != 0 && ask.unanswered == 0 && !e.late)
 	case machine != 0 && (!deleted || shown):
 		s.delete(d, Delete{UID: c.UID, Machine: machine, Label: label})
 	}
 	s.memory.ending[c.UID] = e
 }
 
-// vanish ends a claim without a machine. Unless one machine is all that it can have had, a
+// confirmGone ends a claim without a machine. Unless one machine is all that it can have had, a
 // list that lacks it is not enough: Linode is asked for the label. After a restart, and for a
 // claim that was away, this process does not know what was asked before.
-func (s *scene) vanish(d *Decision, c Claim, e ending, one bool) ending {
+func (s *scene) confirmGone(d *Decision, c Claim, e ending, one bool) ending {
 	switch {
 	case one, e.absent:
 		e.gone = true
@@ -289,16 +289,16 @@ func (s *scene) delete(d *Decision, order Delete) {
 	d.Deletes = append(d.Deletes, order)
 }
 
-// few is how many machines with pods on them may lose their claims at once, for it to look
+// maxDrainedOrphans is how many machines with pods on them may lose their claims at once, for it to look
 // like somebody's deed: more look like a restore of the cluster without its NodeClaims.
-const few = 3
+const maxDrainedOrphans = 3
 
-// sweep deletes machines that no claim owns. Those on which pods may run are drained; more
+// removeOrphans deletes machines that no claim owns. Those on which pods may run are drained; more
 // than a few of them at once stay, but for those that somebody has condemned.
-func (s *scene) sweep(d *Decision, owned map[int]bool) {
+func (s *scene) removeOrphans(d *Decision, owned map[int]bool) {
 	many := 0
 	for _, m := range s.Machines {
-		if n, ok := s.Nodes[m.ID]; ok && !owned[m.ID] && !n.Leaving && !n.Condemned {
+		if n, ok := s.Nodes[m.ID]; ok && !owned[m.ID] && !n.Leaving && !n.MayBeDeleted {
 			many++
 		}
 	}
@@ -312,10 +312,10 @@ func (s *scene) sweep(d *Decision, owned map[int]bool) {
 		}
 		n, inhabited := s.Nodes[m.ID]
 		switch overdue := again && s.now.Sub(since) >= s.policy.Keep; {
-		case inhabited && n.Condemned && !n.Leaving, overdue && inhabited && !n.Leaving && many <= few:
+		case inhabited && n.MayBeDeleted && !n.Leaving, overdue && inhabited && !n.Leaving && many <= maxDrainedOrphans:
 			d.Drains = append(d.Drains, Drain{Machine: m.ID, Node: n.Name})
-		case overdue && inhabited && !n.Leaving && !s.memory.told[m.ID]:
-			put(&s.memory.told, m.ID, true)
+		case overdue && inhabited && !n.Leaving && !s.memory.reported[m.ID]:
+			put(&s.memory.reported, m.ID, true)
 			d.Kept = append(d.Kept, m.ID)
 		case overdue && !inhabited:
 			s.delete(d, Delete{Machine: m.ID, Label: m.Label})

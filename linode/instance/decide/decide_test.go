@@ -43,7 +43,7 @@ func (s *tale) sees(later time.Duration, view View) (told []string) {
 	for _, drain := range d.Drains {
 		told = append(told, "drain "+drain.Node)
 	}
-	for word, uids := range map[string][]string{"lost": d.Lost, "taken": d.Taken, "starved": d.Starved} {
+	for word, uids := range map[string][]string{"lost": d.Lost, "taken": d.Taken, "starved": d.OutOfStock} {
 		for _, uid := range uids {
 			told = append(told, uid+" "+word)
 		}
@@ -209,8 +209,8 @@ func TestMachinesOfManyNodesAreHeld(t *testing.T) {
 		}
 		view.Asked = s.now.Add(time.Second)
 		d := Decide(view, s.memory, modelPolicy, view.Asked)
-		if len(d.Held) != tc.held || len(d.Lost) != tc.gone-tc.held {
-			t.Errorf("%s: %v are held and %v lost", tc.name, d.Held, d.Lost)
+		if len(d.Unconfirmed) != tc.held || len(d.Lost) != tc.gone-tc.held {
+			t.Errorf("%s: %v are held and %v lost", tc.name, d.Unconfirmed, d.Lost)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestWhatNobodyOwns(t *testing.T) {
 	}
 	s.sees(time.Minute, view)
 	s.want("many", s.sees(10*time.Minute, view), "keep 100", "keep 101", "keep 102", "keep 103")
-	view.Nodes[101] = Node{Name: "n101", Condemned: true}
+	view.Nodes[101] = Node{Name: "n101", MayBeDeleted: true}
 	view.Machines = view.Machines[1:]
 	s.want("one may go, so three are left", s.sees(time.Minute, view),
 		"drain n100", "drain n101", "drain n102", "drain n103")

@@ -18,7 +18,7 @@ type Memory struct {
 	deleting map[int]attempt       // by machine
 	deleted  map[int]bool          // machines that Linode says are not there
 	unowned  map[int]time.Time     // by machine, since when
-	told     map[int]bool          // machines that were reported as kept
+	reported map[int]bool          // machines that were reported as kept
 	kinds    map[string]refusals   // by kind of claim
 	account  refusals
 	sent     []time.Time // creates of the last Window
@@ -31,7 +31,7 @@ type ask struct {
 	doneBy     time.Time // when all of those will have been done, or never are
 	hold       time.Time // not sent again before
 	taken      bool      // another Linode has the label
-	starved    bool      // Linode has no such machine
+	outOfStock bool      // Linode has no such machine
 	made       int       // the machine's id
 }
 
@@ -116,7 +116,7 @@ func (m Memory) after(view View, policy Policy, now time.Time) Memory {
 	m.asked, m.assigned = kept(m.asked, claims), kept(m.assigned, claims)
 	m.ending, m.missing = kept(m.ending, claims), kept(m.missing, claims)
 	m.deleting, m.deleted = kept(m.deleting, machines), kept(m.deleted, machines)
-	m.unowned, m.told = kept(m.unowned, listed), kept(m.told, listed)
+	m.unowned, m.reported = kept(m.unowned, listed), kept(m.reported, listed)
 	m.kinds = maps.Clone(m.kinds)
 	for _, c := range view.Claims {
 		if c.Machine != 0 {
@@ -129,8 +129,8 @@ func (m Memory) after(view View, policy Policy, now time.Time) Memory {
 	return m
 }
 
-// unsettled reports whether something was asked whose effect no view has shown.
-func (m *Memory) unsettled(view View) bool {
+// pending reports whether something was asked whose effect no view has shown.
+func (m *Memory) pending(view View) bool {
 	for _, c := range view.Claims {
 		if e, ok := m.ending[c.UID]; ok && !e.gone {
 			return true

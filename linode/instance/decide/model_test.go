@@ -257,7 +257,7 @@ func (w *world) decide(p *process) {
 			c.Leaving, c.released = true, true
 		}
 	}
-	for _, uid := range slices.Concat(d.Taken, d.Starved) {
+	for _, uid := range slices.Concat(d.Taken, d.OutOfStock) {
 		if c := w.claims[uid]; c.Machine == 0 { // it is read live before
 			c.Leaving, c.released = true, true
 		}
@@ -272,7 +272,7 @@ func (w *world) decide(p *process) {
 	}
 	for _, id := range d.Kept { // somebody looks at it, and says that it may go
 		n := w.nodes[id]
-		n.Condemned = true
+		n.MayBeDeleted = true
 		w.nodes[id] = n
 	}
 }
