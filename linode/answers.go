@@ -43,7 +43,7 @@ func (n *NodeClass) watchStanding(
 
 // answers says of a class whether Linode answers. A class is not ready while Linode
 // refuses the token; it stays ready while Linode does not answer, so that NodeClaims
-// wait and nobody has to plan again.
+// wait and nothing is planned again.
 func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
 	const kind = linodev1alpha1.ConditionLinodeAnswers
 	was, problem := conditions.Get(kind), n.Standing.Problem()

@@ -46,7 +46,7 @@ type Journal struct {
 // A departure is a note of a NodeClaim that goes.
 type departure struct {
 	linodev1alpha1.GoneNode
-	version string // of the NodeClaim as its deletion began; "" where nobody saw that
+	version string // of the NodeClaim as its deletion began; "" where that was not seen
 }
 
 // leaving is a Node that goes: in which version of it its deletion began, and when that was

@@ -14,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/linode/instance"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -85,14 +86,20 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 // TestAfterARestartTheAPIServerIsAsked: the cache of the new process shows a
 // claim as it was before its plan was chosen, and does not show another at all.
 func TestAfterARestartTheAPIServerIsAsked(t *testing.T) {
-	p := provider(t, readyClass(), nodePool(), capped("total", nodes(2)), undecided(1), undecided(3))
-	live := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(decided(1), decided(2), undecided(3)).Build()
-	p.chooser.Limits = limits.NewEnforcer(p.chooser.Client, live, p.chooser.Types)
-	if _, err := p.Create(t.Context(), undecided(3)); !cloudprovider.IsInsufficientCapacityError(err) {
-		t.Errorf("a third node of two: %v", err)
-	}
-	if _, err := p.Create(t.Context(), undecided(1)); err != nil {
-		t.Errorf("the claim that has its plan already: %v", err)
+	for mode, annotations := range map[string]map[string]string{
+		"on LKE": decided(1).Annotations, "in instance mode": {instance.AnnotationOrder: "{}"},
+	} {
+		first, second := decided(1), decided(2)
+		first.Annotations, second.Annotations = annotations, annotations
+		p := provider(t, readyClass(), nodePool(), capped("total", nodes(2)), undecided(1), undecided(3))
+		live := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(first, second, undecided(3)).Build()
+		p.chooser.Limits = limits.NewEnforcer(p.chooser.Client, live, p.chooser.Types)
+		if _, err := p.Create(t.Context(), undecided(3)); !cloudprovider.IsInsufficientCapacityError(err) {
+			t.Errorf("%s: a third node of two: %v", mode, err)
+		}
+		if _, err := p.Create(t.Context(), undecided(1)); err != nil {
+			t.Errorf("%s: the claim that has its plan already: %v", mode, err)
+		}
 	}
 }
 

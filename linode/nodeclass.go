@@ -154,7 +154,7 @@ func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	return classEvery
 }
 
-// afterWrite is what a reconciler returns after a write: where somebody else wrote
+// afterWrite is what a reconciler returns after a write: where another client wrote
 // first, it tries again without an error in the log.
 func afterWrite(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {

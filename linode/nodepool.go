@@ -50,7 +50,7 @@ func Narrow(pool *karpv1.NodePool, region string) {
 	}
 }
 
-// NodePools is the controller that validates NodePools, whoever wrote them: by the
+// NodePools is the controller that validates all NodePools: by the
 // rules of Karpenter, whose own controller of this name it replaces, and by those of
 // LKE. Two controllers would take turns with the condition ValidationSucceeded.
 type NodePools struct {

@@ -35,11 +35,11 @@ type Pods struct {
 	told   map[types.UID]telling
 }
 
-// Full says why a NodePool has no room for a node of its class, where neither of them says so;
+// Full says why a NodePool has no room for a node of its class, where neither of them does;
 // "" where it has.
 type Full func(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error)
 
-// telling is what a pod was told last.
+// telling is the last event of a pod.
 type telling struct {
 	reason string
 	at     time.Time

@@ -10,7 +10,7 @@
 // are the border, and nothing on this side of it asks for the mode.
 //
 // The package knows no HCL and nothing of Git; it gets NodePools and
-// LinodeNodeClasses from the API server, whoever wrote them.
+// LinodeNodeClasses from the API server.
 package linode
 
 import (
@@ -142,7 +142,7 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 // after the first call, does not show the machine any more: Karpenter then removes
 // its finalizer, and a machine that still runs would be leaked.
 //
-// An id that names no Linode was written by somebody else and stands for no
+// An id that names no Linode was written by another program and stands for no
 // machine: NotFound at once. The machine that the claim had before, if any, has no
 // owner and is deleted as such.
 func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {

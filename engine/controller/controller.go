@@ -49,7 +49,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instance/token"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
-	"github.com/lkeplan/lkeplan/linode/lke"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -96,7 +96,7 @@ type Config struct {
 	Release       string // what the traces say of the version of this program
 
 	Karpenter Karpenter
-	Timing    lke.Timing
+	Timing    loop.Timing
 	Log       *slog.Logger
 
 	claims *nodeclaims.Tracer

@@ -98,10 +98,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 	machines := instance.New(instance.Config{
 		Client: c, Live: live, API: linodes.api, Identity: identity, Types: chooser.Types, Joins: joins,
 		Events: events, Log: cfg.Log,
-		Timing: instance.Timing{
-			Quick: cfg.Timing.Quick, Idle: cfg.Timing.Idle, Keep: cfg.Timing.Keep, NoCapacity: cfg.Timing.NoCapacity,
-			Late: cfg.Timing.Late,
-		},
+		Timing: cfg.Timing,
 	})
 	orders := instance.NewOrders(c)
 	return mode{

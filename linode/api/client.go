@@ -61,13 +61,13 @@ type Call struct {
 	Left     int           // how many of them are left; -1 where the answer does not say
 	Asked    time.Duration // after a 429: how long the answer asks to be left alone
 	Paused   time.Duration // how long that is heeded
-	For      []string      // whom it was sent for, as For was told
+	For      []string      // what it was sent for, as given to For
 	Optional bool          // what it asks for helps, and is not needed: see Failures
 }
 
 type forKey struct{}
 
-// For returns a context whose requests are sent for somebody: Call.For has the same names. It
+// For returns a context whose requests are sent for NodeClaims: Call.For has the same names. It
 // changes nothing in them.
 func For(ctx context.Context, names []string) context.Context {
 	return context.WithValue(ctx, forKey{}, names)

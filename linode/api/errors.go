@@ -28,7 +28,7 @@ const (
 	// ClassPlanClosed: the account may not have Linodes of the plan, in any region, until Support
 	// opens the plan to it.
 	ClassPlanClosed Class = "plan-closed"
-	// ClassLocked: the object cannot be deleted until somebody takes its lock off.
+	// ClassLocked: the object cannot be deleted until its lock is taken off.
 	ClassLocked Class = "locked"
 	// ClassBusy: nothing was done; the same request may pass later.
 	ClassBusy Class = "busy"
@@ -137,7 +137,7 @@ var unavailable = regexp.MustCompile(`\b(plan|type)\b.*\b(not available|unavaila
 const closedPlan = "preventing the deployment of the selected linode plan"
 
 // classOfReasons reads a 400. A reason with a field is about the request,
-// whatever its words: taking it for capacity would black out a plan because of
+// with any words: taking it for capacity would black out a plan because of
 // a bad tag. The field type is the plan itself: no NodePool can mend that it is not available.
 //
 // Unverified: the texts for capacity, which are those of older API answers, and that for locks.

@@ -106,8 +106,8 @@ func (l *limiter) take(b bucket, patient bool, now time.Time) time.Duration {
 	return 0
 }
 
-// longestPause bounds how long nothing is sent, whatever an answer asks for: one wrong
-// header must not stop all work for hours. Where the API means it, it says so again.
+// longestPause bounds how long nothing is sent, also where an answer asks for more: one wrong
+// header must not stop all work for hours. Where the API means it, it asks again.
 const longestPause = 5 * time.Minute
 
 // update reads the headers of an answer to a request of the bucket. Every header is

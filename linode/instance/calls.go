@@ -116,8 +116,8 @@ func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int
 	return 0, outcomeOf(err), err
 }
 
-// holder finds the machine that has a label already. Where none is found, somebody may have
-// deleted it a moment ago, or the list lacks it: the call is sent again later.
+// holder finds the machine that has a label already. Where none is found, it may have been
+// deleted a moment ago, or the list lacks it: the call is sent again later.
 func (c *syncer) holder(ctx context.Context, label string, taken error) (int, decide.Outcome, error) {
 	i, found, err := c.cfg.Linode.InstanceLabelled(ctx, label)
 	switch {

@@ -80,7 +80,7 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if err != nil && !known(class) {
 		return "what it names could not be looked up yet: " + err.Error()
 	}
-	return "" // what was found before is not wrong because nobody answers
+	return "" // what was found before is not wrong because Linode does not answer
 }
 
 // known reports whether what a class names was found, by the words and numbers that it has now:

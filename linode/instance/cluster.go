@@ -191,8 +191,8 @@ func (c cluster) Keep(machine int) {
 	}
 }
 
-// closer is Linode as the syncer asks it. A plan that is found closed to the account is not offered for hours, whatever
-// happens to the claim that it was asked for.
+// closer is Linode as the syncer asks it. A plan that is found closed to the account is not offered for hours, also
+// where the claim that it was asked for is gone.
 type closer struct {
 	API
 	types *instancetype.Set
@@ -253,7 +253,7 @@ func (i *Machines) warnNotJoined(ctx context.Context, nc *karpv1.NodeClaim) {
 		"what it joins by, and whether it reaches the API server", id, within))
 }
 
-// shouldNotify reports whether a claim has not been told a text for a while.
+// shouldNotify reports whether a claim has had no event with a text for a while.
 func (i *Machines) shouldNotify(uid, text string) bool {
 	const again = 5 * time.Minute
 	i.mu.Lock()

@@ -56,7 +56,7 @@ func (i *Machines) claimOfNode(ctx context.Context, o client.Object) (*karpv1.No
 	return &list.Items[0], nil
 }
 
-// Rejoiner has Karpenter register a Node once more that somebody has removed and whose kubelet
+// Rejoiner has Karpenter register a Node once more that was removed and whose kubelet
 // has made it again: it comes with the taints that a kubelet registers with, and Karpenter
 // takes them off once for each claim.
 type Rejoiner struct{ instances *Machines }

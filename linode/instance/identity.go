@@ -77,7 +77,7 @@ func (id Identity) Node(uid string) string { return decide.Label(id.Name, uid) }
 func (id Identity) IsNode(name string) bool { return decide.Ours(id.Name, name) }
 
 // Others counts the Linodes of the account that belong to another cluster of this name: one
-// that was there before, or by mistake. They are nobody's here.
+// that was there before, or by mistake. They are left alone.
 func (id Identity) Others(ctx context.Context, linodeAPI API) (int, error) {
 	all, err := linodeAPI.Instances(ctx, id.NameTag())
 	others := 0

@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instance/decide"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -42,18 +43,9 @@ type Config struct {
 	Identity Identity
 	Types    *instancetype.Set
 	Joins    Joins
-	Timing   Timing
+	Timing   loop.Timing
 	Events   events.EventRecorder
 	Log      *slog.Logger
-}
-
-// Timing holds delays. A zero field means its default, which the comment names.
-type Timing struct {
-	Quick      time.Duration // 2s: between lists while somebody waits
-	Idle       time.Duration // 1m: between lists while nobody does
-	Keep       time.Duration // 10m: how long a machine or a placement group may stay that nobody owns
-	NoCapacity time.Duration // 3m: how long a plan type without capacity is not offered
-	Late       time.Duration // 2m: how long after it was sent a call without an answer may be done
 }
 
 // Machines are the Linodes of one cluster. They run as long as their process leads.
@@ -62,9 +54,9 @@ type Machines struct {
 	claims  nodeclaim.Writer
 	nodes   *nodeclaim.Nodes
 	syncer  *syncer
-	pools   *placementGroups // of NodePools
-	tagging sync.Mutex       // held while tags are set
-	metrics *metrics
+	pools   *placementGroups   // of NodePools
+	tagging sync.Mutex         // held while tags are set
+	metrics *nodeclaim.Metrics // shown by the syncer alone
 
 	asking sync.Mutex // held while Linode is asked for a list, for all who want one
 
@@ -80,25 +72,19 @@ func New(cfg Config) *Machines {
 		cfg: cfg, claims: nodeclaim.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: nodeclaim.NewNodes(cfg.Client),
 		notified: map[string]time.Time{}, metrics: newMetrics(),
 	}
-	or := func(d, otherwise time.Duration) time.Duration {
-		if d == 0 {
-			return otherwise
-		}
-		return d
-	}
-	i.cfg.Timing.NoCapacity = or(cfg.Timing.NoCapacity, 3*time.Minute)
-	keep := or(cfg.Timing.Keep, 10*time.Minute)
+	timing := cfg.Timing.WithDefaults()
+	i.cfg.Timing = timing
 	i.pools = newPlacementGroups(placementConfig{
-		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Size: groupSize, Keep: keep, Needed: i.neededGroups, Log: cfg.Log,
+		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Size: groupSize, Keep: timing.Keep, Needed: i.neededGroups, Log: cfg.Log,
 	})
 	i.syncer = newSyncer(syncerConfig{
 		Linode: closer{cfg.API, cfg.Types}, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
 		Policy: decide.Policy{
-			Cluster: cfg.Identity.Name, Keep: keep,
+			Cluster: cfg.Identity.Name, Keep: timing.Keep,
 			// Unverified: that Linode does no call later.
-			Late:  or(cfg.Timing.Late, 2*time.Minute),
+			Late:  timing.Late,
 			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes
-			Quick: or(cfg.Timing.Quick, 2*time.Second), Idle: or(cfg.Timing.Idle, time.Minute),
+			Quick: timing.Quick, Idle: timing.Idle,
 		},
 	})
 	return i
@@ -120,7 +106,7 @@ func (i *Machines) NeedLeaderElection() bool { return true }
 // Release implements linode.Machines.
 func (i *Machines) Release(uid string) (gone bool) { return i.syncer.Release(uid) }
 
-// Get implements linode.Machines. A machine is gone when Linode says so of that very one: a
+// Get implements linode.Machines. A machine is gone when Linode does not know that very one: a
 // list may lack one that is there.
 func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
 	all, err := i.recently(ctx, 2*time.Second)
@@ -222,7 +208,7 @@ func (i *Machines) listed(asked time.Time, all []api.Instance) {
 	defer i.mu.Unlock()
 	if asked.After(i.asked) {
 		i.last, i.asked = all, asked
-		i.metrics.listed.WithLabelValues().Set(float64(asked.UnixMilli()) / 1000)
+		i.metrics.Listed(asked)
 	}
 }
 

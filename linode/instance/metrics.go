@@ -13,27 +13,13 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// metrics are what Instances count.
-type metrics struct {
-	*nodeclaim.Metrics // shown by the syncer alone
-
-	listed *prometheus.GaugeVec // absent before Linode has shown the Linodes
+func newMetrics() *nodeclaim.Metrics {
+	return nodeclaim.NewMetrics("lkeplan_linodes_listed_timestamp_seconds",
+		"In instance mode: when Linode was last asked for the cluster's Linodes and answered.", refusals...)
 }
 
-func newMetrics() *metrics {
-	return &metrics{
-		Metrics: nodeclaim.NewMetrics(refusals...),
-		listed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lkeplan_linodes_listed_timestamp_seconds",
-			Help: "In instance mode: when Linode was last asked for the cluster's Linodes and answered.",
-		}, nil),
-	}
-}
-
-// Metrics are what the Instances count, to be registered.
-func (i *Machines) Metrics() []prometheus.Collector {
-	return append(i.metrics.Collectors(), i.metrics.listed)
-}
+// Metrics are what the Machines count, to be registered.
+func (i *Machines) Metrics() []prometheus.Collector { return i.metrics.Collectors() }
 
 // refusals are the reasons for which claims do not get what they wait for.
 var refusals = []string{

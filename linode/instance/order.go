@@ -1,8 +1,8 @@
 package instance
 
 // An order is what the Linode of a NodeClaim is made from. It is written on the claim when its plan
-// type is chosen, and a call that is sent again is made from the same order, whatever has become of
-// the class since. What a machine reads when it boots, and by which token it joins, is for others.
+// type is chosen, and a call that is sent again is made from the same order, also after a change
+// of the class. What a machine reads when it boots, and by which token it joins, is for others.
 
 import (
 	"encoding/json"
@@ -119,7 +119,7 @@ func DecodeOrder(text string) (o Order, err error) {
 }
 
 // Spec is what Linode is asked for, but for the label and the user data. Linode wants a
-// password of root where no SSH key is given: a random one, which nobody is to know. A
+// password of root where no SSH key is given: a random one, which is not kept. A
 // PoolGroup is for the caller to find first, as PlacementGroup.
 func (o Order) Spec(region, password string) api.InstanceSpec {
 	spec := api.InstanceSpec{

@@ -35,7 +35,7 @@ type placementConfig struct {
 	Linode  placementAPI
 	Cluster string        // a tag that no other cluster has
 	Size    int           // how many Linodes a group takes
-	Keep    time.Duration // how long a group stays that nobody needs
+	Keep    time.Duration // how long a group stays that is not needed
 	// Needed returns the groups that NodePools ask for and those that NodeClaims are ordered
 	// in, read live.
 	Needed func(context.Context) ([]PoolGroup, error)

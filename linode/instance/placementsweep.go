@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// Run deletes groups that nobody needs until ctx ends.
+// Run deletes groups that are not needed until ctx ends.
 func (g *placementGroups) Run(ctx context.Context) {
 	ticker := time.NewTicker(max(time.Second, g.cfg.Keep/2))
 	defer ticker.Stop()
@@ -25,8 +25,8 @@ func (g *placementGroups) Run(ctx context.Context) {
 // placementTimeout bounds a sweep, which makes others wait.
 const placementTimeout = 30 * time.Second
 
-// Sweep deletes the groups that have no Linodes and that nobody has needed for as long as they
-// are kept, in two looks at least. What nobody needs now but may need soon is made again.
+// Sweep deletes the groups that have no Linodes and that were not needed for as long as they
+// are kept, in two looks at least. One that is needed again soon is made again.
 func (g *placementGroups) Sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, placementTimeout)
 	defer cancel()
@@ -62,7 +62,7 @@ func (g *placementGroups) Sweep(ctx context.Context) error {
 	return nil
 }
 
-// surplus returns since when each group has been empty and needed by nobody, and those for
+// surplus returns since when each group has been empty and not needed, and those for
 // which that is long enough. Of several with one label the first is the one that is needed.
 func surplus(
 	since map[int]time.Time, all []api.PlacementGroup, needed map[string]bool, keep time.Duration, now time.Time,

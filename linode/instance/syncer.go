@@ -48,13 +48,13 @@ type claimStore interface {
 	Keep(machine int)
 	// Listed takes what each list showed, and when it was asked for.
 	Listed(asked time.Time, all []api.Instance)
-	// Refused is told why the machine of a claim was not made.
+	// Refused takes the reason why the machine of a claim was not made.
 	Refused(ctx context.Context, uid string, err error)
-	// Undeleted is told why the machine of a claim that ends was not deleted.
+	// Undeleted takes the reason why the machine of a claim that ends was not deleted.
 	Undeleted(ctx context.Context, uid string, err error)
-	// Held is told which claims stay though Linode says that their machines are gone.
+	// WarnUnconfirmed takes the claims that stay though Linode says that their machines are gone.
 	WarnUnconfirmed(ctx context.Context, uids []string) error
-	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else.
+	// Queued takes the claims that wait for the rate limit of new Linodes, and for nothing else.
 	Queued(ctx context.Context, uids []string) error
 }
 

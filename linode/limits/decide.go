@@ -128,7 +128,7 @@ type replacementState struct {
 type replacementDecision struct {
 	Record  string // the annotation; "" for none
 	Stopped string // why no node is replaced for drift any more; "" if they are
-	Reason  string // of the condition that says so
+	Reason  string // of the condition
 
 	Looked  []*karpv1.NodeClaim // whose stamp is removed, for they are in the record or do not count
 	Hold    []client.Object     // get do-not-disrupt; NodeClaims and Nodes

@@ -113,7 +113,7 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
 		return nil
 	} else if apierrors.IsConflict(err) {
-		return err // somebody has written the claim: it may have another plan type by the next time
+		return err // the claim was written meanwhile: it may have another plan type by the next time
 	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
 		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
 	}

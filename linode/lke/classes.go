@@ -79,7 +79,7 @@ func (l *Classes) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeCla
 	return ""
 }
 
-// writeFirewall says of a class of the standard tier that its firewall has no effect. An event says so once.
+// writeFirewall says of a class of the standard tier that its firewall has no effect. An event reports that once.
 func (l *Classes) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 	conditions, id := class.StatusConditions(), class.Spec.FirewallID
 	if id == nil || l.tier() == catalog.Enterprise {

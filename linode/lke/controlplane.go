@@ -54,7 +54,7 @@ func (c *ControlPlane) Version() string {
 func (c *ControlPlane) Upgrades() <-chan event.GenericEvent { return c.upgrades }
 
 // refresh asks for the version where the last answer is a minute old. It changes
-// when somebody, or Linode, upgrades the cluster.
+// when a person, or Linode, upgrades the cluster.
 func (c *ControlPlane) refresh(ctx context.Context) {
 	const every = time.Minute
 	c.mu.Lock()

@@ -123,14 +123,14 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 }
 
 // write stores what was added to a Node. While a Node joins, many write to it:
-// hence the taints and labels are added to whatever it has by then.
+// hence the taints and labels are added to what it has by then.
 func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) error {
 	if equality.Semantic.DeepEqual(stored, prepared) {
 		return nil
 	}
 	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
 		// There is no list to add to. A merge patch replaces lists whole: without
-		// the lock it would remove a taint that somebody else has just added.
+		// the lock it would remove a taint that was just added.
 		return c.client.Patch(ctx, prepared, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 	}
 	patch, err := additions(stored, prepared)
@@ -142,7 +142,7 @@ func (c *EarlyBinder) write(ctx context.Context, stored, prepared *corev1.Node) 
 
 // additions is the patch that adds the taints and labels. The API server refuses
 // it where Karpenter has registered the Node meanwhile, or where they were added
-// before and the cache does not show it yet: a taint that somebody has removed
+// before and the cache does not show it yet: a taint that was removed
 // since then must not come back.
 func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 	type operation struct {

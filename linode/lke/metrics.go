@@ -1,6 +1,8 @@
 package lke
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lkeplan/lkeplan/linode/api"
@@ -8,27 +10,13 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// metrics are what a Syncer counts.
-type metrics struct {
-	*nodeclaim.Metrics // shown by the loop alone
-
-	listed *prometheus.GaugeVec
-}
-
-func newMetrics() *metrics {
-	return &metrics{
-		Metrics: nodeclaim.NewMetrics(refusals...),
-		listed: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lkeplan_lke_listed_timestamp_seconds",
-			Help: "When LKE was last asked for its pools and answered; the gauges about machines are from then.",
-		}, nil),
-	}
+func newMetrics() *nodeclaim.Metrics {
+	return nodeclaim.NewMetrics("lkeplan_lke_listed_timestamp_seconds",
+		"When LKE was last asked for its pools and answered; the gauges about machines are from then.", refusals...)
 }
 
 // Metrics are what the Syncer counts, to be registered.
-func (f *Syncer) Metrics() []prometheus.Collector {
-	return append(f.metrics.Collectors(), f.metrics.listed)
-}
+func (f *Syncer) Metrics() []prometheus.Collector { return f.metrics.Collectors() }
 
 // timedOut is the reason where a slot stayed without a machine.
 const timedOut = "timeout"
@@ -41,7 +29,7 @@ var refusals = []string{
 }
 
 // take counts what there is of each plan type. Pools of the cluster that NodeClaims are not
-// served from are somebody else's.
+// served from are not counted.
 func take(view capacity.View) nodeclaim.Rows {
 	rows := nodeclaim.Rows{}
 	owned := map[int]bool{}
@@ -75,5 +63,5 @@ func take(view capacity.View) nodeclaim.Rows {
 // show has the gauges show a view.
 func (f *Syncer) show(view capacity.View) {
 	f.metrics.Show(take(view), f.cfg.Types.Price)
-	f.metrics.listed.WithLabelValues().Set(float64(view.Asked.Unix()))
+	f.metrics.Listed(view.Asked.Truncate(time.Second))
 }

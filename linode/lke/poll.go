@@ -87,7 +87,7 @@ func (f *Syncer) Last() []api.Pool {
 	return f.last.pools
 }
 
-// nextList returns the next list, which it orders where nobody has. The caller has the lock.
+// nextList returns the next list, which it orders where none is ordered. The caller has the lock.
 func (f *Syncer) nextList(ctx context.Context) *sharedList {
 	if f.next != nil {
 		return f.next

@@ -68,46 +68,17 @@ type NodeList interface {
 	Keep(ctx context.Context, name string) error
 }
 
-// Timing holds the delays of a Syncer. A zero field means its default, which the
-// comment names.
-type Timing struct {
-	Settle      time.Duration // 200ms: wait for more claims before the first call, where more may come
-	Quick       time.Duration // 2s: between polls while somebody waits
-	Idle        time.Duration // 1m: between polls while nobody does
-	Grace       time.Duration // 1m: how long a slot without an instance may stay unowned
-	Keep        time.Duration // 10m: how long one with an instance may; its first hour is paid for anyway
-	SlotTimeout time.Duration // 4m, 20m on Enterprise: how long a slot may stay without an instance, or unlisted
-	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
-	Late        time.Duration // 2m: how long after it was sent a call without an answer may be done; in instance mode
-}
-
-func (t Timing) withDefaults(tier string) Timing {
-	slots := 4 * time.Minute
-	if catalog.Tier(tier) == catalog.Enterprise {
-		slots = 20 * time.Minute // Cloud Manager tells people that nodes may take that long to be listed
-	}
-	return Timing{
-		Settle:      cmp.Or(t.Settle, 200*time.Millisecond),
-		Quick:       cmp.Or(t.Quick, 2*time.Second),
-		Idle:        cmp.Or(t.Idle, time.Minute),
-		Grace:       cmp.Or(t.Grace, time.Minute),
-		Keep:        cmp.Or(t.Keep, 10*time.Minute),
-		SlotTimeout: cmp.Or(t.SlotTimeout, slots),
-		NoCapacity:  cmp.Or(t.NoCapacity, 3*time.Minute),
-	}
-}
-
 // policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool and 250 in
 // a standard cluster, and on Enterprise 500 in a pool and any number in a cluster; the API
 // takes 1 to 100 in one request on standard.
 //
 // Unverified: all these numbers.
-func (t Timing) policy(tier string) capacity.Policy {
+func policy(t loop.Timing, tier catalog.Tier) capacity.Policy {
 	p := capacity.Policy{
 		Grace: t.Grace, Keep: t.Keep, SlotTimeout: t.SlotTimeout, Quick: t.Quick, Idle: t.Idle,
 		PoolSize: 100, ClusterSize: 250,
 	}
-	if catalog.Tier(tier) == catalog.Enterprise {
+	if tier == catalog.Enterprise {
 		p.PoolSize, p.ClusterSize = 500, 0
 	}
 	return p
@@ -123,7 +94,7 @@ func (t Timing) policy(tier string) capacity.Policy {
 type Syncer struct {
 	cfg     SyncerConfig
 	policy  capacity.Policy
-	metrics *metrics
+	metrics *nodeclaim.Metrics // shown by the loop alone
 	loop    *loop.Loop[capacity.Memory]
 	events  hint // of nodes that LKE could not make
 	power   hint // of machines that have not joined
@@ -143,16 +114,20 @@ type SyncerConfig struct {
 	Claims       Claims
 	Nodes        NodeList // nil: none is registered
 	Types        *instancetype.Set
-	Roster       *Roster // nil where nobody reads it
-	Timing       Timing
+	Roster       *Roster // nil where there is no admission policy to read it
+	Timing       loop.Timing
 	Log          *slog.Logger
 }
 
 // NewSyncer returns a Syncer for one cluster. Start runs it.
 func NewSyncer(cfg SyncerConfig) *Syncer {
-	cfg.Timing = cfg.Timing.withDefaults(cfg.Cluster.Tier)
+	tier := catalog.Tier(cfg.Cluster.Tier)
+	if tier == catalog.Enterprise { // Cloud Manager tells people that nodes may take that long to be listed
+		cfg.Timing.SlotTimeout = cmp.Or(cfg.Timing.SlotTimeout, 20*time.Minute)
+	}
+	cfg.Timing = cfg.Timing.WithDefaults()
 	return &Syncer{
-		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
+		cfg: cfg, policy: policy(cfg.Timing, tier), metrics: newMetrics(),
 		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Settle),
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
@@ -254,7 +229,7 @@ func (f *Syncer) retryIn(ctx context.Context, err error) time.Duration {
 		f.cfg.Log.Error("could not compare the pools with the NodeClaims", "class", class, "error", err)
 	}
 	if class == api.ClassAuth {
-		return 15 * f.cfg.Timing.Quick // until somebody gives another token
+		return 15 * f.cfg.Timing.Quick // until there is another token
 	}
 	return 2 * f.cfg.Timing.Quick
 }

@@ -39,7 +39,7 @@ type wish struct {
 type decision struct{ version, reason, message string }
 
 // decide keeps the version that the nodes of a class have until the class names
-// another one, whatever becomes of the control plane.
+// another one, also when the control plane changes.
 func (w wish) decide() decision {
 	kept := w.kept
 	if kept == "" {

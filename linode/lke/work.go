@@ -38,7 +38,7 @@ func (f *Syncer) act(ctx context.Context, w capacity.Work) {
 }
 
 // grow makes what is missing. Each call is sent once; the next poll shows what it
-// did, whatever the answer was.
+// did, also after an error.
 func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	if len(w.Grow)+len(w.Create) == 0 {
 		return nil

@@ -43,6 +43,7 @@ func (r Rows) Of(plan string) *Row {
 type Metrics struct {
 	machines, hourly, monthly, waiting, since *prometheus.GaugeVec
 
+	listed  *prometheus.GaugeVec // absent before the machines were listed
 	refused *prometheus.CounterVec
 	bound   *prometheus.HistogramVec
 
@@ -50,12 +51,14 @@ type Metrics struct {
 	plans   map[string]bool // that the gauges show
 }
 
-// NewMetrics returns the Metrics of machines that can be refused for these reasons.
-func NewMetrics(reasons ...string) *Metrics {
+// NewMetrics returns the Metrics of machines that can be refused for these reasons; the gauge of
+// that name is when they were listed.
+func NewMetrics(listed, help string, reasons ...string) *Metrics {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
 	return &Metrics{
+		listed: gauge(listed, help),
 		machines: gauge("lkeplan_machines", "Machines that NodeClaims are served from: bound to one, unowned (there is a "+
 			"machine that no NodeClaim has) or coming (asked for, and Linode has made no machine yet).", "plan", "state"),
 		hourly: gauge("lkeplan_machines_hourly_cost_dollars", "What the machines that are there cost in an hour, in US "+
@@ -82,7 +85,12 @@ func NewMetrics(reasons ...string) *Metrics {
 
 // Collectors are what is to be registered.
 func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.bound}
+	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.bound, m.listed}
+}
+
+// Listed says when the machines were asked for that were listed last.
+func (m *Metrics) Listed(asked time.Time) {
+	m.listed.WithLabelValues().Set(float64(asked.UnixMilli()) / 1000)
 }
 
 // Refused counts that a plan type was not given.

@@ -11,10 +11,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// AnnotationOrphaned, on a Node whose NodeClaim is gone, says what is to become of it.
+// AnnotationOrphaned, on a Node whose NodeClaim is gone, says what happens to it.
 // OrphanDelete has it drained and its machine deleted. More than a few Nodes that lose their
 // claims at once stay, for the cluster may have been restored without its NodeClaims: they
-// get OrphanKeep, until somebody says otherwise.
+// get OrphanKeep, until the annotation is changed.
 const (
 	AnnotationOrphaned = "lkeplan.dev/orphaned"
 	OrphanDelete       = "delete"
@@ -75,7 +75,7 @@ func (n *Nodes) Drain(ctx context.Context, name string) error {
 	return client.IgnoreNotFound(n.client.Delete(ctx, &node))
 }
 
-// Keep writes OrphanKeep, unless somebody has written something.
+// Keep writes OrphanKeep, unless the annotation is there.
 func (n *Nodes) Keep(ctx context.Context, name string) error {
 	var node corev1.Node
 	if err := n.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {

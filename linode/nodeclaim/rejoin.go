@@ -14,7 +14,7 @@ import (
 )
 
 // MadeAgain reports whether a Node is younger than the registration of its claim:
-// somebody removed the Node that Karpenter had registered, and the kubelet made it
+// the Node was removed that Karpenter had registered, and the kubelet made it
 // again. Karpenter registers each claim once, so that nothing would ever complete the
 // new Node.
 func MadeAgain(node *corev1.Node, claim *karpv1.NodeClaim) bool {
@@ -42,5 +42,5 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 
 // ProviderIDWithin is how long the cloud controller has to write a Node's provider id.
 // Karpenter knows the Node by it, and takes the machine away after 15 minutes without.
-// Unverified: that the cloud controller takes a Node with an id that somebody else wrote.
+// Unverified: that the cloud controller takes a Node with an id that another program wrote.
 const ProviderIDWithin = time.Minute

@@ -1,7 +1,7 @@
 // Package bootstrap writes what a Linode reads when it boots, so that it joins a cluster: a
 // #cloud-config document for machines with kubeadm or k3s, or what a template makes.
 //
-// It is pure. It knows no cluster and no Linode: where a token comes from, and what becomes of
+// It is pure. It knows no cluster and no Linode: where a token comes from, and what happens to
 // the text, its caller knows. Whatever would keep a machine from joining is an error here,
 // before anything is bought.
 package bootstrap
@@ -40,7 +40,7 @@ type Join struct {
 	Kubelet  *linodev1alpha1.KubeletConfiguration // nil: nothing said
 }
 
-// LinodeID stands in the files of a machine where its Linode's id goes, which nobody knows
+// LinodeID stands in the files of a machine where its Linode's id goes, which is not known
 // before there is one.
 const LinodeID = "@LINODE_ID@"
 
@@ -82,7 +82,7 @@ func valid(what, text string, problems []string) error {
 		return nil
 	}
 	for i, p := range problems {
-		problems[i], _, _ = strings.Cut(p, " (e.g.") // an expression follows that nobody reads
+		problems[i], _, _ = strings.Cut(p, " (e.g.") // an expression follows that is no help
 	}
 	return fmt.Errorf("%s %q: %s", what, text, strings.Join(problems, "; "))
 }
@@ -145,7 +145,7 @@ func (j Join) registers() []string {
 	return all
 }
 
-// tainted are the taints in one order, whatever theirs was.
+// tainted are the taints in one order.
 func (j Join) tainted() []Taint {
 	all := []Taint{}
 	for _, t := range j.Taints {
@@ -188,7 +188,7 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// keyHashes is how kubeadm is told a CA: by the SHA-256 of each public key, as DER.
+// keyHashes is how kubeadm knows a CA: by the SHA-256 of each public key, as DER.
 func keyHashes(cas []*x509.Certificate) []string {
 	var all []string
 	for _, ca := range cas {

@@ -64,7 +64,7 @@ func (j Join) k3sConfig() (string, error) {
 	return asYAML(c)
 }
 
-// bundleHash is how an agent of k3s is told the CA: by the SHA-256 of the file that its server
+// bundleHash is how an agent of k3s knows the CA: by the SHA-256 of the file that its server
 // hands out, byte for byte. Of more certificates than one it is that of the root of the first,
 // as DER, so that the others can be renewed.
 func bundleHash(bundle []byte, cas []*x509.Certificate) string {

@@ -18,7 +18,7 @@
 //     or for its label where the machine is not known or may not be the only one.
 //   - That a call will not be done any more: one without an answer counts as under way for
 //     Policy.Late. A claim that ends waits for that, as its machine could still come.
-//   - That nobody needs a machine: one that no claim owns is deleted when two lists have
+//   - That a machine is not needed: one that no claim owns is deleted when two lists have
 //     shown it for Policy.Keep, and drained first where pods may run on it.
 package decide
 
@@ -54,7 +54,7 @@ type Machine struct {
 type Node struct {
 	Name         string
 	Leaving      bool // it is being deleted, and so drained
-	MayBeDeleted bool // somebody has said that it may go though no claim owns it
+	MayBeDeleted bool // an annotation says that it may go though no claim owns it
 }
 
 // Policy holds the numbers that Decide goes by.
@@ -64,8 +64,8 @@ type Policy struct {
 	Late    time.Duration // how long after it was sent a call without an answer may be done
 	Burst   int           // creates within a Window
 	Window  time.Duration
-	Quick   time.Duration // from one list to the next while somebody waits
-	Idle    time.Duration // from one list to the next while nobody does
+	Quick   time.Duration // from one list to the next while claims wait
+	Idle    time.Duration // from one list to the next while none does
 }
 
 // Decision is what to do now. Memory is what to hand to the next call of Decide. What a
@@ -187,7 +187,7 @@ func (s *scene) released(c Claim) bool {
 // stored is how long a claim may be shown without the machine that was stored on it.
 const stored = 10 * time.Second
 
-// bind stores the machine of a claim, and again where somebody has overwritten it.
+// bind stores the machine of a claim, and again where it was overwritten.
 func (s *scene) bind(d *Decision, c Claim, machine int) {
 	if a, ok := s.memory.assigned[c.UID]; ok && (a.underway || s.now.Sub(a.at) < stored) {
 		return
@@ -290,11 +290,11 @@ func (s *scene) delete(d *Decision, order Delete) {
 }
 
 // maxDrainedOrphans is how many machines with pods on them may lose their claims at once, for it to look
-// like somebody's deed: more look like a restore of the cluster without its NodeClaims.
+// like a person's work: more look like a restore of the cluster without its NodeClaims.
 const maxDrainedOrphans = 3
 
 // removeOrphans deletes machines that no claim owns. Those on which pods may run are drained; more
-// than a few of them at once stay, but for those that somebody has condemned.
+// than a few of them at once stay, but for those that may be deleted.
 func (s *scene) removeOrphans(d *Decision, owned map[int]bool) {
 	many := 0
 	for _, m := range s.Machines {

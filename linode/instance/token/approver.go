@@ -41,7 +41,7 @@ func (a *Approver) Register(_ context.Context, mgr ctrl.Manager) error {
 		WithEventFilter(predicate.NewPredicateFuncs(isOurs)).Complete(a)
 }
 
-// Lean drops from a request what no answer needs, before a cache keeps it: whoever has a token,
+// Lean drops from a request what no answer needs, before a cache keeps it: a bearer of a token,
 // or is a Node, may make as many as the API server takes.
 func Lean(o any) (any, error) {
 	if r, ok := o.(*certificatesv1.CertificateSigningRequest); ok {
@@ -75,7 +75,7 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	refused := refuse(&r, claim, node)
 	r.Status.Conditions = append(r.Status.Conditions, answer(node, refused))
 	if err := a.client.SubResource("approval").Update(ctx, &r); err != nil {
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // somebody has answered it meanwhile
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // it was answered meanwhile
 			return ctrl.Result{}, nil
 		}
 		return ctrl.Result{}, fmt.Errorf("answer the request for a certificate %s: %w", r.Name, err)

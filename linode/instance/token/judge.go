@@ -1,7 +1,7 @@
 package token
 
 // Requests for certificates by which machines join are approved: of the bearer of a NodeClaim's
-// token for the Node of that claim, and of nobody else for any other. So a token that has come
+// token for the Node of that claim, and of no one else for any other. So a token that has come
 // into the wrong hands is worth one Node, and not any of the cluster. Only requests that were made
 // with tokens of this package are judged; all others are left to those whose they are.
 
@@ -53,7 +53,7 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 // with an RSA key too.
 const largest = 4096
 
-// quoted is what somebody else has written, cut so that it fits an event, which takes 1,024 bytes.
+// quoted is text of another author, cut so that it fits an event, which takes 1,024 bytes.
 func quoted(text string) string {
 	const most = 150
 	if len(text) > most {

@@ -32,7 +32,7 @@ import (
 const Label = "lkeplan.dev/nodeclaim"
 
 // Group is the group of those who present such a token. It may ask for certificates, and
-// nobody approves them but package certificate: the group that kubeadm makes for its tokens
+// only the Approver approves them: the group that kubeadm makes for its tokens
 // gets that of any Node.
 const Group = "system:bootstrappers:lkeplan"
 
@@ -43,7 +43,7 @@ const (
 	lasts = 30 * time.Minute
 	// renewed is when a token that is asked for again gets the whole time again.
 	renewed = 20 * time.Minute
-	// names is how many names a claim's Secret may have. That somebody else has one is once in
+	// names is how many names a claim's Secret may have. That another Secret has one is once in
 	// two thousand million.
 	names = 3
 )
@@ -65,7 +65,7 @@ func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.T
 	if Spent(claim) {
 		return "", fmt.Errorf("token of NodeClaim %s: it needs none, as it is going or has registered", claim.Name)
 	}
-	const tries = 5 // each ends because somebody else has written meanwhile
+	const tries = 5 // each ends because of a conflicting write
 	var err error
 	for range tries {
 		var token string
@@ -80,7 +80,7 @@ func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.T
 }
 
 // ensureOnce looks at all names before it makes a Secret: the claim may have one under a later
-// name, from when somebody else had the first.
+// name, from when another Secret had the first.
 func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	free := ""
 	for _, id := range IDs(string(claim.UID)) {
@@ -232,7 +232,7 @@ func (t *Tokens) get(ctx context.Context, id string) (*corev1.Secret, error) {
 	return &s, explain("get", "Secret "+prefix+id, err)
 }
 
-// delete deletes a Secret as it was seen: one that somebody has put in its place stays.
+// delete deletes a Secret as it was seen: one that took its place stays.
 func (t *Tokens) delete(ctx context.Context, s client.Object) error {
 	uid, version := s.GetUID(), s.GetResourceVersion()
 	seen := client.Preconditions{UID: &uid, ResourceVersion: &version}
@@ -301,7 +301,7 @@ func IDs(uid string) (all []string) {
 	return all
 }
 
-// random returns so many characters that nobody can guess.
+// random returns so many characters that cannot be guessed.
 func random(n int) string {
 	text := make([]byte, 0, n)
 	for len(text) < n {
