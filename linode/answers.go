@@ -10,35 +10,33 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// watchStanding asks for all classes whenever the Linode API begins or ceases to
-// answer.
-func (n *NodeClass) watchStanding(
-	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
-) error {
-	var closing <-chan struct{}
-	if n.Plans != nil {
-		closing = n.Plans.Closing()
-	}
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-n.Standing.Changed():
-			case <-closing:
+// whenever returns a source of requests: all of them each time that one of two channels, of which the second may be
+// nil, has something.
+func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source {
+	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-first:
+				case <-second:
+				}
+				for _, request := range all(ctx, nil) {
+					queue.Add(request)
+				}
 			}
-			for _, request := range n.every(ctx, nil) {
-				queue.Add(request)
-			}
-		}
-	}()
-	return nil
+		}()
+		return nil
+	})
 }
 
 // answers says of a class whether Linode answers. A class is not ready while Linode

@@ -79,11 +79,15 @@ func NewNodeClass(c client.Client, l Linode, recorder events.EventRecorder) *Nod
 
 // Register implements operatorpkg's Controller.
 func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
+	var closing <-chan struct{}
+	if n.Plans != nil {
+		closing = n.Plans.Closing()
+	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
 		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(comeAndGone())).
-		WatchesRawSource(source.Func(n.watchStanding))
+		WatchesRawSource(whenever(n.Standing.Changed(), closing, n.every))
 	if changes := n.Rules.Changes(); changes != nil {
 		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.every)))
 	}

@@ -11,11 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -72,30 +70,19 @@ func NewNodePools(c client.Client, types *instancetype.Set, refused func(context
 // reconciled.
 func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).
-		WatchesRawSource(source.Func(n.watchStock)).Complete(n)
+		WatchesRawSource(whenever(n.types.Blocking(), nil, n.every)).Complete(n)
 }
 
-// watchStock asks for all NodePools whenever Linode has no machines of a plan type.
-func (n *NodePools) watchStock(
-	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
-) error {
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-n.types.Blocking():
-			}
-			var pools karpv1.NodePoolList
-			if err := n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools when Linode had no machines of a plan type")
-			}
-			for i := range pools.Items {
-				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
-			}
-		}
-	}()
-	return nil
+// every asks for all NodePools, when Linode has no machines of a plan type.
+func (n *NodePools) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
+	var pools karpv1.NodePoolList
+	if err := n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools when Linode had no machines of a plan type")
+	}
+	for i := range pools.Items {
+		all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
+	}
+	return all
 }
 
 // Reconcile writes the conditions of one NodePool.

@@ -213,7 +213,7 @@ func (f *Syncer) pass(ctx context.Context) time.Duration {
 	f.drain(ctx, decision.Drains)
 	f.reportKept(ctx, decision.Kept)
 	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE does not list this node's Linode any more, but the Node is "+
-		"ready:  it stays until it ceases to be")
+		"ready: it stays until it ceases to be")
 	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has all of the %d nodes that LKE allows it; "+
 		"the NodeClaim waits until one goes", f.policy.ClusterSize))
 	for _, work := range decision.Works {
