@@ -36,19 +36,19 @@ func TestWhenAStepIsDue(t *testing.T) {
 		at(30*time.Second, l.Wake)
 		at(30*time.Second+50*time.Millisecond, l.WakeNow)
 		at(100*time.Second, func() {})
-		want := []time.Duration{
-			0, 10*time.Second + 200*time.Millisecond, 20 * time.Second, 30*time.Second + 50*time.Millisecond,
-			90*time.Second + 50*time.Millisecond,
-		}
-		if diff := cmp.Diff(want, steps); diff != "" {
-			t.Errorf("steps (-want +got):\n%s", diff)
-		}
 		done := false
 		l.Go(func() { time.Sleep(time.Hour); done = true })
 		stop()
 		<-ended
 		if !done {
 			t.Error("the loop ended before its work")
+		}
+		want := []time.Duration{
+			0, 10*time.Second + 200*time.Millisecond, 20 * time.Second, 30*time.Second + 50*time.Millisecond,
+			90*time.Second + 50*time.Millisecond,
+		}
+		if diff := cmp.Diff(want, steps); diff != "" {
+			t.Errorf("steps (-want +got):\n%s", diff)
 		}
 	})
 }
