@@ -13,14 +13,19 @@ package instance
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/linode/linodego"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // placementAPI is what is asked of the Linode API; *api.Client does it.
@@ -187,4 +192,161 @@ func (g *placementGroups) wrong(found api.PlacementGroup, of PoolGroup) error {
 			found.Label, found.ID, g.cfg.Size, ids)
 	}
 	return nil
+}
+
+// How many hex digits of a label stand for the cluster, and how many for the group.
+const (
+	digitsOfCluster = 10
+	digitsOfGroup   = 12
+)
+
+// Label is the label of a NodePool's placement group: letters, digits and dashes, 31 of them.
+// A cluster is known by a tag that no other has. The policy of a group cannot be changed, so
+// that another policy is another group.
+//
+// Unverified: that 31 characters are not too many. The API's specification names no limit;
+// Cloud Manager has taken 32.
+func Label(cluster string, of PoolGroup) string {
+	return beginning(cluster) + digits(cluster+"\n"+of.Pool+"\n"+of.Policy, digitsOfGroup)
+}
+
+// ours reports whether a label is one that Label has made for a cluster.
+func ours(cluster, label string) bool {
+	rest, ok := strings.CutPrefix(label, beginning(cluster))
+	if _, err := hex.DecodeString(rest); err != nil {
+		return false
+	}
+	return ok && len(rest) == digitsOfGroup && rest == strings.ToLower(rest)
+}
+
+func beginning(cluster string) string { return "lkeplan-" + digits(cluster, digitsOfCluster) + "-" }
+
+func digits(of string, n int) string {
+	sum := sha256.Sum256([]byte(of))
+	return hex.EncodeToString(sum[:])[:n]
+}
+
+// Run deletes groups that are not needed until ctx ends.
+func (g *placementGroups) Run(ctx context.Context) {
+	ticker := time.NewTicker(max(time.Second, g.cfg.Keep/2))
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		if err := g.Sweep(api.LowPriority(ctx)); err != nil && ctx.Err() == nil {
+			g.cfg.Log.Warn("placement groups are not compared with NodePools", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+		}
+	}
+}
+
+// placementTimeout bounds a sweep, which makes others wait.
+const placementTimeout = 30 * time.Second
+
+// Sweep deletes the groups that have no Linodes and that were not needed for as long as they
+// are kept, in two looks at least. One that is needed again soon is made again.
+func (g *placementGroups) Sweep(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, placementTimeout)
+	defer cancel()
+	if err := g.take(ctx); err != nil {
+		return err
+	}
+	defer g.leave()
+	if err := g.list(ctx); err != nil {
+		return err
+	}
+	if len(g.shown) == 0 {
+		g.unneeded = nil
+		return nil
+	}
+	needed, err := g.cfg.Needed(ctx) // after the list: a group that is new in it has been asked for by then
+	if err != nil {
+		return err
+	}
+	labels := map[string]bool{}
+	for _, of := range needed {
+		labels[Label(g.cfg.Cluster, of)] = true
+	}
+	var due []api.PlacementGroup
+	g.unneeded, due = surplus(g.unneeded, g.shown, labels, g.cfg.Keep, time.Now())
+	for _, p := range due {
+		if err := g.cfg.Linode.DeletePlacementGroup(ctx, p.ID); err != nil {
+			g.cfg.Log.Warn("placement group not deleted", "id", p.ID, "label", p.Label, "error", err)
+			continue
+		}
+		g.cfg.Log.Info("placement group deleted", "id", p.ID, "label", p.Label)
+		g.asked = time.Time{}
+	}
+	return nil
+}
+
+// surplus returns since when each group has been empty and not needed, and those for
+// which that is long enough. Of several with one label the first is the one that is needed.
+func surplus(
+	since map[int]time.Time, all []api.PlacementGroup, needed map[string]bool, keep time.Duration, now time.Time,
+) (next map[int]time.Time, due []api.PlacementGroup) {
+	next = map[int]time.Time{}
+	for _, p := range all {
+		counts, _ := first(all, p.Region, p.Label)
+		if len(p.Members) > 0 || needed[p.Label] && counts.ID == p.ID {
+			continue
+		}
+		at, again := since[p.ID]
+		if !again {
+			at = now
+		}
+		next[p.ID] = at
+		if again && now.Sub(at) >= keep {
+			due = append(due, p)
+		}
+	}
+	return next, due
+}
+
+// neededGroups are the placement groups that NodeClaims are ordered in and those that
+// NodePools ask for, read live.
+func (i *Machines) neededGroups(ctx context.Context) (needed []PoolGroup, err error) {
+	var claims karpv1.NodeClaimList
+	if err := i.cfg.Live.List(ctx, &claims); err != nil {
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	for k := range claims.Items {
+		o, err := DecodeOrder(claims.Items[k].Annotations[AnnotationOrder])
+		if err == nil && o.PoolGroup != nil {
+			needed = append(needed, *o.PoolGroup)
+		}
+	}
+	var classes linodev1alpha1.LinodeNodeClassList
+	if err := i.cfg.Live.List(ctx, &classes); err != nil {
+		return nil, fmt.Errorf("list the LinodeNodeClasses: %w", err)
+	}
+	byName := map[string]*linodev1alpha1.LinodeNodeClass{}
+	for k := range classes.Items {
+		byName[classes.Items[k].Name] = &classes.Items[k]
+	}
+	var pools karpv1.NodePoolList
+	if err := i.cfg.Live.List(ctx, &pools); err != nil {
+		return nil, fmt.Errorf("list the NodePools: %w", err)
+	}
+	for k := range pools.Items {
+		needed = append(needed, askedFor(&pools.Items[k], byName)...)
+	}
+	return needed, nil
+}
+
+// askedFor are the groups that a NodePool may ask for: where its class is not there, of any
+// policy.
+func askedFor(pool *karpv1.NodePool, classes map[string]*linodev1alpha1.LinodeNodeClass) (groups []PoolGroup) {
+	policies := []string{linodev1alpha1.PolicyStrict, linodev1alpha1.PolicyFlexible}
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && classes[ref.Name] != nil {
+		policies = nil
+		if of := perPool(classes[ref.Name]); of != nil {
+			policies = []string{of.Policy}
+		}
+	}
+	for _, policy := range policies {
+		groups = append(groups, PoolGroup{Pool: pool.Name, Policy: policy})
+	}
+	return groups
 }

@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -49,4 +52,141 @@ func (st *state) removeGroup(g *Placement, _ *request) (any, error) {
 func (s *Simulator) AddAssets(set AssetSet) (added AssetSet) {
 	s.settled(func(st *state, _ time.Time) { added = st.assets.Put(set) })
 	return added
+}
+
+// What of an account Linodes are made with: images, firewalls, VPCs, placement groups and users;
+// what there is and what may be used where.
+
+// AssetSet is what an account has, in the words of the API. Ids that are left out are given, from one number upwards for all
+// kinds.
+type AssetSet struct {
+	Images    []Image     `json:"images,omitempty"`
+	Firewalls []Firewall  `json:"firewalls,omitempty"`
+	VPCs      []VPC       `json:"vpcs,omitempty"`
+	Groups    []Placement `json:"placement_groups,omitempty"`
+	Users     []User      `json:"users,omitempty"`
+}
+
+// Firewall is a firewall; its rules are not played.
+type Firewall struct {
+	ID     int      `json:"id"`
+	Label  string   `json:"label"`
+	Status string   `json:"status"`
+	Tags   []string `json:"tags"`
+}
+
+// User is somebody of the account, whose SSH keys Linodes may get.
+type User struct {
+	Username   string   `json:"username"`
+	Email      string   `json:"email"`
+	Restricted bool     `json:"restricted"`
+	SSHKeys    []string `json:"ssh_keys"` // their names
+}
+
+// Assets holds a set. Its caller holds a lock.
+type Assets struct {
+	images    map[string]*Image
+	firewalls map[int]*Firewall
+	vpcs      map[int]*VPC
+	groups    map[int]*Placement
+	users     map[string]*User
+	last      int
+}
+
+// newAssets returns what every account has: the public images, and one user.
+func newAssets() *Assets {
+	a := &Assets{
+		images: map[string]*Image{}, firewalls: map[int]*Firewall{}, vpcs: map[int]*VPC{}, groups: map[int]*Placement{},
+		users: map[string]*User{}, last: 100_000,
+	}
+	for _, i := range public() {
+		a.images[i.ID] = &i
+	}
+	a.users["lkeplan"] = &User{Username: "lkeplan", Email: "lkeplan@example.com", SSHKeys: []string{"laptop"}}
+	return a
+}
+
+// Put adds what a set has, in place of what has the same id, and returns it with the ids that were given.
+func (a *Assets) Put(s AssetSet) AssetSet {
+	return AssetSet{
+		Images: views(s.Images, func(i Image) Image {
+			if i.ID == "" {
+				i.ID = fmt.Sprintf("private/%d", a.next(0))
+			}
+			i.fill()
+			a.images[i.ID] = &i
+			return i
+		}),
+		Firewalls: views(s.Firewalls, func(f Firewall) Firewall {
+			f.ID, f.Status = a.next(f.ID), cmp.Or(f.Status, "enabled")
+			f.Label, f.Tags = cmp.Or(f.Label, fmt.Sprintf("firewall-%d", f.ID)), append([]string{}, f.Tags...)
+			a.firewalls[f.ID] = &f
+			return f
+		}),
+		VPCs: views(s.VPCs, func(v VPC) VPC {
+			v.ID = a.next(v.ID)
+			v.fill(a.next)
+			a.vpcs[v.ID] = &v
+			return v.view()
+		}),
+		Groups: views(s.Groups, func(g Placement) Placement {
+			g.ID = a.next(g.ID)
+			g.fill()
+			a.groups[g.ID] = &g
+			return g
+		}),
+		Users: views(s.Users, func(u User) User {
+			a.users[u.Username] = &u
+			return u
+		}),
+	}
+}
+
+// next is an id, or a new one where it is 0.
+func (a *Assets) next(id int) int {
+	if id == 0 {
+		id = a.last + 1
+	}
+	a.last = max(a.last, id)
+	return id
+}
+
+// HasUser says whether somebody of the account is called so. The case matters not.
+func (a *Assets) HasUser(name string) bool {
+	for have := range a.users {
+		if strings.EqualFold(have, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Firewall returns a firewall; nil where there is none of the id. In an account of which nobody said which it has,
+// there is one of each id.
+func (a *Assets) Firewall(id int) *Firewall {
+	if len(a.firewalls) == 0 && id > 0 {
+		return &Firewall{ID: id, Label: fmt.Sprintf("firewall-%d", id), Status: "enabled", Tags: []string{}}
+	}
+	return a.firewalls[id]
+}
+
+// VPC returns the VPC of an id as it is now; nil where there is none.
+func (a *Assets) VPC(id int) *VPC {
+	if v := a.vpcs[id]; v != nil {
+		return new(v.view())
+	}
+	return nil
+}
+
+// All returns what there is, in the order of ids.
+func (a *Assets) All() AssetSet {
+	return AssetSet{
+		Images: values(a.images), Firewalls: values(a.firewalls), VPCs: views(values(a.vpcs), VPC.view),
+		Groups: values(a.groups), Users: values(a.users),
+	}
+}
+
+// values are objects by their ids, in order.
+func values[K cmp.Ordered, V any](objects map[K]*V) []V {
+	return append([]V{}, views(byID(objects), func(v *V) V { return *v })...)
 }

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const (
@@ -198,4 +203,135 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
+}
+
+// machine is what those who play its kubelet and cloud controller need to know of an instance. It shares nothing with
+// the state.
+type machine struct {
+	instance   int
+	name       string
+	pool       int
+	plan       catalog.Plan
+	region     string
+	tier       catalog.Tier
+	memoryKept int
+	version    string // of Kubernetes
+	hostUUID   string
+	machineID  string
+	privateIP  string
+	joins      time.Time
+	registered time.Time // zero: its kubelet has not joined yet
+	ccm        time.Duration
+	leaving    bool // asked to go, but still there
+	labels     map[string]string
+	taints     []Taint
+	edition    int
+}
+
+// machines returns the instances of a cluster, and when the next of what the account has planned is due.
+func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
+	s.settled(func(st *state, _ time.Time) {
+		for _, i := range byID(st.instances) {
+			if p := i.slot.pool; p.cluster.ID == cluster {
+				m := i.machine()
+				m.memoryKept = st.cfg.MemoryKept
+				all = append(all, m)
+			}
+		}
+		next = st.agenda.next()
+	})
+	return all, next
+}
+
+func (i *instance) machine() machine {
+	p := i.slot.pool
+	return machine{
+		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region,
+		tier: p.cluster.Tier, version: kubeletVersion(i.version),
+		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
+		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
+		labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
+	}
+}
+
+// noteRegistered remembers that an instance's kubelet made its Node.
+func (s *Simulator) noteRegistered(instance int, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.state.instances[instance]; i != nil {
+		i.registered = at
+	}
+}
+
+// watch returns a channel that gets a message when something changed, and what ends it. It has room for one, which says
+// as much as several.
+func (s *Simulator) watch() (chan struct{}, func()) {
+	changes := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, changes)
+	return changes, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watchers = slices.DeleteFunc(s.watchers, func(other chan<- struct{}) bool { return other == changes })
+	}
+}
+
+// orphan is the Node of a machine that is gone. Another machine may have its name by now.
+type orphan struct{ name, machineID string }
+
+// adopt finds the Nodes of this cluster whose machine is not there and was never seen, as after a restart.
+func (n *nodes) adopt(objects map[string]*corev1.Node, machines []machine, now time.Time) {
+	alive := map[string]machine{}
+	for _, m := range machines {
+		alive[m.name] = m
+	}
+	for name, node := range objects {
+		if m, ok := alive[name]; (ok && m.owns(node)) || !n.ours(name) {
+			continue
+		}
+		key := orphan{name, node.Status.NodeInfo.SystemUUID}
+		if _, known := n.orphans[key]; !known {
+			n.orphans[key] = now
+		}
+	}
+}
+
+// ours holds for the names that LKE gives to the nodes of this cluster.
+func (n *nodes) ours(name string) bool {
+	return strings.HasPrefix(name, fmt.Sprintf("lke%d-", n.cluster))
+}
+
+// bury deletes the orphans whose time has come, as the cloud controller's node lifecycle does. (The real one waits for
+// the Node to be not ready first; here it is the configured delay.) It returns when the next one is due.
+func (n *nodes) bury(ctx context.Context, now time.Time) (next time.Time, err error) {
+	var due []orphan
+	for key, since := range n.orphans {
+		if at := since.Add(n.sim.cfg.NodeGoneDelay); at.After(now) {
+			next = earlier(next, at)
+		} else {
+			due = append(due, key)
+		}
+	}
+	_, err = each(due, func(key orphan) (time.Time, error) { return time.Time{}, n.delete(ctx, key) })
+	if err != nil {
+		return next, err // all of them again; who is gone is found gone
+	}
+	for _, key := range due {
+		delete(n.orphans, key)
+	}
+	return next, nil
+}
+
+// delete removes exactly that Node, not one that has come to its name since. One that is being deleted already, and
+// waits for somebody's finalizer, is left to them.
+func (n *nodes) delete(ctx context.Context, key orphan) error {
+	node, err := getNode(ctx, n.objects(), key.name)
+	if err != nil {
+		return fmt.Errorf("node %s: %w", key.name, err)
+	}
+	if node == nil || node.Status.NodeInfo.SystemUUID != key.machineID || node.DeletionTimestamp != nil {
+		return nil
+	}
+	return deleteNode(ctx, n.objects(), node, n.log)
 }

@@ -3,6 +3,10 @@ package sim
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -183,4 +187,156 @@ func readK3s(text string) (*Join, error) {
 		}
 	}
 	return join, join.check()
+}
+
+var (
+	token = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
+	name  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
+)
+
+// parseToken never names the secret in its error.
+func parseToken(text string) (JoinToken, error) {
+	parts := token.FindStringSubmatch(text)
+	if parts == nil {
+		return JoinToken{}, fmt.Errorf("token: want the form of a bootstrap token, abcdef.0123456789abcdef")
+	}
+	return JoinToken{ID: parts[1], Secret: parts[2]}, nil
+}
+
+// check refuses what the programs refuse before they call anybody.
+func (j *Join) check() error {
+	server, err := url.Parse(j.Server)
+	switch {
+	case err != nil || server.Scheme != "https" || server.Port() == "":
+		return fmt.Errorf("API server %q: want a host and a port", j.Server)
+	case j.Pins == nil && j.Bundle == "":
+		return fmt.Errorf("caCertHashes: want one, or a machine trusts any authority")
+	case !name.MatchString(j.Name):
+		return fmt.Errorf("name of the Node %q: want lower case letters, digits, dots and hyphens", j.Name)
+	}
+	return nil
+}
+
+// argument takes one argument of the kubelet; of those that change nothing of the Node, no notice is taken. That labels
+// of kubernetes.io are refused by a kubelet before it calls the API server is not played: here they are the API
+// server's to refuse.
+func (j *Join) argument(name, value string) (err error) {
+	s := &j.Settings
+	switch name {
+	case "cloud-provider":
+		j.External = value == "external"
+	case "provider-id":
+		j.ProviderID = value
+	case "node-labels":
+		j.Labels, err = pairs(value, "=")
+	case "register-with-taints":
+		j.Taints, err = parseTaints(value)
+	case "max-pods":
+		s.MaxPods, err = strconv.ParseInt(value, 10, 64)
+	case "pods-per-core":
+		s.PodsPerCore, err = strconv.ParseInt(value, 10, 64)
+	case "kube-reserved":
+		s.KubeReserved, err = pairs(value, "=")
+	case "system-reserved":
+		s.SystemReserved, err = pairs(value, "=")
+	case "eviction-hard":
+		s.EvictionHard, err = pairs(value, "<")
+	}
+	if err != nil {
+		return fmt.Errorf("argument %s: %w", name, err)
+	}
+	return nil
+}
+
+// pairs reads "a=1,b=2".
+func pairs(text, between string) (map[string]string, error) {
+	all := map[string]string{}
+	for part := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(part, between)
+		if part == "" {
+			continue
+		}
+		if !ok || key == "" {
+			return nil, fmt.Errorf("%q: want KEY%sVALUE", part, between)
+		}
+		all[key] = value
+	}
+	return all, nil
+}
+
+// parseTaints reads "key=value:Effect,other:Effect".
+func parseTaints(text string) (taints []corev1.Taint, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		if part == "" {
+			continue
+		}
+		rest, effect, ok := strings.Cut(part, ":")
+		key, value, _ := strings.Cut(rest, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("taint %q: want KEY=VALUE:EFFECT", part)
+		}
+		taints = append(taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
+	}
+	return taints, nil
+}
+
+// Kubeadm writes the user data of a machine that joins with kubeadm, for tests that make a Linode themselves. The
+// provider id is the Linode's where j names none, and a cloud controller completes the Node.
+func (j Join) Kubeadm() []byte {
+	arguments := []map[string]string{
+		{"name": "cloud-provider", "value": "external"},
+		{"name": "provider-id", "value": j.provider()},
+		{"name": "node-labels", "value": strings.Join(written(j.Labels), ",")},
+	}
+	files := []map[string]string{{"path": kubeadmFile, "content": document(map[string]any{
+		"apiVersion": "kubeadm.k8s.io/v1beta4", "kind": "JoinConfiguration",
+		"discovery": map[string]any{"bootstrapToken": map[string]any{
+			"apiServerEndpoint": strings.TrimPrefix(j.Server, "https://"), "token": j.Token.String(), "caCertHashes": j.Pins,
+		}},
+		"nodeRegistration": map[string]any{"name": j.Name, "taints": j.Taints, "kubeletExtraArgs": arguments},
+		"patches":          map[string]any{"directory": "/etc/lkeplan/patches"},
+	})}, {"path": patchFile, "content": document(j.Settings)}}
+	return cloudConfig(files, "kubeadm join --config "+kubeadmFile)
+}
+
+// K3s writes the user data of a machine that joins with k3s, as Kubeadm does; of the settings only those that a flag has.
+func (j Join) K3s() []byte {
+	var taints []string
+	for _, taint := range j.Taints {
+		taints = append(taints, fmt.Sprintf("%s=%s:%s", taint.Key, taint.Value, taint.Effect))
+	}
+	arguments := []string{"cloud-provider=external", "provider-id=" + j.provider()}
+	if j.Settings.MaxPods > 0 {
+		arguments = append(arguments, fmt.Sprintf("max-pods=%d", j.Settings.MaxPods))
+	}
+	return cloudConfig([]map[string]string{{"path": k3sFile, "content": document(map[string]any{
+		"server": j.Server, "token": "K10" + j.Bundle + "::" + j.Token.String(),
+		"node-name": j.Name, "node-taint": taints, "node-label": written(j.Labels), "kubelet-arg": arguments,
+	})}}, "k3s agent")
+}
+
+func (j Join) provider() string {
+	if j.ProviderID != "" {
+		return j.ProviderID
+	}
+	return "linode://" + linodeID
+}
+
+func written(labels map[string]string) (all []string) {
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, key+"="+labels[key])
+	}
+	return all
+}
+
+func cloudConfig(files []map[string]string, run string) []byte {
+	return []byte("#cloud-config\n" + document(map[string]any{"write_files": files, "runcmd": []string{run}}))
+}
+
+func document(v any) string {
+	text, err := yaml.Marshal(v)
+	if err != nil {
+		panic(err) // of maps and strings
+	}
+	return string(text)
 }

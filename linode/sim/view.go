@@ -1,5 +1,7 @@
 package sim
 
+// This file shows the state as the API does. Views share with it only lists and maps that are replaced, never changed.
+
 import (
 	"fmt"
 	"slices"
@@ -7,8 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
-
-// This file shows the state as the API does. Views share with it only lists and maps that are replaced, never changed.
 
 // stamp writes a time as the API does: UTC, without saying so.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
@@ -160,4 +160,39 @@ func viewRegion(r catalog.Region) regionView {
 			"maximum_pgs_per_customer": nil, "maximum_linodes_per_pg": new(5), "maximum_linodes_per_flexible_pg": new(5),
 		},
 	}
+}
+
+// listTypes leaves out plans that the catalog has without their size: the API has none like that.
+func (st *state) listTypes(q *request) (any, error) {
+	plans := slices.DeleteFunc(st.cfg.Catalog.Plans(), func(p catalog.Plan) bool { return !p.Sized() })
+	return list(q, plans, viewType)
+}
+
+// getAccount has of an account what says which plans it is sold.
+func (st *state) getAccount(*request) (any, error) {
+	return map[string]any{"company": "Example", "capabilities": append([]string{}, st.cfg.Capabilities...)}, nil
+}
+
+func (st *state) listRegions(q *request) (any, error) {
+	return list(q, st.cfg.Catalog.Regions(), viewRegion)
+}
+
+func (st *state) listAvailability(q *request) (any, error) {
+	return list(q, st.cfg.Catalog.Availability(), asIs)
+}
+
+// regionAvailability is the one list of the API that comes bare, without pages. Its rows were seen with a region and
+// without; here they have none.
+func (st *state) regionAvailability(q *request) (any, error) {
+	r, ok := st.cfg.Catalog.Region(q.http.PathValue("region"))
+	if !ok {
+		return nil, notFound()
+	}
+	rows := []map[string]any{}
+	for _, row := range st.cfg.Catalog.Availability() {
+		if row.Region == r.ID {
+			rows = append(rows, map[string]any{"plan": row.Plan, "available": row.Available})
+		}
+	}
+	return rows, nil
 }

@@ -2,8 +2,11 @@ package token
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"slices"
+	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -100,4 +103,93 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 	c.Type, c.Reason = certificatesv1.CertificateApproved, "MachineOfNodeClaim"
 	c.Message = "lkeplan: it is for Node " + node + ", and was asked for with the token of its NodeClaim"
 	return c
+}
+
+// Requests for certificates by which machines join are approved: of the bearer of a NodeClaim's
+// token for the Node of that claim, and of no one else for any other. So a token that has come
+// into the wrong hands is worth one Node, and not any of the cluster. Only requests that were made
+// with tokens of this package are judged; all others are left to those whose they are.
+
+// ours reports whether a request was made with a token of a NodeClaim, and has no answer yet.
+func ours(r *certificatesv1.CertificateSigningRequest) bool {
+	return slices.Contains(r.Spec.Groups, Group) && len(r.Status.Conditions) == 0
+}
+
+// holder is the claim whose token made a request; nil where there is none of them.
+func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
+	for i := range claims {
+		if IsOf(r.Spec.Username, string(claims[i].UID)) {
+			return &claims[i]
+		}
+	}
+	return nil
+}
+
+// refuse says why a request is denied that was made with the token of a claim, whose Node is
+// to have a name; nil where it is approved. The claim is nil where the token is of none.
+func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
+	switch {
+	case claim == nil:
+		return fmt.Errorf("%s is the token of no NodeClaim", r.Spec.Username)
+	case Spent(claim):
+		return fmt.Errorf("NodeClaim %s needs no certificate, as it is going or its Node has registered", claim.Name)
+	case r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
+		return fmt.Errorf("the token of NodeClaim %s is for a certificate of a kubelet, and not of %s", claim.Name,
+			r.Spec.SignerName)
+	}
+	if err := isKubelet(r, node); err != nil {
+		return fmt.Errorf("the token of NodeClaim %s is for the certificate of Node %s alone: %w", claim.Name, node, err)
+	}
+	return nil
+}
+
+// largest is how many bytes a request may have. That of a kubelet has well under half as many,
+// with an RSA key too.
+const largest = 4096
+
+// quoted is text of another author, cut so that it fits an event, which takes 1,024 bytes.
+func quoted(text string) string {
+	const most = 150
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// isKubelet says why a request is not for the certificate of a Node's kubelet, as kubelets ask
+// for it.
+func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
+	if len(r.Spec.Request) > largest {
+		return fmt.Errorf("it is larger than the %d bytes that one of a kubelet has", largest)
+	}
+	block, rest := pem.Decode(r.Spec.Request)
+	if block == nil || len(rest) > 0 {
+		return fmt.Errorf("there is not one request in it")
+	}
+	asked, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return fmt.Errorf("read the request: %w", err)
+	}
+	named := len(asked.DNSNames) + len(asked.EmailAddresses) + len(asked.IPAddresses) + len(asked.URIs)
+	switch {
+	case asked.Subject.CommonName != "system:node:"+node:
+		return fmt.Errorf("it asks for that of %s", quoted(asked.Subject.CommonName))
+	case !slices.Equal(asked.Subject.Organization, []string{"system:nodes"}):
+		return fmt.Errorf("it asks for the groups %s", quoted(strings.Join(asked.Subject.Organization, ", ")))
+	case named > 0:
+		return fmt.Errorf("it asks for other names besides")
+	case !slices.Contains(r.Spec.Usages, certificatesv1.UsageClientAuth):
+		return fmt.Errorf("it asks for the usages %q", r.Spec.Usages)
+	}
+	for _, usage := range r.Spec.Usages {
+		if !slices.Contains(usages, usage) {
+			return fmt.Errorf("it asks for the usage %q", usage)
+		}
+	}
+	return nil
+}
+
+// usages are those of a kubelet's certificate, as the signer takes them.
+var usages = []certificatesv1.KeyUsage{
+	certificatesv1.UsageClientAuth, certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment,
 }

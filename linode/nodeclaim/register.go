@@ -8,6 +8,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -44,3 +45,30 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 // Karpenter knows the Node by it, and takes the machine away after 15 minutes without.
 // Unverified: that the cloud controller takes a Node with an id that another program wrote.
 const ProviderIDWithin = time.Minute
+
+// extendAfter is how much of the time to register is over before it begins again.
+const extendAfter = 5 * time.Minute
+
+// Extend has Karpenter's time for a claim to register begin again, and reports whether it
+// did: not where little of it is over, or the claim has registered. Karpenter deletes a
+// claim whose Node has not registered for 15 minutes, which it counts from when the
+// condition Registered was set last (karpenter v1.14.1,
+// pkg/controllers/nodeclaim/lifecycle/liveness.go).
+func Extend(ctx context.Context, c client.Client, nc *karpv1.NodeClaim) (extended bool, err error) {
+	later := nc.DeepCopy()
+	for k := range later.Status.Conditions {
+		condition := &later.Status.Conditions[k]
+		if condition.Type != karpv1.ConditionTypeRegistered || condition.Status != metav1.ConditionUnknown ||
+			time.Since(condition.LastTransitionTime.Time) < extendAfter {
+			continue
+		}
+		condition.LastTransitionTime = metav1.Now()
+		// Conditions are a list, which a merge patch replaces whole.
+		err := c.Status().Patch(ctx, later, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{}))
+		if apierrors.IsConflict(err) {
+			return false, nil // the next try is soon
+		}
+		return err == nil, err
+	}
+	return false, nil
+}
