@@ -216,8 +216,8 @@ func TestPhantoms(t *testing.T) {
 		"web: grow pool 1 to 5 for w1", "wait")
 }
 
-// TestANullSlotThatCannotBeDeletedStarvesOneClaim.
-func TestANullSlotThatCannotBeDeletedStarvesOneClaim(t *testing.T) {
+// TestUndeletableEmptySlotGivesUpOneClaim.
+func TestUndeletableEmptySlotGivesUpOneClaim(t *testing.T) {
 	s := begin(t)
 	pools := []Pool{pool(1, 3, append(slotsOf(2), Slot{"1-x", 0})...)}
 	starved := 0

@@ -68,8 +68,8 @@ func (w *world) add(uid, kind string) {
 	w.claims[uid] = &subject{Claim: claim, askers: map[*process]bool{}}
 }
 
-// TestWhoWakesACarrierDoesNotFloodLinode: it looks every two seconds at most, and once a minute where nothing is to do.
-func TestWhoWakesACarrierDoesNotFloodLinode(t *testing.T) {
+// TestWakeIsRateLimited: it looks every two seconds at most, and once a minute where nothing is to do.
+func TestWakeIsRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, sim.Config{})
 		p := w.start(time.Time{})

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// agenda holds what is due later, in the order in which it is due. Nothing fires by itself: whoever reads the state
-// first settles what was due by then, each event as of its own time, so that ids and peaks do not depend on when
-// somebody read the state.
+// agenda holds what is due later, in the order in which it is due. Nothing fires by itself: each read of the state
+// first runs what was due by then, each event as of its own time, so that ids and peaks do not depend on when
+// the state was read.
 type agenda struct{ events []event }
 
 type event struct {
@@ -15,7 +15,7 @@ type event struct {
 	do func(at time.Time)
 }
 
-// plan has do called at that time, or, where that is past already, as soon as somebody reads the state. Among events of
+// plan has do called at that time, or, where that is past already, at the next read of the state. Among events of
 // one moment the first that was planned comes first.
 func (a *agenda) plan(at time.Time, do func(at time.Time)) {
 	n, _ := slices.BinarySearchFunc(a.events, at, func(e event, at time.Time) int {

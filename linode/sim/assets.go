@@ -75,7 +75,7 @@ type Firewall struct {
 	Tags   []string `json:"tags"`
 }
 
-// User is somebody of the account, whose SSH keys Linodes may get.
+// User is a user of the account, whose SSH keys Linodes may get.
 type User struct {
 	Username   string   `json:"username"`
 	Email      string   `json:"email"`
@@ -151,7 +151,7 @@ func (a *Assets) next(id int) int {
 	return id
 }
 
-// HasUser says whether somebody of the account is called so. The case matters not.
+// HasUser says whether the account has a user of that name, in any case.
 func (a *Assets) HasUser(name string) bool {
 	for have := range a.users {
 		if strings.EqualFold(have, name) {
@@ -161,7 +161,7 @@ func (a *Assets) HasUser(name string) bool {
 	return false
 }
 
-// Firewall returns a firewall; nil where there is none of the id. In an account of which nobody said which it has,
+// Firewall returns a firewall; nil where there is none of the id. In an account without configured firewalls,
 // there is one of each id.
 func (a *Assets) Firewall(id int) *Firewall {
 	if len(a.firewalls) == 0 && id > 0 {

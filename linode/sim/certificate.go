@@ -25,7 +25,7 @@ import (
 // usages are those of the certificate of a kubelet with such a key.
 var usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
 
-// certify has a certificate signed for the machine, as nobody but the bearer of the token. The key is kept from one try
+// certify has a certificate signed for the machine, with no other right than the bearer of the token has. The key is kept from one try
 // to the next, and the request is called after it, so that a kubelet that starts again finds its own.
 func (k *Kubelet) certify(ctx context.Context) error {
 	client, err := k.dial(k.cluster.config(rest.Config{BearerToken: k.join.Token.String()}))

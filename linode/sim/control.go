@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// The control API is for whoever runs the simulator as a process of its own. Nothing protects it.
+// The control API is for a simulator that runs as a separate process. Nothing protects it.
 //
 //	GET    /simulator/stats                      counters, see [Stats]
 //	GET    /simulator/calls?after=SEQ            the call log, see [Call]

@@ -65,7 +65,7 @@ func (k *Kubelet) discover(ctx context.Context) error {
 	return nil
 }
 
-// ask reads cluster-info, as nobody.
+// ask reads cluster-info, without credentials.
 func (k *Kubelet) ask(ctx context.Context, tls rest.TLSClientConfig) (*corev1.ConfigMap, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 //
 //	Fault{Method: "PUT", Count: 1, Status: 504, Late: metav1.Duration{Duration: 20 * time.Second}}
 //
-// is a PUT that nobody hears of and that is done twenty seconds later.
+// is a PUT whose client gets no answer and that is done twenty seconds later.
 type Fault struct {
 	// Name is for the call log and for people.
 	Name string `json:"name,omitempty"`
@@ -37,10 +37,10 @@ type Fault struct {
 	Chance float64 `json:"chance,omitempty"`
 
 	// Status answers with that status and Body: JSON or HTML as it is, any other text as the reason of an API error. The
-	// work is not done, unless AfterWork says so.
+	// work is not done, unless AfterWork is set.
 	Status int    `json:"status,omitempty"`
 	Body   string `json:"body,omitempty"`
-	// Header is added to the answer, whatever its status.
+	// Header is added to the answer, with any status.
 	Header map[string]string `json:"header,omitempty"`
 	// AfterWork does the work before Status, Delay or Hang take effect.
 	AfterWork bool `json:"after_work,omitempty"`

@@ -47,9 +47,9 @@ func (g *Placement) fill() {
 // is one that Cloud Manager has had.
 var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,30}[a-zA-Z0-9])?$`)
 
-// checkGroup checks a placement group that somebody asks for. The texts are ours.
+// checkGroup checks a placement group that is asked for. The texts are ours.
 //
-// Unverified: that its label is one of a kind in the account, whatever the region; the API's specification calls it
+// Unverified: that its label is one of a kind in the account, in all regions; the API's specification calls it
 // unique.
 func (st *state) checkGroup(c *checker, g Placement) {
 	region, known := st.cfg.Catalog.Region(g.Region)

@@ -28,7 +28,7 @@ type Image struct {
 	EOL          *string       `json:"eol"`
 }
 
-// ImageRegion says what has become of an image in a region.
+// ImageRegion is the state of an image in a region.
 type ImageRegion struct {
 	Region string `json:"region"`
 	Status string `json:"status"` // available, creating, pending, pending replication, replicating, ...
@@ -64,7 +64,7 @@ func public() []Image {
 	}
 }
 
-// fill completes an image of somebody's own. It is ready and has cloud-init where nothing else is said: [] is none.
+// fill completes a private image. It is ready and has cloud-init where nothing else is said: [] is none.
 func (i *Image) fill() {
 	if i.Status == "" {
 		i.Status = available
@@ -85,7 +85,7 @@ func (i *Image) Has(capability string) bool { return slices.Contains(i.Capabilit
 
 // Usable returns why nothing can be made from it in a region; "" where it can. The texts are ours.
 //
-// Unverified: that an image of somebody's own is refused where it has no replica.
+// Unverified: that a private image is refused where it has no replica.
 func (i *Image) Usable(region string) string {
 	if i.Status != available {
 		return fmt.Sprintf("Image %s is not available: its status is %s", i.ID, i.Status)

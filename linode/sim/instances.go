@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// linode is a Linode that a path names: one of an LKE pool's, or one that somebody has made by himself.
+// linode is a Linode that a path names: one of an LKE pool's, or one that was made by itself.
 type linode struct {
 	slot *instance
 	own  *Linode
@@ -48,7 +48,7 @@ func (st *state) getInstance(l *linode, q *request) (any, error) {
 	return l.view(st.assets, q.now), nil
 }
 
-// createInstance makes a Linode of nobody's pool. What is wrong with the request comes before a label that is taken,
+// createInstance makes a Linode that is in no pool. What is wrong with the request comes before a label that is taken,
 // and that before room and stock: an assumption.
 func (st *state) createInstance(q *request) (any, error) {
 	var spec LinodeSpec
@@ -67,7 +67,7 @@ func (st *state) createInstance(q *request) (any, error) {
 		return nil, err
 	}
 	st.lastInstance++
-	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // which can be somebody's
+	spec.Label = cmp.Or(spec.Label, fmt.Sprintf("linode%d", st.lastInstance)) // which may be taken
 	if c.must(!st.labelled(spec.Label), "label", duplicateLabel); c.err() != nil {
 		return nil, c.err()
 	}

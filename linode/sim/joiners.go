@@ -272,7 +272,7 @@ func (c *cloudController) complete(
 	next := node.DeepCopy()
 	next.Status.Addresses = addresses
 	next, err := nodes.UpdateStatus(ctx, next, metav1.UpdateOptions{})
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the next pass sees what somebody has made of it
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // the next pass sees what was written
 		return nil
 	}
 	if err == nil {

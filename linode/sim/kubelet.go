@@ -74,7 +74,7 @@ type step struct {
 }
 
 // steps are those before the machine has joined. The waits are those of kubeadm's discovery, of systemd where the
-// kubelet has ended, and of a kubelet that registers. kubeadm gives up after five minutes; what becomes of the machine
+// kubelet has ended, and of a kubelet that registers. kubeadm gives up after five minutes; what happens to the machine
 // then is for its user data to say, and here it goes on.
 func (k *Kubelet) steps() []step {
 	register := step{Registration, k.register, 200 * time.Millisecond, 7 * time.Second}

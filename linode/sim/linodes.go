@@ -116,7 +116,7 @@ func (l *Linode) Boots(now time.Time) bool {
 func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65_000%254) }
 
 // Addresses are those that the cloud controller gives its Node: the one in a VPC goes before the private one, which a
-// Linode has only where somebody asks for it.
+// Linode has only where it is asked for.
 func (l *Linode) Addresses() []corev1.NodeAddress {
 	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: l.Label}}
 	internal := l.PrivateIP

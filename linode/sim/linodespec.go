@@ -78,8 +78,8 @@ var (
 	doubled = regexp.MustCompile(`--|__|\.\.`)
 )
 
-// check names all that is wrong with a spec, whatever other Linodes there are. Rules are those of the API's
-// specification; most texts are ours, as nobody recorded them.
+// check names all that is wrong with a spec, apart from other Linodes. Rules are those of the API's
+// specification; most texts are ours, as none was recorded.
 func (s LinodeSpec) check(c *checker, sold *catalog.Catalog, has *Assets) {
 	must := c.must
 	region, known := sold.Region(s.Region)
@@ -141,7 +141,7 @@ func (s LinodeSpec) boots() bool { return s.Image != "" && (s.Booted == nil || *
 // encryption: new Linodes have encrypted disks where nothing is said, as recorded.
 func (s LinodeSpec) encryption() string { return cmp.Or(s.DiskEncryption, "enabled") }
 
-// swap is the size of a Linode's swap disk where nobody says another, in MB; 512 is the documented default.
+// swap is the size of a Linode's swap disk where none is given, in MB; 512 is the documented default.
 const swap = 512
 
 // checkDisks: the image is there and ready in the region, and the disks fit the plan. That they must fit together is an
@@ -244,5 +244,5 @@ func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Asse
 		region.ID)
 }
 
-// address is the one that somebody asks for in a VPC.
+// address is the one that is asked for in a VPC.
 func (i Interface) address() string { return ptr.Deref(i.IPv4, InterfaceIPv4{}).VPC }

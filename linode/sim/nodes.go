@@ -32,10 +32,10 @@ const (
 
 // RunNodes plays the kubelets that join the first cluster, LKE's own hand in them and the cloud controller manager,
 // against an API server, until ctx ends; then it returns nil. It reconciles all machines once a period, and
-// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log
+// so survives errors, restarts and what others do to the nodes. Readiness and heartbeats are KWOK's business. log
 // may be nil.
 //
-// What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that somebody deletes
+// What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that is deleted
 // while its instance lives does not come back: a kubelet registers when it starts.
 func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *slog.Logger) error {
 	if log == nil {
@@ -324,7 +324,7 @@ func (n *nodes) bury(ctx context.Context, now time.Time) (next time.Time, err er
 }
 
 // delete removes exactly that Node, not one that has come to its name since. One that is being deleted already, and
-// waits for somebody's finalizer, is left to them.
+// waits for a finalizer, is left to them.
 func (n *nodes) delete(ctx context.Context, key orphan) error {
 	node, err := getNode(ctx, n.objects(), key.name)
 	if err != nil {

@@ -50,7 +50,7 @@ const (
 )
 
 // check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
-// validation package; the texts are ours where nobody recorded one, which is nearly everywhere.
+// validation package; the texts are ours where none was recorded, which is nearly everywhere.
 func (s *poolSpec) check(c *checker, cl *cluster, st *state) {
 	most := maxPoolStandard
 	if cl.Tier == catalog.Enterprise {

@@ -66,7 +66,7 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 			return time.Time{}, err
 		}
 	}
-	if t.node == nil || !t.owns(t.node) { // somebody deleted it
+	if t.node == nil || !t.owns(t.node) { // it was deleted
 		t.memory.edition, t.memory.finished = t.edition, true
 		return time.Time{}, nil
 	}
@@ -227,7 +227,7 @@ func (m *machine) enrolled(n *corev1.Node) bool { return n.Labels[poolIDLabel] !
 
 // complete is the one update of the cloud controller manager. It gives no zone.
 func (m *machine) complete(n *corev1.Node) {
-	if n.Spec.ProviderID == "" { // it can be set once, and somebody may have done so
+	if n.Spec.ProviderID == "" { // it can be set once, and it may be set already
 		n.Spec.ProviderID = m.provider()
 	}
 	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceTypeStable, m.plan.ID)

@@ -32,7 +32,7 @@ const (
 // evictionDefaults are a kubelet's own; they are gone where a configuration names any signal.
 var evictionDefaults = map[string]string{memoryAvailable: "100Mi", diskAvailable: "10%"}
 
-// k3sSettings are what k3s gives its kubelet where nobody says otherwise.
+// k3sSettings are what k3s gives its kubelet where nothing else is configured.
 func k3sSettings() KubeletSettings {
 	return KubeletSettings{EvictionHard: map[string]string{"imagefs.available": "5%", diskAvailable: "5%"}}
 }

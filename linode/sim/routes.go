@@ -155,7 +155,7 @@ type request struct {
 	now  time.Time
 }
 
-// id reads a numeric part of the path; 0, which is nobody's id, where it is none.
+// id reads a numeric part of the path; 0, which is no id, where it is none.
 func (q *request) id(name string) int {
 	n, err := strconv.Atoi(q.http.PathValue(name))
 	if err != nil {

@@ -35,7 +35,7 @@ type exchange struct {
 // serve takes one call: log it, let a fault have its way, do the work, answer.
 func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	x := s.begin(r, rt)
-	status := 0 // stays where nobody gets an answer
+	status := 0 // stays where no answer is sent
 	defer func() { s.finish(x, status) }()
 
 	f := x.fault
@@ -82,7 +82,7 @@ func (s *Simulator) finish(x *exchange, status int) {
 	s.log.finish(x.call, status)
 }
 
-// postpone has a call's work done later, when nobody waits for its answer any more.
+// postpone has a call's work done later, when its client no longer waits.
 func (s *Simulator) postpone(x *exchange) {
 	s.mu.Lock()
 	s.state.agenda.plan(time.Now().Add(x.fault.Late.Duration), func(at time.Time) {

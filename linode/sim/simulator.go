@@ -1,13 +1,13 @@
 // Package sim plays the Linode API for LKE: an account with clusters, node pools and instances behind an HTTP
-// handler, and, where an API server is at hand, the nodes that join it. It plays Linodes that somebody makes one by one
+// handler, and, where an API server is at hand, the nodes that join it. It plays Linodes that are made one by one
 // as well, and what they do by themselves when they have booted. It is for tests, where it needs no listener and no
 // real time, and for the sandbox.
 //
-// It answers as recorded traffic of the real API does. What nobody has recorded is an assumption, and the comment next
+// It answers as recorded traffic of the real API does. What was never recorded is an assumption, and the comment next
 // to it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
-// State moves on only when somebody reads it: each call first settles what was due by then. So the handler has no
+// State moves on only when it is read: each call first settles what was due by then. So the handler has no
 // goroutine of its own and runs under testing/synctest as it is.
 package sim
 

@@ -168,7 +168,7 @@ func (st *state) vanish(i *instance, at time.Time) {
 	st.tally.deleted(st.price(i), at.Sub(i.created))
 }
 
-// recycle replaces the instance of a slot; so does LKE when somebody deletes the instance itself. That the slot keeps
+// recycle replaces the instance of a slot; so does LKE when the instance itself is deleted. That the slot keeps
 // its id, shows null meanwhile, and gets the new instance only after the old one is gone, is an assumption. The other
 // way, a new slot beside the old one's end, is a matter of configuration.
 //

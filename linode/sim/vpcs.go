@@ -75,8 +75,8 @@ func (a *Assets) Subnet(id int) (*VPC, *Subnet) {
 	return nil, nil
 }
 
-// Free returns an address of a subnet that nobody has: the one that is asked for, or the first, where "" or "auto" is.
-// The first and the last of a subnet, and the gateway, are nobody's. It returns false where there is none.
+// Free returns a free address of a subnet: the one that is asked for, or the first, where "" or "auto" is.
+// The first and the last of a subnet, and the gateway, are never free. It returns false where there is none.
 func (s *Subnet) Free(asked string) (netip.Addr, bool) {
 	prefix, err := netip.ParsePrefix(s.IPv4)
 	if err != nil {
