@@ -58,11 +58,9 @@ type Machines struct {
 	tagging sync.Mutex         // held while tags are set
 	metrics *nodeclaim.Metrics // shown by the syncer alone
 
-	asking sync.Mutex // held while Linode is asked for a list, for all who want one
+	list *loop.List[[]api.Instance]
 
 	mu       sync.Mutex // guards the rest
-	last     []api.Instance
-	asked    time.Time // when Linode was asked for them; zero before the first answer
 	notified map[string]time.Time
 }
 
@@ -72,6 +70,14 @@ func New(cfg Config) *Machines {
 		cfg: cfg, claims: nodeclaim.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: nodeclaim.NewNodes(cfg.Client),
 		notified: map[string]time.Time{}, metrics: newMetrics(),
 	}
+	i.list = loop.NewList[[]api.Instance](func(ctx context.Context) error {
+		asked := time.Now()
+		all, err := cfg.API.Instances(api.LowPriority(ctx), cfg.Identity.Tag())
+		if err == nil {
+			i.listed(asked, all)
+		}
+		return err
+	})
 	timing := cfg.Timing.WithDefaults()
 	i.cfg.Timing = timing
 	i.pools = newPlacementGroups(placementConfig{
@@ -109,9 +115,12 @@ func (i *Machines) Release(uid string) (gone bool) { return i.syncer.Release(uid
 // Get implements linode.Machines. A machine is gone when Linode does not know that very one: a
 // list may lack one that is there.
 func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error) {
-	all, err := i.recently(ctx, 2*time.Second)
+	all, err := i.list.Since(ctx, time.Now().Add(-2*time.Second))
+	if err != nil {
+		all, _ = i.list.Last() // what was shown last is a better answer than none
+	}
 	if found := byID(all, instance); found != nil {
-		return i.claimOf(*found), nil // also where Linode does not answer any more
+		return i.claimOf(*found), nil
 	}
 	if err != nil {
 		return nil, err
@@ -147,7 +156,7 @@ func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, erro
 // Karpenter deletes a registered claim whose machine is missing here and whose Node is not
 // ready.
 func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
-	all, err := i.recently(ctx, 10*time.Second)
+	all, err := i.list.Since(ctx, time.Now().Add(-10*time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -175,39 +184,13 @@ func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 
 // Missing reports whether the last list lacked a Linode.
 func (i *Machines) Missing(instance int) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return !i.asked.IsZero() && byID(i.last, instance) == nil
+	last, asked := i.list.Last()
+	return !asked.IsZero() && byID(last, instance) == nil
 }
 
-// recently returns the Linodes of the cluster as they were shown a while ago at most. With an
-// error they are those that were shown last.
-func (i *Machines) recently(ctx context.Context, ago time.Duration) ([]api.Instance, error) {
-	i.asking.Lock()
-	defer i.asking.Unlock()
-	i.mu.Lock()
-	last, asked := i.last, i.asked
-	i.mu.Unlock()
-	if time.Since(asked) < ago {
-		return last, nil
-	}
-	ctx, cancel := context.WithTimeout(api.LowPriority(ctx), 30*time.Second)
-	defer cancel()
-	asked = time.Now()
-	all, err := i.cfg.API.Instances(ctx, i.cfg.Identity.Tag())
-	if err != nil {
-		return last, err
-	}
-	i.listed(asked, all)
-	return all, nil
-}
-
-// listed takes over a list of the syncer's.
+// listed takes over a list.
 func (i *Machines) listed(asked time.Time, all []api.Instance) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if asked.After(i.asked) {
-		i.last, i.asked = all, asked
+	if i.list.Put(asked, all) {
 		i.metrics.Listed(asked)
 	}
 }

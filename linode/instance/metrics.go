@@ -66,9 +66,7 @@ func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodecla
 
 // show has the gauges show the claims, and the Linodes that were listed last.
 func (i *Machines) show(claims []karpv1.NodeClaim) {
-	i.mu.Lock()
-	all := i.last
-	i.mu.Unlock()
+	all, _ := i.list.Last()
 	i.metrics.Show(take(i.cfg.Identity.Name, claims, all), i.cfg.Types.Price)
 }
 

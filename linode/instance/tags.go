@@ -30,9 +30,7 @@ func (i *Machines) syncTags(ctx context.Context, all []karpv1.NodeClaim) {
 		return // the last list's changes are under way
 	}
 	defer i.tagging.Unlock()
-	i.mu.Lock()
-	shown := i.last
-	i.mu.Unlock()
+	shown, _ := i.list.Last()
 	for k := range all {
 		one := byID(shown, nodeclaim.InstanceOf(all[k].Status.ProviderID))
 		want, ready := tags[all[k].Spec.NodeClassRef.Name]

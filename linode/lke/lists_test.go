@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
@@ -83,7 +84,7 @@ func TestOneListServesAllThatAsk(t *testing.T) {
 				})
 			}
 			asking.Wait()
-			if d := time.Since(began); d > listEvery {
+			if d := time.Since(began); d > loop.ListEvery {
 				t.Errorf("they waited %s", d)
 			}
 		}

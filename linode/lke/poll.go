@@ -35,103 +35,28 @@ func (f *Syncer) poll(ctx context.Context) (snapshot, error) {
 	if err != nil {
 		return snapshot{}, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if shown.asked.After(f.last.asked) {
-		f.last = shown
-	}
+	f.list.Put(shown.asked, shown)
 	return shown, nil
 }
 
-// listEvery is the time between two lists for those who ask for Pools. The Syncer's own
-// polls are not counted, and need not wait.
-const listEvery = 2 * time.Second
-
-// listTimeout bounds what those who ask for Pools wait for one list. While the
-// API wants to be left alone they get an error instead.
-const listTimeout = 30 * time.Second
-
-// sharedList is one list for all who wait for it.
-type sharedList struct {
-	since time.Time
-	done  chan struct{} // closed when err is set
-	err   error
-}
-
-// Pools returns all pools of the cluster as LKE showed them at a time or later. Where
-// the last answer is older, it waits for the next list, which all share who wait.
-// However many ask, however often, there is one list every two seconds, and the
-// Syncer's own polls go first where the rate limit is short.
+// Pools returns all pools of the cluster as LKE showed them at a time or later. The Syncer's own polls
+// go first where the rate limit is short.
 func (f *Syncer) Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error) {
-	for {
-		f.mu.Lock()
-		shown := f.last
-		if !shown.asked.IsZero() && !shown.asked.Before(notBefore) {
-			f.mu.Unlock()
-			return shown.pools, nil
-		}
-		next := f.nextList(ctx)
-		f.mu.Unlock()
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-next.done:
-		}
-		if next.err != nil {
-			return nil, next.err
-		}
-	}
+	shown, err := f.list.Since(ctx, notBefore)
+	return shown.pools, err
 }
 
 // Last returns all pools as LKE showed them last, whenever that was; none before the
 // first answer.
 func (f *Syncer) Last() []api.Pool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.last.pools
-}
-
-// nextList returns the next list, which it orders where none is ordered. The caller has the lock.
-func (f *Syncer) nextList(ctx context.Context) *sharedList {
-	if f.next != nil {
-		return f.next
-	}
-	now := time.Now()
-	next := &sharedList{since: now, done: make(chan struct{})}
-	due := f.listed.Add(listEvery)
-	if last := f.last.asked.Add(listEvery); last.After(due) {
-		due = last
-	}
-	f.next = next
-	go f.list(context.WithoutCancel(ctx), next, due.Sub(now))
-	return next
-}
-
-// list makes the next list after a while, unless a poll of the Syncer's own has come
-// before it.
-func (f *Syncer) list(ctx context.Context, next *sharedList, after time.Duration) {
-	time.Sleep(after)
-	f.mu.Lock()
-	polled := f.last.asked.After(next.since)
-	f.mu.Unlock()
-	var err error
-	if !polled {
-		ctx, cancel := context.WithTimeout(api.LowPriority(ctx), listTimeout)
-		defer cancel()
-		_, err = f.poll(ctx)
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	next.err, f.next, f.listed = err, nil, time.Now()
-	close(next.done)
+	shown, _ := f.list.Last()
+	return shown.pools
 }
 
 // Traits returns what the pool of an instance is like, where the last poll showed
 // the instance.
 func (f *Syncer) Traits(instance int) (traits capacity.Traits, known bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, p := range f.last.pools {
+	for _, p := range f.Last() {
 		for _, s := range p.Linodes {
 			if instance != 0 && s.InstanceID == instance {
 				return TraitsOf(p), true

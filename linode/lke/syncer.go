@@ -99,10 +99,9 @@ type Syncer struct {
 	events  hint // of nodes that LKE could not make
 	power   hint // of machines that have not joined
 
+	list *loop.List[snapshot]
+
 	mu     sync.Mutex
-	last   snapshot
-	next   *sharedList           // the list that those who asked for Pools wait for
-	listed time.Time             // when the last such list ended
 	builds map[string]substitute // by the version that LKE refuses
 }
 
@@ -126,12 +125,17 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 		cfg.Timing.SlotTimeout = cmp.Or(cfg.Timing.SlotTimeout, 20*time.Minute)
 	}
 	cfg.Timing = cfg.Timing.WithDefaults()
-	return &Syncer{
+	f := &Syncer{
 		cfg: cfg, policy: policy(cfg.Timing, tier), metrics: newMetrics(),
 		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Settle),
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
 	}
+	f.list = loop.NewList[snapshot](func(ctx context.Context) error {
+		_, err := f.poll(api.LowPriority(ctx))
+		return err
+	})
+	return f
 }
 
 // Wake asks for a poll soon.

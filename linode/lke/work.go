@@ -233,16 +233,14 @@ func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	f.mu.Lock()
 	machines := map[int]bool{}
-	for _, pool := range f.last.pools {
+	for _, pool := range f.Last() {
 		for _, slot := range pool.Linodes {
 			if slot.InstanceID != 0 && in(pool, slot) {
 				machines[slot.InstanceID] = true
 			}
 		}
 	}
-	f.mu.Unlock()
 	var holders []string
 	f.loop.Do(func(m *capacity.Memory, _ time.Time) { holders = m.Holders(machines) })
 	if api.ClassOf(err) == api.ClassLocked {

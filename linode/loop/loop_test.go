@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,4 +71,49 @@ func TestABugIsAnErrorOfItsItem(t *testing.T) {
 	if err := fmt.Errorf("no bug: %w", errors.ErrUnsupported); Is(err) {
 		t.Errorf("%v is taken for a bug", err)
 	}
+}
+
+// TestOneListIsForAllWhoWaitForIt, the next comes two seconds after it, and a list of others that comes first will do.
+func TestOneListIsForAllWhoWaitForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Duration
+		var refuse error
+		began := time.Now()
+		var l *List[int]
+		l = NewList[int](func(context.Context) error {
+			now := time.Now()
+			asked = append(asked, time.Since(began))
+			time.Sleep(10 * time.Millisecond)
+			if refuse == nil {
+				l.Put(now, len(asked))
+			}
+			return refuse
+		})
+		wants := func(notBefore time.Time, want int) {
+			t.Helper()
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					if got, err := l.Since(t.Context(), notBefore); got != want || err != refuse {
+						t.Errorf("%d, %v; want %d", got, err, want)
+					}
+				})
+			}
+			all.Wait()
+		}
+		wants(time.Now(), 1)
+		wants(time.Now().Add(-time.Second), 1) // what was shown a while ago
+		time.Sleep(time.Second)
+		go func() { time.Sleep(500 * time.Millisecond); l.Put(time.Now(), 7) }()
+		wants(time.Now(), 7)
+		time.Sleep(time.Hour)
+		refuse = errors.ErrUnsupported
+		wants(time.Now(), 0)
+		if shown, _ := l.Last(); shown != 7 || l.Put(began, 8) {
+			t.Errorf("%d is shown, or an older list was taken", shown)
+		}
+		if want := []time.Duration{0, time.Hour + 2010*time.Millisecond}; !cmp.Equal(want, asked) {
+			t.Errorf("lists at %v, want %v", asked, want)
+		}
+	})
 }

@@ -1,0 +1,109 @@
+package loop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// List keeps what a list of machines showed last, and makes the next list for all who want one. It
+// is safe for concurrent use.
+type List[T any] struct {
+	ask func(context.Context) error
+
+	mu    sync.Mutex
+	last  T
+	asked time.Time // when the request for last was sent: what was answered before is in it
+	next  *shared   // the list that those wait for who want a newer one
+	ended time.Time // when the last such list did
+}
+
+// ListEvery is the time between two lists for those who want one. Those that a Loop's own steps make are
+// not counted, and need not wait.
+const ListEvery = 2 * time.Second
+
+// listTimeout bounds what those who want a list wait for it. While the API wants to be left alone they
+// get an error instead.
+const listTimeout = 30 * time.Second
+
+// shared is one list for all who wait for it.
+type shared struct {
+	since time.Time
+	done  chan struct{} // closed when err is set
+	err   error
+}
+
+// NewList returns a List before the first answer. Ask is to list, and to Put what it is shown.
+func NewList[T any](ask func(context.Context) error) *List[T] { return &List[T]{ask: ask} }
+
+// Put takes what was shown to a request that was sent then, and reports whether that is newer than what
+// was known.
+func (l *List[T]) Put(asked time.Time, shown T) (newer bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !asked.After(l.asked) {
+		return false
+	}
+	l.last, l.asked = shown, asked
+	return true
+}
+
+// Last returns what was shown last, and when it was asked for: never before the first answer.
+func (l *List[T]) Last() (shown T, asked time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last, l.asked
+}
+
+// Since returns what was shown at a time or later. Where the last answer is older, it waits for the next
+// list, which all share who wait. However many want one, however often, there is one list every two
+// seconds.
+func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err error) {
+	for {
+		l.mu.Lock()
+		if last := l.last; !l.asked.IsZero() && !l.asked.Before(notBefore) {
+			l.mu.Unlock()
+			return last, nil
+		}
+		next := l.begin(ctx)
+		l.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return shown, ctx.Err()
+		case <-next.done:
+		}
+		if next.err != nil {
+			return shown, next.err
+		}
+	}
+}
+
+// begin returns the next list, which it orders where none is ordered. The caller has the lock.
+func (l *List[T]) begin(ctx context.Context) *shared {
+	if l.next != nil {
+		return l.next
+	}
+	next := &shared{since: time.Now(), done: make(chan struct{})}
+	due := l.ended.Add(ListEvery)
+	if last := l.asked.Add(ListEvery); last.After(due) {
+		due = last
+	}
+	l.next = next
+	go l.make(context.WithoutCancel(ctx), next, time.Until(due))
+	return next
+}
+
+// make makes the next list after a while, unless another has come before it.
+func (l *List[T]) make(ctx context.Context, next *shared, after time.Duration) {
+	time.Sleep(after)
+	var err error
+	if _, asked := l.Last(); !asked.After(next.since) {
+		ctx, cancel := context.WithTimeout(ctx, listTimeout)
+		defer cancel()
+		err = l.ask(ctx)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next.err, l.next, l.ended = err, nil, time.Now()
+	close(next.done)
+}
