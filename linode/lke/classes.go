@@ -32,7 +32,7 @@ type Classes struct {
 	events  events.EventRecorder
 }
 
-// controlPlane knows the version of the control plane; fleet.ControlPlane is one.
+// controlPlane knows the version of the control plane; ControlPlane is one.
 type controlPlane interface {
 	Version() string
 	Upgrades() <-chan event.GenericEvent

@@ -46,8 +46,8 @@ type PoolSource interface {
 }
 
 // New returns the machines of a cluster.
-func New(c client.Client, types *instancetype.Set, cluster int, tier catalog.Tier, fleet PoolSource) *Machines {
-	return &Machines{client: c, types: types, cluster: cluster, tier: tier, pools: fleet, upgrades: &upgrades{client: c}}
+func New(c client.Client, types *instancetype.Set, cluster int, tier catalog.Tier, pools PoolSource) *Machines {
+	return &Machines{client: c, types: types, cluster: cluster, tier: tier, pools: pools, upgrades: &upgrades{client: c}}
 }
 
 // Known implements Orders. On Enterprise nodes are made of the class's version.

@@ -19,7 +19,7 @@ type Trigger struct {
 }
 
 // NewTrigger returns the controller for a Syncer.
-func NewTrigger(c client.Client, fleet *Syncer) *Trigger { return &Trigger{client: c, syncer: fleet} }
+func NewTrigger(c client.Client, syncer *Syncer) *Trigger { return &Trigger{client: c, syncer: syncer} }
 
 // Register implements operatorpkg's Controller, and runs the Syncer for as long
 // as this process leads.
