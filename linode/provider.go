@@ -2,8 +2,8 @@
 //
 // A NodeClaim becomes a Linode in three steps that never wait for one another:
 // Provider.Create picks a plan type and answers at once with a pending provider
-// id; on LKE the Syncer sees the claim, asks LKE for a slot in a node pool, and writes the
-// Linode's id on the claim; earlybind prepares the Node when it joins. What to ask
+// id; on LKE the Syncer of package lke sees the claim, asks LKE for a slot in a node pool, and writes the
+// Linode's id on the claim; the EarlyBinder prepares the Node when it joins. What to ask
 // of LKE is decided in linode/capacity, which is pure.
 //
 // In instance mode linode/instance takes the place of LKE: Orders, Machines and Rules
