@@ -14,9 +14,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/lkeplan/lkeplan/linode/instance"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -87,7 +87,7 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 // claim as it was before its plan was chosen, and does not show another at all.
 func TestAfterARestartTheAPIServerIsAsked(t *testing.T) {
 	for mode, annotations := range map[string]map[string]string{
-		"on LKE": decided(1).Annotations, "in instance mode": {instance.AnnotationOrder: "{}"},
+		"on LKE": decided(1).Annotations, "in instance mode": {nodeclaim.AnnotationOrder: "{}"},
 	} {
 		first, second := decided(1), decided(2)
 		first.Annotations, second.Annotations = annotations, annotations

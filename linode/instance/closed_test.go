@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/linode/sim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -54,7 +55,7 @@ func TestAPlanThatIsClosedToTheAccountRests(t *testing.T) {
 				nc := ordered("a", plan, 0, time.Now())
 				o := Order{Plan: plan, Image: "linode/debian12"}
 				o.Bootstrap.Kind, o.Bootstrap.UserDataSecret = linodev1alpha1.BootstrapCustom, template.Name
-				nc.Annotations = map[string]string{AnnotationOrder: o.Encode()}
+				nc.Annotations = map[string]string{nodeclaim.AnnotationOrder: o.Encode()}
 				i, _ := countingIn(t, &listing{}, nc, template, configMap("kube-system", "kube-root-ca.crt", "ca.crt", ca))
 				api := &closing{meanwhile: func() {
 					if !stays {

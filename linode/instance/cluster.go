@@ -58,7 +58,7 @@ func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
 		Kind:    nodeclaim.PlanOf(nc) + " " + nc.Spec.NodeClassRef.Name,
 	}
 	waits := nodeclaim.IsPending(nc.Status.ProviderID)
-	if o, err := DecodeOrder(nc.Annotations[AnnotationOrder]); waits && err == nil && o.PoolGroup != nil {
+	if o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder]); waits && err == nil && o.PoolGroup != nil {
 		claim.Kind += " " + o.Group().String()
 	}
 	return claim, nodeclaim.Managed(nc) && (claim.Machine != 0 || waits)
@@ -78,7 +78,7 @@ func (c cluster) spec(ctx context.Context, uid string) (api.InstanceSpec, error)
 	if err != nil {
 		return api.InstanceSpec{}, err
 	}
-	o, err := DecodeOrder(nc.Annotations[AnnotationOrder])
+	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	if err != nil {
 		return api.InstanceSpec{}, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
 	}
@@ -107,7 +107,7 @@ func (c cluster) Bind(ctx context.Context, b decide.Bind) error {
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if err := c.claims.Bind(ctx, nc, b.Machine, AnnotationOrder); err != nil {
+	if err := c.claims.Bind(ctx, nc, b.Machine, nodeclaim.AnnotationOrder); err != nil {
 		return err
 	}
 	c.bound(nc)

@@ -186,7 +186,7 @@ func TestWhatLinodeDoesNotGiveIsCounted(t *testing.T) {
 // TestBindingIsTimed from the claim's creation, once.
 func TestBindingIsTimed(t *testing.T) {
 	nc := ordered("a", "g6-standard-4", 0, time.Now())
-	nc.Annotations = map[string]string{AnnotationOrder: "{}"}
+	nc.Annotations = map[string]string{nodeclaim.AnnotationOrder: "{}"}
 	i, counted := countingIn(t, &listing{}, nc)
 	for range 2 {
 		_ = cluster{i}.Bind(t.Context(), decide.Bind{UID: "a", Machine: 10})

@@ -16,10 +16,6 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// AnnotationOrder holds, on a NodeClaim, the order of its machine, as Encode writes it. Together
-// with a pending provider id it is the demand.
-const AnnotationOrder = "lkeplan.dev/machine"
-
 // Order is what a Linode is made from. Numbers are 0 where they name nothing.
 type Order struct {
 	Plan              string                               `json:"plan"`

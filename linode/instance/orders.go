@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -60,7 +61,7 @@ func (o *Orders) Order(
 	} else if why != "" {
 		return nil, cloudprovider.NewInsufficientCapacityError(errors.New(why))
 	}
-	return map[string]string{AnnotationOrder: is.Encode()}, nil
+	return map[string]string{nodeclaim.AnnotationOrder: is.Encode()}, nil
 }
 
 // Full is linode's Full: a placement group takes few.
@@ -192,7 +193,7 @@ func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string)
 	defer g.mu.Unlock()
 	in := map[string]bool{}
 	for k := range list.Items {
-		other, err := DecodeOrder(list.Items[k].Annotations[AnnotationOrder])
+		other, err := DecodeOrder(list.Items[k].Annotations[nodeclaim.AnnotationOrder])
 		if err != nil {
 			continue
 		}
@@ -223,6 +224,6 @@ func (g *groups) full(ctx context.Context, c client.Client, o Order, uid string)
 
 // plain reports whether a claim's machine was ordered as its plan type has it.
 func plain(nc *karpv1.NodeClaim) bool {
-	o, err := DecodeOrder(nc.Annotations[AnnotationOrder])
+	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
 	return err == nil && o.Plain()
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -182,7 +183,7 @@ func TestAPlacementGroupTakesFew(t *testing.T) {
 	var objects []client.Object
 	for _, n := range []int{1, 2} {
 		nc := claim(fmt.Sprint("there-", n))
-		nc.Annotations = map[string]string{AnnotationOrder: OrderFor(class, "g6-standard-4").Encode()}
+		nc.Annotations = map[string]string{nodeclaim.AnnotationOrder: OrderFor(class, "g6-standard-4").Encode()}
 		objects = append(objects, nc)
 	}
 	o := NewOrders(clientWith(append(objects, class)...))

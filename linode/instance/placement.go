@@ -25,6 +25,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -312,7 +313,7 @@ func (i *Machines) neededGroups(ctx context.Context) (needed []PoolGroup, err er
 		return nil, fmt.Errorf("list the NodeClaims: %w", err)
 	}
 	for k := range claims.Items {
-		o, err := DecodeOrder(claims.Items[k].Annotations[AnnotationOrder])
+		o, err := DecodeOrder(claims.Items[k].Annotations[nodeclaim.AnnotationOrder])
 		if err == nil && o.PoolGroup != nil {
 			needed = append(needed, *o.PoolGroup)
 		}

@@ -101,7 +101,7 @@ func TestAnotherPolicyIsAnotherGroup(t *testing.T) {
 // inGroup is a claim whose machine is ordered in the group of a NodePool, or in none.
 func inGroup(uid string, of *PoolGroup) *karpv1.NodeClaim {
 	nc := claim(uid)
-	nc.Annotations = map[string]string{AnnotationOrder: Order{Plan: "p", Image: "x", PoolGroup: of}.Encode()}
+	nc.Annotations = map[string]string{nodeclaim.AnnotationOrder: Order{Plan: "p", Image: "x", PoolGroup: of}.Encode()}
 	return nc
 }
 
@@ -111,7 +111,7 @@ func TestNeededGroups(t *testing.T) {
 	plain.Name = "plain"
 	old := PoolGroup{Pool: "gone", Policy: "flexible"}
 	broken := claim("broken")
-	broken.Annotations = map[string]string{AnnotationOrder: "{"}
+	broken.Annotations = map[string]string{nodeclaim.AnnotationOrder: "{"}
 	i := New(Config{Live: clientWith(
 		apart(t, "strict"), apart(t, "flexible"), plain,
 		poolOf("web", "strict"), poolOf("batch", "flexible"), poolOf("rest", "plain"), poolOf("lost", "nowhere"),

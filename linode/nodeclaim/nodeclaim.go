@@ -28,6 +28,10 @@ import (
 // pending provider id it is the demand: written once, read after any restart.
 const AnnotationGroup = "lkeplan.dev/group"
 
+// AnnotationOrder is in the place of AnnotationGroup in instance mode: it holds what the Linode of the
+// claim is made from, as package instance writes it.
+const AnnotationOrder = "lkeplan.dev/machine"
+
 // The two forms of a NodeClaim's provider id: while it waits for a machine,
 // and when it has one. The second is the very string that the Linode cloud
 // controller manager writes on the Node.
@@ -71,10 +75,11 @@ func Managed(nc *karpv1.NodeClaim) bool {
 }
 
 // Decided reports whether Create has answered for a NodeClaim: it has a machine, or waits for
-// one of a plan type that was chosen. Before, it asks for nothing.
+// one, and an annotation has the order. Before, it asks for nothing.
 func Decided(nc *karpv1.NodeClaim) bool {
 	id := nc.Status.ProviderID
-	return InstanceOf(id) != 0 || IsPending(id) && (PlanOf(nc) != "" || !nc.DeletionTimestamp.IsZero())
+	ordered := groupOf(nc).Plan != "" || nc.Annotations[AnnotationOrder] != ""
+	return InstanceOf(id) != 0 || IsPending(id) && (ordered || !nc.DeletionTimestamp.IsZero())
 }
 
 // PlanOf returns the plan type that was chosen for a NodeClaim; "" before.
