@@ -51,6 +51,7 @@ func TestASlowPlanHoldsUpNoOther(t *testing.T) {
 		w.add("quick", "b")
 		w.processes[0].syncer.loop.Wake()
 		time.Sleep(6 * time.Second)
+		synctest.Wait()
 		if n := len(w.own()); n != 1 || w.claims["quick"].Machine == 0 {
 			t.Errorf("%d machines; the claim has %d", n, w.claims["quick"].Machine)
 		}
