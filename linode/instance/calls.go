@@ -178,7 +178,7 @@ func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 	if err != nil {
 		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
 		if order.UID != "" {
-			c.cfg.Cluster.Undeleted(ctx, order.UID, fmt.Errorf("Linode %d is not deleted: %w; it is tried again", order.Machine, err))
+			c.cfg.Cluster.Undeleted(ctx, order.UID, fmt.Errorf("delete Linode %d: %w; it is tried again", order.Machine, err))
 		}
 	}
 }
