@@ -131,7 +131,7 @@ compare: ## measure bursts of 1, 25 and 250 nodes, as the README has them: a mac
 	  v["calls/node-up"], v["calls/node-down"], v["cpu-s"], v["MiB"]} !/^Benchmark/ && /FAIL|panic|Error|_test.go/ {print}'
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
-	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
+	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -parallel 7 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
 
 image: ## build the controller's image for amd64 and arm64, without a container engine: bin/release/image
 	$(GO) run -C cmd/sandbox ./release -repository $(CURDIR) image

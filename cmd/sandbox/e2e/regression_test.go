@@ -45,6 +45,10 @@ var apart = []struct {
 	}, nil, "g6-standard-2"},
 }
 
+// containers are those of the suite that run side by side, each in a sandbox, next to one with all others: most of
+// their time they wait.
+var containers = []string{"Drift", "CapacityBuffer|StaticCapacity", "Integration"}
+
 // TestKarpentersOwnSuite runs Karpenter's regression tests for providers, except those
 // in testdata/regression/skipped.txt. All of them take more than an hour: make
 // regression, with FOCUS for some.
@@ -57,8 +61,20 @@ func TestKarpentersOwnSuite(t *testing.T) {
 	for _, part := range apart {
 		skip = append(skip, part.specs...)
 	}
-	t.Run("all", func(t *testing.T) {
-		judge(t, suite, startSandbox(t), "", *focus, skip)
+	others := skip
+	for _, part := range containers {
+		if *focus != "" {
+			break
+		}
+		others = append(others, "^("+part+") ")
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			judge(t, suite, startSandbox(t), "", "^("+part+") ", skip)
+		})
+	}
+	t.Run("others", func(t *testing.T) {
+		t.Parallel()
+		judge(t, suite, startSandbox(t), "", *focus, others)
 	})
 	for _, part := range apart {
 		specs := slices.DeleteFunc(slices.Clone(part.specs), func(spec string) bool { return !wanted.MatchString(spec) })
@@ -66,6 +82,7 @@ func TestKarpentersOwnSuite(t *testing.T) {
 			continue
 		}
 		t.Run(part.name, func(t *testing.T) {
+			t.Parallel()
 			judge(t, suite, startSandbox(t, part.flags...), part.plan, strings.Join(specs, "|"), nil)
 		})
 	}
@@ -111,9 +128,22 @@ func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []st
 	run := s.command(suite, nil, "-test.timeout", "3h", "-ginkgo.timeout", "3h", "-ginkgo.no-color", "-ginkgo.v",
 		"-ginkgo.focus", focus, "-ginkgo.skip", strings.Join(skip, "|"), "-default-nodeclass", class, "-default-nodepool",
 		pool)
-	run.Stdout, run.Stderr = os.Stdout, os.Stderr
-	if err := run.Run(); err != nil {
-		t.Errorf("Karpenter's suite: %v", err)
+	out, err := os.Create(filepath.Join(os.TempDir(), strings.NewReplacer("/", "-", "|", "-").Replace(t.Name())+".log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	t.Logf("what the suite says: %s", out.Name())
+	run.Stdout, run.Stderr = out, out
+	err = run.Run()
+	said, readErr := os.ReadFile(out.Name())
+	if err != nil || readErr != nil {
+		t.Errorf("Karpenter's suite: %v, %v\n%s", err, readErr, tail(string(said), 60))
+	}
+	for line := range strings.Lines(string(said)) {
+		if strings.HasPrefix(line, "Ran ") || strings.HasPrefix(line, "• [FAILED]") {
+			t.Log(strings.TrimSpace(line))
+		}
 	}
 	if *controllerLog != "" {
 		if err := os.WriteFile(*controllerLog, []byte(c.log.String()), 0o644); err != nil {
