@@ -62,14 +62,15 @@ func TestKarpentersOwnSuite(t *testing.T) {
 		skip = append(skip, part.specs...)
 	}
 	others := skip
+	named := func(part string) string { return "^Regression (" + part + ") " } // with the name of the suite
 	for _, part := range containers {
 		if *focus != "" {
 			break
 		}
-		others = append(others, "^("+part+") ")
+		others = append(others, named(part))
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
-			judge(t, suite, startSandbox(t), "", "^("+part+") ", skip)
+			judge(t, suite, startSandbox(t), "", named(part), skip)
 		})
 	}
 	t.Run("others", func(t *testing.T) {
@@ -143,6 +144,9 @@ func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []st
 	for line := range strings.Lines(string(said)) {
 		if strings.HasPrefix(line, "Ran ") || strings.HasPrefix(line, "• [FAILED]") {
 			t.Log(strings.TrimSpace(line))
+		}
+		if strings.HasPrefix(line, "Ran 0 ") {
+			t.Error("no spec is called so")
 		}
 	}
 	if *controllerLog != "" {
