@@ -81,7 +81,7 @@ func Fetch(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan, now tim
 		return err
 	}
 	report(fmt.Sprintf("%s is asked for its last revision", manifest.KeyOf(source)))
-	return poll(ctx, func(ctx context.Context) (bool, error) {
+	return waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		live, err := c.Get(ctx, source)
 		return manifest.Text(live, "status", "lastHandledReconcileAt") == token, err
 	}, func() error { return fmt.Errorf("timed out waiting for %s", manifest.KeyOf(source)) })

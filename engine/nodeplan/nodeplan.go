@@ -1,7 +1,7 @@
 // Package nodeplan is what the reconciler of NodePlans and commands about them share: which
 // objects a NodePlan holds (holding.go), which guards and exceptions its spec adds (terms.go),
 // and what people do with one: look at it, approve what waits, suspend, resume and reconcile
-// it. What a command writes is what anyone with the same rights could write with kubectl.
+// it, and wait until that is done. What a command writes is what anyone with the same rights could write with kubectl.
 //
 // The inventory label of an object says whose it claims to be, and anyone can copy a label.
 // What a NodePlan has applied is in the inventory of its status, by UID, which cannot be

@@ -23,7 +23,7 @@ func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string
 	report func(string)) (*lkeplanv1alpha1.NodePlan, error) {
 	var np *lkeplanv1alpha1.NodePlan
 	said := ""
-	err := poll(ctx, func(ctx context.Context) (ended bool, err error) {
+	err := waitUntil(ctx, func(ctx context.Context) (ended bool, err error) {
 		if np, err = Get(ctx, c, at); err != nil {
 			return false, err
 		}
@@ -59,8 +59,8 @@ func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing str
 	return true, ""
 }
 
-// poll asks repeatedly whether something is done; late says what was not when ctx ends.
-func poll(ctx context.Context, done func(context.Context) (bool, error), late func() error) error {
+// waitUntil asks a NodePlan's state repeatedly until it is done; late is the error if ctx ends before.
+func waitUntil(ctx context.Context, done func(context.Context) (bool, error), late func() error) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {

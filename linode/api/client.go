@@ -1,8 +1,9 @@
 // Package api talks to the Linode API about LKE clusters and their node pools, and
 // about Linodes.
-// It is linodego behind a transport that sends each request once and keeps inside
-// the rate limits that the answers announce, and errors are classified by what they
-// mean.
+//
+// It is linodego behind a transport that keeps inside the rate limits that the
+// answers announce, and that repeats no request, but for a 403 just after an object
+// was made. Errors are classified by what they mean.
 //
 // It decides nothing: it knows no NodeClaim, no Karpenter and no Kubernetes.
 package api

@@ -17,8 +17,8 @@ import (
 // maxBody bounds an answer: 500 pools of 100 slots are under 6 MiB.
 const maxBody = 16 << 20
 
-// transport sends each request once, inside the rate limits, and reads the whole
-// answer. An answer that is not 2xx, or that is no JSON, is an error: linodego
+// transport sends requests inside the rate limits, and reads the whole answer. It
+// repeats none, but for a 403 just after an object was made. An answer that is not 2xx, or that is no JSON, is an error: linodego
 // takes a 5xx without a list of errors for success.
 type transport struct {
 	base    http.RoundTripper

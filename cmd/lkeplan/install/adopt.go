@@ -101,7 +101,7 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 	if err := rights(ctx, cluster, api); err != nil {
 		return err
 	}
-	if err := errors.Join(a.controller(ctx, cluster), move.Check(ctx, pools)); err != nil {
+	if err := errors.Join(a.requireController(ctx, cluster), move.Check(ctx, pools)); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.env.Stdout, "%s, LKE cluster %s:\n", cluster.Place(), diag.OneLine(from.Label))
@@ -189,8 +189,8 @@ func names(pools []api.Pool) string {
 
 func described(p api.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
 
-// controller makes sure that somebody makes the nodes that pods move to.
-func (a *adoption) controller(ctx context.Context, cluster *kube.Cluster) error {
+// requireController returns an error if no controller runs that could make nodes for the pods of the LKE pools.
+func (a *adoption) requireController(ctx context.Context, cluster *kube.Cluster) error {
 	if a.unled {
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package install has the commands for what lkeplan has in a cluster besides pools: the
-// CRDs, whether all is there that it needs, and how to leave.
+// Package install has the commands for a cluster as a whole: its CRDs (crds), a check of what
+// lkeplan needs (doctor), moving pods over from LKE pools (adopt), and the end (uninstall).
 package install
 
 import (
