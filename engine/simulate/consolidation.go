@@ -384,6 +384,7 @@ func (e *consolidation) finish(asked int) (*Consolidated, error) {
 		}
 	}
 	out.Plans = plans(out.Nodes)
+	out.Notes = append(out.Notes, overfullNotes(out.Nodes, out.Plans)...)
 	if e.slow {
 		out.Notes = append(out.Notes, slowNote)
 	}

@@ -104,12 +104,7 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 		r.Total.Add(n.Cost)
 	}
 	r.Plans = plans(r.Nodes)
-	for _, p := range r.Plans {
-		if n := overfull(r.Nodes, p); n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("On %s of pool %s of %s not all pods of DaemonSets have room: Karpenter "+
-				"did not count all of those that the nodes get.", Count(n, "node"), p.Pool, p.Plan))
-		}
-	}
+	r.Notes = append(r.Notes, overfullNotes(r.Nodes, r.Plans)...)
 	var err error
 	if r.Refusals, err = w.refusals(ctx, pending); err != nil {
 		return Result{}, err
@@ -119,6 +114,17 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 			"daemonsets -A -o yaml writes them.", w.backend.Whose()))
 	}
 	return r, r.check(len(w.pods))
+}
+
+// overfullNotes say on which nodes not all pods of DaemonSets have room.
+func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
+	for _, p := range plans {
+		if n := overfull(nodes, p); n > 0 {
+			notes = append(notes, fmt.Sprintf("On %s of pool %s of %s not all pods of DaemonSets have room: Karpenter "+
+				"did not count all of those that the nodes get.", Count(n, "node"), p.Pool, p.Plan))
+		}
+	}
+	return notes
 }
 
 // essence is what of a NodeClaim its pool and its class say.
