@@ -52,8 +52,8 @@ func (m Moved) inTerraform(c Cluster) []string {
 	if c.Address == "" {
 		return nil
 	}
-	lines := []string{"Before the first node, in Terraform, or the next terraform apply deletes the LKE pools of lkeplan, and " +
-		"makes those again that were deleted:", "", "    # in " + c.Address}
+	lines := []string{"Before the first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools " +
+		"of lkeplan, and makes deleted ones again:", "", "    # in " + c.Address}
 	if !c.External {
 		lines = append(lines, "    external_pool_tags = [\""+capacity.Mark+"\"]")
 	}
@@ -63,7 +63,7 @@ func (m Moved) inTerraform(c Cluster) []string {
 			"without the tag lkeplan gets it from the controller; wait for that.")
 	}
 	return append(lines, "Do not change k8s_version of "+c.Address+" in Terraform: it recycles every node of the cluster at once, "+
-		"without draining, whatever external_pool_tags and ignore_changes = [pool] are. Upgrade by linode-cli lke "+
+		"without draining, even with external_pool_tags and ignore_changes = [pool]. Upgrade by linode-cli lke "+
 		"cluster-update --k8s_version.")
 }
 

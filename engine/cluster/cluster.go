@@ -1,8 +1,6 @@
-// Package cluster is what was read of a cluster at one moment, for what draws conclusions from it: status, why, top and
-// simulations.
-//
-// It is pure: who has read it, by lists, by watching or from a file, does not matter. What could not be listed is a
-// part of it, so that from there being none of a kind nothing follows.
+// Package cluster is a snapshot of a cluster: the objects that were read at one moment, and the kinds that could not be
+// listed. An empty list of such a kind means that nothing is known, not that there are none. Packages status, why and top
+// draw their conclusions from it, and package follow fills it by lists and watches.
 package cluster
 
 import (

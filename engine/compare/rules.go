@@ -116,7 +116,6 @@ func clusterRules(c compile.Result) map[string]string {
 		rules["mode"] = schemas.ModeInstance
 	} else {
 		rules["tier"] = cmp.Or(c.Cluster.Tier, "standard")
-		rules["gpu_plans"] = fmt.Sprint(c.Cluster.GPUPlans)
 	}
 	return rules
 }

@@ -54,20 +54,23 @@ func (p Installation) limited(ctx context.Context) (found []Finding) {
 		return unknown("account limits and locks", err)
 	}
 	for _, r := range refusals {
-		var last corev1.Event
+		var last *corev1.Event
 		for _, obj := range events {
-			e, err := object.As[corev1.Event](obj)
-			if err != nil || e.Reason != r.reason ||
-				e.InvolvedObject.Kind != "NodeClaim" || e.Namespace != metav1.NamespaceDefault {
+			if manifest.Text(obj, "reason") != r.reason || manifest.Namespace(obj) != metav1.NamespaceDefault ||
+				manifest.Text(obj, "involvedObject", "kind") != "NodeClaim" {
 				continue
 			}
-			if seen := cluster.LastSeen(e); p.Now().Sub(seen) < 2*time.Hour && seen.After(cluster.LastSeen(&last)) {
-				last = *e
+			e, err := object.As[corev1.Event](obj)
+			if err != nil {
+				return append(found, unknown(r.of, err)...)
+			}
+			if seen := cluster.LastSeen(e); p.Now().Sub(seen) < 2*time.Hour && (last == nil || seen.After(cluster.LastSeen(last))) {
+				last = e
 			}
 		}
-		if last.Reason != "" {
+		if last != nil {
 			found = append(found, Finding{Warn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", last.InvolvedObject.Name,
-				cluster.LastSeen(&last).UTC().Format("15:04 UTC"), last.Message), r.do})
+				cluster.LastSeen(last).UTC().Format("15:04 UTC"), last.Message), r.do})
 		}
 	}
 	return found

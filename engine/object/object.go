@@ -1,4 +1,4 @@
-// Package object reads objects as JSON has them into their Go types, in one way for all that decides by them.
+// Package object converts objects from maps, as JSON decodes them, to their Go types.
 package object
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// As reads an object. The type's fields share nothing with the object. The error names the object.
+// As converts an object. The error names the object.
 func As[T any](obj map[string]any) (*T, error) {
 	typed := new(T)
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {

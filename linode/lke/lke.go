@@ -55,8 +55,8 @@ func (l *Machines) Known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return l.tier != catalog.Enterprise || class.Status.KubernetesVersion != ""
 }
 
-// Offer implements Orders: none is available for a NodePool whose every node LKE would refuse, and of plans with GPUs
-// none on Enterprise whose owners do not say that they are sold to them.
+// Offer implements Orders. Nothing is available for a NodePool all of whose nodes LKE would refuse. On Enterprise, plans
+// with GPUs are available if the class says that Linode sells them to its owners.
 func (l *Machines) Offer(
 	ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
 ) ([]*cloudprovider.InstanceType, error) {
