@@ -40,7 +40,7 @@ func (p pipedLines) Next(ctx context.Context, _ string) (string, error) {
 	}
 }
 
-// typedLines are lines that somebody types on a terminal, with the keys of an editor and
+// typedLines are lines typed on a terminal, with the keys of an editor and
 // a history.
 type typedLines struct {
 	terminal *term.Terminal
