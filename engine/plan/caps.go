@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"math/big"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,6 +15,7 @@ import (
 
 // A limitsBlock is a CapacityLimit: what several pools may hold and cost together.
 type limitsBlock struct {
+	addr    string
 	pools   map[string]bool              // nil stands for all of them
 	amounts map[string]resource.Quantity // of nodes, cpu and memory
 	monthly Ceiling
@@ -27,7 +29,7 @@ func limitsOfSeveral(objects []config.Object) (all []limitsBlock, err error) {
 		if o.Kind() != "CapacityLimit" {
 			continue
 		}
-		l := limitsBlock{amounts: map[string]resource.Quantity{}, monthly: Ceiling{Unlimited: true}}
+		l := limitsBlock{addr: o.Addr.String(), amounts: map[string]resource.Quantity{}, monthly: Ceiling{Unlimited: true}}
 		spec := manifest.Map(o.Defaulted, "spec")
 		if names, ok := spec["nodePools"].([]any); ok {
 			l.pools = map[string]bool{}
@@ -35,7 +37,7 @@ func limitsOfSeveral(objects []config.Object) (all []limitsBlock, err error) {
 				l.pools[fmt.Sprint(name)] = true
 			}
 		}
-		for _, name := range []string{"nodes", "cpu", "memory"} {
+		for _, name := range counted {
 			if spec[name] == nil {
 				continue
 			}
@@ -55,11 +57,51 @@ func limitsOfSeveral(objects []config.Object) (all []limitsBlock, err error) {
 	return all, nil
 }
 
-// bound is the most that nodes of these rates cost within the limits.
-func (l limitsBlock) bound(of rates) Ceiling {
-	most := l.monthly
-	for name, amount := range l.amounts {
-		most = most.or(of.fill(name, amount))
+// bound is what the nodes of pools cost at most within the limits: the least of the money that the
+// block allows, of what fits its limits in any pool, and of what fits each limit within the pools' ceilings.
+func (l limitsBlock) bound(pools []pricedPool) Ceiling {
+	var nodes mix
+	for _, p := range pools {
+		nodes.add(p.nodes.shares...)
+		nodes.unknown = nodes.unknown || p.nodes.unknown
+	}
+	most, _ := nodes.most(l.amounts)
+	most = most.or(l.monthly)
+	for name, limit := range l.amounts {
+		if limit.Sign() > 0 {
+			most = most.or(filled(pools, slices.Index(counted[:], name), inShares(name, limit)))
+		}
+	}
+	return most
+}
+
+// filled is the most that pools cost together if they share so much of one resource: those that cost most for it come
+// first, each up to its ceiling.
+func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
+	type cheap struct {
+		pricedPool
+		share *big.Rat // the least of the resource that a dollar's worth of nodes takes up
+	}
+	var order []cheap
+	for _, p := range pools {
+		most.AtLeast = most.AtLeast || p.nodes.unknown
+		if len(p.nodes.shares) > 0 {
+			least := slices.MinFunc(p.nodes.shares, func(a, b share) int { return a[resource].Cmp(b[resource]) })
+			order = append(order, cheap{p, least[resource]})
+		}
+	}
+	slices.SortStableFunc(order, func(a, b cheap) int { return a.share.Cmp(b.share) })
+	for _, p := range order {
+		used := new(big.Rat).Mul(p.share, new(big.Rat).SetInt64(int64(p.cost.Ceiling.Monthly)))
+		if !p.cost.Ceiling.Unlimited && used.Cmp(amount) <= 0 {
+			most = most.plus(Ceiling{Monthly: p.cost.Ceiling.Monthly})
+			amount = new(big.Rat).Sub(amount, used)
+			continue
+		}
+		if p.share.Sign() == 0 {
+			return Ceiling{Unlimited: true}
+		}
+		return most.plus(ceilingOf(new(big.Rat).Quo(amount, p.share)))
 	}
 	return most
 }
@@ -80,15 +122,16 @@ func (c Ceiling) or(other Ceiling) Ceiling {
 
 // A priced pool is a pool with what its nodes can be made of.
 type pricedPool struct {
-	name    string
-	rates   rates
-	ceiling Ceiling
+	name  string
+	nodes mix
+	cost  Cost
 }
 
 // A bounded set is pools that together cost no more than a ceiling.
 type boundedSet struct {
 	pools   []pricedPool
 	ceiling Ceiling
+	by      []string // the limits blocks that bind
 }
 
 func (s boundedSet) meets(l limitsBlock) bool {
@@ -99,10 +142,14 @@ func (s boundedSet) meets(l limitsBlock) bool {
 // counted in one set; a limit joins the sets that it meets where that is less than
 // they are by themselves. Where limits lie side by side or within each other the
 // result is the least bound, and where they overlap it is a bound.
-func together(pools []pricedPool, limits []limitsBlock) Ceiling {
+func together(pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []string) {
 	var sets []boundedSet
 	for _, p := range pools {
-		sets = append(sets, boundedSet{[]pricedPool{p}, p.ceiling})
+		set := boundedSet{pools: []pricedPool{p}, ceiling: p.cost.Ceiling}
+		if p.cost.Alone != nil {
+			set.by = p.cost.By
+		}
+		sets = append(sets, set)
 	}
 	width := func(l limitsBlock) int {
 		if l.pools == nil {
@@ -115,17 +162,16 @@ func together(pools []pricedPool, limits []limitsBlock) Ceiling {
 	for _, l := range limits {
 		sets = joinSets(sets, l)
 	}
-	var sum Ceiling
 	for _, s := range sets {
-		sum = sum.plus(s.ceiling)
+		sum, by = sum.plus(s.ceiling), both(by, s.by)
 	}
-	return sum
+	return sum, by
 }
 
 func joinSets(sets []boundedSet, l limitsBlock) []boundedSet {
-	var joined boundedSet
+	joined := boundedSet{by: []string{l.addr}}
 	var apart []boundedSet
-	covered := rates{}
+	var covered []pricedPool
 	var separately, outside Ceiling
 	for _, s := range sets {
 		if !s.meets(l) {
@@ -136,9 +182,10 @@ func joinSets(sets []boundedSet, l limitsBlock) []boundedSet {
 		separately = separately.plus(s.ceiling)
 		for _, p := range s.pools {
 			if l.covers(p.name) {
-				covered.add(p.rates)
+				covered = append(covered, p)
 			} else {
-				outside = outside.plus(p.ceiling)
+				outside = outside.plus(p.cost.Ceiling)
+				joined.by = both(joined.by, s.by)
 			}
 		}
 	}

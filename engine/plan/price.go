@@ -86,8 +86,29 @@ func grouped(m catalog.Money) string {
 type Cost struct {
 	Floor   catalog.Money // of the nodes that are always there: those of static pools
 	Ceiling Ceiling
+	// By are the limits that bind: with more of one, the ceiling is higher. They are cpu, memory and
+	// nodes of the pool, and addresses of limits blocks.
+	By []string `json:",omitempty"`
+	// Alone is the ceiling without limits blocks; nil if none is below it.
+	Alone *Ceiling `json:",omitempty"`
 	// FloorUnknown says that there are nodes that are always there whose price is not known. The floor is without them.
 	FloorUnknown bool
+}
+
+// Uncapped is the ceiling without limits blocks.
+func (c Cost) Uncapped() Ceiling {
+	if c.Alone != nil {
+		return *c.Alone
+	}
+	return c.Ceiling
+}
+
+func (c *Cost) capTo(most Ceiling, by ...string) {
+	if c.Ceiling.or(most) == c.Ceiling {
+		return
+	}
+	alone := c.Uncapped()
+	c.Ceiling, c.By, c.Alone = most, by, &alone
 }
 
 // Plus adds the bounds of other pools.
@@ -96,9 +117,14 @@ func (c Cost) Plus(other Cost) Cost {
 	if floor < 0 { // it has wrapped
 		floor = math.MaxInt64
 	}
-	return Cost{
-		Floor: floor, Ceiling: c.Ceiling.plus(other.Ceiling), FloorUnknown: c.FloorUnknown || other.FloorUnknown,
+	sum := Cost{
+		Floor: floor, FloorUnknown: c.FloorUnknown || other.FloorUnknown,
+		Ceiling: c.Ceiling.plus(other.Ceiling), By: both(c.By, other.By),
 	}
+	if alone := c.Uncapped().plus(other.Uncapped()); alone != sum.Ceiling {
+		sum.Alone = &alone
+	}
+	return sum
 }
 
 // Of tells what each pool among objects costs at least and at most in a month, and
@@ -110,6 +136,7 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 		return nil, err
 	}
 	var pools []pricedPool
+	var alone Ceiling
 	admitted := map[string][]Offer{} // by requirements, which many pools have in common
 	for _, o := range objects {
 		if o.Kind() != "NodePool" {
@@ -129,18 +156,21 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 			allowed = Admitted(offers, requirements)
 			admitted[string(text)] = allowed
 		}
-		c, highest := boundsOf(o.Defaulted, allowed), ratesOf(allowed)
+		c, nodes := boundsOf(o.Defaulted, allowed), mixOf(allowed)
 		for _, l := range limits {
 			if l.covers(o.Name()) {
-				c.Ceiling = c.Ceiling.or(l.bound(highest))
+				c.capTo(l.bound([]pricedPool{{o.Name(), nodes, c}}), l.addr)
 			}
 		}
 		each[o.Key()] = c
 		sum := total.Plus(c)
 		total.Floor, total.FloorUnknown = sum.Floor, sum.FloorUnknown
-		pools = append(pools, pricedPool{o.Name(), highest, c.Ceiling})
+		alone = alone.plus(c.Uncapped())
+		pools = append(pools, pricedPool{o.Name(), nodes, c})
 	}
-	total.Ceiling = together(pools, limits)
+	if total.Ceiling, total.By = together(pools, limits); total.Ceiling != alone {
+		total.Alone = &alone
+	}
 	return each, nil
 }
 
@@ -154,18 +184,11 @@ func Requirements(obj map[string]any) (scheduling.Requirements, error) {
 }
 
 // boundsOf tells what the nodes of a NodePool cost at least and at most, of the
-// offers that it allows. For the ceiling, each limit is filled with the plan that
-// costs most for what the limit counts. It is not reached where the limits fit no
-// such mix. The floor is that of a static pool with its cheapest plan. A plan whose
+// offers that it allows. The floor is that of a static pool with its cheapest plan. A plan whose
 // price is not known may cost more than all others, and is taken to cost no less.
 func boundsOf(pool map[string]any, allowed []Offer) Cost {
-	cost := Cost{Ceiling: Ceiling{Unlimited: true}}
-	highest := ratesOf(allowed)
-	for name, limit := range limitsOf(pool) {
-		if counts(name) {
-			cost.Ceiling = cost.Ceiling.or(highest.fill(name, limit))
-		}
-	}
+	var cost Cost
+	cost.Ceiling, cost.By = mixOf(allowed).most(limitsOf(pool))
 	written, _ := manifest.Lookup(pool, "spec", "replicas")
 	priced := slices.DeleteFunc(slices.Clone(allowed), func(o Offer) bool { return o.Unknown })
 	replicas, static := written.(int64)
@@ -181,8 +204,6 @@ func boundsOf(pool map[string]any, allowed []Offer) Cost {
 func Admitted(offers []Offer, requirements scheduling.Requirements) []Offer {
 	return slices.DeleteFunc(slices.Clone(offers), func(o Offer) bool { return o.Requirements.Intersects(requirements) != nil })
 }
-
-func counts(name string) bool { return Offer{MilliCPU: 1, MemoryBytes: 1}.Size(name) > 0 }
 
 // limitsOf returns the limits of a pool; of a static pool, whose number of
 // nodes is fixed, that number.

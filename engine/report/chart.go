@@ -57,7 +57,7 @@ func costChartOf(r Report) *costChart {
 			changed = append(changed, c)
 		}
 	}
-	if len(changed) == 0 && r.Current == nil && r.Before == (plan.Cost{}) && r.After == (plan.Cost{}) {
+	if len(changed) == 0 && r.Current == nil && sameCost(&r.Before, &plan.Cost{}) && sameCost(&r.After, &plan.Cost{}) {
 		return nil
 	}
 	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
@@ -81,7 +81,9 @@ func costChartOf(r Report) *costChart {
 	return chart
 }
 
-func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
+func sameCost(a, b *plan.Cost) bool {
+	return a != nil && b != nil && a.Floor == b.Floor && a.FloorUnknown == b.FloorUnknown && a.Ceiling == b.Ceiling
+}
 
 // moves is by how much the cost of a pool changes; what nothing limits, or is not known,
 // comes first.

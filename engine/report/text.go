@@ -92,6 +92,9 @@ func costRows(c plan.Change) (rows []textRow) {
 	}
 	if text := ceilings(c.Before, c.After); text != "" {
 		rows = append(rows, textRow{Name: "most a month", After: text})
+		if c.After != nil && len(c.After.By) > 0 {
+			rows = append(rows, textRow{Name: "  limited by", After: strings.Join(c.After.By, " and ")})
+		}
 	}
 	return rows
 }

@@ -128,7 +128,15 @@ func bill(r Report) string {
 	if r.Incomplete {
 		return "Cost: unknown, as not each directory has a plan."
 	}
-	parts := []string{"Most a month: " + ceilings(&r.Before, &r.After) + ", all pools together"}
+	most := "Most a month: " + ceilings(&r.Before, &r.After) + ", all pools together"
+	if len(r.After.By) > 0 {
+		most += ", limited by " + strings.Join(r.After.By, " and ")
+	}
+	parts := []string{most}
+	if r.Before.Alone != nil || r.After.Alone != nil {
+		parts = append(parts, "without limits blocks "+
+			compared(&r.Before, &r.After, func(c plan.Cost) string { return c.Uncapped().String() }))
+	}
 	if text := floors(&r.Before, &r.After); text != "" {
 		parts = append(parts, "at least "+text)
 	}

@@ -144,16 +144,19 @@ const (
 
 // cost is what pools cost, in JSON.
 type cost struct {
-	Currency string      `json:"currency" doc:"Always USD."`
-	Monthly  monthlyCost `json:"monthly"`
+	Currency  string      `json:"currency" doc:"Always USD."`
+	Monthly   monthlyCost `json:"monthly"`
+	LimitedBy []string    `json:"limited_by" doc:"The limits that hold ceiling_after where it is: cpu, memory and nodes of the pool, and addresses of limits blocks."`
 }
 
 type monthlyCost struct {
-	Current       *amount `json:"current" doc:"Of the nodes there are; null where no cluster was asked."`
-	FloorBefore   *amount `json:"floor_before" doc:"Of the nodes that are always there; null where there was no pool; unknown where the price of one is."`
-	FloorAfter    *amount `json:"floor_after"`
-	CeilingBefore *amount `json:"ceiling_before" doc:"The most that the limits allow; null where there was no pool; unknown where a pool allows a plan whose price is not known."`
-	CeilingAfter  *amount `json:"ceiling_after"`
+	Current        *amount `json:"current" doc:"Of the nodes there are; null where no cluster was asked."`
+	FloorBefore    *amount `json:"floor_before" doc:"Of the nodes that are always there; null where there was no pool; unknown where the price of one is."`
+	FloorAfter     *amount `json:"floor_after"`
+	CeilingBefore  *amount `json:"ceiling_before" doc:"The most that the limits allow; null where there was no pool; unknown where a pool allows a plan whose price is not known."`
+	CeilingAfter   *amount `json:"ceiling_after"`
+	UncappedBefore *amount `json:"ceiling_uncapped_before" doc:"The ceiling that the limits of pools alone give, without limits blocks."`
+	UncappedAfter  *amount `json:"ceiling_uncapped_after"`
 }
 
 // costsOf are the costs of all pools of a plan.
@@ -165,29 +168,37 @@ func costsOf(p plan.Plan) *cost {
 }
 
 func costOf(before, after *plan.Cost, current *catalog.Money) *cost {
-	c := &cost{Currency: "USD"}
+	c := &cost{Currency: "USD", LimitedBy: []string{}}
 	if current != nil {
 		c.Monthly.Current = amountOf(*current)
 	}
-	bounds := func(c *plan.Cost) (floor, ceiling *amount) {
+	bounds := func(c *plan.Cost) (floor, ceiling, uncapped *amount) {
 		if c == nil {
-			return nil, nil
+			return nil, nil, nil
 		}
-		floor, ceiling = amountOf(c.Floor), amountOf(c.Ceiling.Monthly)
+		floor = amountOf(c.Floor)
 		if c.FloorUnknown {
 			*floor = unknown
 		}
-		switch {
-		case c.Ceiling.Unlimited:
-			*ceiling = unlimited
-		case c.Ceiling.AtLeast:
-			*ceiling = unknown
-		}
-		return floor, ceiling
+		return floor, ceilingOf(c.Ceiling), ceilingOf(c.Uncapped())
 	}
-	c.Monthly.FloorBefore, c.Monthly.CeilingBefore = bounds(before)
-	c.Monthly.FloorAfter, c.Monthly.CeilingAfter = bounds(after)
+	c.Monthly.FloorBefore, c.Monthly.CeilingBefore, c.Monthly.UncappedBefore = bounds(before)
+	c.Monthly.FloorAfter, c.Monthly.CeilingAfter, c.Monthly.UncappedAfter = bounds(after)
+	if after != nil {
+		c.LimitedBy = append(c.LimitedBy, after.By...)
+	}
 	return c
+}
+
+func ceilingOf(c plan.Ceiling) *amount {
+	a := amountOf(c.Monthly)
+	switch {
+	case c.Unlimited:
+		*a = unlimited
+	case c.AtLeast:
+		*a = unknown
+	}
+	return a
 }
 
 // resourceDrift is what others did to one object, in the shape of a change.
