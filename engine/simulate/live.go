@@ -69,15 +69,9 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	standing, left := len(w.made), pending
-	for len(left) > 0 {
-		after, err := w.pass(ctx, left)
-		if err != nil {
-			return nil, err
-		}
-		if left = after.pending; !after.progress {
-			break
-		}
+	standing := len(w.made)
+	if _, err := w.place(ctx, pending); err != nil {
+		return nil, err
 	}
 	e, err := w.explainer(ctx)
 	if err != nil {

@@ -75,7 +75,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 		found.errors[pod.UID] = err
 	}
 	w.last = found
-	left := slices.DeleteFunc(slices.Clone(pending), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
+	left := waiting(pending)
 	return passResult{left, len(left) < len(pending)}, found.check(left, len(pending)-len(left))
 }
 

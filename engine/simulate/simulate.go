@@ -9,7 +9,7 @@
 //   - Sweep tries caps on the size of nodes, and classes of plans (sweep.go).
 //
 // All of them work on a cluster in memory (cluster.go, memory.go), of which a pass of the scheduler
-// (pass.go, for many pods packing.go) places pods, and refusal.go explains the pods that are left.
+// (pass.go, for many pods packing.go, and for those that spread over nodes spread.go) places pods, and refusal.go explains the pods that are left.
 //
 // It is pure: objects, prices and pods come in, nodes and refusals go out, the same ones
 // each time. It reads no files and keeps nothing from one simulation to the next.
@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -130,11 +131,24 @@ func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.P
 		if err != nil {
 			return nil, err
 		}
-		if pending = after.pending; !after.progress {
+		pending = after.pending
+		if after.progress {
+			continue
+		}
+		placed, err := w.spread(ctx, pending)
+		if err != nil {
+			return nil, err
+		}
+		if pending = waiting(pending); !placed {
 			break
 		}
 	}
 	return pending, nil
+}
+
+// waiting are the pods that have no node.
+func waiting(pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
 }
 
 // check holds a result to what was asked.

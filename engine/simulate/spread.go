@@ -1,0 +1,161 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+)
+
+// spread places pods that Karpenter leaves over because of how they spread over nodes, on nodes that are
+// there, and reports whether it placed any.
+//
+// To Karpenter (v1.14.1, TopologyGroup.domainMinCount) a node without such pods can always be made, so that no node may
+// have more of them than maxSkew. If none can be made, because of a limit, the scheduler of Kubernetes compares the
+// nodes that there are, and puts the pods on them. What else holds for a pod is left to Karpenter's scheduler.
+func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed bool, err error) {
+	var known *state.Cluster
+	failed := map[int]bool{} // workloads whose next pod has no node: their other pods have none, too
+	for _, pod := range pending {
+		overNodes := spreadsOverNodes(pod)
+		if len(overNodes) == 0 || w.bars[pod.UID] != "" || failed[w.of[pod.UID]] {
+			continue
+		}
+		nodes := w.evenNodes(pod, overNodes)
+		if len(nodes) == 0 {
+			failed[w.of[pod.UID]] = true
+			continue
+		}
+		if known == nil {
+			if known, err = w.karpenterState(settings(ctx)); err != nil {
+				return placed, err
+			}
+		}
+		node, err := w.fits(settings(ctx), known, pod, nodes)
+		if err != nil {
+			return placed, err
+		}
+		if failed[w.of[pod.UID]] = node == ""; node == "" {
+			continue
+		}
+		w.store.Bind(pod, node)
+		if err := known.UpdatePod(ctx, pod); err != nil {
+			return placed, err
+		}
+		placed = true
+	}
+	return placed, nil
+}
+
+// spreadsOverNodes are the constraints of a pod that spread it over nodes and hold in any case.
+func spreadsOverNodes(pod *corev1.Pod) []corev1.TopologySpreadConstraint {
+	return slices.DeleteFunc(slices.Clone(pod.Spec.TopologySpreadConstraints), func(c corev1.TopologySpreadConstraint) bool {
+		return c.TopologyKey != corev1.LabelHostname || c.WhenUnsatisfiable != corev1.DoNotSchedule
+	})
+}
+
+// evenNodes are the names of the nodes on which a pod keeps to each constraint, by the rule of the scheduler of Kubernetes
+// (PodTopologySpread): so many pods more than on the node with the fewest. Those with the fewest come first.
+func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpreadConstraint) (names []string) {
+	for i, c := range constraints {
+		selector := selectorOf(pod, c)
+		most, least, compared := int(c.MaxSkew), -1, 0
+		if selector.Matches(labels.Set(pod.Labels)) {
+			most--
+		}
+		count := map[string]int{}
+		for name, node := range w.store.Nodes {
+			if !w.counts(pod, c, node) {
+				continue
+			}
+			for _, other := range w.store.Bound[name] {
+				if other.Namespace == pod.Namespace && other.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(other.Labels)) {
+					count[name]++
+				}
+			}
+			if compared++; least < 0 || count[name] < least {
+				least = count[name]
+			}
+			if i == 0 {
+				names = append(names, name)
+			}
+		}
+		if compared < int(ptr.Deref(c.MinDomains, 1)) {
+			least = 0
+		}
+		names = slices.DeleteFunc(names, func(name string) bool { return count[name]-least > most })
+		slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(count[a], count[b]), cmp.Compare(a, b)) })
+	}
+	return names
+}
+
+// selectorOf selects the pods that a constraint counts.
+func selectorOf(pod *corev1.Pod, c corev1.TopologySpreadConstraint) labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
+	if err != nil { // the API server takes no such pod
+		return labels.Nothing()
+	}
+	for _, key := range c.MatchLabelKeys {
+		if value, has := pod.Labels[key]; has {
+			also, _ := labels.SelectorFromSet(labels.Set{key: value}).Requirements()
+			selector = selector.Add(also...)
+		}
+	}
+	return selector
+}
+
+// counts reports whether a node is among those that a constraint compares.
+func (w *cluster) counts(pod *corev1.Pod, c corev1.TopologySpreadConstraint, node *corev1.Node) bool {
+	if _, named := node.Labels[corev1.LabelHostname]; !named {
+		return false
+	}
+	if ptr.Deref(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) == corev1.NodeInclusionPolicyHonor &&
+		!selectsNode(pod, reqs.NewLabelRequirements(node.Labels)) {
+		return false
+	}
+	return ptr.Deref(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) == corev1.NodeInclusionPolicyIgnore ||
+		reqs.Taints(node.Spec.Taints).ToleratesPod(pod) == nil
+}
+
+// fits is the first node among some on which Karpenter's scheduler places a pod that need not spread over nodes; "" if none.
+func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Pod, names []string) (string, error) {
+	pod = pod.DeepCopy()
+	pod.Spec.TopologySpreadConstraints = slices.DeleteFunc(pod.Spec.TopologySpreadConstraints,
+		func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == corev1.LabelHostname })
+	all, byName := state.StateNodes{}, map[string]*state.StateNode{}
+	for n := range known.Nodes() {
+		all, byName[n.Name()] = append(all, n), n
+	}
+	all = all.Active()
+	for few := range slices.Chunk(names, 8) { // mostly the first does, and the scheduler needs a copy of each
+		var nodes state.StateNodes
+		for _, name := range few {
+			if n := byName[name]; n != nil {
+				nodes = append(nodes, n.DeepCopy())
+			}
+		}
+		topology, err := scheduling.NewTopology(ctx, w.store, known, all, nil, nil, []*corev1.Pod{pod})
+		if err != nil {
+			return "", err
+		}
+		s := scheduling.NewScheduler(ctx, w.store, nil, known, nodes.Active(), topology, nil, w.copies(), poolsLeftOut{}, w.clock, nil,
+			nil)
+		results, err := s.Solve(ctx, []*corev1.Pod{pod})
+		if err != nil {
+			return "", err
+		}
+		for _, node := range results.ExistingNodes {
+			if len(node.Pods) > 0 {
+				return node.Name(), nil
+			}
+		}
+	}
+	return "", nil
+}
