@@ -191,7 +191,10 @@ func withoutPrice(c *checker) {
 			"it with --catalog FILE.", id, lacks, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()))
 	})
 	for _, p := range c.pools {
-		if why := c.set.WhyNothing(p.requirements); why != "" && len(p.plans) == 0 && !c.asksForUnknown(p) {
+		if len(p.plans) > 0 || c.asksForUnknown(p) {
+			continue
+		}
+		if why := c.set.WhyNothing(p.requirements); why != "" {
 			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plans of which too little is known are like "+
 				"that: %s. Nothing is planned or simulated for this pool.%s", why, refresh)
 		}

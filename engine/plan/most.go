@@ -14,7 +14,7 @@ var counted = [...]string{"nodes", "cpu", "memory"}
 
 // A share is how much of each counted resource a dollar's worth of an offer takes up; CPUs are
 // thousandths.
-type share [len(counted)]*big.Rat
+type share []*big.Rat
 
 // A mix is the offers that nodes can be made of, as shares. Offers that take up more of each
 // resource for the same money are left out: no limit holds more of their money.
@@ -29,7 +29,7 @@ func mixOf(offers []Offer) (m mix) {
 		case o.Unknown:
 			m.unknown = true
 		case o.Monthly > 0:
-			var s share
+			s := make(share, len(counted))
 			for i, name := range counted {
 				s[i] = big.NewRat(o.Size(name), int64(o.Monthly))
 			}
@@ -41,10 +41,9 @@ func mixOf(offers []Offer) (m mix) {
 
 func (m *mix) add(more ...share) {
 	for _, s := range more {
-		if slices.ContainsFunc(m.shares, func(had share) bool { return had.within(s) }) {
-			continue
+		if !slices.ContainsFunc(m.shares, func(had share) bool { return had.within(s) }) {
+			m.shares = append(slices.DeleteFunc(m.shares, s.within), s)
 		}
-		m.shares = append(slices.DeleteFunc(m.shares, s.within), s)
 	}
 }
 
@@ -77,15 +76,17 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 	if len(names) == 0 {
 		return Ceiling{Unlimited: true}, nil
 	}
-	columns := make([][]*big.Rat, len(m.shares))
-	for i, s := range m.shares {
+	var limited mix // with the resources that are limited
+	for _, s := range m.shares {
+		var column share
 		for j, name := range counted {
 			if slices.Contains(names, name) {
-				columns[i] = append(columns[i], s[j])
+				column = append(column, s[j])
 			}
 		}
+		limited.add(column)
 	}
-	sum, binding := maximize(columns, amounts)
+	sum, binding := maximize(limited.shares, amounts)
 	most = ceilingOf(sum)
 	most.AtLeast = m.unknown && !most.Unlimited
 	for i, name := range names {
@@ -129,7 +130,7 @@ func ceilingOf(sum *big.Rat) Ceiling {
 // hold the sum there: with more of one, the sum is more. It is nil if the sum has no bound.
 //
 // It is the simplex method on fractions, with Bland's rule, so that it ends and is exact.
-func maximize(columns [][]*big.Rat, limits []*big.Rat) (sum *big.Rat, binding []bool) {
+func maximize(columns []share, limits []*big.Rat) (sum *big.Rat, binding []bool) {
 	rows, width := len(limits), len(columns)+len(limits)
 	// A row is the coefficients of the columns, then of what is left of each limit, then the
 	// amount of the column that is basic in it. The last row is the objective.
