@@ -9,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/follow"
-	"github.com/lkeplan/lkeplan/engine/revision"
-	"github.com/lkeplan/lkeplan/engine/status"
-	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 const statusHelp = `Say on one screen what is happening: of each pool the nodes by state, what they
@@ -28,18 +26,16 @@ need not run. Prices are those of the catalogue.`
 
 // statusSettings are the flags as they were given.
 type statusSettings struct {
-	access   kube.Access
+	look
 	watch    bool
 	all      bool
-	catalog  string
 	interval time.Duration
-	output   flags.Choice
 	pool     string
 }
 
 // newStatus returns the command.
 func newStatus(env *flags.Env) *cobra.Command {
-	s := statusSettings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
+	var s statusSettings
 	cmd := &cobra.Command{
 		Use:     "status [POOL]",
 		Short:   "Say what is happening, what waits, and for what",
@@ -58,13 +54,11 @@ func newStatus(env *flags.Env) *cobra.Command {
 			return s.run(cmd.Context(), env)
 		},
 	}
-	flags.ClusterFlags(cmd, env, &s.access)
+	s.flags(cmd, env, "take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones",
+		"print it as `FORMAT`")
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "draw it again at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, however many there are")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
-	cmd.Flags().StringVar(&s.catalog, "catalog", "",
-		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
-	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
 	flags.Always("kubeconfig", "context", "watch", "catalog", "output").And(flags.Effects{
 		"all": {
 			When: func(args []string) bool { return s.output.Value == "text" && len(args) == 0 },
@@ -78,8 +72,6 @@ func newStatus(env *flags.Env) *cobra.Command {
 func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	terminal := flags.Terminal(env.Stdout)
 	switch {
-	case s.interval < 100*time.Millisecond:
-		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
 	case s.watch && s.output.Value == "json":
 		return errors.New("--watch draws on a terminal, and -o json is for programs: give one of them")
 	case s.watch && terminal == nil:
@@ -87,36 +79,20 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	case s.watch && flags.Dumb(env.Getenv):
 		return errors.New("--watch moves the cursor, which this terminal cannot (TERM=dumb)")
 	}
-	prices, err := revision.Options{Catalog: s.catalog}.Prices()
+	prices, from, read, err := s.read(ctx, s.interval, cluster.StatusKinds())
 	if err != nil {
 		return err
 	}
-	cluster, client, err := connect(s.access)
-	if err != nil {
-		return err
-	}
-	reader := follow.NewStatus(client, s.interval)
-	if err := reader.Read(ctx); err != nil {
-		return cluster.Explain(err)
-	}
-	given := status.Given{Place: cluster.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
-	lists, _ := reader.Snapshot()
-	found, err := status.Of(lists, given)
+	given := inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
+	lists, _ := read.Snapshot()
+	found, err := inspect.NewStatus(lists, given)
 	if err != nil {
 		return err
 	}
 	if s.watch {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go reader.Follow(ctx)
-		m := &statusModel{source: reader, given: given, all: s.all, lists: lists, found: found}
-		return draw(ctx, env, terminal, m)
+		return draw(ctx, env, terminal, read, &statusModel{source: read, given: given, all: s.all, lists: lists, found: found})
 	}
-	return s.write(env, found)
-}
-
-func (s statusSettings) write(env *flags.Env, found status.Status) error {
 	return printResult(env, s.output.Value, found, func(width int) string {
-		return found.Text(status.View{Width: width, All: s.all})
+		return found.Text(inspect.StatusView{Width: width, All: s.all})
 	})
 }

@@ -7,10 +7,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-// snapshots is what a model shows; follow.Follower is one.
+// snapshots is what a model shows; cluster.Follower is one.
 type snapshots interface {
 	// Snapshot returns what is known, and whether it has changed since the last call.
 	Snapshot() (s cluster.Snapshot, changed bool)
@@ -19,10 +19,10 @@ type snapshots interface {
 // statusModel is what is on the terminal. It implements tea.Model.
 type statusModel struct {
 	source        snapshots
-	given         status.Given
+	given         inspect.Given
 	all           bool
 	lists         cluster.Snapshot
-	found         status.Status
+	found         inspect.Status
 	problem       error
 	width, height int
 	top           int // the first line that is shown
@@ -69,7 +69,7 @@ func (m *statusModel) refresh(now time.Time) {
 	if lists, changed := m.source.Snapshot(); changed {
 		m.lists = lists
 	}
-	m.found, m.problem = status.Of(m.lists, m.given)
+	m.found, m.problem = inspect.NewStatus(m.lists, m.given)
 }
 
 // View implements tea.Model.
@@ -84,7 +84,7 @@ func (m *statusModel) drawn() string {
 	if m.width == 0 {
 		return "" // the terminal has not said how large it is
 	}
-	text := m.found.Text(status.View{Width: m.width, All: m.all})
+	text := m.found.Text(inspect.StatusView{Width: m.width, All: m.all})
 	if m.problem != nil {
 		text = m.problem.Error()
 	}

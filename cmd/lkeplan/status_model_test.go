@@ -10,7 +10,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -33,7 +33,7 @@ func TestTheScreenFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := &fixed{}
-	m := &statusModel{source: source, given: status.Given{Catalog: prices, Now: time.Now()}}
+	m := &statusModel{source: source, given: inspect.Given{Catalog: prices, Now: time.Now()}}
 	if m.drawn() != "" {
 		t.Error("something is drawn before the terminal has said how large it is")
 	}

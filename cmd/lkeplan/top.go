@@ -9,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/follow"
-	"github.com/lkeplan/lkeplan/engine/revision"
-	"github.com/lkeplan/lkeplan/engine/top"
-	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 const topHelp = `Show the nodes of a cluster as they are now: how much of each the pods ask for,
@@ -27,21 +25,16 @@ may not be listed is left out, but for nodes. Prices are those of the catalogue.
 
 // topSettings are the flags as they were given.
 type topSettings struct {
-	access   kube.Access
+	look
 	once     bool
 	reverse  bool
-	catalog  string
 	interval time.Duration
 	sort     flags.Choice
-	output   flags.Choice
 }
 
 // newTop returns the command.
 func newTop(env *flags.Env) *cobra.Command {
-	s := topSettings{
-		sort:   flags.Choice{Value: string(top.ByPool), Of: top.Keys()},
-		output: flags.Choice{Value: "text", Of: []string{"text", "json"}},
-	}
+	s := topSettings{sort: flags.Choice{Value: string(inspect.ByPool), Of: inspect.SortKeys()}}
 	cmd := &cobra.Command{
 		Use:     "top",
 		Short:   "Show nodes live: use, price, age, and what rolls",
@@ -55,15 +48,13 @@ func newTop(env *flags.Env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
-	flags.ClusterFlags(cmd, env, &s.access)
+	s.flags(cmd, env, "take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones",
+		"`FORMAT` of a screen that is written once")
 	cmd.Flags().BoolVar(&s.once, "once", false,
 		"write one screen and end, as where the output is no terminal, or a dumb one")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
-	cmd.Flags().StringVar(&s.catalog, "catalog", "",
-		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
 	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "turn the order round")
-	s.output.Flag(cmd, "output", "o", "`FORMAT` of a screen that is written once")
 	flags.Always("kubeconfig", "context", "once", "catalog", "sort", "reverse", "output").And(flags.Effects{"interval": {
 		When: func([]string) bool { return !s.once && s.output.Value != "json" },
 		Else: "is for a screen that follows the cluster: leave --once and -o json out",
@@ -72,45 +63,24 @@ func newTop(env *flags.Env) *cobra.Command {
 }
 
 func (s topSettings) run(ctx context.Context, env *flags.Env) error {
-	if s.interval < 100*time.Millisecond {
-		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
-	}
-	prices, err := revision.Options{Catalog: s.catalog}.Prices()
+	prices, from, read, err := s.read(ctx, s.interval, cluster.TopKinds())
 	if err != nil {
 		return err
 	}
-	cluster, client, err := connect(s.access)
-	if err != nil {
-		return err
-	}
-	follower := follow.NewTop(client, s.interval)
-	if err := follower.Read(ctx); err != nil {
-		return cluster.Explain(err)
-	}
+	view := inspect.ScreenView{Place: from.Place(), ASCII: !flags.Unicode(env.Getenv)}
 	terminal := flags.Terminal(env.Stdout)
-	if s.once || s.output.Value == "json" || terminal == nil || flags.Dumb(env.Getenv) {
-		known, _ := follower.Snapshot()
-		screen := top.Of(known, prices.Price)
-		screen.Sort(top.Key(s.sort.Value), s.reverse)
-		return s.write(env, screen, cluster.Place())
+	if terminal != nil && !s.once && s.output.Value != "json" && !flags.Dumb(env.Getenv) {
+		view.Paint = painter(terminal, env.Getenv)
+		return draw(ctx, env, terminal, read, newModel(read, prices.Price, view, inspect.SortKey(s.sort.Value), s.reverse))
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go follower.Follow(ctx)
-	m := newModel(follower, prices.Price, top.View{
-		Place: cluster.Place(), ASCII: !flags.Unicode(env.Getenv), Paint: painter(terminal, env.Getenv),
-	}, top.Key(s.sort.Value), s.reverse)
-	return draw(ctx, env, terminal, m)
-}
-
-// write writes one screen, as wide as it is where there is no terminal.
-func (s topSettings) write(env *flags.Env, screen top.Screen, place string) error {
+	known, _ := read.Snapshot()
+	screen := inspect.NewScreen(known, prices.Price)
+	screen.Sort(inspect.SortKey(s.sort.Value), s.reverse)
 	if s.output.Value == "json" {
 		return writeJSON(env.Stdout, screen)
 	}
-	view := top.View{Width: columns(env), Now: time.Now(), At: -1, Place: place}
-	view.ASCII = !flags.Unicode(env.Getenv)
+	view.Width, view.Now, view.At = columns(env), time.Now(), -1 // as wide as it is where there is no terminal
 	view.Paint = painter(env.Stdout, env.Getenv)
-	_, err := io.WriteString(env.Stdout, screen.Draw(view))
+	_, err = io.WriteString(env.Stdout, screen.Draw(view))
 	return err
 }

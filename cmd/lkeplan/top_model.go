@@ -8,20 +8,20 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 // topModel is what is on the terminal. It implements tea.Model.
 type topModel struct {
 	source snapshots
-	prices top.Prices
-	view   top.View
+	prices inspect.Prices
+	view   inspect.ScreenView
 
-	by      top.Key
+	by      inspect.SortKey
 	reverse bool
 
 	known   cluster.Snapshot
-	screen  top.Screen
+	screen  inspect.Screen
 	chosen  string // the name of the node under the cursor
 	looking bool   // into it
 }
@@ -32,7 +32,7 @@ type topTick time.Time
 // topEach is how often that is: what changes meanwhile is drawn together.
 const topEach = time.Second
 
-func newModel(s snapshots, prices top.Prices, view top.View, by top.Key, reverse bool) *topModel {
+func newModel(s snapshots, prices inspect.Prices, view inspect.ScreenView, by inspect.SortKey, reverse bool) *topModel {
 	m := &topModel{source: s, prices: prices, view: view, by: by, reverse: reverse}
 	m.refresh(time.Now())
 	return m
@@ -64,7 +64,7 @@ func (m *topModel) refresh(now time.Time) {
 	if !changed && m.known.Nodes != nil {
 		return
 	}
-	m.known, m.screen = known, top.Of(known, m.prices)
+	m.known, m.screen = known, inspect.NewScreen(known, m.prices)
 	m.screen.Sort(m.by, m.reverse)
 	if m.at() < 0 {
 		m.choose(0)
@@ -73,8 +73,8 @@ func (m *topModel) refresh(now time.Time) {
 }
 
 // topSorts are the keys that sort, by what is sorted by.
-var topSorts = map[string]top.Key{
-	"p": top.ByPool, "n": top.ByName, "c": top.ByCPU, "m": top.ByMemory, "d": top.ByCost, "a": top.ByAge, "s": top.ByState,
+var topSorts = map[string]inspect.SortKey{
+	"p": inspect.ByPool, "n": inspect.ByName, "c": inspect.ByCPU, "m": inspect.ByMemory, "d": inspect.ByCost, "a": inspect.ByAge, "s": inspect.ByState,
 }
 
 // press does what a key is for.
@@ -111,14 +111,14 @@ func (m *topModel) press(key string) tea.Cmd {
 	return nil
 }
 
-func (m *topModel) order(by top.Key, reverse bool) {
+func (m *topModel) order(by inspect.SortKey, reverse bool) {
 	m.by, m.reverse = by, reverse
 	m.screen.Sort(by, reverse)
 }
 
 // at is where the node under the cursor is; -1 where it is gone.
 func (m *topModel) at() int {
-	return slices.IndexFunc(m.screen.Nodes, func(n top.Node) bool { return n.Name == m.chosen })
+	return slices.IndexFunc(m.screen.Nodes, func(n inspect.NodeRow) bool { return n.Name == m.chosen })
 }
 
 // choose moves the cursor, as far as there are nodes.
@@ -156,7 +156,7 @@ func (m *topModel) drawn() string {
 		lines = append(lines, "")
 	}
 	if view.Paint != nil {
-		keys = view.Paint(top.Faint, keys)
+		keys = view.Paint(inspect.InkFaint, keys)
 	}
 	return strings.Join(append(lines[:min(len(lines), view.Height)], keys), "\n")
 }

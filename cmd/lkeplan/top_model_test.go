@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -55,7 +55,7 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := newFixed("a", "b", "c")
-	m := newModel(source, prices.Price, top.View{}, top.ByName, false)
+	m := newModel(source, prices.Price, inspect.ScreenView{}, inspect.ByName, false)
 	if m.drawn() != "" {
 		t.Error("something is drawn before the terminal has said how large it is")
 	}
@@ -93,7 +93,7 @@ func TestKeys(t *testing.T) {
 func TestTopFollowsTheCluster(t *testing.T) {
 	source := newFixed("a", "b")
 	free := func(string, string) (catalog.Price, bool) { return catalog.Price{}, false }
-	m := newModel(source, free, top.View{}, top.ByName, false)
+	m := newModel(source, free, inspect.ScreenView{}, inspect.ByName, false)
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 10})
 	m.Update(press("down"))
 	m.Update(press("enter"))

@@ -21,6 +21,9 @@ import (
 // update is the one flag of all golden files.
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
+// Updating reports whether golden files are to be rewritten.
+func Updating() bool { return *update }
+
 // Archives runs each archive (*.txtar) of a directory: run gets its files, except those
 // named want.*, and returns what the latter should hold, by name. A name that
 // is returned and not in the archive is a failure, unless it is empty.

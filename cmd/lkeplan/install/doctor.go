@@ -13,7 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/doctor"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -44,7 +44,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := doctor.Installation{
+			p := inspect.Installation{
 				Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now,
 				Instances: env.Getenv("KARPENTER_MODE") == schemas.ModeInstance,
 				Region:    env.Getenv("LINODE_REGION"), Endpoint: env.Getenv("CLUSTER_ENDPOINT"),
@@ -57,11 +57,11 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 					return fmt.Errorf("set LINODE_URL: %w", err)
 				}
 			}
-			found := doctor.Examine(cmd.Context(), p)
+			found := inspect.Examine(cmd.Context(), p)
 			if err := write(env.Stdout, output.Value, found); err != nil {
 				return err
 			}
-			if doctor.Sick(found) {
+			if inspect.Failed(found) {
 				return flags.ErrReported
 			}
 			return nil
@@ -88,7 +88,7 @@ func clusterID(env *flags.Env) (int, error) {
 }
 
 // write writes findings as text or JSON.
-func write(w io.Writer, format string, found []doctor.Finding) error {
+func write(w io.Writer, format string, found []inspect.Finding) error {
 	if format == "json" {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")

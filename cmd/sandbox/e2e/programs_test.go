@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
-	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 // commands are the programs of this repository, kubectl and Helm, run against the sandbox.
@@ -64,7 +64,7 @@ func (s commands) asViewer(viewer string, args ...string) string {
 	return string(out)
 }
 
-func (s commands) status(viewer string) (found status.Status) {
+func (s commands) status(viewer string) (found inspect.Status) {
 	s.t.Helper()
 	if err := json.Unmarshal([]byte(s.asViewer(viewer, "status", "-o", "json")), &found); err != nil {
 		s.t.Fatal(err)

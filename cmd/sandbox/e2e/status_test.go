@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/status"
-	"github.com/lkeplan/lkeplan/engine/why"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 // statusRights are all that status and why need.
@@ -54,7 +53,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	steps := []struct {
 		name    string
 		provoke func()
-		tells   func(status.Status) bool
+		tells   func(inspect.Status) bool
 		event   [3]string // kind, reason and text of one that says it, too
 	}{
 		{"the limit of a pool", func() { s.scaleTo("own", 2) },
@@ -77,9 +76,9 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		}, waits("refused", "spec.lkeK8sVersion: "),
 			[3]string{"Pod", "NodePoolNotReady", "spec.lkeK8sVersion: "}},
 		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
-			says("guarded", status.Held, "PodDisruptionBudget default/guarded, which allows no eviction"),
+			says("guarded", inspect.RemarkHeld, "PodDisruptionBudget default/guarded, which allows no eviction"),
 			[3]string{"Node", "DisruptionBlocked", "default/guarded"}},
-		{"a budget", func() { s.relabel("windowed") }, says("windowed", status.Rolling, "never lets a node go"),
+		{"a budget", func() { s.relabel("windowed") }, says("windowed", inspect.RemarkRolling, "never lets a node go"),
 			[3]string{"NodePool", "DisruptionBlocked", "budget"}},
 	}
 	for _, step := range steps {
@@ -101,12 +100,12 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
 	} {
 		pod := s.waitingPod(pool)
-		var a why.Answer
+		var a inspect.Answer
 		if err := json.Unmarshal([]byte(s.asViewer(viewer, "why", "pod", pod, "-o", "json")), &a); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.ContainsFunc(a.Sections, func(found why.Section) bool {
-			return found.About == why.Placing && slices.ContainsFunc(found.Lines, func(l why.Line) bool {
+		if !slices.ContainsFunc(a.Sections, func(found inspect.Section) bool {
+			return found.About == inspect.AboutPlacing && slices.ContainsFunc(found.Lines, func(l inspect.Line) bool {
 				return slices.Contains(l.Pools, pool) && strings.Contains(l.Text, want)
 			})
 		}) {
@@ -144,9 +143,9 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 }
 
 // waits reports whether the pods of a Deployment wait for a reason.
-func waits(deployment, reason string) func(status.Status) bool {
-	return func(found status.Status) bool {
-		return slices.ContainsFunc(found.Waiting, func(w status.Workload) bool {
+func waits(deployment, reason string) func(inspect.Status) bool {
+	return func(found inspect.Status) bool {
+		return slices.ContainsFunc(found.Waiting, func(w inspect.Workload) bool {
 			return w.Owner == "Deployment "+deployment && slices.ContainsFunc(w.Reasons, func(text string) bool {
 				return strings.Contains(text, reason)
 			})
@@ -155,10 +154,10 @@ func waits(deployment, reason string) func(status.Status) bool {
 }
 
 // says reports whether something is said of a pool.
-func says(pool string, what status.What, text string) func(status.Status) bool {
-	return func(found status.Status) bool {
-		return slices.ContainsFunc(found.Pools, func(p status.Pool) bool {
-			return p.Name == pool && slices.ContainsFunc(p.Says, func(r status.Remark) bool {
+func says(pool string, what inspect.RemarkKind, text string) func(inspect.Status) bool {
+	return func(found inspect.Status) bool {
+		return slices.ContainsFunc(found.Pools, func(p inspect.PoolStatus) bool {
+			return p.Name == pool && slices.ContainsFunc(p.Says, func(r inspect.Remark) bool {
 				return r.What == what && strings.Contains(r.Text, text)
 			})
 		})

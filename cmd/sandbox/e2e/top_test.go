@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 // topRights are all that top needs, and no right to watch.
@@ -33,7 +33,7 @@ func TestTopShowsWhatRuns(t *testing.T) {
 	s.kube("", "create", "serviceaccount", "viewer", "-n", "default")
 	s.kube("", "create", "clusterrolebinding", "top", "--clusterrole=top", "--serviceaccount=default:viewer")
 	s.env["KUBECONFIG"] = s.account("default", "viewer")
-	var screen top.Screen
+	var screen inspect.Screen
 	if err := json.Unmarshal([]byte(s.run("lkeplan", "top", "-o", "json")), &screen); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestTopShowsWhatRuns(t *testing.T) {
 		t.Errorf("the nodes cost %s an hour, and Linode bills %s", got, up.linode.HourlyCost)
 	}
 	for _, n := range screen.Nodes {
-		if n.State != top.Ready || n.Pool != "four" || n.Plan == "" {
+		if n.State != inspect.StateReady || n.Pool != "four" || n.Plan == "" {
 			t.Errorf("node %s is %s, of pool %q and plan %q", n.Name, n.State, n.Pool, n.Plan)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/why"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
 // situationsConfig writes the pools of the situations that are wanted, and returns where.
@@ -202,12 +202,12 @@ func (s *sandbox) heldNodesStay(viewer string) {
 func (s *sandbox) untilAnswered(viewer string) {
 	for _, one := range slices.Concat(refusals, placings) {
 		pod := s.waitingPod(one.name)
-		var a why.Answer
+		var a inspect.Answer
 		if err := json.Unmarshal([]byte(s.asViewer(viewer, "why", "pod", pod, "-o", "json")), &a); err != nil {
 			s.t.Fatal(err)
 		}
-		if !slices.ContainsFunc(a.Sections, func(found why.Section) bool {
-			return slices.ContainsFunc(found.Lines, func(l why.Line) bool {
+		if !slices.ContainsFunc(a.Sections, func(found inspect.Section) bool {
+			return slices.ContainsFunc(found.Lines, func(l inspect.Line) bool {
 				return (len(l.Pools) == 0 || slices.Contains(l.Pools, one.name)) && strings.Contains(l.Text, one.says)
 			})
 		}) {

@@ -1,0 +1,240 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/linode"
+)
+
+// Follower follows one cluster. It is safe for concurrent use.
+type Follower struct {
+	client client.WithWatch
+	every  time.Duration // between lists, where there is no watch
+	kinds  []*known
+
+	mu      sync.Mutex
+	changed bool
+}
+
+// Kind is one kind of objects, or some of them.
+type Kind struct {
+	Name   string // in the plural, and what is special about some
+	Group  string // of the API; "" for that of Kubernetes itself
+	Empty  client.ObjectList
+	Opts   []client.ListOption
+	Needed bool // without it there is nothing to show
+}
+
+// resource is what the right to list a kind is for, such as nodepools.karpenter.sh.
+func (k Kind) resource() string {
+	name, _, _ := strings.Cut(strings.ToLower(k.Name), " ")
+	return strings.TrimSuffix(name+"."+k.Group, ".")
+}
+
+func (k Kind) list() client.ObjectList { return k.Empty.DeepCopyObject().(client.ObjectList) }
+
+// known is what is known of a kind.
+type known struct {
+	Kind
+	objects  map[types.UID]client.Object
+	problem  string // why they cannot be read; "" where they can
+	unlisted bool   // the cluster has the kind, and does not list it
+}
+
+// NewFollower returns a Follower that reads by a client, which knows the kinds and bounds its
+// requests. It lists as often as it is told where it may not watch.
+func NewFollower(c client.WithWatch, every time.Duration, kinds ...Kind) *Follower {
+	linode.Register()
+	f := &Follower{client: c, every: every}
+	for _, k := range kinds {
+		f.kinds = append(f.kinds, &known{Kind: k})
+	}
+	return f
+}
+
+// Read reads all kinds once. What cannot be read and is not needed is noted; the first error
+// of another sort ends it.
+func (f *Follower) Read(ctx context.Context) error {
+	all, end := context.WithCancel(ctx)
+	defer end()
+	errs := make([]error, len(f.kinds))
+	var wait sync.WaitGroup
+	for i, k := range f.kinds {
+		wait.Go(func() {
+			_, err := f.read(all, k)
+			if err != nil && (k.Needed || !explained(err)) && all.Err() == nil {
+				errs[i] = fmt.Errorf("list the %s: %w", k.Name, err)
+				end()
+			}
+		})
+	}
+	wait.Wait()
+	return cmp.Or(append(errs, ctx.Err())...)
+}
+
+// explained reports whether an error is one that a note tells, and that asking again does
+// not change.
+func explained(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
+}
+
+// Read lists kinds once.
+func Read(ctx context.Context, c client.WithWatch, kinds ...Kind) (Snapshot, error) {
+	f := NewFollower(c, time.Second, kinds...)
+	err := f.Read(ctx)
+	s, _ := f.Snapshot()
+	return s, err
+}
+
+// Follow keeps what Read has read up to date until ctx ends.
+func (f *Follower) Follow(ctx context.Context) {
+	var wait sync.WaitGroup
+	for _, k := range f.kinds {
+		wait.Go(func() { f.follow(ctx, k) })
+	}
+	wait.Wait()
+}
+
+func (f *Follower) follow(ctx context.Context, k *known) {
+	for ctx.Err() == nil {
+		version, err := f.read(ctx, k)
+		if err == nil {
+			err = f.watch(ctx, k, version)
+		}
+		if errors.Is(err, errAgain) {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(f.every):
+		}
+	}
+}
+
+// read lists a kind, from the API server's cache, and returns the version that it has.
+func (f *Follower) read(ctx context.Context, k *known) (version string, err error) {
+	list := k.list()
+	opts := append(slices.Clone(k.Opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
+	if err := f.client.List(ctx, list, opts...); err != nil {
+		f.note(ctx, k, err)
+		return "", err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return "", err
+	}
+	objects := make(map[types.UID]client.Object, len(items))
+	for _, item := range items {
+		if obj, ok := item.(client.Object); ok {
+			objects[obj.GetUID()] = obj
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k.objects, k.problem, k.unlisted, f.changed = objects, "", false, true
+	return list.GetResourceVersion(), nil
+}
+
+// note tells why a kind cannot be read.
+func (f *Follower) note(ctx context.Context, k *known, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	problem := fmt.Sprintf("%s are as they were: %v", k.Name, err)
+	unlisted := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) // where it knows no such kind, there are none
+	switch {
+	case apierrors.IsForbidden(err):
+		problem = fmt.Sprintf("%s cannot be shown: the user may not list %s.", k.Name, k.resource())
+	case apierrors.IsNotFound(err):
+		problem = k.Name + " cannot be shown: the API server has no list of them."
+	case meta.IsNoMatchError(err):
+		problem = k.Name + " cannot be shown: the cluster does not know them."
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changed = f.changed || k.problem != problem
+	k.problem, k.unlisted = problem, unlisted
+}
+
+// errAgain says that a watch has ended as watches do, and that it is time to list.
+var errAgain = errors.New("the watch has ended")
+
+// watch takes over changes until it ends. Where watching is forbidden, it does at once.
+func (f *Follower) watch(ctx context.Context, k *known, version string) error {
+	opts := append(slices.Clone(k.Opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
+	began := time.Now()
+	w, err := f.client.Watch(ctx, k.list(), opts...)
+	if err != nil {
+		return err
+	}
+	defer w.Stop()
+	for f.next(ctx, k, w) {
+	}
+	if time.Since(began) < time.Second {
+		return nil // no haste
+	}
+	return errAgain
+}
+
+// next takes over one change, and reports whether there may be more.
+func (f *Follower) next(ctx context.Context, k *known, w watch.Interface) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case event := <-w.ResultChan():
+		obj, ok := event.Object.(client.Object)
+		if event.Type == watch.Error || !ok {
+			return false
+		}
+		f.take(k, event.Type, obj)
+		return true
+	}
+}
+
+func (f *Follower) take(k *known, event watch.EventType, obj client.Object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changed = true
+	if event == watch.Deleted {
+		delete(k.objects, obj.GetUID())
+		return
+	}
+	k.objects[obj.GetUID()] = obj
+}
+
+// Snapshot returns what is known, in no order, and whether it has changed since the last call. The objects are shared
+// and must not be changed. Of kinds that the cluster has and gave no list of, Unlisted is known.
+func (f *Follower) Snapshot() (s Snapshot, changed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var objects []client.Object
+	var notes, unlisted []string
+	for _, k := range f.kinds {
+		if k.problem != "" {
+			notes = append(notes, k.problem)
+		}
+		if k.unlisted {
+			unlisted = append(unlisted, k.Name)
+		}
+		objects = slices.AppendSeq(objects, maps.Values(k.objects))
+	}
+	changed, f.changed = f.changed, false
+	s = Of(objects, notes)
+	s.Unlisted = unlisted
+	return s, changed
+}

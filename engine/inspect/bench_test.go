@@ -1,0 +1,39 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lkeplan/lkeplan/config/configtest"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/inspect"
+)
+
+// BenchmarkStatus is of 200 pools with 1,000 nodes, of which each twentieth is to be
+// replaced, 5,000 pods and 500 that wait.
+func BenchmarkStatus(b *testing.B) {
+	lists := cluster.Of(largeCluster(b), nil)
+	given := inspect.Given{Catalog: prices(b), Now: now}
+	b.ReportAllocs()
+	for b.Loop() {
+		found, err := inspect.NewStatus(lists, given)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if text := found.Text(inspect.StatusView{Width: 120}); !strings.Contains(text, "500 pods wait") {
+			b.Fatal(text)
+		}
+	}
+}
+
+// TestALargeClusterTakesLessThanASecond of processor time, the lists aside.
+func TestALargeClusterTakesLessThanASecond(t *testing.T) {
+	lists := cluster.Of(largeCluster(t), nil)
+	given := inspect.Given{Catalog: prices(t), Now: now}
+	var err error
+	took := configtest.CPU(func() { _, err = inspect.NewStatus(lists, given) })
+	if t.Logf("%s", took); err != nil || took > time.Second {
+		t.Errorf("it takes %s: %v", took, err)
+	}
+}

@@ -1,0 +1,102 @@
+package inspect
+
+import (
+	"context"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/api"
+)
+
+// Level is how bad something is.
+type Level string
+
+// The levels.
+const (
+	LevelOK   Level = "ok"
+	LevelWarn Level = "warn" // it works, and perhaps not as somebody expects
+	LevelFail Level = "fail" // something does not work
+)
+
+// Finding is what was found out about one thing.
+type Finding struct {
+	Level Level  `json:"level"`
+	Of    string `json:"of"`
+	Text  string `json:"text"`
+	Do    string `json:"do,omitempty"` // about it
+}
+
+// Cluster is the cluster to look at; kube.Cluster is one.
+type Cluster interface {
+	leave.Cluster
+	Server(ctx context.Context) (version.Info, time.Time, error)
+	MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
+	May(ctx context.Context, namespace, account string, what authorizationv1.ResourceAttributes) (bool, error)
+	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error)
+}
+
+// Account is the account; api.Client is one.
+type Account interface {
+	Clusters(ctx context.Context) ([]api.Cluster, error)
+	Instances(ctx context.Context, tag string) ([]api.Instance, error)
+	Scopes() []string
+	MayUse(scope string) bool
+}
+
+// Installation is what is examined: lkeplan in a cluster, and its account.
+type Installation struct {
+	Cluster Cluster
+	Linode  Account // nil where no token is given
+	Name    string  // of the cluster; "" where it is not given
+	ID      int     // of the LKE cluster; 0 where it is not given
+	// Instances is true where the cluster is not LKE's; else the controller's settings say it.
+	Instances bool
+	// What the controller is told in instance mode, each "" where it is as the Deployment says.
+	Region, Endpoint string
+	Version          string // of this program; "" for one that is built from a checkout
+	Now              func() time.Time
+}
+
+// Examine looks at everything, the foundations first. What cannot be looked at is a
+// finding, too.
+func Examine(ctx context.Context, p Installation) []Finding {
+	found := p.server(ctx)
+	if worst(found) == LevelFail {
+		return found // without an API server nothing else is known
+	}
+	for _, look := range []func(context.Context) []Finding{
+		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.gpus, p.linode,
+		p.closed, p.limited, p.unaccepted,
+	} {
+		found = append(found, look(ctx)...)
+	}
+	return found
+}
+
+// worst is the worst level of some findings.
+func worst(found []Finding) Level {
+	level := LevelOK
+	for _, f := range found {
+		if f.Level == LevelFail || f.Level == LevelWarn && level == LevelOK {
+			level = f.Level
+		}
+	}
+	return level
+}
+
+// Failed reports whether something does not work.
+func Failed(found []Finding) bool { return worst(found) == LevelFail }
+
+// notKnown is the finding where something cannot be looked at.
+func notKnown(of string, err error) []Finding {
+	f := Finding{LevelWarn, of, "not known: " + err.Error(), ""}
+	if apierrors.IsForbidden(err) {
+		f.Do = "run it as a user who may"
+	}
+	return []Finding{f}
+}

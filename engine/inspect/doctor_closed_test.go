@@ -1,0 +1,90 @@
+package inspect
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shelves is a cluster with some node classes.
+type shelves struct {
+	Cluster
+	classes []map[string]any
+}
+
+func (s shelves) List(context.Context, string, string) ([]map[string]any, error) {
+	return s.classes, nil
+}
+
+// TestPlansThatAreClosedToTheAccount are one warning, with the plan and what to do.
+func TestPlansThatAreClosedToTheAccount(t *testing.T) {
+	class := func(status string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": "default"}, "status": map[string]any{
+			"conditions": []any{map[string]any{"type": "PlanClosed", "status": status, "message": "g7-highmem-8"}},
+		}}
+	}
+	for _, tt := range []struct {
+		classes []map[string]any
+		want    int
+	}{
+		{nil, 0}, {[]map[string]any{{}}, 0}, {[]map[string]any{class("False")}, 0},
+		{[]map[string]any{class("True"), class("True")}, 1},
+	} {
+		found := Installation{Cluster: shelves{classes: tt.classes}}.closed(t.Context())
+		if len(found) != tt.want || tt.want == 1 && (found[0].Level != LevelWarn || !strings.Contains(found[0].Text, "g7-highmem-8") ||
+			!strings.Contains(found[0].Do, "Support")) {
+			t.Errorf("%v: %+v", tt.classes, found)
+		}
+	}
+}
+
+// TestNodePoolsThatGetNoNode are a warning each, with what the controller says of them.
+func TestNodePoolsThatGetNoNode(t *testing.T) {
+	pool := func(status string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": "video"}, "status": map[string]any{
+			"conditions": []any{map[string]any{"type": "LKEAccepted", "status": status, "message": "the account:read_only"}},
+		}}
+	}
+	for _, tt := range []struct {
+		pools []map[string]any
+		want  int
+	}{{nil, 0}, {[]map[string]any{{}, pool("True")}, 0}, {[]map[string]any{pool("False"), pool("True")}, 1}} {
+		found := Installation{Cluster: shelves{classes: tt.pools}}.unaccepted(t.Context())
+		if len(found) != tt.want || tt.want == 1 && (found[0].Level != LevelWarn ||
+			!strings.Contains(found[0].Text, "video gets no node: the account:read_only")) {
+			t.Errorf("%v: %+v", tt.pools, found)
+		}
+	}
+}
+
+// TestWhatLinodeRefuses is a warning for each kind, the last of its events: limits of the account and locks. Old events,
+// and those that a tenant wrote, are none.
+func TestWhatLinodeRefuses(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	event := func(reason, kind, namespace, message string, ago time.Duration) map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"name": "e", "namespace": namespace}, "reason": reason, "message": message,
+			"lastTimestamp":  now.Add(-ago).Format(time.RFC3339),
+			"involvedObject": map[string]any{"kind": kind, "name": "web-1"},
+		}
+	}
+	events := []map[string]any{
+		event("LinodeAccountLimit", "NodeClaim", "default", "earlier", time.Hour),
+		event("LinodeAccountLimit", "NodeClaim", "default", "the account may not have more", time.Minute),
+		event("LinodeAccountLimit", "NodeClaim", "tenant", "forged", time.Second),
+		event("LinodeAccountLimit", "Pod", "default", "forged", time.Second),
+		event("LKELocked", "NodeClaim", "default", "old", 3*time.Hour),
+	}
+	p := Installation{Cluster: shelves{classes: events}, Now: func() time.Time { return now }}
+	want := []Finding{{LevelWarn, "account limits", "NodeClaim web-1, at 11:59 UTC: the account may not have more", refusals[0].do}}
+	if d := cmp.Diff(want, p.limited(t.Context())); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+	p.Cluster = shelves{classes: append(events, event("LKELocked", "NodeClaim", "default", "it is locked", time.Minute))}
+	if got := p.limited(t.Context()); len(got) != 2 || got[1].Of != "locks" || !strings.Contains(got[1].Text, "it is locked") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,78 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/kube/kubetest"
+)
+
+// served are the kinds that doctor lists.
+var served = map[string]string{
+	"apiextensions.k8s.io/v1/customresourcedefinitions":                 "CustomResourceDefinition",
+	"apps/v1/deployments":                                               "Deployment",
+	"coordination.k8s.io/v1/leases":                                     "Lease",
+	"karpenter.k8s.linode/v1/linodenodeclasses":                         "LinodeNodeClass",
+	"karpenter.sh/v1/nodepools":                                         "NodePool",
+	"lkeplan.dev/v1alpha1/nodeplans":                                    "NodePlan",
+	"admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
+}
+
+// lister is a cluster of which only the lists are asked for, and which has the admission policy.
+type lister struct{ *kube.Cluster }
+
+func (lister) Server(context.Context) (version.Info, time.Time, error) {
+	return version.Info{Minor: "36", GitVersion: "v1.36.4"}, time.Now(), nil
+}
+
+func (lister) MayI(context.Context, authorizationv1.ResourceAttributes) (bool, error) {
+	return true, nil
+}
+
+func (lister) May(context.Context, string, string, authorizationv1.ResourceAttributes) (bool, error) {
+	return true, nil
+}
+
+func (lister) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []kube.Conflict, error) {
+	return nil, nil, nil
+}
+
+func (l lister) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
+	if like["kind"] == "ValidatingAdmissionPolicy" {
+		return like, nil
+	}
+	return l.Cluster.Get(ctx, like)
+}
+
+// TestEachListThatFails is a finding: it is not taken for none.
+func TestEachListThatFails(t *testing.T) {
+	for resource := range served {
+		for fault, want := range map[kubetest.Fault]string{
+			kubetest.Refused: "cannot list resource", kubetest.Success: "with a Status, and not with a",
+			kubetest.Other: "with a ConfigMapList, and not with a", kubetest.Hangs: "has not answered GET /apis/" + resource,
+		} {
+			t.Run(resource+" "+string(fault), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					cluster, err := kube.NewCluster(kubetest.Failing(served, resource, fault).Config())
+					if err != nil {
+						t.Fatal(err)
+					}
+					found := Examine(t.Context(), Installation{Cluster: lister{cluster}, Now: time.Now})
+					if !slices.ContainsFunc(found, func(f Finding) bool {
+						return f.Level == LevelWarn && strings.HasPrefix(f.Text, "not known: ") && strings.Contains(f.Text, want)
+					}) {
+						t.Errorf("it finds %+v", found)
+					}
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// settings are what the controller is told of a cluster that is not LKE's.
+type settings struct {
+	instances                  bool // it is not LKE's: machines join by themselves
+	name, id, region, endpoint string
+}
+
+// settings are those that are given, and those of the Deployment that makes nodes.
+func (p Installation) settings(ctx context.Context) settings {
+	env := map[string]string{}
+	parts, _ := p.parts(ctx) // installed says what is wrong
+	for _, d := range parts {
+		if d.name == "lkeplan-controller" {
+			env = d.env
+		}
+	}
+	return settings{
+		instances: p.Instances || env["KARPENTER_MODE"] == schemas.ModeInstance,
+		name:      cmp.Or(p.Name, env["CLUSTER_NAME"]),
+		id:        env["LKE_CLUSTER_ID"],
+		region:    cmp.Or(p.Region, env["LINODE_REGION"], env["CLUSTER_REGION"]),
+		endpoint:  cmp.Or(p.Endpoint, env["CLUSTER_ENDPOINT"]),
+	}
+}
+
+// joins looks at what machines need that join by themselves.
+func (p Installation) joins(ctx context.Context) []Finding {
+	s := p.settings(ctx)
+	if !s.instances {
+		return nil
+	}
+	return slices.Concat(s.findings(), p.way(ctx, s), p.tokens(ctx))
+}
+
+// findings are about the settings themselves, as the controller takes them.
+func (s settings) findings() []Finding {
+	const of = "instance mode"
+	found := []Finding{{LevelOK, of, fmt.Sprintf("Linodes join the cluster %s, in %s", s.name, s.region), ""}}
+	if wrong := schemas.WrongInstanceName(s.name); wrong != "" {
+		found = append(found, Finding{LevelFail, of, fmt.Sprintf("the cluster cannot be called %q: %s", s.name, wrong),
+			"correct CLUSTER_NAME (settings.clusterName)"})
+	}
+	if s.region == "" {
+		found = append(found, Finding{LevelFail, of, "no region is given",
+			"set LINODE_REGION (region) to the one that the cluster is in, such as us-ord"})
+	}
+	if s.id != "" {
+		found = append(found, Finding{LevelFail, of,
+			"the controller does not start with LKE_CLUSTER_ID, which names a cluster of LKE",
+			"take LKE_CLUSTER_ID (settings.clusterID) away, or KARPENTER_MODE (settings.mode)"})
+	}
+	if len(found) > 1 {
+		return found[1:]
+	}
+	return found
+}
+
+// way looks at how machines find the API server.
+func (p Installation) way(ctx context.Context, s settings) []Finding {
+	const of = "way to the API server"
+	info, err := p.Cluster.Get(ctx, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": "kube-public", "name": "cluster-info"},
+	})
+	switch {
+	case err != nil:
+		return notKnown(of, err)
+	case s.endpoint != "" && info == nil && !p.isK3s(ctx):
+		return []Finding{{LevelWarn, of, "machines are told " + s.endpoint + ", and there is no ConfigMap kube-public/cluster-info: " +
+			"classes that join by kubeadm make none", "kubeadm init phase bootstrap-token, where there are such classes"}}
+	case s.endpoint != "":
+		return []Finding{{LevelOK, of, "machines are told " + s.endpoint, ""}}
+	case info == nil:
+		return []Finding{{LevelFail, of, "there is no ConfigMap kube-public/cluster-info, as kubeadm makes",
+			"set CLUSTER_ENDPOINT (settings.clusterEndpoint) to the API server's address, such as https://10.0.0.2:6443"}}
+	}
+	return []Finding{{LevelOK, of, "machines are told what the ConfigMap kube-public/cluster-info says", ""}}
+}
+
+// tokens looks whether machines can join by bootstrap tokens, and what else these are good
+// for. Whether the API server takes any cannot be asked.
+func (p Installation) tokens(ctx context.Context) []Finding {
+	const of = "bootstrap tokens"
+	if p.isK3s(ctx) {
+		return []Finding{{LevelOK, of, "k3s takes them itself", ""}}
+	}
+	bindings, err := p.Cluster.List(ctx, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	groupsOfAToken := []string{token.Group, "system:bootstrappers", "system:authenticated"}
+	for _, b := range bindings {
+		if role := manifest.Text(b, "roleRef", "name"); role == approvesAny && binds(b, groupsOfAToken...) {
+			return []Finding{{LevelWarn, of, fmt.Sprintf("the ClusterRoleBinding %s has the certificate of any Node approved for "+
+				"whoever has the token of a machine", manifest.Name(b)), "bind " + approvesAny + " to the group of your own " +
+				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}
+		}
+	}
+	if !slices.ContainsFunc(bindings, func(b map[string]any) bool {
+		return manifest.Text(b, "roleRef", "name") == asking && binds(b, token.Group)
+	}) {
+		return []Finding{{LevelFail, of, "no ClusterRoleBinding lets the group " + token.Group + " ask for certificates: " +
+			"no machine joins", "helm upgrade, or kubectl apply -f kube/deploy/instance.yaml of that release"}}
+	}
+	return []Finding{{LevelOK, of, "machines may ask for certificates", ""}}
+}
+
+// asking is the ClusterRole of machines that have no certificate yet.
+const asking = "lkeplan-machines"
+
+// approvesAny is the ClusterRole whose bearers have each request for the certificate of a
+// kubelet approved by kube-controller-manager.
+const approvesAny = "system:certificates.k8s.io:certificatesigningrequests:nodeclient"
+
+// isK3s reports whether the API server says that it is k3s's.
+func (p Installation) isK3s(ctx context.Context) bool {
+	info, _, err := p.Cluster.Server(ctx)
+	return err == nil && strings.Contains(info.GitVersion, "+k3s")
+}
+
+// binds reports whether a binding is for one of those groups.
+func binds(binding map[string]any, groups ...string) bool {
+	subjects, _ := manifest.Lookup(binding, "subjects")
+	all, _ := subjects.([]any)
+	return slices.ContainsFunc(all, func(s any) bool {
+		subject, _ := s.(map[string]any)
+		return manifest.Text(subject, "kind") == "Group" && slices.Contains(groups, manifest.Text(subject, "name"))
+	})
+}

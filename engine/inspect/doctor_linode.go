@@ -1,0 +1,176 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/instance"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// newToken is what to do about a token that is not good.
+const newToken = "make one in Cloud Manager (My Profile, API Tokens: Kubernetes, Read/Write)"
+
+// linode looks at the token that this program was given, and at what it can see.
+func (p Installation) linode(ctx context.Context) []Finding {
+	const of = "Linode API"
+	if p.Linode == nil {
+		return []Finding{{LevelWarn, of, "no token was given to try",
+			"set LINODE_TOKEN to the one that the controller has; it is only read with"}}
+	}
+	name, id, instances := p.meant(ctx)
+	if instances {
+		return p.linodes(ctx, name)
+	}
+	clusters, err := p.Linode.Clusters(ctx)
+	if err != nil {
+		return []Finding{{LevelFail, of, err.Error(), unanswered(err, newToken)}}
+	}
+	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional()...)
+	if name == "" && id == 0 {
+		return append(about, Finding{LevelWarn, of, "no name of an LKE cluster was given to look for",
+			"--cluster-name, CLUSTER_NAME or LKE_CLUSTER_ID"})
+	}
+	return append(about, chosen(clusters, name, id))
+}
+
+// scope is the finding about a scope that the token has to have.
+func (p Installation) scope(scope, otherwise string) Finding {
+	const of = "Linode API"
+	switch scopes := p.Linode.Scopes(); {
+	case scopes == nil:
+		return Finding{LevelWarn, of, "it does not say which scopes the token has", ""}
+	case !p.Linode.MayUse(scope):
+		return Finding{LevelFail, of, fmt.Sprintf("the token lacks the scope %s: it has %s", scope, strings.Join(scopes, " ")), otherwise}
+	}
+	return Finding{LevelOK, of, "the token has the scope " + scope, ""}
+}
+
+// optional are the findings about scopes that a token of a cluster of LKE can do without.
+func (p Installation) optional() (found []Finding) {
+	if !p.Linode.MayUse(api.ScopeEvents) {
+		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeEvents +
+			": a node that LKE cannot make is given up after minutes, not seconds",
+			"for that, make a token that has Events, Read Only as well"})
+	}
+	if !p.Linode.MayUse(api.ScopeReadInstances) {
+		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeReadInstances +
+			": a Linode that never boots is replaced after 15 minutes, not six",
+			"for that, make a token that has Linodes, Read Only as well"})
+	}
+	return found
+}
+
+// linodes looks at the Linodes of a cluster in instance mode.
+func (p Installation) linodes(ctx context.Context, name string) []Finding {
+	const token = "make one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
+	const of = "Linode API"
+	if name == "" {
+		return []Finding{{LevelWarn, "Linodes", "no name of the cluster was given to look for", "--cluster-name or CLUSTER_NAME"}}
+	}
+	tag := instance.Identity{Name: name}.NameTag()
+	all, err := p.Linode.Instances(ctx, tag)
+	if err != nil {
+		return []Finding{{LevelFail, of, err.Error(), unanswered(err, token)}}
+	}
+	about, lacks := p.scope(api.ScopeInstances, token), []string{}
+	for _, scope := range []string{"images:read_only", "firewall:read_only", "vpc:read_only"} {
+		if !p.Linode.MayUse(scope) {
+			lacks = append(lacks, scope)
+		}
+	}
+	if about.Level == LevelOK && len(lacks) > 0 {
+		about = Finding{LevelWarn, of,
+			"the token lacks " + strings.Join(lacks, " and ") + ": classes that name such things are not ready", token}
+	}
+	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
+	return []Finding{about, {LevelOK, "Linodes", text, ""}}
+}
+
+// unanswered is what to do where the Linode API does not give what it was asked for.
+func unanswered(err error, token string) string {
+	switch api.ClassOf(err) {
+	case api.ClassAuth:
+		if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusForbidden {
+			return token + ", as a user whose role allows it (Identity & Access)"
+		}
+		return token
+	case api.ClassBusy:
+		return "run it again in some minutes: the Linode API has too many requests"
+	case api.ClassUnknown:
+		return "check LINODE_URL and the network, and run it again: the token was not tried"
+	}
+	return "check LINODE_URL: this is no answer of the Linode API as it is known"
+}
+
+// meant is the cluster to look for: the one that is given, else the one that the controller
+// is installed with. In instance mode Linode knows of its machines only.
+func (p Installation) meant(ctx context.Context) (name string, id int, instances bool) {
+	parts, err := p.parts(ctx)
+	at := slices.IndexFunc(parts, func(d part) bool { return d.name == "lkeplan-controller" })
+	if err != nil || at < 0 {
+		return p.Name, p.ID, p.Instances // installed says it
+	}
+	env := parts[at].env
+	instances = p.Instances || env["KARPENTER_MODE"] == linodev1alpha1.ModeInstance
+	if p.Name != "" || p.ID != 0 {
+		return p.Name, p.ID, instances
+	}
+	id, _ = strconv.Atoi(env["LKE_CLUSTER_ID"])
+	return env["CLUSTER_NAME"], id, instances
+}
+
+// chosen is the finding about the cluster of a number, or of a name alone.
+func chosen(clusters []api.Cluster, name string, id int) Finding {
+	const of = "LKE cluster"
+	if id == 0 {
+		return clusterNamed(clusters, name)
+	}
+	at := slices.IndexFunc(clusters, func(c api.Cluster) bool { return c.ID == id })
+	if at < 0 {
+		return Finding{LevelFail, of, fmt.Sprintf("the account has none with the number %d; it has: %s", id, clusterNames(clusters)),
+			"correct LKE_CLUSTER_ID (settings.clusterID), or use a token of the account that has it"}
+	}
+	if c := clusters[at]; name != "" && c.Label != name {
+		return Finding{LevelFail, of, fmt.Sprintf("%d is called %q, not %q", id, c.Label, name),
+			"correct LKE_CLUSTER_ID or CLUSTER_NAME (settings.clusterID, settings.clusterName)"}
+	}
+	return there(clusters[at])
+}
+
+// there is the finding of the cluster that is meant.
+func there(c api.Cluster) Finding {
+	text := fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion)
+	return Finding{LevelOK, "LKE cluster", text, ""}
+}
+
+// clusterNames names clusters for people.
+func clusterNames(clusters []api.Cluster) string {
+	var texts []string
+	for _, c := range clusters {
+		texts = append(texts, fmt.Sprintf("%s (%d)", c.Label, c.ID))
+	}
+	return cmp.Or(strings.Join(texts, ", "), "none")
+}
+
+// clusterNamed is the finding about the clusters of one name.
+func clusterNamed(clusters []api.Cluster, name string) Finding {
+	const of = "LKE cluster"
+	same := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool { return c.Label != name })
+	switch len(same) {
+	case 0:
+		return Finding{LevelFail, of, fmt.Sprintf("the account has none called %q; it has: %s", name, clusterNames(clusters)),
+			"correct the name, or use a token of the account that has it"}
+	case 1:
+		return there(same[0])
+	}
+	return Finding{LevelWarn, of, fmt.Sprintf("the account has %d called %q", len(same), name),
+		"set LKE_CLUSTER_ID of the controller (settings.clusterID) to the number of the one that is meant"}
+}

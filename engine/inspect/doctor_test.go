@@ -1,0 +1,161 @@
+package inspect
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+func TestVersionsOfKubernetes(t *testing.T) {
+	for minor, want := range map[string]Level{"29": LevelFail, "30": LevelOK, "36": LevelOK, "36+": LevelOK, "37": LevelWarn, "x": LevelWarn} {
+		if got := versionOf(minor, "v1."+minor); got.Level != want || got.Level == LevelFail && got.Do == "" {
+			t.Errorf("1.%s: %+v, want %s", minor, got, want)
+		}
+	}
+}
+
+// TestVersionsThatAreSaid: the newest is that of the libraries, and the oldest that of the
+// chart.
+func TestVersionsThatAreSaid(t *testing.T) {
+	for name, want := range map[string]string{
+		"../../go.mod":                fmt.Sprintf("\n\tk8s.io/api v0.%d.", NewestMinor),
+		"../../kube/chart/Chart.yaml": fmt.Sprintf("\nkubeVersion: \">=1.%d.0-0\"\n", OldestMinor),
+	} {
+		if raw, err := os.ReadFile(name); err != nil || !strings.Contains(string(raw), want) {
+			t.Errorf("%s has no %q (%v)", name, want, err)
+		}
+	}
+}
+
+// TestClocks: the API server says its time in whole seconds, and answers at some moment
+// between the question and the answer.
+func TestClocks(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 900_000_000, time.UTC)
+	for _, tt := range []struct {
+		there time.Duration // after the question
+		want  Level
+	}{
+		{-900 * time.Millisecond, LevelOK}, {0, LevelOK}, {time.Second, LevelOK}, {3 * time.Second, LevelOK}, {-3 * time.Second, LevelOK},
+		{6 * time.Second, LevelWarn}, {-5 * time.Second, LevelWarn}, {time.Hour, LevelWarn},
+	} {
+		if got := clock(at, at.Add(tt.there).Truncate(time.Second), at.Add(time.Second)); got.Level != tt.want {
+			t.Errorf("%s apart: %+v, want %s", tt.there, got, tt.want)
+		}
+	}
+}
+
+// TestSkew is the policy: one minor version apart is tested, and no more.
+func TestSkew(t *testing.T) {
+	for _, tt := range []struct {
+		ours, theirs string
+		want         bool
+	}{
+		{"v0.4.0", "v0.4.7", false}, {"v0.4.0", "v0.5.0", false}, {"v0.4.0", "v0.3.9", false},
+		{"v0.4.0", "v0.6.0", true}, {"v0.4.0", "v0.2.0", true}, {"v1.0.0", "v0.9.0", true},
+		{"", "v0.1.0", false}, {"v0.1.0", "v", false},
+	} {
+		if got := Skewed(tt.ours, tt.theirs); got != tt.want {
+			t.Errorf("%s with %s: %v", tt.ours, tt.theirs, got)
+		}
+	}
+}
+
+func TestIdle(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: true, `{spec: {replicas: 2}}`: true, `{spec: {replicas: 2}, status: {availableReplicas: 0}}`: true,
+		`{spec: {replicas: 0}}`: false, `{spec: {replicas: 2}, status: {availableReplicas: 1}}`: false,
+	} {
+		var deployment map[string]any
+		raw, err := yaml.YAMLToJSON([]byte(text))
+		if err == nil {
+			err = utiljson.Unmarshal(raw, &deployment)
+		}
+		if err != nil || idle(deployment) != want {
+			t.Errorf("%s: %v, want %v (%v)", text, idle(deployment), want, err)
+		}
+	}
+}
+
+func TestSameCRDs(t *testing.T) {
+	all, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, definition := range all {
+		live := definition.DeepCopy()
+		live.Spec.Names.Singular, live.ResourceVersion = "", "7" // a default, and what the API server adds
+		if !same(definition, live) {
+			t.Errorf("%s differs from itself", definition.Name)
+		}
+		live.Spec.Versions[0].Schema.OpenAPIV3Schema.Description += "."
+		if same(definition, live) {
+			t.Errorf("%s: another schema is not noticed", definition.Name)
+		}
+	}
+}
+
+// TestNeeded: each process needs the rights of the roles that it is bound to, and no token
+// is read with those of another.
+func TestNeeded(t *testing.T) {
+	needed, err := deploy.Needed(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for account, rights := range needed {
+		for _, r := range rights {
+			if r.Verb == "" || r.Resource == "" {
+				t.Errorf("%s: %+v", account, r)
+			}
+		}
+		count[account] = min(len(rights), 20)
+	}
+	if diff := cmp.Diff(map[string]int{"lkeplan-controller": 20, "lkeplan-gitops": 20}, count); diff != "" {
+		t.Errorf("rights of accounts, 20 at most (-want +got)\n%s", diff)
+	}
+}
+
+// TestNeededInInstanceMode: what makes nodes needs all that it needs on LKE, and tokens in
+// kube-system; the part that fetches and compiles needs nothing more.
+func TestNeededInInstanceMode(t *testing.T) {
+	here := map[bool]map[string][]authorizationv1.ResourceAttributes{}
+	for _, instances := range []bool{false, true} {
+		needed, err := deploy.Needed(instances)
+		if err != nil {
+			t.Fatal(err)
+		}
+		here[instances] = needed
+	}
+	if diff := cmp.Diff(here[false]["lkeplan-gitops"], here[true]["lkeplan-gitops"]); diff != "" {
+		t.Errorf("rights of what reconciles NodePlans (-LKE +instance mode)\n%s", diff)
+	}
+	said := func(rights []authorizationv1.ResourceAttributes) (all []string) {
+		for _, r := range rights {
+			all = append(all, strings.Join([]string{r.Namespace, r.Resource, r.Name, r.Verb}, " "))
+		}
+		return all
+	}
+	lke, own := said(here[false]["lkeplan-controller"]), said(here[true]["lkeplan-controller"])
+	less := slices.DeleteFunc(slices.Clone(lke), func(r string) bool { return slices.Contains(own, r) })
+	more := slices.DeleteFunc(slices.Clone(own), func(r string) bool { return slices.Contains(lke, r) })
+	if len(less) > 0 {
+		t.Errorf("rights of LKE only: %q", less)
+	}
+	for _, right := range []string{"kube-system secrets  create", "kube-public configmaps cluster-info get",
+		" namespaces kube-system get", "lkeplan-system secrets  get"} {
+		if !slices.Contains(more, right) {
+			t.Errorf("instance mode has no %q: %q", right, more)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// Given is what is known besides the lists.
+type Given struct {
+	Place   string // where the cluster is, for people
+	Catalog *catalog.Catalog
+	Now     time.Time
+	Pool    string // the only one to tell of; "" for all
+	Region  string // of the cluster; "" for what its nodes tell
+}
+
+// Status is what is happening. What is not known, as its kind cannot be listed, is nil.
+type Status struct {
+	Place     string           `json:"cluster"`
+	Nodes     *int             `json:"nodes"`              // machines, those included that are still to come
+	Coming    *int             `json:"coming"`             // of these
+	Cost      *catalog.Price   `json:"cost"`               // without the unpriced
+	Unpriced  int              `json:"unpriced,omitempty"` // nodes whose price is not known
+	Pools     []PoolStatus     `json:"pools"`
+	Classes   []ClassStatus    `json:"node_classes"` // that something is to be said of
+	Limits    []LimitStatus    `json:"capacity_limits"`
+	Waiting   []Workload       `json:"pods_waiting"`
+	NodePlans []NodePlanStatus `json:"nodeplans"`
+	Notes     []string         `json:"notes"`      // what could not be read, or worked out
+	NotListed []string         `json:"not_listed"` // kinds that could not be listed: what is of them is not known
+	now       time.Time
+}
+
+// Remark is something that somebody may want to know.
+type Remark struct {
+	What  RemarkKind `json:"what"`
+	Text  string     `json:"text"`
+	Since *time.Time `json:"since,omitempty"`
+}
+
+// RemarkKind is a class of remarks.
+type RemarkKind string
+
+// RemarkKind there is to tell.
+const (
+	RemarkNotReady  RemarkKind = "not-ready" // nothing is made with it
+	RemarkClass     RemarkKind = "class"     // nothing is made with it, for its LinodeNodeClass is not ready
+	RemarkLinode    RemarkKind = "linode"    // the Linode API does not answer, or refuses the token
+	RemarkStock     RemarkKind = "stock"     // Linode has no machines of a plan type
+	RemarkFull      RemarkKind = "limit"     // a limit has no room
+	RemarkRefused   RemarkKind = "refused"   // no machine is made
+	RemarkRolling   RemarkKind = "rolling"   // nodes are to be replaced, or have not joined
+	RemarkLoop      RemarkKind = "loop"      // nodes were replaced again and again, and are kept now
+	RemarkHeld      RemarkKind = "held"      // something keeps nodes from being replaced
+	RemarkCondemned RemarkKind = "condemned" // the pool gives up its nodes
+	RemarkDrift     RemarkKind = "drift"     // others have set a field that lkeplan does not set
+	RemarkVersion   RemarkKind = "version"   // of Kubernetes: nodes and control plane differ
+	RemarkUnknown   RemarkKind = "unknown"   // what it follows from cannot be listed
+)
+
+// NewStatus says what is happening in a cluster.
+func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
+	l = l.Sorted()
+	s := Status{
+		Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now,
+	}
+	screen := NewScreen(cluster.Snapshot{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
+	if l.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
+		coming := int(screen.Total.Coming.N)
+		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
+		s.Unpriced = screen.Total.Unpriced
+	}
+	w := &statusReader{Snapshot: l, Given: g, byUID: l.EventsByObject()}
+	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
+		region, tier := l.Region()
+		return instancetype.New(g.Catalog, cmp.Or(g.Region, region), tier).List()
+	})
+	rolls, err := w.rolls()
+	if err != nil {
+		return s, err
+	}
+	s.Pools = w.pools(screen, rolls)
+	s.Classes = ifListed(l, cluster.KindClasses, func() []ClassStatus { return w.classes(rolls) })
+	s.Limits = ifListed(l, cluster.KindLimits, w.limits)
+	s.NodePlans = ifListed(l, cluster.KindPlans, w.nodePlans)
+	s.Waiting = ifListed(l, cluster.KindPods, func() []Workload { return w.waiting(s) })
+	s.Notes = append(s.Notes, w.doubts()...)
+	if g.Pool != "" {
+		return s.only(g.Pool)
+	}
+	return s, nil
+}
+
+// statusReader is what is looked at.
+type statusReader struct {
+	cluster.Snapshot
+	Given
+	byUID map[string][]*corev1.Event           // the last ones first
+	types func() []*cloudprovider.InstanceType // of the cluster's region
+}
+
+// only is the part of a status that is about one pool.
+func (s Status) only(pool string) (Status, error) {
+	var names []string
+	for _, p := range s.Pools {
+		names = append(names, p.Name)
+	}
+	at := slices.Index(names, pool)
+	if at < 0 {
+		return s, fmt.Errorf("there is no pool %s; there are: %s", pool, strings.Join(names, ", "))
+	}
+	p := s.Pools[at]
+	s.Pools, s.Nodes, s.Coming, s.Cost, s.Unpriced = []PoolStatus{p}, p.Nodes, p.coming, p.Cost, p.Unpriced
+	s.Classes = keep(s.Classes, func(c ClassStatus) bool { return c.Name == p.Class })
+	s.Limits = keep(s.Limits, func(l LimitStatus) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
+	s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
+	s.NodePlans = keep(s.NodePlans, func(n NodePlanStatus) bool { return slices.Contains(n.pools, pool) })
+	return s, nil
+}
+
+// keep are some of those that there are; nil where these are not known.
+func keep[T any](all []T, some func(T) bool) []T {
+	if all == nil {
+		return nil
+	}
+	kept := []T{}
+	for _, one := range all {
+		if some(one) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}

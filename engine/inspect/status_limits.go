@@ -1,0 +1,206 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	conditions "github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// LimitStatus is a CapacityLimit.
+type LimitStatus struct {
+	Name    string   `json:"name"`
+	Pools   []string `json:"pools,omitempty"` // left out: all of them
+	Amounts []Amount `json:"amounts"`
+	Says    []Remark `json:"says"`
+}
+
+// Amount is how much of something may be used, as it is written.
+type Amount struct {
+	Resource string `json:"resource"`
+	Used     string `json:"used"`
+	Most     string `json:"most"`
+	Left     string `json:"left"`
+	full     bool
+	least    string // what any node would take, where that is more than there is left
+}
+
+func amountOf(name string, used, most resource.Quantity) Amount {
+	left := most.DeepCopy()
+	left.Sub(used)
+	if left.Sign() < 0 {
+		left.Set(0)
+	}
+	return Amount{
+		Resource: name, Used: used.String(), Most: most.String(), Left: left.String(), full: left.IsZero(),
+	}
+}
+
+// ownLimits are the limits of a NodePool, by name. Used is what its nodes have that do not
+// leave, as Karpenter counts, whether it runs or not.
+func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
+	amounts := []Amount{}
+	if len(pool.Spec.Limits) == 0 {
+		return amounts
+	}
+	used := corev1.ResourceList{}
+	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] == pool.Name && nc.DeletionTimestamp.IsZero() {
+			used = resources.MergeInto(used, nc.Status.Capacity)
+			used = resources.MergeInto(used, corev1.ResourceList{resources.Node: resource.MustParse("1")})
+		}
+	}
+	if w.Unread(cluster.KindClaims) != "" {
+		used = pool.Status.Resources // as Karpenter has counted last
+	}
+	unknown := w.Unread(cluster.KindClaims) != "" && len(used) == 0
+	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
+	for name, most := range pool.Spec.Limits {
+		if unknown {
+			amounts = append(amounts, Amount{Resource: string(name), Used: "?", Most: most.String(), Left: "?"})
+			continue
+		}
+		a := amountOf(string(name), used[name], most)
+		if least, left := leastOf(plans, name), resource.MustParse(a.Left); !a.full && least.Cmp(left) > 0 {
+			a.least = least.String()
+		}
+		amounts = append(amounts, a)
+	}
+	slices.SortFunc(amounts, func(a, b Amount) int { return strings.Compare(a.Resource, b.Resource) })
+	return amounts
+}
+
+// leastOf is the least of a resource that some plan types have.
+func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (least resource.Quantity) {
+	for i, it := range plans {
+		if has := it.Capacity[name]; i == 0 || has.Cmp(least) < 0 {
+			least = has
+		}
+	}
+	return least
+}
+
+// limits are the CapacityLimits, by name.
+func (w *statusReader) limits() []LimitStatus {
+	limits := []LimitStatus{}
+	for _, cl := range w.Snapshot.Limits {
+		l := LimitStatus{Name: cl.Name, Pools: cl.Spec.NodePools, Amounts: sharedAmounts(cl), Says: []Remark{}}
+		if c := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached); c != nil &&
+			meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached) {
+			l.Says = append(l.Says, remark(RemarkFull, c.Message, c.LastTransitionTime))
+		}
+		if c := meta.FindStatusCondition(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady); c != nil &&
+			meta.IsStatusConditionFalse(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady) {
+			l.Says = append(l.Says, remark(RemarkNotReady, c.Message, c.LastTransitionTime))
+		}
+		limits = append(limits, l)
+	}
+	slices.SortFunc(limits, func(a, b LimitStatus) int { return strings.Compare(a.Name, b.Name) })
+	return limits
+}
+
+// sharedAmounts are those that a CapacityLimit bounds. What is used its controller
+// counts.
+func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
+	amounts, used := []Amount{}, cl.Status.Used
+	if most := cl.Spec.Nodes; most != nil {
+		amounts = append(amounts, amountOf("nodes", whole(used.Nodes), whole(most)))
+	}
+	if most := cl.Spec.CPU; most != nil {
+		amounts = append(amounts, amountOf("cpu", quantity(used.CPU), *most))
+	}
+	if most := cl.Spec.Memory; most != nil {
+		amounts = append(amounts, amountOf("memory", quantity(used.Memory), *most))
+	}
+	if most := cl.Spec.MonthlyCost; most != nil {
+		has, bound := dollars(used.MonthlyCost), dollars(most)
+		left := max(0, bound-has)
+		amounts = append(amounts, Amount{
+			Resource: "monthly_cost", Used: "$" + has.String(), Most: "$" + bound.String(), Left: "$" + left.String(),
+			full: left == 0,
+		})
+	}
+	return amounts
+}
+
+func whole(n *int64) resource.Quantity {
+	if n == nil {
+		return resource.Quantity{}
+	}
+	return *resource.NewQuantity(*n, resource.DecimalSI)
+}
+
+func quantity(q *resource.Quantity) resource.Quantity {
+	if q == nil {
+		return resource.Quantity{}
+	}
+	return *q
+}
+
+// dollars reads an amount that the API server has validated.
+func dollars(text *string) catalog.Money {
+	if text == nil {
+		return 0
+	}
+	amount, err := catalog.ParseMoney(*text)
+	if err != nil {
+		return 0
+	}
+	return amount
+}
+
+// ClassStatus is a LinodeNodeClass that something is to be said of.
+type ClassStatus struct {
+	Name  string   `json:"name"`
+	Pools int      `json:"pools"` // that use it
+	Says  []Remark `json:"says"`
+}
+
+// classes are those that something is to be said of, by name.
+func (w *statusReader) classes(r rolls) []ClassStatus {
+	classes := []ClassStatus{}
+	for _, class := range w.Snapshot.Classes {
+		c := ClassStatus{Name: class.Name, Says: append(classRemarks(class),
+			r.drift[manifest.Key{Kind: "LinodeNodeClass", Name: class.Name}]...)}
+		for _, p := range w.Snapshot.Pools {
+			if classOf(p) == class.Name {
+				c.Pools++
+			}
+		}
+		if len(c.Says) > 0 {
+			classes = append(classes, c)
+		}
+	}
+	slices.SortFunc(classes, func(a, b ClassStatus) int { return strings.Compare(a.Name, b.Name) })
+	return classes
+}
+
+func classRemarks(class *linodev1alpha1.LinodeNodeClass) (says []Remark) {
+	set := class.StatusConditions(conditions.WithObservedOnly())
+	for _, c := range []struct {
+		kind string
+		what RemarkKind
+	}{
+		{linodev1alpha1.ConditionValidationSucceeded, RemarkNotReady},
+		{linodev1alpha1.ConditionLinodeAnswers, RemarkLinode},
+		{linodev1alpha1.ConditionVersionCurrent, RemarkVersion},
+	} {
+		if found := set.Get(c.kind); found.IsFalse() {
+			says = append(says, remark(c.what, found.Message, found.LastTransitionTime))
+		}
+	}
+	return says
+}

@@ -1,0 +1,343 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	conditions "github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/limits"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// PoolStatus is a NodePool. Where not all of its nodes are known, their number, states and cost are
+// nil.
+type PoolStatus struct {
+	Name   string         `json:"name"` // "" for the nodes of none
+	Class  string         `json:"node_class,omitempty"`
+	Nodes  *int           `json:"nodes"`
+	States []Count        `json:"states"`
+	Cost   *catalog.Price `json:"cost"` // without the unpriced
+	// Unpriced are the nodes whose price is not known.
+	Unpriced int      `json:"unpriced,omitempty"`
+	Limits   []Amount `json:"limits"` // its own
+	Says     []Remark `json:"says"`
+	coming   *int
+}
+
+// Count is how many nodes of a pool are in a state.
+type Count struct {
+	State NodeState `json:"state"`
+	Nodes int       `json:"nodes"`
+}
+
+// NodeState is how a node does, in the words of a status.
+type NodeState string
+
+// The states, in the order of a node's life.
+const (
+	NodeAskedFor NodeState = "asked for" // of LKE
+	NodeJoining  NodeState = "joining"
+	NodeReady    NodeState = "ready"
+	NodeNotReady NodeState = "not ready"
+	NodeCordoned NodeState = "cordoned"
+	NodeOutdated NodeState = "outdated" // it is to be replaced
+	NodeHeld     NodeState = "held"     // it is to be replaced, and something keeps it
+	NodeDraining NodeState = "draining"
+)
+
+func nodeStates() []NodeState {
+	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeHeld, NodeDraining}
+}
+
+// rolls is how far pools are what they ask for.
+type rolls struct {
+	pools    map[string]plan.Rolling
+	outdated map[string]bool // by the name of the claim
+	held     map[string]bool
+	drift    map[manifest.Key][]Remark
+}
+
+// rolls judges the nodes as Karpenter does, and finds what holds them.
+func (w *statusReader) rolls() (rolls, error) {
+	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
+	nodes := compare.NodesOf(deref(w.Claims), deref(w.Snapshot.Nodes))
+	state := plan.State{Nodes: nodes, Now: w.Now}
+	var err error
+	if state.Objects, err = w.objects(); err != nil {
+		return r, err
+	}
+	if r.outdated, err = plan.Outdated(state); err != nil {
+		return r, err
+	}
+	for _, o := range state.Objects {
+		if r.drift[o.Key()], err = drift(o.Defaulted); err != nil {
+			return r, err
+		}
+	}
+	if len(r.outdated) > 0 { // else nothing can be held
+		budgets := make([]policyv1.PodDisruptionBudget, len(w.Budgets))
+		for i, b := range w.Budgets {
+			budgets[i] = *b
+		}
+		state.Nodes, err = compare.Hold(nodes, compare.Holders{
+			Machines: deref(w.Snapshot.Nodes), Pods: deref(w.Pods), Budgets: budgets, Pools: deref(w.Snapshot.Pools),
+		}, w.Now)
+		if err != nil {
+			return r, err
+		}
+		for _, n := range state.Nodes {
+			r.held[n.Name] = len(n.Holds) > 0
+		}
+	}
+	all, err := plan.Rolls(state)
+	for _, p := range all {
+		r.pools[p.Pool] = p
+	}
+	return r, err
+}
+
+// drift is which fields of an object that lkeplan applies others have set.
+func drift(obj map[string]any) (says []Remark, err error) {
+	if manifest.Label(obj, kube.InventoryLabel) == "" {
+		return nil, nil
+	}
+	fields, err := plan.SetByOthers(obj, kube.FieldManager)
+	for _, f := range fields {
+		says = append(says, Remark{What: RemarkDrift, Text: fmt.Sprintf("%s was set by %s and is in no configuration: declare it, or "+
+			"remove it with kubectl edit", f.Path, strings.Join(f.Owners, ", "))})
+	}
+	return says, err
+}
+
+// ToReplace are the claims whose nodes are to be replaced, by their names.
+func ToReplace(l cluster.Snapshot, now time.Time) (map[string]bool, error) {
+	w := &statusReader{Snapshot: l, Given: Given{Now: now}}
+	r, err := w.rolls()
+	return r.outdated, err
+}
+
+// objects are our pools and their classes, as a plan knows objects.
+func (w *statusReader) objects() (objects []config.Object, err error) {
+	add := func(apiVersion, kind, block string, obj any) error {
+		raw, err := json.Marshal(obj) // the converter of apimachinery writes Karpenter's durations as bytes
+		if err != nil {
+			return err
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			return err
+		}
+		fields["apiVersion"], fields["kind"] = apiVersion, kind
+		o := config.Object{Manifest: fields, Defaulted: fields}
+		o.Addr = config.Addr{Type: block, Name: o.Name()}
+		objects = append(objects, o)
+		return nil
+	}
+	for _, class := range w.Snapshot.Classes {
+		if err := add(linodev1alpha1.GroupVersion.String(), "LinodeNodeClass", "node_class", class); err != nil {
+			return nil, fmt.Errorf("read LinodeNodeClass %s: %w", class.Name, err)
+		}
+	}
+	for _, pool := range w.Snapshot.Pools {
+		if classOf(pool) == "" {
+			continue
+		}
+		if err := add("karpenter.sh/v1", "NodePool", "pool", pool); err != nil {
+			return nil, fmt.Errorf("read NodePool %s: %w", pool.Name, err)
+		}
+	}
+	return objects, nil
+}
+
+// classOf is the name of a pool's LinodeNodeClass; "" where its nodes are not Linode's.
+func classOf(pool *karpv1.NodePool) string {
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && ref.Group == linodev1alpha1.Group {
+		return ref.Name
+	}
+	return ""
+}
+
+func deref[T any](list []*T) []T {
+	values := make([]T, len(list))
+	for i, v := range list {
+		values[i] = *v
+	}
+	return values
+}
+
+// pools are all pools, in order of their names, and at last the nodes of none.
+func (w *statusReader) pools(screen Screen, r rolls) []PoolStatus {
+	counts := map[string]map[NodeState]int{}
+	for _, n := range screen.Nodes {
+		if counts[n.Pool] == nil {
+			counts[n.Pool] = map[NodeState]int{}
+		}
+		counts[n.Pool][r.stateOf(n)]++
+	}
+	objects := map[string]*karpv1.NodePool{}
+	for _, p := range w.Snapshot.Pools {
+		objects[p.Name] = p
+	}
+	pools := []PoolStatus{}
+	for _, row := range screen.Pools {
+		p := PoolStatus{Name: row.Name, Limits: []Amount{}, Says: []Remark{}}
+		if w.Unread(cluster.KindNodes, cluster.KindClaims) == "" {
+			coming := int(row.Coming.N)
+			p.Nodes, p.Cost, p.coming, p.States = &row.Count, &row.Cost, &coming, []Count{}
+			p.Unpriced = row.Unpriced
+			for _, state := range nodeStates() {
+				if n := counts[row.Name][state]; n > 0 {
+					p.States = append(p.States, Count{state, n})
+				}
+			}
+		}
+		if object := objects[row.Name]; object != nil {
+			p.Class, p.Limits = classOf(object), w.ownLimits(object)
+			p.Says = append(w.remarks(object, r.pools[row.Name], p.Limits),
+				r.drift[manifest.Key{Kind: "NodePool", Name: row.Name}]...)
+		}
+		pools = append(pools, p)
+	}
+	return pools
+}
+
+// stateOf is how a node does.
+func (r rolls) stateOf(n NodeRow) NodeState {
+	switch n.State {
+	case StateOrdered:
+		return NodeAskedFor
+	case StateBooting, StateJoining:
+		return NodeJoining
+	case StateDraining, StateLeaving:
+		return NodeDraining
+	}
+	switch {
+	case r.outdated[n.Claim] && r.held[n.Claim]:
+		return NodeHeld
+	case r.outdated[n.Claim], n.State == StateOutdated:
+		return NodeOutdated
+	case n.State == StateNotReady:
+		return NodeNotReady
+	case n.State == StateCordoned:
+		return NodeCordoned
+	}
+	return NodeReady
+}
+
+// remarks are what there is to say of a pool.
+func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
+	says := []Remark{}
+	set := pool.StatusConditions(conditions.WithObservedOnly())
+	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
+		switch c := set.Get(kind); {
+		case !c.IsFalse():
+		case kind == karpv1.ConditionTypeNodeClassReady:
+			text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
+			says = append(says, remark(RemarkClass, text, c.LastTransitionTime))
+		default:
+			says = append(says, remark(RemarkNotReady, "it gets no nodes: "+c.Message, c.LastTransitionTime))
+		}
+	}
+	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
+		says = append(says, remark(RemarkStock, c.Message, c.LastTransitionTime))
+	}
+	if c := set.Get(limits.ConditionReplacementsStopped); c.IsTrue() {
+		says = append(says, remark(RemarkLoop, c.Message, c.LastTransitionTime))
+	}
+	var full []string
+	for _, a := range capacityLimits {
+		if a.full {
+			full = append(full, fmt.Sprintf("%s of %s %s", a.Used, a.Most, a.Resource))
+		} else if a.least != "" {
+			full = append(full, fmt.Sprintf("%s of %s %s, and its smallest plan type has %s", a.Used, a.Most, a.Resource,
+				a.least))
+		}
+	}
+	if len(full) > 0 {
+		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
+	}
+	says = append(says, w.refusals(pool.Name)...)
+	if w.Unread(cluster.KindNodes, cluster.KindClaims) != "" {
+		return append(says, Remark{What: RemarkUnknown, Text: "how its nodes do is not known: " + w.Unread(cluster.KindNodes, cluster.KindClaims)})
+	}
+	state, holds := reports.Progress(r)
+	switch {
+	case r.Condemned != nil:
+		says = append(says, Remark{What: RemarkCondemned, Text: state, Since: moment(r.Condemned.Since)})
+	case r.Outdated > 0: // of nodes that join, their states say enough
+		says = append(says, Remark{What: RemarkRolling, Text: state})
+	}
+	for _, text := range holds {
+		says = append(says, Remark{What: RemarkHeld, Text: text})
+	}
+	if unread := w.Unread(cluster.KindPods, cluster.KindBudgets); r.Outdated > 0 && unread != "" {
+		says = append(says, Remark{What: RemarkUnknown, Text: "whether something holds them is not known: " + unread})
+	}
+	return says
+}
+
+// lately is how old an event may be to tell what is so: what lasts is said again.
+const lately = 10 * time.Minute
+
+// refusals are what LKE says to the claims of a pool that wait for a machine.
+func (w *statusReader) refusals(pool string) (says []Remark) {
+	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
+			continue
+		}
+		for _, e := range w.warnings(nc) {
+			r := Remark{What: RemarkRefused, Text: e.Message, Since: moment(e.FirstTimestamp.Time)}
+			if !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
+				says = append(says, r)
+			}
+		}
+	}
+	return says
+}
+
+// warnings are the last words of LKE on a claim that waits for a machine, one at most.
+func (w *statusReader) warnings(nc *karpv1.NodeClaim) []*corev1.Event {
+	if !waitsForMachine(nc) {
+		return nil
+	}
+	for i, e := range w.byUID[string(nc.UID)] {
+		if e.Type == corev1.EventTypeWarning && w.Now.Sub(cluster.LastSeen(e)) < lately {
+			return w.byUID[string(nc.UID)][i : i+1]
+		}
+	}
+	return nil
+}
+
+func waitsForMachine(nc *karpv1.NodeClaim) bool {
+	return nc.DeletionTimestamp.IsZero() && nc.Status.NodeName == "" &&
+		!strings.HasPrefix(nc.Status.ProviderID, "linode://")
+}
+
+func remark(what RemarkKind, text string, since metav1.Time) Remark {
+	return Remark{What: what, Text: text, Since: moment(since.Time)}
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Second)
+	return &t
+}

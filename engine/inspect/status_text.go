@@ -1,0 +1,311 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// StatusView is how a status is written.
+type StatusView struct {
+	Width int  // columns
+	All   bool // list pools that there is nothing to say of, however many there are
+}
+
+// quiet is how many pools are listed of which nothing is to be said.
+const quiet = 20
+
+// Text writes a status for people.
+func (s Status) Text(v StatusView) string {
+	p := page{width: max(v.Width, 40), now: s.now}
+	p.line(0, "%s", s.headline())
+	for _, note := range s.Notes {
+		p.paragraph(0, note)
+	}
+	for _, c := range s.Classes {
+		p.line(0, "")
+		p.paragraph(0, fmt.Sprintf("LinodeNodeClass %s, of %s:", c.Name, diag.Counted(c.Pools, "pool")))
+		p.remarks(c.Says)
+	}
+	p.pools(s.Pools, v.All)
+	p.limits(s.Limits)
+	p.waiting(s.Waiting)
+	p.nodePlans(s.NodePlans)
+	return p.String()
+}
+
+// headline says what there is in all.
+func (s Status) headline() string {
+	text := diag.Counted(s.declared(), "pool")
+	if s.Nodes == nil {
+		text += ", of whose nodes not all are known"
+	} else {
+		text = fmt.Sprintf("%s in %s, %s", diag.Counted(*s.Nodes, "node"), text, costText(*s.Cost, s.Unpriced))
+	}
+	if s.Place != "" {
+		text = s.Place + ": " + text
+	}
+	if s.Coming != nil && *s.Coming > 0 {
+		text += fmt.Sprintf("; %d on the way", *s.Coming)
+	}
+	pods := 0
+	for _, w := range s.Waiting {
+		pods += w.Pods
+	}
+	switch {
+	case s.Waiting == nil:
+		return text + "; whether pods wait is not known"
+	case pods == 0:
+		return text + "; no pod waits for a node"
+	case pods == 1:
+		return text + "; 1 pod waits for a node"
+	}
+	return text + fmt.Sprintf("; %d pods wait for a node", pods)
+}
+
+func (s Status) declared() (n int) {
+	for _, p := range s.Pools {
+		if p.Name != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// page is what is being written.
+type page struct {
+	strings.Builder
+	width int
+	now   time.Time
+}
+
+func (p *page) line(indent int, format string, args ...any) {
+	text := strings.Repeat(" ", indent) + fmt.Sprintf(format, args...)
+	p.WriteString(strings.TrimRight(diag.OneLine(text), " ") + "\n")
+}
+
+// paragraph writes text in as many lines as it takes.
+func (p *page) paragraph(indent int, text string) {
+	for i, line := range diag.Wrap(diag.OneLine(text), p.width-indent-2) {
+		if i == 0 {
+			p.line(indent, "%s", line)
+			continue
+		}
+		p.line(indent+2, "%s", line)
+	}
+}
+
+func (p *page) remarks(says []Remark) {
+	for _, r := range says {
+		text := r.Text
+		if r.Since != nil {
+			text += " (since " + p.ago(r.Since) + ")"
+		}
+		p.paragraph(2, text)
+	}
+}
+
+// ago is how long ago a moment was.
+func (p *page) ago(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return Age(p.now.Sub(*t))
+}
+
+// costText writes what nodes cost, and of how many that is not known.
+func costText(cost catalog.Price, unpriced int) string {
+	text := fmt.Sprintf("$%s an hour, $%s a month", cost.Hourly, cost.Monthly)
+	if unpriced > 0 {
+		text = fmt.Sprintf("at least %s: the price of %s is not known", text, diag.Counted(unpriced, "node"))
+	}
+	return text
+}
+
+// pools writes a line for each pool, and what there is to say of it below.
+func (p *page) pools(pools []PoolStatus, all bool) {
+	if len(pools) == 0 {
+		return
+	}
+	rows := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}
+	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of those that are left out
+	for _, pool := range pools {
+		if pool.quiet() {
+			silent++
+		}
+	}
+	var shown []PoolStatus
+	folded := 0
+	for _, pool := range pools {
+		if !all && silent > quiet && pool.quiet() && pool.Nodes != nil {
+			folded++
+			nodes += *pool.Nodes
+			cost += pool.Cost.Monthly
+			unpriced += pool.Unpriced
+			continue
+		}
+		shown = append(shown, pool)
+		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
+		if pool.Nodes != nil {
+			row[1], row[2], row[3] = fmt.Sprint(*pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String()
+			switch pool.Unpriced {
+			case 0:
+			case *pool.Nodes:
+				row[3] = "?"
+			default:
+				row[3] += "+?"
+			}
+		}
+		rows = append(rows, row)
+	}
+	p.line(0, "")
+	lines := columns(rows, 1, 3)
+	p.line(0, "%s", lines[0])
+	for i, pool := range shown {
+		p.line(0, "%s", lines[i+1])
+		p.remarks(pool.Says)
+	}
+	if folded > 0 {
+		more := ""
+		if unpriced > 0 {
+			more = "at least "
+		}
+		p.line(0, "and %s of which no more is to be said: %s, %s$%s a month (--all lists them)",
+			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost)
+	}
+}
+
+// quiet reports whether there is nothing to say of a pool, or no more than of its class.
+func (p PoolStatus) quiet() bool {
+	return !slices.ContainsFunc(p.Says, func(r Remark) bool { return r.What != RemarkClass })
+}
+
+func statesText(states []Count) string {
+	texts := make([]string, len(states))
+	for i, c := range states {
+		texts[i] = fmt.Sprintf("%d %s", c.Nodes, c.State)
+	}
+	return dash(strings.Join(texts, ", "))
+}
+
+func amountsText(amounts []Amount) string {
+	texts := make([]string, len(amounts))
+	for i, a := range amounts {
+		texts[i] = fmt.Sprintf("%s %s of %s", a.Resource, a.Used, a.Most)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (p *page) limits(limits []LimitStatus) {
+	if len(limits) == 0 {
+		return
+	}
+	rows := [][]string{{"LIMIT", "OF", "USED", "LEFT"}}
+	for _, l := range limits {
+		left := make([]string, len(l.Amounts))
+		for i, a := range l.Amounts {
+			left[i] = a.Resource + " " + a.Left
+		}
+		of := "all pools"
+		if n := len(l.Pools); n > 2 {
+			of = diag.Counted(n, "pool")
+		} else if n > 0 {
+			of = strings.Join(l.Pools, ", ")
+		}
+		rows = append(rows, []string{l.Name, of, amountsText(l.Amounts), strings.Join(left, ", ")})
+	}
+	p.line(0, "")
+	lines := columns(rows)
+	p.line(0, "%s", lines[0])
+	for i, l := range limits {
+		p.line(0, "%s", lines[i+1])
+		p.remarks(l.Says)
+	}
+}
+
+func (p *page) waiting(loads []Workload) {
+	if len(loads) == 0 {
+		return
+	}
+	rows := [][]string{{"PODS THAT WAIT", "PODS", "AGE"}}
+	for _, w := range loads {
+		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
+	}
+	p.line(0, "")
+	lines := columns(rows, 1, 2)
+	p.line(0, "%s", lines[0])
+	for i, w := range loads {
+		p.line(0, "%s", lines[i+1])
+		for _, reason := range w.Reasons {
+			p.paragraph(2, reason)
+		}
+	}
+}
+
+func (p *page) nodePlans(plans []NodePlanStatus) {
+	if len(plans) == 0 {
+		return
+	}
+	rows := [][]string{{"NODEPLAN", "STATE", "SINCE", "APPLIED", "OUTDATED", "WINDOW"}}
+	for _, n := range plans {
+		outdated, window := "-", "-"
+		if n.Outdated != nil {
+			outdated = fmt.Sprint(*n.Outdated)
+		}
+		if n.NextWindow != nil {
+			window = n.NextWindow.Format("2006-01-02 15:04 UTC")
+		}
+		rows = append(rows, []string{
+			n.Namespace + "/" + n.Name, n.State, p.ago(n.Since), nodeplan.Short(n.Applied), outdated, window,
+		})
+	}
+	p.line(0, "")
+	lines := columns(rows, 4)
+	p.line(0, "%s", lines[0])
+	for i, n := range plans {
+		p.line(0, "%s", lines[i+1])
+		if n.Tried != "" {
+			p.paragraph(2, nodeplan.Short(n.Tried)+" was tried since")
+		}
+		for line := range strings.Lines(n.Message) {
+			p.paragraph(2, strings.TrimSpace(line))
+		}
+	}
+}
+
+// columns aligns rows; some columns at their right.
+func columns(rows [][]string, right ...int) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		var b strings.Builder
+		for j, cell := range row {
+			padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if slices.Contains(right, j) {
+				cell, padding = padding+cell, ""
+			}
+			b.WriteString(cell + padding + "  ")
+		}
+		lines[i] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

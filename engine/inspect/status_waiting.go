@@ -1,0 +1,301 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Workload is pods of one owner that wait for a node.
+type Workload struct {
+	Namespace string     `json:"namespace"`
+	Owner     string     `json:"owner"` // kind and name
+	Pods      int        `json:"pods"`
+	Pod       string     `json:"pod"` // one of them
+	Since     *time.Time `json:"since,omitempty"`
+	Pools     []string   `json:"pools"`   // whose nodes are for them
+	Reasons   []string   `json:"reasons"` // from the pods down to LKE
+}
+
+// waiting are the pods that wait for a node, by their owner.
+func (w *statusReader) waiting(s Status) []Workload {
+	by, order := map[[2]string][]*corev1.Pod{}, [][2]string{}
+	for _, pod := range w.Pods {
+		if !PodWaits(pod) {
+			continue
+		}
+		key := [2]string{pod.Namespace, OwnerOf(pod)}
+		if by[key] == nil {
+			order = append(order, key)
+		}
+		by[key] = append(by[key], pod)
+	}
+	all := []Workload{}
+	for _, key := range order {
+		pods := by[key]
+		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+		})
+		load := Workload{
+			Namespace: key[0], Owner: key[1], Pods: len(pods), Pod: pods[0].Name,
+			Since: moment(pods[0].CreationTimestamp.Time), Pools: []string{},
+		}
+		for _, pool := range w.Snapshot.Pools {
+			if _, ok := instancetype.ForPod(pool, pods[0]); ok && classOf(pool) != "" {
+				load.Pools = append(load.Pools, pool.Name)
+			}
+		}
+		slices.Sort(load.Pools)
+		load.Reasons = w.reasons(pods, load.Pools, s)
+		all = append(all, load)
+	}
+	slices.SortFunc(all, func(a, b Workload) int {
+		return strings.Compare(a.Namespace+"/"+a.Owner, b.Namespace+"/"+b.Owner)
+	})
+	return all
+}
+
+// PodWaits reports whether a pod has no node yet.
+func PodWaits(pod *corev1.Pod) bool {
+	return pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() &&
+		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
+}
+
+// OwnerOf names what made a pod, as people know it: the Deployment of a ReplicaSet.
+func OwnerOf(pod *corev1.Pod) string {
+	for _, o := range pod.OwnerReferences {
+		if o.Controller == nil || !*o.Controller {
+			continue
+		}
+		if hash := pod.Labels["pod-template-hash"]; o.Kind == "ReplicaSet" && hash != "" {
+			if name, ok := strings.CutSuffix(o.Name, "-"+hash); ok {
+				return "Deployment " + name
+			}
+		}
+		return o.Kind + " " + o.Name
+	}
+	return "Pod " + pod.Name
+}
+
+// reasons say why pods of one owner wait, from the pods down to LKE.
+func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
+	var lines lines
+	var coming []*karpv1.NodeClaim
+	for _, pod := range pods {
+		for _, gate := range pod.Spec.SchedulingGates {
+			lines.add("the scheduling gate " + gate.Name + " holds it back")
+		}
+		nc, said := w.word(pod, pools)
+		if nc != nil && !slices.ContainsFunc(coming, func(c *karpv1.NodeClaim) bool { return c.Name == nc.Name }) {
+			coming = append(coming, nc)
+		}
+		lines.add(said...)
+	}
+	lines.add(w.underWay(coming)...)
+	for _, p := range s.Pools {
+		if slices.Contains(pools, p.Name) {
+			s.inTheWay(p, len(coming) > 0, &lines)
+		}
+	}
+	for _, l := range s.Limits {
+		for _, r := range l.Says {
+			concerns := func(pool string) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) }
+			if r.What == RemarkFull && len(coming) == 0 && slices.ContainsFunc(pools, concerns) {
+				lines.unlessSaid("", r.Text)
+			}
+		}
+	}
+	if len(lines) == 0 {
+		lines.add(w.silence(pods[0], pools))
+	}
+	return lines.most(5)
+}
+
+// inTheWay adds what keeps a pool from making nodes, or LKE from making those that are
+// asked for already.
+func (s Status) inTheWay(p PoolStatus, asked bool, into *lines) {
+	for _, r := range p.Says {
+		switch r.What {
+		case RemarkNotReady, RemarkStock, RemarkFull, RemarkClass:
+			if !asked && (r.What != RemarkClass || s.Classes == nil) { // of which its class says why
+				into.unlessSaid("pool "+p.Name+": ", r.Text)
+			}
+		}
+	}
+	for _, c := range s.Classes {
+		for _, r := range c.Says {
+			if c.Name == p.Class && r.What != RemarkVersion {
+				into.unlessSaid("LinodeNodeClass "+c.Name+": ", r.Text)
+			}
+		}
+	}
+}
+
+// silence is what to say of a pod of which nobody says anything.
+func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
+	switch age := w.Now.Sub(pod.CreationTimestamp.Time); {
+	case len(w.Snapshot.Pools) == 0:
+		return "there is no pool"
+	case len(pools) == 0:
+		return "no pool is for it, by its labels and taints"
+	case w.Unread(cluster.KindEvents) != "":
+		return "what is said of it is not known: " + w.Unread(cluster.KindEvents)
+	case age < time.Minute:
+		return "it is new, and nobody has said anything of it yet"
+	case w.Unread(cluster.KindClasses, cluster.KindLimits) != "":
+		return "why is not known: " + w.Unread(cluster.KindClasses, cluster.KindLimits)
+	}
+	return "nobody says why, and its pools say nothing either: does the controller run? lkeplan doctor looks"
+}
+
+// word is what was said last of a pod: the NodeClaim that it is to have, or why there is
+// none.
+func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, said []string) {
+	var others []string
+	for _, e := range w.byUID[string(pod.UID)] {
+		switch {
+		case w.Now.Sub(cluster.LastSeen(e)) > lately:
+		case e.Reason == "Nominated":
+			if nc := w.nominated(e.Message); nc != nil && len(said) == 0 {
+				return nc, nil
+			}
+		case e.Type != corev1.EventTypeWarning, e.Reason == linode.ReasonStock, e.Reason == linode.ReasonSilence:
+			// of what its pools and classes say for themselves
+		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady", e.Reason == linode.ReasonFull:
+			return nil, []string{e.Message}
+		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
+			if len(said) == 0 {
+				said = refused(e.Message, pools)
+			}
+		case len(others) == 0:
+			others = []string{"the scheduler of Kubernetes: " + e.Message}
+		}
+	}
+	if len(said) == 0 && len(w.Snapshot.Pools) == 0 {
+		return nil, others
+	}
+	return nil, said
+}
+
+// failed begins what Karpenter says of a pod that no pool makes a node for (karpenter
+// v1.14.1, PodFailedToScheduleEvent).
+const failed = "Failed to schedule pod, "
+
+// refused is what Karpenter says, without what it says for itself: the reasons of all
+// pools, each once, and of pools that are not for the pod only where there is no other.
+func refused(message string, pools []string) []string {
+	var near, far lines
+	for part := range strings.SplitSeq(strings.TrimPrefix(message, failed), "; ") {
+		part, _, _ = strings.Cut(part, ", requirements=")
+		part = "Karpenter: " + strings.TrimSuffix(part, ".")
+		_, of, named := strings.Cut(part, "(NodePool=")
+		if strings.Contains(part, "incompatible requirements") || strings.Contains(part, "did not tolerate taint") ||
+			named && !slices.Contains(pools, strings.TrimSuffix(of, ")")) {
+			far.add(part)
+			continue
+		}
+		near.add(part)
+	}
+	if len(near) > 0 {
+		return near.most(3)
+	}
+	return far.most(3)
+}
+
+// nominated is the NodeClaim that an event says a pod is to have; nil where it is gone, or
+// is a node already. Where NodeClaims could not be listed, no more of it is known than its name.
+func (w *statusReader) nominated(message string) *karpv1.NodeClaim {
+	_, rest, found := strings.Cut(message, "nodeclaim/")
+	if !found {
+		return nil
+	}
+	name, _, _ := strings.Cut(rest, ",")
+	name = strings.TrimSpace(name)
+	if w.Unread(cluster.KindClaims) != "" {
+		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	for _, nc := range w.Claims {
+		if nc.Name == name && nc.DeletionTimestamp.IsZero() {
+			return nc
+		}
+	}
+	return nil
+}
+
+// underWay says how far the nodes are that pods are to have, and what LKE says of them.
+func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
+	if len(coming) == 0 {
+		return nil
+	}
+	slices.SortFunc(coming, func(a, b *karpv1.NodeClaim) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	first := coming[0]
+	if unread := w.Unread(cluster.KindClaims); unread != "" {
+		text := fmt.Sprintf("NodeClaim %s was made for it", first.Name)
+		if len(coming) > 1 {
+			text = fmt.Sprintf("%d NodeClaims were made for them, one of them %s", len(coming), first.Name)
+		}
+		return []string{text + "; whether nodes come of it is not known: " + unread}
+	}
+	how := "is asked for"
+	switch {
+	case first.Status.NodeName != "":
+		how = "has joined"
+	case !waitsForMachine(first):
+		how = "starts"
+	}
+	plan := cmp.Or(nodeclaim.PlanOf(first), "whose plan type is not chosen yet")
+	text := fmt.Sprintf("a node is on its way: NodeClaim %s (%s) %s, %s old", first.Name, plan, how,
+		Age(w.Now.Sub(first.CreationTimestamp.Time)))
+	if len(coming) > 1 {
+		text = fmt.Sprintf("%d nodes are on their way: the oldest, NodeClaim %s (%s), %s, %s old", len(coming), first.Name,
+			plan, how, Age(w.Now.Sub(first.CreationTimestamp.Time)))
+	}
+	lines := lines{text}
+	for _, nc := range coming {
+		for _, e := range w.warnings(nc) {
+			lines.add(e.Message)
+		}
+	}
+	return lines
+}
+
+// lines are sentences, each once.
+type lines []string
+
+func (l *lines) add(texts ...string) {
+	for _, text := range texts {
+		if !slices.Contains(*l, text) {
+			*l = append(*l, text)
+		}
+	}
+}
+
+// unlessSaid adds a sentence about something, where no line has it already.
+func (l *lines) unlessSaid(about, text string) {
+	if !slices.ContainsFunc(*l, func(line string) bool {
+		return strings.Contains(line, text) || strings.HasPrefix(text, line)
+	}) {
+		l.add(about + text)
+	}
+}
+
+// most are the first lines, and how many there are besides.
+func (l lines) most(n int) []string {
+	if len(l) <= n {
+		return l
+	}
+	return append(slices.Clone(l[:n-1]), fmt.Sprintf("and %d more reasons", len(l)-n+1))
+}

@@ -1,0 +1,333 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Prices says what a plan type costs in a region.
+type Prices func(plan, region string) (catalog.Price, bool)
+
+// Screen is all that there is to see.
+type Screen struct {
+	Total Row       `json:"total"`
+	Pools []PoolRow `json:"pools"`
+	Nodes []NodeRow `json:"nodes"`
+	Wait  Tally     `json:"pods_waiting"` // for a node
+	Notes []string  `json:"notes,omitempty"`
+	// NotListed are the kinds that could not be listed: what is of them is not known.
+	NotListed []string `json:"not_listed,omitempty"`
+}
+
+// Row is what nodes have in common: one, those of a pool, or all.
+type Row struct {
+	CPU    Use           `json:"cpu_millicores"`
+	Memory Use           `json:"memory_bytes"`
+	Pods   Tally         `json:"pods"`
+	Cost   catalog.Price `json:"cost"`    // without the unpriced
+	Count  int           `json:"nodes"`   // machines, those included that are still to come
+	Coming Tally         `json:"coming"`  // of these
+	Rolls  Tally         `json:"rolling"` // outdated, or on their way out
+	// Unpriced are those whose plan type, or its price in their region, nobody knows.
+	Unpriced int `json:"unpriced"`
+}
+
+// Tally is how many there are of something, as far as they are known. It is null in JSON
+// where some may not be known.
+type Tally struct {
+	N       int64
+	Unknown bool // there may be more
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Tally) MarshalJSON() ([]byte, error) {
+	if t.Unknown {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, t.N, 10), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Tally) UnmarshalJSON(text []byte) (err error) {
+	if *t = (Tally{Unknown: true}); string(text) != "null" {
+		t.Unknown = false
+		t.N, err = strconv.ParseInt(string(text), 10, 64)
+	}
+	return err
+}
+
+// String is the number, or ? where it is not known, with those that are.
+func (t Tally) String() string {
+	switch {
+	case !t.Unknown:
+		return strconv.FormatInt(t.N, 10)
+	case t.N == 0:
+		return "?"
+	}
+	return strconv.FormatInt(t.N, 10) + "+?"
+}
+
+func (t *Tally) add(other Tally) {
+	t.N += other.N
+	t.Unknown = t.Unknown || other.Unknown
+}
+
+// Use is what pods ask for of what they may have.
+type Use struct {
+	Requested   Tally `json:"requested"`
+	Allocatable int64 `json:"allocatable"`
+}
+
+// Share is the part that is asked for; 0 where there is nothing.
+func (u Use) Share() float64 {
+	if u.Allocatable <= 0 {
+		return 0
+	}
+	return float64(u.Requested.N) / float64(u.Allocatable)
+}
+
+func (u *Use) add(other Use) {
+	u.Requested.add(other.Requested)
+	u.Allocatable += other.Allocatable
+}
+
+// PoolRow is a NodePool.
+type PoolRow struct {
+	Name string `json:"name"` // "" for the nodes of none
+	Row
+	Limits []string `json:"limits,omitempty"` // such as cpu 96/400
+}
+
+// NodeRow is a node, or a NodeClaim whose node is still to come.
+type NodeRow struct {
+	Name  string `json:"name"`
+	Claim string `json:"nodeclaim,omitempty"`
+	Pool  string `json:"pool"`
+	Plan  string `json:"plan"`
+	Row
+	Created time.Time `json:"created"`
+	State   State     `json:"state"`
+	Why     string    `json:"why,omitempty"`
+}
+
+// NewScreen returns the screen of a cluster, its nodes ordered by pool and name. Pods that have ended may be in it.
+func NewScreen(c cluster.Snapshot, prices Prices) Screen {
+	s := Screen{Notes: c.Notes, NotListed: c.Unlisted}
+	used := map[string]*load{}
+	for _, pod := range c.Pods {
+		s.Wait.N += count(used, pod)
+	}
+	claims, without := claimsOf(c.Nodes, c.Claims)
+	for _, node := range c.Nodes {
+		s.Nodes = append(s.Nodes, nodeOf(node, claims[node.Name], used[node.Name], prices))
+	}
+	for _, nc := range without {
+		s.Nodes = append(s.Nodes, coming(nc, prices))
+	}
+	slices.SortFunc(s.Nodes, func(a, b NodeRow) int {
+		return cmp.Or(strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
+	})
+	for i := range s.Nodes {
+		s.unsure(&s.Nodes[i].Row)
+	}
+	s.Pools = poolsOf(c.Pools, s.Nodes)
+	for i := range s.Pools {
+		s.unsure(&s.Pools[i].Row) // of those without nodes, too
+	}
+	for _, n := range s.Nodes {
+		s.Total.add(n.Row)
+	}
+	s.unsure(&s.Total)
+	s.Wait.Unknown = s.podless()
+	return s
+}
+
+// claimsOf finds the NodeClaim of each node, by the node's name, and the NodeClaims without a node.
+//
+// A node that joins is that of the NodeClaim with its provider id, before Karpenter writes its name on it. If LKE does
+// not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: it is taken for the node of an
+// older NodeClaim of the same pool and plan that waits for a machine, as it would be counted twice otherwise.
+func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
+	of map[string]*karpv1.NodeClaim, without []*karpv1.NodeClaim,
+) {
+	of = map[string]*karpv1.NodeClaim{}
+	byID := map[string]string{} // names of nodes
+	for _, n := range nodes {
+		of[n.Name], byID[n.Spec.ProviderID] = nil, n.Name
+	}
+	for _, nc := range claims {
+		name := cmp.Or(nc.Status.NodeName, byID[cmp.Or(nc.Status.ProviderID, "none")])
+		if first, there := of[name]; there && first == nil {
+			of[name] = nc
+		} else {
+			without = append(without, nc)
+		}
+	}
+	slices.SortFunc(without, func(a, b *karpv1.NodeClaim) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+	})
+	for _, n := range nodes {
+		pool := n.Labels[karpv1.NodePoolLabelKey]
+		if of[n.Name] != nil || pool == "" {
+			continue
+		}
+		at := slices.IndexFunc(without, func(nc *karpv1.NodeClaim) bool {
+			state, _ := absent(nc)
+			return state == StateOrdered && nc.Status.NodeName == "" && nc.Labels[karpv1.NodePoolLabelKey] == pool &&
+				planOf(nc) == n.Labels[corev1.LabelInstanceTypeStable] &&
+				!n.CreationTimestamp.Time.Before(nc.CreationTimestamp.Time)
+		})
+		if at >= 0 {
+			of[n.Name], without = without[at], slices.Delete(without, at, at+1)
+		}
+	}
+	return of, without
+}
+
+// unsure notes of nodes what is not known.
+func (s Screen) unsure(r *Row) {
+	r.Pods.Unknown = s.podless()
+	r.CPU.Requested.Unknown, r.Memory.Requested.Unknown = s.podless(), s.podless()
+	r.Coming.Unknown, r.Rolls.Unknown = s.claimless(), s.claimless()
+}
+
+// load is what the pods of a node ask for.
+type load struct {
+	cpu, memory, pods int64
+}
+
+// count adds a pod to its node, and returns 1 for one that waits for a node.
+func count(used map[string]*load, pod *corev1.Pod) (waits int64) {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return 0
+	}
+	if pod.Spec.NodeName == "" {
+		return 1
+	}
+	l := used[pod.Spec.NodeName]
+	if l == nil {
+		l = &load{}
+		used[pod.Spec.NodeName] = l
+	}
+	asked := resources.RequestsForSpec(&pod.Spec)
+	l.cpu += asked.Cpu().MilliValue()
+	l.memory += asked.Memory().Value()
+	l.pods++
+	return 0
+}
+
+func nodeOf(node *corev1.Node, nc *karpv1.NodeClaim, l *load, prices Prices) NodeRow {
+	n := NodeRow{
+		Name: node.Name, Pool: node.Labels[karpv1.NodePoolLabelKey], Plan: node.Labels[corev1.LabelInstanceTypeStable],
+		Created: node.CreationTimestamp.Time,
+	}
+	if nc != nil {
+		n.Claim = nc.Name
+		n.Pool, n.Plan = cmp.Or(n.Pool, nc.Labels[karpv1.NodePoolLabelKey]), cmp.Or(n.Plan, planOf(nc))
+	}
+	n.CPU.Allocatable = node.Status.Allocatable.Cpu().MilliValue()
+	n.Memory.Allocatable = node.Status.Allocatable.Memory().Value()
+	if l != nil {
+		n.CPU.Requested.N, n.Memory.Requested.N, n.Pods.N = l.cpu, l.memory, l.pods
+	}
+	n.State, n.Why = stateOf(node, nc)
+	n.Count = 1
+	if n.State.rolls() {
+		n.Rolls.N = 1
+	}
+	n.price(prices, node.Labels[corev1.LabelTopologyRegion])
+	return n
+}
+
+// coming is the node that a NodeClaim waits for.
+func coming(nc *karpv1.NodeClaim, prices Prices) NodeRow {
+	n := NodeRow{
+		Name: nc.Name, Claim: nc.Name, Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: planOf(nc),
+		Created: nc.CreationTimestamp.Time,
+	}
+	n.CPU.Allocatable = nc.Status.Allocatable.Cpu().MilliValue()
+	n.Memory.Allocatable = nc.Status.Allocatable.Memory().Value()
+	n.State, n.Why = stateOf(nil, nc)
+	n.Count = 1
+	if n.State == StateOrdered || n.State == StateBooting {
+		n.Coming.N = 1
+	}
+	n.price(prices, nc.Labels[corev1.LabelTopologyRegion])
+	return n
+}
+
+// price notes what a node costs in its region, or that this is not known.
+func (n *NodeRow) price(prices Prices, region string) {
+	cost, known := prices(n.Plan, region)
+	if !known {
+		n.Unpriced = 1
+		return
+	}
+	n.Cost = catalog.Price{Hourly: cost.Hourly, Monthly: cost.PerMonth()} // some have no monthly price
+}
+
+func planOf(nc *karpv1.NodeClaim) string { return nc.Labels[corev1.LabelInstanceTypeStable] }
+
+func (r *Row) add(other Row) {
+	r.CPU.add(other.CPU)
+	r.Memory.add(other.Memory)
+	r.Pods.add(other.Pods)
+	r.Cost.Hourly += other.Cost.Hourly
+	r.Cost.Monthly += other.Cost.Monthly
+	r.Count += other.Count
+	r.Coming.add(other.Coming)
+	r.Rolls.add(other.Rolls)
+	r.Unpriced += other.Unpriced
+}
+
+// poolsOf sums up the nodes of each pool. Nodes of none come last.
+func poolsOf(pools []*karpv1.NodePool, nodes []NodeRow) (all []PoolRow) {
+	rows := map[string]Row{}
+	for _, n := range nodes {
+		row := rows[n.Pool]
+		row.add(n.Row)
+		rows[n.Pool] = row
+	}
+	for _, p := range pools {
+		all = append(all, PoolRow{Name: p.Name, Row: rows[p.Name], Limits: limitsOf(p)})
+		delete(rows, p.Name)
+	}
+	for name, row := range rows { // of NodePools that are gone, or may not be read
+		all = append(all, PoolRow{Name: name, Row: row})
+	}
+	slices.SortFunc(all, func(a, b PoolRow) int {
+		return cmp.Or(order(a.Name == "", b.Name == ""), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// order puts false before true.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// limitsOf says how far a NodePool is from its limits.
+func limitsOf(p *karpv1.NodePool) (limits []string) {
+	for name, most := range p.Spec.Limits {
+		used := p.Status.Resources[name]
+		limits = append(limits, string(name)+" "+used.String()+"/"+most.String())
+	}
+	slices.Sort(limits)
+	return limits
+}

@@ -1,0 +1,332 @@
+package inspect
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// ScreenView is how a screen is drawn.
+type ScreenView struct {
+	Width  int // columns; 0: as many as it takes
+	Height int // lines; 0: as many as there are
+	Place  string
+	Now    time.Time
+	At     int  // the node that is chosen; -1: none
+	ASCII  bool // nothing but ASCII
+	// Paint colors a piece of text; nil: none is.
+	Paint func(Ink, string) string
+}
+
+// Ink is what a color says.
+type Ink int
+
+// The inks.
+const (
+	InkPlain  Ink = iota
+	InkFaint      // of headings
+	InkGood       // of bars, while there is room
+	InkFull       // of bars with little room
+	InkAlarm      // of what somebody should look at
+	InkChange     // of what is about to become different
+	InkChosen     // of the line under the cursor
+)
+
+func (v ScreenView) paint(ink Ink, text string) string {
+	if v.Paint == nil || ink == InkPlain || text == "" {
+		return text
+	}
+	return v.Paint(ink, text)
+}
+
+// Draw draws a screen: what there is in all, the pools, and the nodes, as many as fit
+// around the one that is chosen.
+func (s Screen) Draw(v ScreenView) string {
+	lines := s.head(v)
+	for _, note := range s.Notes {
+		lines = append(lines, v.paint(InkAlarm, cut(note, v.Width)))
+	}
+	if len(s.Pools) > 0 {
+		lines = append(lines, "")
+		lines = append(lines, s.known(s.poolTable(v)).draw(v, -1)...)
+	}
+	if len(s.Nodes) > 0 {
+		room := len(s.Nodes)
+		if v.Height > 0 && v.Height < len(lines)+2+room { // with a line that says how many there are
+			room = max(3, v.Height-len(lines)-3)
+		}
+		from, to := window(len(s.Nodes), room, v.At)
+		lines = append(lines, "")
+		lines = append(lines, s.known(s.nodeTable(v, from, to)).draw(v, v.At-from)...)
+		if to-from < len(s.Nodes) {
+			lines = append(lines, v.paint(InkFaint, fmt.Sprintf("nodes %d to %d of %d", from+1, to, len(s.Nodes))))
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// window is which of n lines are shown where there is room for some, so that one is in
+// the middle.
+func window(n, room, at int) (from, to int) {
+	if n <= room {
+		return 0, n
+	}
+	from = min(max(0, at-room/2), n-room)
+	return from, from + room
+}
+
+// leastPlace is how many columns it takes to tell clusters apart.
+const leastPlace = 12
+
+// head says what there is in all.
+func (s Screen) head(v ScreenView) []string {
+	t := s.Total
+	pods := diag.Counted(int(t.Pods.N), "pod")
+	if s.podless() {
+		pods = "pods not known"
+	}
+	first := fmt.Sprintf("%s, %s, %s", diag.Counted(t.Count, "node"), pods, t.cost())
+	place := v.Place
+	if room := v.Width - length(first) - 2; v.Width > 0 && length(place) > room {
+		place = cut(place, room) // before what there is to be seen
+		if room < leastPlace {
+			place = ""
+		}
+	}
+	if place != "" {
+		first = place + ": " + first
+	}
+	lines := []string{cut(first, v.Width)}
+	var notes []string
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{int(t.Coming.N), "coming"}, {int(t.Rolls.N), "outdated or going"}, {s.unready(), "not ready"}} {
+		if n.n > 0 {
+			notes = append(notes, fmt.Sprintf("%d %s", n.n, n.what))
+		}
+	}
+	if n := int(s.Wait.N); n > 0 {
+		notes = append(notes, diag.Counted(n, "pod")+" waiting for a node")
+	}
+	if s.claimless() {
+		notes = append(notes, "how many come or are outdated is not known")
+	}
+	if len(notes) > 0 {
+		lines = append(lines, v.paint(InkChange, cut(strings.Join(notes, ", "), v.Width)))
+	}
+	if t.Count == 0 || s.podless() {
+		return lines
+	}
+	room := 60
+	if v.Width > 0 {
+		room = min(max(v.Width-40, 10), room)
+	}
+	lines = append(lines,
+		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested.N), cores(t.CPU.Allocatable)),
+		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested.N), gib(t.Memory.Allocatable)))
+	return lines
+}
+
+// podless reports whether the pods are not known: then it is neither how full nodes are.
+func (s Screen) podless() bool {
+	return slices.Contains(s.NotListed, "Pods")
+}
+
+// claimless reports whether the NodeClaims are not known: then it is neither which nodes come
+// nor, but for those that go, which are to be replaced.
+func (s Screen) claimless() bool { return slices.Contains(s.NotListed, "NodeClaims") }
+
+// known is a table without what takes the pods to tell.
+func (s Screen) known(t table) table {
+	if !s.podless() {
+		return t
+	}
+	return t.without(func(c column) bool { return c.bar || c.title == "PODS" })
+}
+
+func (s Screen) unready() (n int) {
+	for _, node := range s.Nodes {
+		if node.State == StateNotReady {
+			n++
+		}
+	}
+	return n
+}
+
+func (s Screen) poolTable(v ScreenView) table {
+	t := table{columns: []column{
+		{title: "POOL", least: 8}, {title: "NODES", right: true}, {title: "ROLLING", right: true}, {title: "CPU", bar: true},
+		{title: "MEMORY", bar: true}, {title: "$/MONTH", right: true}, {title: "LIMITS", spare: true},
+	}}
+	for _, p := range s.Pools {
+		nodes := strconv.Itoa(p.Count)
+		if p.Coming.N > 0 || p.Coming.Unknown {
+			nodes = fmt.Sprintf("%d+%s", p.Count-int(p.Coming.N), p.Coming)
+		}
+		limits := strings.Join(p.Limits, " ")
+		if slices.Contains(s.NotListed, "NodePools") {
+			limits = "?"
+		}
+		rolling := cell{text: p.Rolls.String()}
+		if p.Rolls.N > 0 {
+			rolling.ink = InkChange
+		}
+		t.rows = append(t.rows, []cell{
+			{text: orDash(p.Name)}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: p.monthly()},
+			{text: limits, ink: InkFaint},
+		})
+	}
+	return t
+}
+
+func (s Screen) nodeTable(v ScreenView, from, to int) table {
+	t := table{columns: []column{
+		{title: "NODE", least: 13, ends: true}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
+		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "$/MONTH", right: true},
+		{title: "AGE", right: true}, {title: "STATE", least: 9, words: true},
+	}}
+	for _, n := range s.Nodes[from:to] {
+		t.rows = append(t.rows, []cell{
+			{text: n.Name}, {text: orDash(n.Pool)}, {text: orDash(n.Plan)}, {use: n.CPU}, {use: n.Memory},
+			{text: n.Pods.String()}, {text: n.monthly()}, {text: Age(v.Now.Sub(n.Created))},
+			{text: strings.TrimSpace(string(n.State) + " " + n.Why), ink: n.State.ink()},
+		})
+	}
+	return t
+}
+
+func (s State) ink() Ink {
+	switch s {
+	case StateNotReady:
+		return InkAlarm
+	case StateReady:
+		return InkPlain
+	}
+	return InkChange
+}
+
+// bar draws how much is in use, and its share in percent.
+func (v ScreenView) bar(u Use, width int) string {
+	share := u.Share()
+	filled := min(int(math.Round(share*float64(width))), width)
+	full, empty := "█", "░"
+	if v.ASCII {
+		full, empty = "#", "."
+	}
+	ink := InkGood
+	if share >= 0.9 {
+		ink = InkFull
+	}
+	return v.paint(ink, strings.Repeat(full, filled)) + v.paint(InkFaint, strings.Repeat(empty, width-filled)) +
+		fmt.Sprintf("%4d%%", int(math.Round(share*100)))
+}
+
+// DrawDetail draws what there is to know of a node.
+func (d Detail) DrawDetail(v ScreenView) string {
+	lines := []string{
+		cut(fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why)), v.Width),
+		cut(fmt.Sprintf("pool %s, plan %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
+			Age(v.Now.Sub(d.Created))), v.Width),
+		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested.N), cores(d.CPU.Allocatable)),
+		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested.N), gib(d.Memory.Allocatable)),
+		"",
+	}
+	if d.podless {
+		lines = append(lines[:2], "Its pods cannot be shown: they could not be listed.", "")
+	}
+	for _, fact := range d.Facts {
+		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))
+	}
+	t := table{columns: []column{
+		{title: "POD", least: 20}, {title: "CPU", right: true}, {title: "MEMORY", right: true}, {title: "AGE", right: true},
+		{title: "", least: 0},
+	}}
+	for _, p := range d.Pods {
+		held := ""
+		if p.Held {
+			held = "do-not-disrupt"
+		}
+		t.rows = append(t.rows, []cell{{text: p.Name}, {text: cores(p.CPU)}, {text: gib(p.Memory)},
+			{text: Age(v.Now.Sub(p.Created))}, {text: held, ink: InkChange}})
+	}
+	lines = append(append(lines, ""), t.draw(v, -1)...)
+	if v.Height > 0 && len(lines) > v.Height {
+		hidden := len(lines) - v.Height + 1
+		lines = append(slices.Clip(lines[:v.Height-1]), v.paint(InkFaint, fmt.Sprintf("and %d more lines", hidden)))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Age writes a duration in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// cores writes an amount of CPU with one decimal at most.
+func cores(millis int64) string {
+	return strconv.FormatFloat(math.Round(float64(millis)/100)/10, 'f', -1, 64)
+}
+
+// gib writes an amount of memory with one decimal at most.
+func gib(n int64) string {
+	const unit = 1 << 30
+	if n < unit {
+		return fmt.Sprintf("%dMi", int64(math.Round(float64(n)/(1<<20))))
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64) + "Gi"
+}
+
+// cost says what nodes cost, and of how many that is not known.
+func (r Row) cost() string {
+	switch {
+	case r.Unpriced == 0:
+		return fmt.Sprintf("$%s an hour, $%s a month", r.Cost.Hourly, money(r.Cost.Monthly))
+	case r.Unpriced == r.Count:
+		return "price not known"
+	}
+	return fmt.Sprintf("$%s an hour, $%s a month and %s of unknown price", r.Cost.Hourly, money(r.Cost.Monthly),
+		diag.Counted(r.Unpriced, "node"))
+}
+
+// monthly is the cell of what nodes cost a month.
+func (r Row) monthly() string {
+	switch {
+	case r.Unpriced == 0:
+		return money(r.Cost.Monthly)
+	case r.Unpriced == r.Count:
+		return "?"
+	}
+	return money(r.Cost.Monthly) + "+?"
+}
+
+// money writes dollars, of more than ten only whole ones.
+func money(m catalog.Money) string {
+	if m >= 10*catalog.Dollar {
+		return strconv.FormatFloat(math.Round(m.Float64()), 'f', 0, 64)
+	}
+	return m.String()
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,234 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// Question is what is asked about.
+type Question struct {
+	Kind      string // one of Kinds
+	Namespace string // of a pod
+	Name      string
+}
+
+// QuestionKinds are what can be asked about.
+func QuestionKinds() []string { return []string{"pod", "node", "claim", "pool"} }
+
+// Answer is what there is to say of an object.
+type Answer struct {
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace,omitempty"`
+	Name      string    `json:"name"`
+	Summary   string    `json:"summary"`
+	Sections  []Section `json:"sections"`
+	Notes     []string  `json:"notes"` // what could not be read
+}
+
+// Section is what there is to say to one question.
+type Section struct {
+	About About  `json:"about"`
+	Lines []Line `json:"lines"`
+}
+
+// About is the question that a section answers.
+type About string
+
+// The questions.
+const (
+	AboutPlacing  About = "placing"  // where a pod would go now
+	AboutWaits    About = "waits"    // what a pod waits for
+	AboutPlan     About = "plan"     // why a node has its plan type
+	AboutStays    About = "stays"    // why a node is not consolidated
+	AboutReplaced About = "replaced" // why a node is to be replaced
+	AboutWent     About = "went"     // why a node is gone
+	AboutState    About = "state"    // how a pool is
+	AboutPlans    About = "plans"    // what a pool can make
+	AboutSaid     About = "said"     // what was said last, by whoever writes events
+)
+
+// title is the question as people ask it.
+func (a About) title() string {
+	return map[About]string{
+		AboutPlacing: "What Karpenter would do now", AboutWaits: "What it waits for", AboutPlan: "Why this plan type",
+		AboutStays: "Why it stays", AboutReplaced: "Why it is replaced", AboutWent: "Why it went",
+		AboutState: "How it is", AboutPlans: "What it can make",
+		AboutSaid: "What was said last",
+	}[a]
+}
+
+// Line is one sentence; Pools are those that it is about, where it is about some.
+type Line struct {
+	Pools []string `json:"pools,omitempty"`
+	Text  string   `json:"text"`
+}
+
+// Ask answers a question about a cluster.
+func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, error) {
+	l = l.Sorted()
+	g.Pool = ""
+	found, err := NewStatus(l, g)
+	if err != nil {
+		return Answer{}, err
+	}
+	w := &explainer{Snapshot: l, Given: g, Status: found}
+	w.region, w.tier = l.Region()
+	w.region = cmp.Or(g.Region, w.region)
+	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
+	switch q.Kind {
+	case "pod":
+		a.Namespace = q.Namespace
+		return a, w.pod(ctx, &a)
+	case "node":
+		return a, w.node(ctx, &a)
+	case "claim":
+		return a, w.claim(ctx, &a)
+	case "pool":
+		return a, w.pool(&a)
+	}
+	return a, fmt.Errorf("why answers for %s, and not for %q", strings.Join(QuestionKinds(), ", "), q.Kind)
+}
+
+// explainer is what is looked at.
+type explainer struct {
+	cluster.Snapshot
+	Given
+	Status  Status
+	region  string
+	tier    catalog.Tier
+	volumes *simulate.VolumeIndex
+}
+
+// types are the plan types as the controller offers them now.
+func (w *explainer) types() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) }
+
+// live is the cluster as it is, without a claim and its node where it is given one. The
+// pods of that wait, and no others. Pods that Karpenter does not plan for, for their
+// volumes, are left out.
+func (w *explainer) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
+	in := simulate.Live{
+		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Snapshot.Pools, Classes: w.Classes, Limits: w.Snapshot.Limits,
+		Claims: w.Claims, Nodes: w.Snapshot.Nodes, DaemonSets: w.Daemons, Attached: w.attached(ctx),
+	}
+	if without == nil {
+		for _, pod := range w.Pods {
+			if pod.Spec.NodeName == "" {
+				asks := w.storageOf(ctx, pod)
+				if asks.unready != "" {
+					continue
+				}
+				pod = asks.places.Bind(pod)
+			}
+			in.Pods = append(in.Pods, pod)
+		}
+		return in
+	}
+	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(nc *karpv1.NodeClaim) bool { return nc == without })
+	in.Nodes = slices.DeleteFunc(slices.Clone(in.Nodes), func(n *corev1.Node) bool {
+		return n.Name == without.Status.NodeName
+	})
+	in.Pods = nil
+	for _, pod := range w.Pods {
+		switch pod.Spec.NodeName {
+		case "": // it would share the nodes
+			continue
+		case without.Status.NodeName:
+			pod = w.storageOf(ctx, pod).places.Bind(pod).DeepCopy()
+			pod.Spec.NodeName = ""
+		}
+		in.Pods = append(in.Pods, pod)
+	}
+	return in
+}
+
+func (a *Answer) add(about About, lines ...Line) {
+	if len(lines) > 0 {
+		a.Sections = append(a.Sections, Section{about, lines})
+	}
+}
+
+func plainly(texts ...string) (lines []Line) {
+	for _, text := range texts {
+		lines = append(lines, Line{Text: text})
+	}
+	return lines
+}
+
+// absent is the error for a name that nothing has, with what was said of it before it
+// went.
+func (w *explainer) absent(what, namespace, name string, names []string) error {
+	if unread := w.Unread(listedKind(what)); unread != "" {
+		return fmt.Errorf("whether there is a %s %s is not known: %s", what, name, unread)
+	}
+	text := fmt.Sprintf("there is no %s %s", what, name)
+	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
+		text += fmt.Sprintf(" now, and whether there was one is not known: %s, which keep a journal", journal)
+	}
+	var last *corev1.Event
+	for _, e := range w.Events {
+		if e.InvolvedObject.Name == name && cmp.Or(e.InvolvedObject.Namespace, namespace) == namespace &&
+			(last == nil || cluster.LastSeen(last).Before(cluster.LastSeen(e))) && tells(e.Reason) {
+			last = e
+		}
+	}
+	if last != nil {
+		return fmt.Errorf("%s any more; the last that was said of it, at %s: %s: %s", text,
+			cluster.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
+	}
+	if guess := eval.DidYouMean(name, names); guess != "" {
+		text += "." + guess
+	}
+	return errors.New(text)
+}
+
+// listedKind is how notes name the objects of a kind.
+func listedKind(what string) string {
+	return map[string]string{"pod": "Pods", "node": "Nodes", "NodeClaim": "NodeClaims", "pool": "NodePools"}[what]
+}
+
+// tells reports whether events of a reason say why something went.
+func tells(reason string) bool {
+	return slices.Contains([]string{"DisruptionTerminating", "MachineLost", "InsufficientCapacity", "PlanReplaced",
+		"Finalized", "Expired", "FailedDraining"}, reason)
+}
+
+// mostSaid bounds what is told of an event.
+const mostSaid = 400
+
+// said are the last words on objects, by their UIDs: of each reason the last.
+func (w *explainer) said(uids ...string) (lines []Line) {
+	if texts := w.unknown("it", "Events"); texts != nil {
+		return plainly(texts...)
+	}
+	var events []*corev1.Event
+	for _, e := range w.Events {
+		if slices.Contains(uids, string(e.InvolvedObject.UID)) {
+			events = append(events, e)
+		}
+	}
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return cluster.LastSeen(b).Compare(cluster.LastSeen(a)) })
+	seen := map[string]bool{}
+	for _, e := range events {
+		if seen[e.Reason] || len(lines) == 5 {
+			continue
+		}
+		seen[e.Reason] = true
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(cluster.LastSeen(e)), e.Reason,
+			diag.Shorten(e.Message, mostSaid))})
+	}
+	return lines
+}

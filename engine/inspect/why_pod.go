@@ -1,0 +1,189 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// pod says where a pod is, or why it is nowhere.
+func (w *explainer) pod(ctx context.Context, a *Answer) error {
+	var pod *corev1.Pod
+	var names []string
+	for _, p := range w.Pods {
+		if p.Namespace == a.Namespace {
+			names = append(names, p.Name)
+			if p.Name == a.Name {
+				pod = p
+			}
+		}
+	}
+	name := a.Namespace + "/" + a.Name
+	switch {
+	case pod == nil:
+		return w.absent("pod", a.Namespace, a.Name, names)
+	case pod.Spec.NodeName != "":
+		return w.running(a, pod)
+	case !PodWaits(pod):
+		a.Summary = fmt.Sprintf("Pod %s is being deleted.", name)
+		return nil
+	}
+	a.Summary = fmt.Sprintf("%s waits for a node since %s.", full(pod), w.age(pod.CreationTimestamp.Time))
+	if len(pod.Spec.SchedulingGates) > 0 {
+		a.add(AboutWaits, plainly("a scheduling gate holds it back: "+pod.Spec.SchedulingGates[0].Name)...)
+		return nil
+	}
+	if w.region == "" {
+		return fmt.Errorf("the region of the cluster, and with it what can be had, is not known: no node has the label %s, "+
+			"and no LinodeNodeClass the annotation %s, which the controller writes%s; say it with --region",
+			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion, w.but(kindsOfRegion...))
+	}
+	asks := w.storageOf(ctx, pod)
+	if asks.unready != "" {
+		a.add(AboutPlacing, plainly("nothing, before its volumes are there: "+asks.unready)...)
+		a.add(AboutSaid, w.said(string(pod.UID))...)
+		return nil
+	}
+	lines, err := w.wouldGo(ctx, pod)
+	if err != nil {
+		return err
+	}
+	if where := asks.places.String(); where != "" {
+		lines = append(plainly("its volumes can be used where the node has "+where), lines...)
+	}
+	a.add(AboutPlacing, lines...)
+	for _, load := range w.Status.Waiting {
+		if load.Namespace == pod.Namespace && load.Owner == OwnerOf(pod) {
+			a.add(AboutWaits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
+				return strings.HasPrefix(text, "Karpenter: ") // which has just been asked
+			})...)...)
+		}
+	}
+	a.add(AboutSaid, w.said(string(pod.UID))...)
+	return nil
+}
+
+// wouldGo says where Karpenter would place a pod that waits.
+func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
+	if texts := w.unknown("where it would go", kindsToPlan...); texts != nil {
+		return plainly(texts...), nil
+	}
+	placed, err := simulate.Place(ctx, w.live(ctx, nil))
+	if err != nil {
+		return nil, err
+	}
+	return append(append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...), plainly(w.doubts(pod)...)...), nil
+}
+
+// running says where a pod is, and why its node is what it is.
+func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
+	a.Summary = fmt.Sprintf("%s has a node: %s.", full(pod), pod.Spec.NodeName)
+	for _, nc := range w.Claims {
+		if nc.Status.NodeName == pod.Spec.NodeName {
+			a.Summary = fmt.Sprintf("%s It is %s.", a.Summary, w.describe(nc))
+			a.add(AboutPlan, w.planOf(nc)...)
+		}
+	}
+	a.add(AboutSaid, w.said(string(pod.UID))...)
+	return nil
+}
+
+// full names a pod, and what has made it.
+func full(pod *corev1.Pod) string {
+	text, owner := "Pod "+pod.Namespace+"/"+pod.Name, OwnerOf(pod)
+	if owner == "Pod "+pod.Name {
+		return text
+	}
+	return text + " of " + owner
+}
+
+// placing says where a pod would go now, or why each pool makes no node for it. Pools whose
+// nodes are for it come first.
+func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
+	switch {
+	case p.Plan != "":
+		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would make a %s (%s) for it", p.Plan,
+			w.price(p.Plan).AnHour())}}
+	case p.Node != "":
+		return plainly(w.room(p.Node))
+	}
+	var near, far []Line
+	for _, r := range p.Reasons {
+		line := Line{Text: r.Text}
+		if r.Pool == "" {
+			near = append(near, line)
+			continue
+		}
+		line.Pools = []string{r.Pool}
+		if w.condemned(r.Pool) {
+			line.Text = "it is condemned, and gives up its nodes; it makes none until it is declared again."
+		}
+		if i := slices.IndexFunc(w.Snapshot.Pools, func(p *karpv1.NodePool) bool { return p.Name == r.Pool }); i >= 0 {
+			if _, ok := instancetype.ForPod(w.Snapshot.Pools[i], pod); ok {
+				near = append(near, line)
+				continue
+			}
+		}
+		far = append(far, line)
+	}
+	slices.SortStableFunc(far, func(a, b Line) int { return cmp.Compare(complaints(a), complaints(b)) })
+	near, far = together(near), together(far)
+	if n := len(far) - mostFar; n > 0 {
+		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("and %s not for it either", are(n, "pool"))})
+	}
+	return append(near, far...)
+}
+
+func (w *explainer) condemned(pool string) bool {
+	for _, p := range w.Snapshot.Pools {
+		if p.Name == pool {
+			_, found := p.Annotations[schemas.AnnotationRemoval]
+			return found
+		}
+	}
+	return false
+}
+
+// complaints are how many things are wrong with a pool for a pod: the least wrong is what
+// somebody meant.
+func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
+
+// elsewhere says of a pod that it wants to be where the cluster is not.
+func (w *explainer) elsewhere(pod *corev1.Pod) (lines []Line) {
+	wants := reqs.NewPodRequirements(pod)
+	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone} {
+		if wants.Has(key) && !wants.Get(key).Has(w.region) {
+			lines = append(lines, Line{Text: fmt.Sprintf("the pod wants %s, and all nodes of the cluster are in %s",
+				wants.Get(key), w.region)})
+		}
+	}
+	return lines
+}
+
+// mostFar lines tell of pools whose nodes are not for a pod anyway.
+const mostFar = 8
+
+// room says that a node that is there, or on its way, has room for a pod.
+func (w *explainer) room(name string) string {
+	for _, nc := range w.Claims {
+		if nc.Name == name && nc.Status.NodeName == "" {
+			return fmt.Sprintf("NodeClaim %s is on its way, and has room for it: %s", name, w.describe(nc))
+		}
+		if nc.Name == name || nc.Status.NodeName == name {
+			return fmt.Sprintf("node %s has room for it: %s; the scheduler of Kubernetes binds it", nc.Status.NodeName,
+				w.describe(nc))
+		}
+	}
+	return fmt.Sprintf("node %s, which no pool has made, has room for it: the scheduler of Kubernetes binds it", name)
+}

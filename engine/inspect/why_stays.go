@@ -1,0 +1,181 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// stays says why a node is not removed, nor replaced by a cheaper one: what the pool says,
+// what holds the node, and what would become of its pods.
+func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
+	pool := w.poolOf(nc)
+	if pool == nil {
+		return plainly("its pool is gone, or may not be listed"), nil
+	}
+	pods := w.movable(nc)
+	lines := plainly(w.policy(pool, nc, len(pods))...)
+	if texts := w.unknown("whether it could go", kindsToPlan...); texts != nil {
+		return append(lines, plainly(texts...)...), nil
+	}
+	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget keeps it", "PodDisruptionBudgets")...)...)
+	holds, err := w.holds(nc)
+	if err != nil {
+		return nil, err
+	}
+	lines = append(lines, plainly(holds...)...)
+	reason := karpv1.DisruptionReasonUnderutilized
+	if len(pods) == 0 {
+		reason = karpv1.DisruptionReasonEmpty
+	}
+	lines = append(lines, plainly(w.closed(pool, nc, reason)...)...)
+	without, err := w.without(ctx, nc, pods)
+	if err == nil && len(pods) > 0 {
+		without = append(without, w.doubts(pods...)...)
+	}
+	return append(lines, plainly(without...)...), err
+}
+
+// movable are the pods of a claim's node that would have to go elsewhere.
+func (w *explainer) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
+	for _, pod := range w.Pods {
+		if pod.Spec.NodeName == nc.Status.NodeName && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
+			!podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
+// policy says what of the pool's disruption block lets a node stay.
+func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (texts []string) {
+	d := pool.Spec.Disruption
+	after := d.ConsolidateAfter.Duration
+	switch {
+	case pool.Spec.Replicas != nil:
+		return []string{fmt.Sprintf("pool %s has a fixed number of nodes", pool.Name)}
+	case after == nil:
+		return []string{fmt.Sprintf("pool %s never gives up nodes: its consolidate_after is Never", pool.Name)}
+	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
+		texts = append(texts, fmt.Sprintf("pool %s gives up empty nodes only, and %s on it: its policy is WhenEmpty",
+			pool.Name, are(pods, "pod")))
+	}
+	since := nc.Status.LastPodEventTime.Time
+	if since.IsZero() {
+		since = nc.CreationTimestamp.Time
+	}
+	if rest := *after - w.Now.Sub(since); rest > 0 {
+		texts = append(texts, fmt.Sprintf("a pod has come or gone %s ago, and consolidate_after is %s", w.age(since),
+			timing.WriteDuration(*after)))
+	}
+	return texts
+}
+
+// holds say what keeps Karpenter from draining a node.
+func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
+	found := compare.Holders{Machines: values(w.Snapshot.Nodes), Pods: values(w.Pods), Budgets: values(w.Budgets)}
+	nodes := compare.NodesOf([]karpv1.NodeClaim{*nc}, found.Machines)
+	nodes[0].Patient = true // pods hold a node from being consolidated, however long it would wait for them
+	nodes, err = compare.Hold(nodes, found, w.Now)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range nodes[0].Holds {
+		switch h.Reason {
+		case plan.HeldByPDB:
+			texts = append(texts, fmt.Sprintf("the PodDisruptionBudget %s allows no eviction", h.Object))
+		case plan.HeldByDoNotDisrupt:
+			texts = append(texts, fmt.Sprintf("karpenter.sh/do-not-disrupt on %s keeps it", h.Object))
+		default:
+			texts = append(texts, h.Object)
+		}
+	}
+	return texts, nil
+}
+
+func values[T any](list []*T) []T {
+	copies := make([]T, len(list))
+	for i, v := range list {
+		copies[i] = *v
+	}
+	return copies
+}
+
+// without says what would become of the pods of a node that is not there, by Karpenter's
+// own scheduler.
+func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
+	if len(pods) == 0 {
+		return []string{"no pod is on it but those of DaemonSets: no pod keeps it"}, nil
+	}
+	placed, err := simulate.Place(ctx, w.live(ctx, nc))
+	if err != nil {
+		return nil, err
+	}
+	var refused []string
+	fresh := map[string]simulate.Placement{}
+	for _, pod := range pods {
+		switch p := placed[types.UID(pod.UID)]; {
+		case p.Plan != "":
+			fresh[p.New] = p
+		case p.Node == "":
+			name := pod.Namespace + "/" + pod.Name
+			text := fmt.Sprintf("without it pod %s would have no place", name)
+			if len(p.Reasons) > 0 {
+				text += ": " + strings.TrimSuffix(together(w.placing(pod, p))[0].String(), ".")
+			}
+			refused = append(refused, text)
+		}
+	}
+	switch {
+	case len(refused) > 0:
+		return refused[:1], nil
+	case len(fresh) == 0:
+		return []string{"its pods would have room on the nodes that there are: nothing of that keeps it"}, nil
+	}
+	return []string{w.instead(nc, fresh)}, nil
+}
+
+// instead compares a node with those that its pods would get.
+func (w *explainer) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placement) string {
+	var names []string
+	var cost catalog.Money
+	for _, p := range fresh {
+		names = append(names, p.Plan)
+		cost += w.price(p.Plan).Hourly
+	}
+	slices.Sort(names)
+	has := w.price(nodeclaim.PlanOf(nc))
+	own := has.Hourly
+	text := fmt.Sprintf("without it its pods need a %s", strings.Join(names, " and a "))
+	switch {
+	case !has.Known():
+		return text + fmt.Sprintf(" ($%s an hour), and what this one costs is not known", cost)
+	case cost < own && len(fresh) == 1:
+		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): nothing of that keeps it", cost,
+			own)
+	case cost < own:
+		return text + fmt.Sprintf(", and Karpenter replaces one node by one only ($%s an hour, and this one costs $%s)", cost,
+			own)
+	}
+	return text + fmt.Sprintf(", which is no cheaper ($%s an hour, and this one costs $%s)", cost, own)
+}
+
+func are(n int, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return fmt.Sprintf("%d %ss are", n, what)
+}
