@@ -1,5 +1,5 @@
 // Package engine holds what the commands drive, a package for each thing that is
-// done: compile, lint, compare, plan, apply, adopt, report, source, gitops and
+// done: compile, lint, compare, plan, apply, migrate, inspect, report, source, gitops and
 // controller. It is where HCL, Kubernetes and Linode meet.
 //
 // There is no code here.

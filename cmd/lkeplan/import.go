@@ -16,10 +16,10 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -117,7 +117,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if objects, err = adopt.Choose(objects, args, i.selector); err != nil {
+	if objects, err = migrate.Choose(objects, args, i.selector); err != nil {
 		return err
 	}
 	present, err := i.present(ctx)
@@ -126,9 +126,9 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	cluster, comments := present.Cluster, ""
 	if cluster.Name == "" {
-		cluster, comments = adopt.Describe(objects, i.nodes, i.cluster, i.mode.Value)
+		cluster, comments = migrate.Describe(objects, i.nodes, i.cluster, i.mode.Value)
 	}
-	imported, err := adopt.Import(ctx, objects, cluster, comments)
+	imported, err := migrate.Import(ctx, objects, cluster, comments)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 // read returns all objects that can be imported.
 func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	if len(i.from) > 0 {
-		objects, others, err := adopt.ReadFiles(i.from, i.env.Stdin)
+		objects, others, err := migrate.ReadFiles(i.from, i.env.Stdin)
 		if len(others) > 0 {
 			kinds := diag.OneLine(strings.Join(others, ", "))
 			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", kinds)
@@ -266,7 +266,7 @@ func (i *importation) write(imported []config.File) error {
 }
 
 // printOwners says to whom objects belong, and how these let them go.
-func printOwners(w io.Writer, owners adopt.Owners) {
+func printOwners(w io.Writer, owners migrate.Owners) {
 	for _, o := range owners {
 		who := o.Tool
 		if o.What != "" {

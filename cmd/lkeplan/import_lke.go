@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -30,7 +30,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	from, err := adopt.ChooseCluster(clusters, i.cluster.Name)
+	from, err := migrate.ChooseCluster(clusters, i.cluster.Name)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	moved := adopt.MoveIn(from, plans, i.taken(ctx))
+	moved := migrate.ImportLKE(from, plans, i.taken(ctx))
 	steps := func() {
 		for _, line := range moved.Steps(from) {
 			fmt.Fprintln(i.env.Stderr, diag.Visible(line))
@@ -56,7 +56,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	written, err := adopt.Write(ctx, moved.Objects, cluster, "")
+	written, err := migrate.Write(ctx, moved.Objects, cluster, "")
 	if err != nil {
 		return err
 	}
@@ -83,13 +83,13 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 
 // lkeClusters are the clusters with their LKE pools, as Terraform or Linode knows them.
 // Linode is asked for the pools of the one that is meant.
-func (i *importation) lkeClusters(ctx context.Context) ([]adopt.Cluster, error) {
+func (i *importation) lkeClusters(ctx context.Context) ([]migrate.LKECluster, error) {
 	if i.terraform != "" {
 		data, err := os.ReadFile(i.terraform)
 		if err != nil {
 			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, files.Cause(err))
 		}
-		clusters, err := adopt.FromTerraform(data)
+		clusters, err := migrate.FromTerraform(data)
 		if err != nil {
 			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, err)
 		}
@@ -103,11 +103,11 @@ func (i *importation) lkeClusters(ctx context.Context) ([]adopt.Cluster, error) 
 	if err != nil {
 		return nil, api.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
-	var clusters []adopt.Cluster
+	var clusters []migrate.LKECluster
 	for _, c := range listed {
-		clusters = append(clusters, adopt.FromLKE(c, nil))
+		clusters = append(clusters, migrate.FromLKE(c, nil))
 	}
-	chosen, err := adopt.ChooseCluster(clusters, i.cluster.Name)
+	chosen, err := migrate.ChooseCluster(clusters, i.cluster.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +116,14 @@ func (i *importation) lkeClusters(ctx context.Context) ([]adopt.Cluster, error) 
 		return nil, api.Explain(err, i.env.Getenv("LINODE_URL"))
 	}
 	at := slices.IndexFunc(listed, func(c api.Cluster) bool { return c.ID == chosen.ID })
-	return []adopt.Cluster{adopt.FromLKE(listed[at], pools)}, nil
+	return []migrate.LKECluster{migrate.FromLKE(listed[at], pools)}, nil
 }
 
 // taken asks the cluster of the kubeconfig for what has a name there already. Where it does
 // not answer, nothing has; what Terraform shows is read without a cluster.
-func (i *importation) taken(ctx context.Context) adopt.NameTaken {
+func (i *importation) taken(ctx context.Context) migrate.NameTaken {
 	if !i.lke {
-		return adopt.Others(nil)
+		return migrate.Others(nil)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -132,7 +132,7 @@ func (i *importation) taken(ctx context.Context) adopt.NameTaken {
 		fmt.Fprintf(i.env.Stderr, "lkeplan: whether the cluster has objects of these names already is not known: %s\n",
 			diag.OneLine(err.Error()))
 	}
-	return adopt.Others(live)
+	return migrate.Others(live)
 }
 
 // named are the objects of the cluster that may have a name which LKE pools would get.

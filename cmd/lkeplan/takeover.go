@@ -8,8 +8,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -48,8 +48,8 @@ func newTakeover(env *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var owners adopt.Owners
-			err = adopt.TakeOver(cmd.Context(), compiled, cluster, func(t adopt.Taken) {
+			var owners migrate.Owners
+			err = migrate.TakeOver(cmd.Context(), compiled, cluster, func(t migrate.Taken) {
 				what := "was ours"
 				if len(t.From) > 0 {
 					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))

@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/lkeplan/lkeplan/engine/leave"
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -37,16 +37,16 @@ func writtenDown(obj map[string]any) note {
 // noted returns what the controllers of a cluster have noted, next to their Leases: all
 // that is known of a cluster before anything is applied to it. None is no error where the
 // user may not read them.
-func noted(ctx context.Context, cluster Asked) (notes []note, err error) {
-	if cluster == nil {
+func noted(ctx context.Context, in Asked) (notes []note, err error) {
+	if in == nil {
 		return nil, nil
 	}
-	all, err := leave.Controllers(ctx, cluster, time.Time{})
+	all, err := clusters.Controllers(ctx, in, time.Time{})
 	if err != nil {
 		return nil, unread(err)
 	}
-	for _, c := range slices.DeleteFunc(all, func(c leave.Controller) bool { return !c.MakesNodes() }) {
-		obj, err := cluster.Get(ctx, map[string]any{
+	for _, c := range slices.DeleteFunc(all, func(c clusters.Controller) bool { return !c.MakesNodes() }) {
+		obj, err := in.Get(ctx, map[string]any{
 			"apiVersion": "v1", "kind": "ConfigMap",
 			"metadata": map[string]any{"namespace": c.Namespace, "name": linodev1alpha1.ConfigMapCluster},
 		})

@@ -8,7 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 
-	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 )
@@ -33,7 +33,8 @@ type Finding struct {
 
 // Cluster is the cluster to look at; kube.Cluster is one.
 type Cluster interface {
-	leave.Cluster
+	cluster.Lister
+	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	Server(ctx context.Context) (version.Info, time.Time, error)
 	MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
 	May(ctx context.Context, namespace, account string, what authorizationv1.ResourceAttributes) (bool, error)

@@ -5,34 +5,27 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // closed looks for plans that the account may not have, as the controller found out: the API has no list of them. All
 // classes say the same, so one finding is enough.
 func (p Installation) closed(ctx context.Context) []Finding {
 	const of = "account limits"
-	classes, err := p.Cluster.List(ctx, "karpenter.k8s.linode/v1", "LinodeNodeClass")
+	classes, err := cluster.List[linodev1alpha1.LinodeNodeClass](ctx, p.Cluster, linodev1alpha1.Group+"/v1", "LinodeNodeClass")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	for _, class := range classes {
-		state, _ := class["status"].(map[string]any)
-		conditions, _ := state["conditions"].([]any)
-		for _, one := range conditions {
-			c, _ := one.(map[string]any)
-			if c["type"] != linodev1alpha1.ConditionPlanClosed || c["status"] != "True" {
-				continue
-			}
-			text, _ := c["message"].(string)
-			return []Finding{{LevelWarn, of, "LinodeNodeClass " + manifest.Name(class) + ": " + text,
+		if c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed); c.IsTrue() {
+			return []Finding{{LevelWarn, of, "LinodeNodeClass " + class.Name + ": " + c.Message,
 				"ask Linode Support for access to the plan, or take it out of the NodePools"}}
 		}
 	}
@@ -49,20 +42,15 @@ var refusals = []struct{ reason, of, do string }{
 // no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that their events are in
 // default, where tenants do not write.
 func (p Installation) limited(ctx context.Context) (found []Finding) {
-	events, err := p.Cluster.List(ctx, "v1", "Event")
+	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
 	if err != nil {
 		return notKnown("account limits and locks", err)
 	}
 	for _, r := range refusals {
 		var last *corev1.Event
-		for _, obj := range events {
-			if manifest.Text(obj, "reason") != r.reason || manifest.Namespace(obj) != metav1.NamespaceDefault ||
-				manifest.Text(obj, "involvedObject", "kind") != "NodeClaim" {
+		for _, e := range events {
+			if e.Reason != r.reason || e.Namespace != metav1.NamespaceDefault || e.InvolvedObject.Kind != "NodeClaim" {
 				continue
-			}
-			e, err := object.As[corev1.Event](obj)
-			if err != nil {
-				return append(found, notKnown(r.of, err)...)
 			}
 			if seen := cluster.LastSeen(e); p.Now().Sub(seen) < 2*time.Hour && (last == nil || seen.After(cluster.LastSeen(last))) {
 				last = e
@@ -79,20 +67,13 @@ func (p Installation) limited(ctx context.Context) (found []Finding) {
 // unaccepted looks for NodePools that the controller makes no node for, as they are.
 func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
 	const of = "NodePools"
-	pools, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
+	pools, err := cluster.List[karpv1.NodePool](ctx, p.Cluster, "karpenter.sh/v1", "NodePool")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	for _, pool := range pools {
-		state, _ := pool["status"].(map[string]any)
-		conditions, _ := state["conditions"].([]any)
-		for _, one := range conditions {
-			c, _ := one.(map[string]any)
-			if c["type"] != linode.ConditionAccepted || c["status"] != "False" {
-				continue
-			}
-			text, _ := c["message"].(string)
-			found = append(found, Finding{LevelWarn, of, "NodePool " + manifest.Name(pool) + " gets no node: " + text,
+		if c := pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionAccepted); c.IsFalse() {
+			found = append(found, Finding{LevelWarn, of, "NodePool " + pool.Name + " gets no node: " + c.Message,
 				"correct what it says"})
 		}
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"golang.org/x/mod/semver"
+	appsv1 "k8s.io/api/apps/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
 
-	"github.com/lkeplan/lkeplan/engine/leave"
-	"github.com/lkeplan/lkeplan/engine/object"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/schemas/crd"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // The versions of Kubernetes that lkeplan is for, by their minor: the oldest that has
@@ -80,22 +80,17 @@ func (p Installation) crds(ctx context.Context) []Finding {
 	if err != nil {
 		return notKnown(of, err)
 	}
-	live, err := p.Cluster.List(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
+	live, err := cluster.List[apiextensionsv1.CustomResourceDefinition](ctx, p.Cluster, "apiextensions.k8s.io/v1",
+		"CustomResourceDefinition")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	var missing, others []string
 	for _, w := range wanted {
-		at := slices.IndexFunc(live, func(obj map[string]any) bool { return manifest.Name(obj) == w.Name })
+		at := slices.IndexFunc(live, func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Name == w.Name })
 		if at < 0 {
 			missing = append(missing, w.Spec.Names.Kind)
-			continue
-		}
-		have, err := object.As[apiextensionsv1.CustomResourceDefinition](live[at])
-		if err != nil {
-			return notKnown(of, err)
-		}
-		if !same(w, have) {
+		} else if !same(w, live[at]) {
 			others = append(others, w.Spec.Names.Kind)
 		}
 	}
@@ -132,19 +127,16 @@ type part struct {
 
 // parts are the Deployments of lkeplan.
 func (p Installation) parts(ctx context.Context) ([]part, error) {
-	all, err := p.Cluster.List(ctx, "apps/v1", "Deployment")
+	all, err := cluster.List[appsv1.Deployment](ctx, p.Cluster, "apps/v1", "Deployment")
 	if err != nil {
 		return nil, err
 	}
 	var parts []part
 	for _, d := range all {
-		if manifest.Label(d, "app.kubernetes.io/part-of") == "lkeplan" {
+		if d.Labels["app.kubernetes.io/part-of"] == "lkeplan" {
 			parts = append(parts, part{
-				namespace: manifest.Namespace(d), name: manifest.Name(d),
-				account: manifest.Text(d, "spec", "template", "spec", "serviceAccountName"),
-				version: manifest.Label(d, "app.kubernetes.io/version"),
-				env:     told(d),
-				idle:    idle(d),
+				namespace: d.Namespace, name: d.Name, account: d.Spec.Template.Spec.ServiceAccountName,
+				version: d.Labels["app.kubernetes.io/version"], env: told(d), idle: idle(d),
 			})
 		}
 	}
@@ -159,23 +151,17 @@ var flags = map[string]string{
 
 // told is what the first container of a Deployment is told by variables and flags, as far as
 // the Deployment itself has their values.
-func told(deployment map[string]any) map[string]string {
+func told(deployment *appsv1.Deployment) map[string]string {
 	env := map[string]string{}
-	containers, _ := manifest.Lookup(deployment, "spec", "template", "spec", "containers")
-	all, _ := containers.([]any)
-	for _, c := range all[:min(1, len(all))] {
-		container, _ := c.(map[string]any)
-		variables, _ := container["env"].([]any)
-		for _, v := range variables {
-			variable, _ := v.(map[string]any)
-			env[manifest.Text(variable, "name")] = manifest.Text(variable, "value")
+	containers := deployment.Spec.Template.Spec.Containers
+	for _, container := range containers[:min(1, len(containers))] {
+		for _, variable := range container.Env {
+			env[variable.Name] = variable.Value
 		}
-		args, _ := container["args"].([]any)
-		for i, a := range args {
-			arg, _ := a.(string)
+		for i, arg := range container.Args {
 			name, value, given := strings.Cut(arg, "=")
-			if !given && i+1 < len(args) {
-				value, _ = args[i+1].(string)
+			if !given && i+1 < len(container.Args) {
+				value = container.Args[i+1]
 			}
 			if variable, ok := flags[name]; ok {
 				env[variable] = value
@@ -186,11 +172,8 @@ func told(deployment map[string]any) map[string]string {
 }
 
 // idle reports whether a Deployment should have pods, and none is available.
-func idle(deployment map[string]any) bool {
-	wanted, given := manifest.Lookup(deployment, "spec", "replicas")
-	available, _ := manifest.Lookup(deployment, "status", "availableReplicas")
-	n, _ := available.(int64)
-	return n == 0 && (!given || wanted != int64(0))
+func idle(d *appsv1.Deployment) bool {
+	return d.Status.AvailableReplicas == 0 && ptr.Deref(d.Spec.Replicas, 1) != 0
 }
 
 // installed looks at the Deployments of lkeplan, and at how far their release is from
@@ -242,7 +225,7 @@ func Skewed(ours, theirs string) bool {
 // controllers looks at who works, by the Leases.
 func (p Installation) controllers(ctx context.Context) []Finding {
 	const of = "controller"
-	all, err := leave.Controllers(ctx, p.Cluster, p.Now())
+	all, err := cluster.Controllers(ctx, p.Cluster, p.Now())
 	if err != nil {
 		return notKnown(of, err)
 	}

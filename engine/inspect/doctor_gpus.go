@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -20,7 +22,7 @@ import (
 // toolkit, and no device plugin: without one a node is never initialized, and its pods wait.
 func (p Installation) gpus(ctx context.Context) []Finding {
 	const of = "GPUs"
-	all, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
+	pools, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
 	if meta.IsNoMatchError(err) {
 		return nil
 	}
@@ -28,37 +30,35 @@ func (p Installation) gpus(ctx context.Context) []Finding {
 		return notKnown(of, err)
 	}
 	pool, unread := "", []Finding(nil)
-	for _, obj := range all {
-		wants, err := wantsGPUs(obj)
-		switch {
+	for _, obj := range pools {
+		switch typed, err := object.As[karpv1.NodePool](obj); {
 		case err != nil:
 			unread = append(unread, Finding{LevelWarn, of, fmt.Sprintf("not known: NodePool %s: %v", manifest.Name(obj), err),
 				"compare the NodePool with what kubectl explain nodepools.spec prints"})
-		case wants && pool == "":
-			pool = manifest.Name(obj)
+		case wantsGPUs(typed) && pool == "":
+			pool = typed.Name
 		}
 	}
 	if pool == "" {
 		return unread
 	}
-	nodes, err := p.Cluster.List(ctx, "v1", "Node")
+	nodes, err := cluster.List[corev1.Node](ctx, p.Cluster, "v1", "Node")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	for _, n := range nodes {
-		if has, ok := manifest.Lookup(n, "status", "allocatable", schemas.GPU); ok && has != "0" {
-			return []Finding{{LevelOK, of, "Node " + manifest.Name(n) + " offers " + schemas.GPU, ""}}
+		if has := n.Status.Allocatable[schemas.GPU]; !has.IsZero() {
+			return []Finding{{LevelOK, of, "Node " + n.Name + " offers " + schemas.GPU, ""}}
 		}
 	}
-	sets, err := p.Cluster.List(ctx, "apps/v1", "DaemonSet")
+	sets, err := cluster.List[appsv1.DaemonSet](ctx, p.Cluster, "apps/v1", "DaemonSet")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	for _, d := range sets {
-		containers, _ := manifest.Lookup(d, "spec", "template", "spec", "containers")
-		text := fmt.Sprint(containers)
+		text := fmt.Sprint(d.Spec.Template.Spec.Containers)
 		if strings.Contains(text, "nvidia") && strings.Contains(text, "device-plugin") {
-			return []Finding{{LevelOK, of, "DaemonSet " + manifest.Namespace(d) + "/" + manifest.Name(d) +
+			return []Finding{{LevelOK, of, "DaemonSet " + d.Namespace + "/" + d.Name +
 				" looks like NVIDIA's device plugin; no node offers " + schemas.GPU + " yet", ""}}
 		}
 	}
@@ -68,13 +68,9 @@ func (p Installation) gpus(ctx context.Context) []Finding {
 }
 
 // wantsGPUs says whether a NodePool asks for plan types with GPUs.
-func wantsGPUs(obj map[string]any) (bool, error) {
-	pool, err := object.As[karpv1.NodePool](obj)
-	if err != nil {
-		return false, err
-	}
-	if _, capped := pool.Spec.Limits[corev1.ResourceName(schemas.GPU)]; capped {
-		return true, nil
+func wantsGPUs(pool *karpv1.NodePool) bool {
+	if _, capped := pool.Spec.Limits[schemas.GPU]; capped {
+		return true
 	}
 	return slices.ContainsFunc(pool.Spec.Template.Spec.Requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
 		switch r.Key {
@@ -84,5 +80,5 @@ func wantsGPUs(obj map[string]any) (bool, error) {
 			return r.Operator == corev1.NodeSelectorOpIn && slices.Contains(r.Values, "gpu")
 		}
 		return false
-	}), nil
+	})
 }

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/instance/token"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // settings are what the controller is told of a cluster that is not LKE's.
@@ -97,20 +99,20 @@ func (p Installation) tokens(ctx context.Context) []Finding {
 	if p.isK3s(ctx) {
 		return []Finding{{LevelOK, of, "k3s takes them itself", ""}}
 	}
-	bindings, err := p.Cluster.List(ctx, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
+	bindings, err := cluster.List[rbacv1.ClusterRoleBinding](ctx, p.Cluster, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	groupsOfAToken := []string{token.Group, "system:bootstrappers", "system:authenticated"}
 	for _, b := range bindings {
-		if role := manifest.Text(b, "roleRef", "name"); role == approvesAny && binds(b, groupsOfAToken...) {
+		if b.RoleRef.Name == approvesAny && binds(b, groupsOfAToken...) {
 			return []Finding{{LevelWarn, of, fmt.Sprintf("the ClusterRoleBinding %s has the certificate of any Node approved for "+
-				"whoever has the token of a machine", manifest.Name(b)), "bind " + approvesAny + " to the group of your own " +
+				"whoever has the token of a machine", b.Name), "bind " + approvesAny + " to the group of your own " +
 				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}
 		}
 	}
-	if !slices.ContainsFunc(bindings, func(b map[string]any) bool {
-		return manifest.Text(b, "roleRef", "name") == asking && binds(b, token.Group)
+	if !slices.ContainsFunc(bindings, func(b *rbacv1.ClusterRoleBinding) bool {
+		return b.RoleRef.Name == asking && binds(b, token.Group)
 	}) {
 		return []Finding{{LevelFail, of, "no ClusterRoleBinding lets the group " + token.Group + " ask for certificates: " +
 			"no machine joins", "helm upgrade, or kubectl apply -f kube/deploy/instance.yaml of that release"}}
@@ -132,11 +134,8 @@ func (p Installation) isK3s(ctx context.Context) bool {
 }
 
 // binds reports whether a binding is for one of those groups.
-func binds(binding map[string]any, groups ...string) bool {
-	subjects, _ := manifest.Lookup(binding, "subjects")
-	all, _ := subjects.([]any)
-	return slices.ContainsFunc(all, func(s any) bool {
-		subject, _ := s.(map[string]any)
-		return manifest.Text(subject, "kind") == "Group" && slices.Contains(groups, manifest.Text(subject, "name"))
+func binds(binding *rbacv1.ClusterRoleBinding, groups ...string) bool {
+	return slices.ContainsFunc(binding.Subjects, func(s rbacv1.Subject) bool {
+		return s.Kind == rbacv1.GroupKind && slices.Contains(groups, s.Name)
 	})
 }

@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/kube/deploy"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // rights asks the API server for each right that the accounts of lkeplan need.
@@ -117,11 +120,14 @@ func (p Installation) policies(ctx context.Context) []Finding {
 		}
 		return []Finding{{LevelWarn, of, "there is no ValidatingAdmissionPolicy " + name + so, to}}
 	}
-	bindings, err := p.Cluster.List(ctx, admissionAPI, "ValidatingAdmissionPolicyBinding")
+	bindings, err := cluster.List[admissionv1.ValidatingAdmissionPolicyBinding](ctx, p.Cluster, admissionAPI,
+		"ValidatingAdmissionPolicyBinding")
 	if err != nil {
 		return notKnown(of, err)
 	}
-	if !slices.ContainsFunc(bindings, func(b map[string]any) bool { return denies(b, name) }) {
+	if !slices.ContainsFunc(bindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
+		return b.Spec.PolicyName == name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
+	}) {
 		text := "no ValidatingAdmissionPolicyBinding denies what the ValidatingAdmissionPolicy " + name + " forbids" + so
 		return []Finding{{LevelWarn, of, text, to}}
 	}
@@ -130,27 +136,18 @@ func (p Installation) policies(ctx context.Context) []Finding {
 
 const admissionAPI = "admissionregistration.k8s.io/v1"
 
-// denies reports whether a binding has denied what a policy forbids.
-func denies(binding map[string]any, policy string) bool {
-	actions, _ := manifest.Lookup(binding, "spec", "validationActions")
-	all, _ := actions.([]any)
-	return manifest.Text(binding, "spec", "policyName") == policy && slices.Contains(all, any("Deny"))
-}
-
 // rivals looks for another Karpenter: two of them undo each other's work.
 func (p Installation) rivals(ctx context.Context) []Finding {
 	const of = "other Karpenter"
-	all, err := p.Cluster.List(ctx, "apps/v1", "Deployment")
+	all, err := cluster.List[appsv1.Deployment](ctx, p.Cluster, "apps/v1", "Deployment")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	var found []Finding
 	for _, d := range all {
-		name := manifest.Namespace(d) + "/" + manifest.Name(d)
-		wanted, _ := manifest.Lookup(d, "spec", "replicas")
-		if n, ok := wanted.(int64); manifest.Label(d, "app.kubernetes.io/name") == "karpenter" && (!ok || n > 0) {
-			found = append(found, Finding{LevelFail, of, "the Deployment " + name + " runs, and works on the same NodePools",
-				"kubectl -n " + manifest.Namespace(d) + " scale deployment/" + manifest.Name(d) + " --replicas=0"})
+		if d.Labels["app.kubernetes.io/name"] == "karpenter" && ptr.Deref(d.Spec.Replicas, 1) > 0 {
+			found = append(found, Finding{LevelFail, of, "the Deployment " + d.Namespace + "/" + d.Name +
+				" runs, and works on the same NodePools", "kubectl -n " + d.Namespace + " scale deployment/" + d.Name + " --replicas=0"})
 		}
 	}
 	return found

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube/deploy"
@@ -76,11 +76,8 @@ func TestIdle(t *testing.T) {
 		`{}`: true, `{spec: {replicas: 2}}`: true, `{spec: {replicas: 2}, status: {availableReplicas: 0}}`: true,
 		`{spec: {replicas: 0}}`: false, `{spec: {replicas: 2}, status: {availableReplicas: 1}}`: false,
 	} {
-		var deployment map[string]any
-		raw, err := yaml.YAMLToJSON([]byte(text))
-		if err == nil {
-			err = utiljson.Unmarshal(raw, &deployment)
-		}
+		deployment := &appsv1.Deployment{}
+		err := yaml.Unmarshal([]byte(text), deployment)
 		if err != nil || idle(deployment) != want {
 			t.Errorf("%s: %v, want %v (%v)", text, idle(deployment), want, err)
 		}

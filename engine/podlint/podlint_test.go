@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/podlint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
@@ -87,7 +87,7 @@ func found(t *testing.T, files map[string]string) string {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	manifests, err := adopt.ReadManifests(strings.NewReader(files["pods.yaml"]))
+	manifests, err := migrate.ReadManifests(strings.NewReader(files["pods.yaml"]))
 	if err != nil {
 		t.Fatal(err)
 	}

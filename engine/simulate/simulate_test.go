@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -162,7 +162,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 				in.Workloads = append(in.Workloads, load)
 			}
 		case strings.HasSuffix(f.Name, ".yaml"):
-			found, err := adopt.ReadManifests(bytes.NewReader(f.Data))
+			found, err := migrate.ReadManifests(bytes.NewReader(f.Data))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -116,7 +116,7 @@ func (t *trying) manifests(name string) (objects []workload.Object, err error) {
 			return fmt.Errorf("%s: %w", file, cause(err))
 		}
 		defer opened.Close()
-		found, err := adopt.ReadDocuments(opened)
+		found, err := migrate.ReadDocuments(opened)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}

@@ -14,9 +14,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/adopt"
-	"github.com/lkeplan/lkeplan/engine/leave"
-	"github.com/lkeplan/lkeplan/engine/moveover"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/lke"
@@ -47,7 +46,7 @@ func NewAdopt(env *flags.Env) *cobra.Command {
 		Long:    adoptHelp,
 		Example: "  lkeplan adopt --cluster prod 101 102\n  lkeplan adopt --cluster prod --all --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if a.patience <= 0 {
+			if a.timeout <= 0 {
 				return errors.New("--timeout is more than 0")
 			}
 			if !a.yes && flags.Terminal(env.Stdin) == nil {
@@ -59,7 +58,7 @@ func NewAdopt(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster in LKE (default: the only one)")
 	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that no Karpenter keeps")
 	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "let pods go as well that nobody makes again")
-	cmd.Flags().DurationVar(&a.patience, "timeout", 15*time.Minute,
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
 		"stop where the pods of a node have not moved within this `TIME`")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do it without asking")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
@@ -74,7 +73,7 @@ type adoption struct {
 	access                     kube.Access
 	name                       string
 	all, unmanaged, yes, unled bool
-	patience                   time.Duration
+	timeout                    time.Duration
 }
 
 func (a *adoption) run(ctx context.Context, ids []string) error {
@@ -90,8 +89,8 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	move := moveover.Move{
-		Cluster: cluster, LKE: api, ClusterID: from.ID, Patience: a.patience, Unmanaged: a.unmanaged, Report: a.show,
+	move := migrate.PoolDrain{
+		Cluster: cluster, LKE: api, ClusterID: from.ID, Timeout: a.timeout, Unmanaged: a.unmanaged, Report: a.show,
 	}
 	if len(pools) == 0 {
 		fmt.Fprintf(a.env.Stdout, "LKE cluster %s has no LKE pool that no Karpenter keeps: there is nothing to move.\n",
@@ -131,16 +130,16 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 }
 
 // pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
-func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (adopt.Cluster, []api.Pool, error) {
+func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (migrate.LKECluster, []api.Pool, error) {
 	listed, err := linodeAPI.Clusters(ctx)
 	if err != nil {
-		return adopt.Cluster{}, nil, api.Explain(err, a.env.Getenv("LINODE_URL"))
+		return migrate.LKECluster{}, nil, api.Explain(err, a.env.Getenv("LINODE_URL"))
 	}
-	var clusters []adopt.Cluster
+	var clusters []migrate.LKECluster
 	for _, c := range listed {
-		clusters = append(clusters, adopt.FromLKE(c, nil))
+		clusters = append(clusters, migrate.FromLKE(c, nil))
 	}
-	from, err := adopt.ChooseCluster(clusters, a.name)
+	from, err := migrate.ChooseCluster(clusters, a.name)
 	if err != nil {
 		return from, nil, err
 	}
@@ -190,15 +189,15 @@ func names(pools []api.Pool) string {
 func described(p api.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
 
 // requireController returns an error if no controller runs that could make nodes for the pods of the LKE pools.
-func (a *adoption) requireController(ctx context.Context, cluster *kube.Cluster) error {
+func (a *adoption) requireController(ctx context.Context, in *kube.Cluster) error {
 	if a.unled {
 		return nil
 	}
-	running, err := leave.Controllers(ctx, cluster, time.Now())
+	running, err := cluster.Controllers(ctx, in, time.Now())
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(running, func(c leave.Controller) bool { return c.MakesNodes() && c.Works() }) {
+	if slices.ContainsFunc(running, func(c cluster.Controller) bool { return c.MakesNodes() && c.Works() }) {
 		return nil
 	}
 	return errors.New("no controller works that could make nodes for the pods; start it. " +
@@ -256,6 +255,6 @@ func wayBack(cluster int, left []api.Pool, again string, err error) error {
 		left[0].ID, diag.Visible(err.Error()), again, back)
 }
 
-func (a *adoption) show(s moveover.Step) {
+func (a *adoption) show(s migrate.Step) {
 	fmt.Fprintf(a.env.Stdout, "%-9s %-24s %s\n", s.Kind, diag.OneLine(s.Name), diag.OneLine(s.What))
 }

@@ -16,7 +16,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/crd"
@@ -76,18 +77,18 @@ type uninstalling struct {
 }
 
 func (u *uninstalling) run(ctx context.Context) error {
-	cluster, err := kube.Connect(u.access)
+	in, err := kube.Connect(u.access)
 	if err != nil {
 		return err
 	}
-	running, err := leave.Controllers(ctx, cluster, time.Now())
+	running, err := cluster.Controllers(ctx, in, time.Now())
 	if err != nil {
 		return err
 	}
-	if err := u.may(ctx, cluster, running); err != nil {
+	if err := u.may(ctx, in, running); err != nil {
 		return err
 	}
-	held, err := leave.Read(ctx, cluster)
+	held, err := migrate.ReadHoldings(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -95,8 +96,8 @@ func (u *uninstalling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	machines, total := leave.Bill(held, prices)
-	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for %s$%s a month\n", cluster.Place(),
+	machines, total := migrate.Bill(held, prices)
+	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for %s$%s a month\n", in.Place(),
 		diag.Counted(len(held.Pools), "pool"), diag.Counted(len(held.NodePlans), "NodePlan"),
 		diag.Counted(len(machines), "node"), atLeast(machines), total)
 	if !u.yes {
@@ -109,16 +110,16 @@ func (u *uninstalling) run(ctx context.Context) error {
 		}
 	}
 	if u.leave {
-		return u.keep(ctx, cluster, machines, total)
+		return u.keep(ctx, in, machines, total)
 	}
-	return u.empty(ctx, cluster)
+	return u.empty(ctx, in)
 }
 
 // may tells what is to be done about the controller first.
-func (u *uninstalling) may(ctx context.Context, cluster *kube.Cluster, running []leave.Controller) error {
+func (u *uninstalling) may(ctx context.Context, in *kube.Cluster, running []cluster.Controller) error {
 	if u.leave {
-		err := leave.Stopped(ctx, cluster, running)
-		if !errors.Is(err, leave.ErrNoLease) {
+		err := migrate.Stopped(ctx, in, running)
+		if !errors.Is(err, migrate.ErrNoLease) {
 			return err
 		}
 		if u.unled {
@@ -127,7 +128,7 @@ func (u *uninstalling) may(ctx context.Context, cluster *kube.Cluster, running [
 		return fmt.Errorf("%w, so one may run outside of the cluster, and would put back what is taken off. "+
 			"If none runs: --without-lease", err)
 	}
-	if u.unled || slices.ContainsFunc(running, func(c leave.Controller) bool { return c.MakesNodes() && c.Works() }) {
+	if u.unled || slices.ContainsFunc(running, func(c cluster.Controller) bool { return c.MakesNodes() && c.Works() }) {
 		return nil
 	}
 	var known []string
@@ -139,13 +140,13 @@ func (u *uninstalling) may(ctx context.Context, cluster *kube.Cluster, running [
 }
 
 // empty has all nodes drained and deleted.
-func (u *uninstalling) empty(ctx context.Context, cluster *kube.Cluster) error {
+func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, u.timeout, fmt.Errorf("timed out after %s", u.timeout))
 	defer cancel()
-	err := leave.Drain(waiting, cluster, u.show)
-	unfinished := errors.Is(err, leave.ErrUnfinished)
+	err := migrate.UninstallByDrain(waiting, in, u.show)
+	unfinished := errors.Is(err, migrate.ErrUnfinished)
 	if err != nil && !unfinished && errors.Is(waiting.Err(), context.DeadlineExceeded) {
-		err, unfinished = errors.Join(leave.ErrUnfinished, context.Cause(waiting)), true // in the midst of a request
+		err, unfinished = errors.Join(migrate.ErrUnfinished, context.Cause(waiting)), true // in the midst of a request
 	}
 	if unfinished {
 		fmt.Fprintf(u.env.Stderr, "lkeplan: %s\nWhat holds them: kubectl get events -A | grep -e DisruptionBlocked "+
@@ -186,9 +187,9 @@ func word(value string) string {
 }
 
 // keep takes off what only lkeplan takes off, and says what goes on to cost.
-func (u *uninstalling) keep(ctx context.Context, cluster *kube.Cluster, machines []leave.Machine,
+func (u *uninstalling) keep(ctx context.Context, in *kube.Cluster, machines []migrate.Machine,
 	total catalog.Money) error {
-	if err := leave.Keep(ctx, cluster, u.show); err != nil {
+	if err := migrate.UninstallAndKeep(ctx, in, u.show); err != nil {
 		return err
 	}
 	if err := bill(u.env.Stdout, machines, total); err != nil {
@@ -205,7 +206,7 @@ The controller can be deleted (helm uninstall) and, with all pools, the CRDs:
 }
 
 // atLeast goes before the sum of what machines cost, if the price of one is not known.
-func atLeast(machines []leave.Machine) string {
+func atLeast(machines []migrate.Machine) string {
 	for _, m := range machines {
 		if m.Monthly == 0 {
 			return "at least "
@@ -215,7 +216,7 @@ func atLeast(machines []leave.Machine) string {
 }
 
 // bill lists what costs.
-func bill(out io.Writer, machines []leave.Machine, total catalog.Money) error {
+func bill(out io.Writer, machines []migrate.Machine, total catalog.Money) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\t$ A MONTH")
 	for _, m := range machines {
@@ -248,6 +249,6 @@ func deletion() string {
 	return b.String() + "\n"
 }
 
-func (u *uninstalling) show(s leave.Step) {
+func (u *uninstalling) show(s migrate.Step) {
 	fmt.Fprintf(u.env.Stdout, "%-15s %-24s %s\n", s.Kind, diag.OneLine(s.Name), s.What)
 }

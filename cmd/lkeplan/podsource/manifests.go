@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
@@ -84,7 +84,7 @@ func (t *tree) open(name string) error {
 
 // read reads the manifests of a file.
 func (t *tree) read(name string, from io.Reader) error {
-	found, err := adopt.ReadDocuments(from)
+	found, err := migrate.ReadDocuments(from)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, files.Cause(err))
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -124,7 +124,7 @@ func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
 		text += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: shop, name: %s, uid: p%d%s}\n"+
 			"spec: {containers: [{name: c}]%s}\nstatus: {%s}\n", k.name, i, k.meta, k.spec, k.status)
 	}
-	found, err := adopt.ReadDocuments(strings.NewReader(text))
+	found, err := migrate.ReadDocuments(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
@@ -167,7 +167,7 @@ func TestTheNodesOfARuntimeClass(t *testing.T) {
 // of reads the manifests of a file.
 func of(t *testing.T, file, text string) (workload.Found, error) {
 	t.Helper()
-	found, err := adopt.ReadDocuments(strings.NewReader(text))
+	found, err := migrate.ReadDocuments(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

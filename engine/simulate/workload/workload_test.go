@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
@@ -37,7 +37,7 @@ func TestRead(t *testing.T) {
 				if !strings.HasSuffix(f.Name, ".yaml") {
 					continue
 				}
-				found, err := adopt.ReadDocuments(bytes.NewReader(f.Data))
+				found, err := migrate.ReadDocuments(bytes.NewReader(f.Data))
 				if err != nil {
 					t.Fatal(err)
 				}

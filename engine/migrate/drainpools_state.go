@@ -1,0 +1,133 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+)
+
+// drainState is what one look at a cluster shows.
+type drainState struct {
+	nodes  []*corev1.Node // of the LKE pool
+	pods   []*corev1.Pod  // of the cluster
+	makers []maker        // ReplicaSets and StatefulSets, of the cluster
+	fresh  bool           // a node was cordoned just now: pods may be on their way to it
+}
+
+// maker is a ReplicaSet or a StatefulSet.
+type maker struct {
+	uid   string
+	name  string // with its kind and namespace
+	wants int    // pods
+	says  string // why it makes none, for the end of a sentence
+}
+
+func makerFrom(kind string, meta metav1.ObjectMeta, replicas *int32, message string) maker {
+	m := maker{uid: string(meta.UID), name: kind + " " + keyOf(&meta), wants: int(ptr.Deref(replicas, 0)), says: colon(message)}
+	if !meta.DeletionTimestamp.IsZero() {
+		m.wants = 0
+	}
+	return m
+}
+
+// look cordons the nodes of the LKE pool that are not, new ones and those that came back as
+// well, and lists what moves.
+func (l *drainRun) look(ctx context.Context) (at drainState, err error) {
+	nodes, err := cluster.List[corev1.Node](ctx, l.Cluster, "v1", "Node")
+	if err != nil {
+		return at, err
+	}
+	at.nodes = nodesOf(nodes, l.ClusterID, l.id)
+	for _, node := range at.nodes {
+		if node.Spec.Unschedulable {
+			continue
+		}
+		change := map[string]any{"spec": map[string]any{"unschedulable": true}}
+		if err := l.Cluster.Merge(ctx, reference(node), change, drainer); err != nil {
+			return at, err
+		}
+		node.Spec.Unschedulable, at.fresh = true, true
+		l.Report(Step{"Node", node.Name, "is cordoned"})
+	}
+	for _, node := range nodes {
+		if node.Spec.Unschedulable {
+			l.moved.read(node.Annotations[movedFrom])
+		}
+	}
+	if at.pods, err = cluster.List[corev1.Pod](ctx, l.Cluster, "v1", "Pod"); err != nil {
+		return at, err
+	}
+	replicaSets, err := cluster.List[appsv1.ReplicaSet](ctx, l.Cluster, "apps/v1", "ReplicaSet")
+	if err != nil {
+		return at, err
+	}
+	for _, set := range replicaSets {
+		message := ""
+		for _, c := range set.Status.Conditions {
+			if c.Type == appsv1.ReplicaSetReplicaFailure {
+				message = c.Message
+			}
+		}
+		at.makers = append(at.makers, makerFrom("ReplicaSet", set.ObjectMeta, set.Spec.Replicas, message))
+	}
+	statefulSets, err := cluster.List[appsv1.StatefulSet](ctx, l.Cluster, "apps/v1", "StatefulSet")
+	for _, set := range statefulSets {
+		at.makers = append(at.makers, makerFrom("StatefulSet", set.ObjectMeta, set.Spec.Replicas, ""))
+	}
+	return at, err
+}
+
+// occupied is a node of the LKE pool that has pods to move; "" if none has.
+func (at drainState) occupied() string {
+	for _, node := range at.nodes {
+		if len(cluster.PodsToMove(at.pods, node.Name)) > 0 {
+			return node.Name
+		}
+	}
+	return ""
+}
+
+// node is the node of a name; nil if the LKE pool has none.
+func (at drainState) node(name string) *corev1.Node {
+	for _, node := range at.nodes {
+		if node.Name == name {
+			return node
+		}
+	}
+	return nil
+}
+
+// endless says why a pod that goes is still there.
+func (at drainState) endless(pod *corev1.Pod) string {
+	if node := at.node(pod.Spec.NodeName); node != nil &&
+		nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionUnknown {
+		return "does not end, as nothing is heard of its node; if the machine is gone, delete the pod with --force"
+	}
+	return "does not end; it has until " + pod.DeletionTimestamp.UTC().Format(time.RFC3339)
+}
+
+// nodesOf are the nodes of an LKE pool: those with its label, and of those without one, as LKE
+// puts it on them a moment after they have joined, those with its name.
+//
+// Unverified: LKE names a Node lke<cluster>-<pool>-<hash>.
+func nodesOf(nodes []*corev1.Node, cluster, pool int) (of []*corev1.Node) {
+	for _, node := range nodes {
+		label, named := node.Labels[poolLabel], fmt.Sprintf("lke%d-%d-", cluster, pool)
+		if label == fmt.Sprint(pool) || label == "" && strings.HasPrefix(node.Name, named) {
+			of = append(of, node)
+		}
+	}
+	return of
+}
+
+// poolLabel is LKE's own, on each of its nodes.
+const poolLabel = "lke.linode.com/pool-id"

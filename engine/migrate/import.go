@@ -1,0 +1,250 @@
+// Package migrate moves clusters to lkeplan and away from it. Import writes objects that others made as HCL that compiles
+// to the same, and ImportLKE makes pools from the LKE pools of a cluster, as Linode lists them or as Terraform knows them.
+// TakeOver makes lkeplan own the fields that the configuration sets: it changes no value, and leaves an object alone if one
+// would change. PoolDrain moves pods from LKE pools to nodes of pools.
+//
+// UninstallByDrain and UninstallAndKeep end what lkeplan does in a cluster: nodes are drained and gone, or they stay with
+// nothing on them that only lkeplan takes off. They read what was made, and no configuration.
+package migrate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/encode"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Imported is a directory made from objects.
+type Imported struct {
+	Files    []config.File // in the order to read them
+	Blocks   []encode.Block
+	Compiled compile.Result  // what the files compile to
+	Diags    hcl.Diagnostics // of compiling them
+	// Remainder is what the files do not say as the objects do: applying them
+	// would change it.
+	Remainder []Difference
+	Owners    Owners
+}
+
+// Owned are the objects of one owner.
+type Owned struct {
+	kube.Owner
+	Objects []string // as manifest.Key writes them
+}
+
+// Exact reports whether applying the files changes nothing.
+func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErrors() }
+
+// An original is one object that is imported.
+type original struct {
+	live      map[string]any // as it is in the cluster, in the version that compiles
+	authored  map[string]any // without what others write on it
+	defaulted map[string]any // the same, as the API server stores it
+}
+
+// targetOf returns what an object compiles from. Versions of a group say the
+// same.
+func targetOf(obj map[string]any) (schemas.Object, bool) {
+	group, _, _ := strings.Cut(manifest.APIVersion(obj), "/")
+	for _, table := range schemas.Document() {
+		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) &&
+			strings.HasPrefix(table.Object.APIVersion, group+"/") {
+			return *table.Object, true
+		}
+	}
+	return schemas.Object{}, false
+}
+
+// Import writes objects as files of a directory for a cluster, and checks what
+// it wrote: the files are compiled, and each object is compared with what would
+// be applied to it. The objects must be importable. Comments are put before the
+// block of the cluster.
+func Import(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
+	return write(ctx, objects, cluster, comments, encode.Import)
+}
+
+// Write is Import for objects that no cluster has yet: there is nothing to take over.
+func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
+	return write(ctx, objects, cluster, comments, nil)
+}
+
+func write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string,
+	permit func(encode.Block) string) (Imported, error) {
+	linode.Register()
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		return Imported{}, err
+	}
+	originals, toEncode, err := prepare(validator, objects)
+	if err != nil {
+		return Imported{}, err
+	}
+	var result Imported
+	if result.Blocks, err = encode.Blocks(toEncode); err != nil {
+		return Imported{}, err
+	}
+	written := comments + encode.Cluster(cluster)
+	if cluster.Name == schemas.PlaceholderName {
+		cluster.Name = "imported" // everything but the name is checked
+	}
+	result.Files = filesOf(result.Blocks, encode.Cluster(cluster), permit)
+	if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
+		return Imported{}, err
+	}
+	result.Files[0].Data = []byte(written)
+	for _, live := range objects {
+		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
+	}
+	result.Remainder, err = remainder(validator, originals, result.Compiled)
+	return result, err
+}
+
+// presentVersion refuses objects of Karpenter before its version 1, whose fields
+// are others: read as they are now, they would say something else.
+func presentVersion(obj map[string]any) error {
+	group, version, _ := strings.Cut(manifest.APIVersion(obj), "/")
+	if group != "karpenter.sh" || !strings.HasPrefix(version, "v1alpha5") && !strings.HasPrefix(version, "v1beta") {
+		return nil
+	}
+	const renamed = "in v1, the policy WhenUnderutilized is WhenEmptyOrUnderutilized and needs consolidateAfter, " +
+		"spec.disruption.expireAfter is spec.template.spec.expireAfter, nodeClassRef has a group in place of its " +
+		"apiVersion, and kubelet is in the node class"
+	return fmt.Errorf("%s is %s, which says other things than v1: read it from a cluster with Karpenter 1, or convert it "+
+		"(%s)", manifest.KeyOf(obj), manifest.APIVersion(obj), renamed)
+}
+
+// prepare returns objects as they are to be compared, and as they are to be
+// written.
+func prepare(validator *kube.Validator,
+	objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
+	seen := map[manifest.Key]bool{}
+	for _, live := range objects {
+		object, ok := targetOf(live)
+		if !ok {
+			return nil, nil, fmt.Errorf("there is no block for a %s", manifest.Kind(live))
+		}
+		if err := presentVersion(live); err != nil {
+			return nil, nil, err
+		}
+		authored := kube.Authored(live)
+		authored["apiVersion"] = object.APIVersion
+		if object == *schemas.Buffer.Object {
+			inNamespace(authored)
+		}
+		if seen[manifest.KeyOf(authored)] {
+			return nil, nil, fmt.Errorf("%s is given twice", manifest.KeyOf(authored))
+		}
+		seen[manifest.KeyOf(authored)] = true
+		if err := readable(validator, live, object.APIVersion); err != nil {
+			return nil, nil, err
+		}
+		defaulted, err := validator.Defaulted(authored)
+		if err != nil {
+			return nil, nil, err
+		}
+		least, err := validator.Minimal(authored)
+		if err != nil {
+			return nil, nil, err
+		}
+		originals = append(originals, original{live: live, authored: authored, defaulted: defaulted})
+		toEncode = append(toEncode, config.Object{Manifest: least, Defaulted: defaulted})
+	}
+	return originals, toEncode, nil
+}
+
+// readable refuses objects with fields of a type that no API server would take.
+// Whatever else is wrong with an object is found when its HCL is compiled.
+func readable(validator *kube.Validator, live map[string]any, apiVersion string) error {
+	obj := maps.Clone(live)
+	obj["apiVersion"] = apiVersion
+	_, errs := validator.Validate(obj, nil)
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeTypeInvalid || err.Field == "metadata" {
+			return fmt.Errorf("%s: %w", manifest.KeyOf(obj), err)
+		}
+	}
+	return nil
+}
+
+// inNamespace gives an object the namespace that kubectl would.
+func inNamespace(obj map[string]any) {
+	metadata := obj["metadata"].(map[string]any)
+	if metadata["namespace"] == nil {
+		metadata["namespace"] = "default"
+	}
+}
+
+// perFile keeps files small enough to be read again.
+const perFile = 100
+
+// filesOf puts blocks into files by their type, with the permission to take each over that
+// permit writes, if any.
+func filesOf(blocks []encode.Block, cluster string, permit func(encode.Block) string) []config.File {
+	list := []config.File{{Name: "cluster.lke.hcl", Data: []byte(cluster)}}
+	names := map[string]string{
+		schemas.NodeClass.Type: "node_classes", schemas.Pool.Type: "pools", schemas.Limits.Type: "limits",
+		schemas.Overlay.Type: "overlays", schemas.Buffer.Type: "buffers",
+	}
+	var imports []string
+	for len(blocks) > 0 {
+		chunk := blocks[:sameType(blocks)]
+		blocks = blocks[len(chunk):]
+		name := names[chunk[0].Addr.Type]
+		for n := 2; slices.ContainsFunc(list, func(f config.File) bool { return f.Name == name+".lke.hcl" }); n++ {
+			name = fmt.Sprintf("%s_%d", names[chunk[0].Addr.Type], n)
+		}
+		var texts []string
+		for _, b := range chunk {
+			texts = append(texts, b.HCL)
+			if permit != nil {
+				imports = append(imports, permit(b))
+			}
+		}
+		list = append(list, config.File{Name: name + ".lke.hcl", Data: []byte(strings.Join(texts, "\n"))})
+	}
+	if len(imports) > 0 && len(imports) <= config.MaxImports {
+		list = append(list, config.File{Name: "imports.lke.hcl", Data: []byte(importsComment + strings.Join(imports, "\n"))})
+	}
+	return list
+}
+
+// sameType is how many of the first blocks go into one file.
+func sameType(blocks []encode.Block) int {
+	n := slices.IndexFunc(blocks, func(b encode.Block) bool { return b.Addr.Type != blocks[0].Addr.Type })
+	if n < 0 {
+		n = len(blocks)
+	}
+	return min(n, perFile)
+}
+
+const importsComment = `# Permission to take these objects over from whoever made them. Once that is
+# done, this file can be deleted.
+
+`
+
+// Owners lists owners once, with all that they own.
+type Owners []Owned
+
+// Add notes the owners of an object.
+func (all *Owners) Add(object string, owners []kube.Owner) {
+	for _, owner := range owners {
+		at := slices.IndexFunc(*all, func(o Owned) bool { return o.Tool == owner.Tool && o.What == owner.What })
+		if at < 0 {
+			at = len(*all)
+			*all = append(*all, Owned{Owner: owner})
+		}
+		(*all)[at].Objects = append((*all)[at].Objects, object)
+	}
+}

@@ -1,0 +1,34 @@
+package migrate
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestAClusterIsChosen by its label or its id; one that is not clear is none.
+func TestAClusterIsChosen(t *testing.T) {
+	clusters := []LKECluster{{ID: 5, Label: "prod"}, {ID: 6, Label: "7"}, {ID: 7, Label: "dev"}}
+	tests := map[string]struct {
+		of   []LKECluster
+		name string
+		id   int
+		want string
+	}{
+		"by its label":       {clusters, "prod", 5, ""},
+		"by its id":          {clusters, "5", 5, ""},
+		"the only one":       {clusters[:1], "", 5, ""},
+		"one of several":     {clusters, "", 0, "there are several clusters: say which by --cluster: prod, 7, dev"},
+		"none of them":       {clusters, "x", 0, `there is no cluster "x"; there are prod, 7, dev`},
+		"no cluster":         {nil, "", 0, "there is no LKE cluster"},
+		"a label and an id":  {clusters, "7", 0, `"7" is the label or the id of several clusters: 6 (7), 7 (dev); say`},
+		"no cluster of that": {nil, "x", 0, "there is no LKE cluster"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c, err := ChooseCluster(test.of, test.name)
+			if c.ID != test.id || err == nil != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("cluster %d, %v; want %d, %q", c.ID, err, test.id, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,232 @@
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lke"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// A Cluster is an LKE cluster with its LKE pools.
+type LKECluster struct {
+	ID     int
+	Label  string
+	Region string
+	Tier   string // standard or enterprise; "" where it is not said
+	Pools  []LKEPool
+	// Address is that of the linode_lke_cluster in Terraform that keeps the cluster; "" if none does.
+	Address string
+	// External is whether its external_pool_tags leave the pools of lkeplan out of Terraform's state.
+	External bool
+}
+
+// A Pool is an LKE pool.
+type LKEPool struct {
+	ID             int
+	Label          string // "" where it has none
+	Plan           string // such as g6-standard-4
+	Count          int
+	Autoscaled     bool
+	Min, Max       int // of the autoscaler
+	Labels         map[string]string
+	Taints         []LKETaint
+	Tags           []string
+	Firewall       int    // 0 for the cluster's own
+	DiskEncryption string // enabled, disabled, or "" where it is not said
+	// Address is that of the linode_lke_node_pool in Terraform that keeps the pool; "" if none does, as for a pool that is a
+	// block of its cluster.
+	Address string
+}
+
+// A Taint is one of a pool's nodes.
+type LKETaint struct{ Key, Value, Effect string }
+
+// LKEImport is what becomes of the pools of a cluster.
+type LKEImport struct {
+	Objects []map[string]any // LinodeNodeClasses and NodePools, in the order of the pools
+	Pools   []ImportedPool
+	Passed  []LKEPool // that a provider of Karpenter keeps already
+	Left    []string  // objects of the cluster that say something else, and keep their names
+}
+
+// A MovedPool is an LKE pool and the NodePool that takes its place.
+type ImportedPool struct {
+	LKEPool
+	NodePool string
+	Notes    []string // what the NodePool does not say as the LKE pool did
+}
+
+// NameTaken reports whether a cluster has something else under the name of an object, which then
+// keeps it. The spec of a pool is not known when its name is chosen.
+type NameTaken func(obj map[string]any) bool
+
+// ImportLKE makes a NodePool of each LKE pool, and as few node classes as they need; how many
+// vCPUs a plan has, the catalogue knows. Pools that lkeplan or another Karpenter keeps are
+// left alone.
+func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport {
+	var m LKEImport
+	classes := map[string]string{} // their names by what they say
+	for _, p := range c.Pools {
+		if lke.Keeps(p.Tags) {
+			m.Passed = append(m.Passed, p)
+			continue
+		}
+		moved := ImportedPool{LKEPool: p, NodePool: m.name(schemas.Pool, p.name(), nil, taken)}
+		spec := p.class()
+		class, known := classes[fmt.Sprint(spec)]
+		if !known {
+			wanted := "default"
+			if len(classes) > 0 {
+				wanted = moved.NodePool
+			}
+			class = m.name(schemas.NodeClass, wanted, spec, taken)
+			classes[fmt.Sprint(spec)] = class
+			m.Objects = append(m.Objects, newObject(schemas.NodeClass, class, spec))
+		}
+		pool, notes := p.nodePool(class)
+		pool["limits"] = p.limits(plans)
+		m.Objects = append(m.Objects, newObject(schemas.Pool, moved.NodePool, pool))
+		moved.Notes = notes
+		m.Pools = append(m.Pools, moved)
+	}
+	return m
+}
+
+// name is a name for an object, with a number where another object has it. Where that is one
+// of the cluster, it is noted.
+func (m *LKEImport) name(table schemas.Block, base string, spec map[string]any, taken NameTaken) string {
+	name := base
+	for n := 2; ; n++ {
+		obj := newObject(table, name, spec)
+		inCluster := taken(obj)
+		if key := manifest.KeyOf(obj).String(); inCluster && !slices.Contains(m.Left, key) {
+			m.Left = append(m.Left, key)
+		}
+		if !inCluster && !slices.ContainsFunc(m.Objects, func(o map[string]any) bool {
+			return manifest.KeyOf(o) == manifest.KeyOf(obj)
+		}) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+func newObject(table schemas.Block, name string, spec map[string]any) map[string]any {
+	return map[string]any{
+		"apiVersion": table.Object.APIVersion, "kind": table.Object.Kind,
+		"metadata": map[string]any{"name": name}, "spec": spec,
+	}
+}
+
+var unnameable = regexp.MustCompile(`[^a-z0-9]+`)
+
+// name is the pool's label where that can be a name, else its plan.
+func (p LKEPool) name() string {
+	base := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(p.Label), "-"), "-")
+	if base == "" || len(base) > 40 {
+		return p.Plan
+	}
+	return base
+}
+
+// class is what the pool's machines need besides their plan.
+func (p LKEPool) class() map[string]any {
+	spec := map[string]any{}
+	if p.Firewall != 0 {
+		spec["firewallID"] = int64(p.Firewall)
+	}
+	if p.DiskEncryption != "" {
+		spec["diskEncryption"] = p.DiskEncryption
+	}
+	var tags []any
+	for _, tag := range slices.Sorted(slices.Values(p.Tags)) {
+		tags = append(tags, tag)
+	}
+	if len(tags) > 0 {
+		spec["tags"] = tags
+	}
+	return spec
+}
+
+// nodePool is the spec of a NodePool that makes the same nodes, and what of the pool it does
+// not say.
+func (p LKEPool) nodePool(class string) (spec map[string]any, notes []string) {
+	requirement := func(key, value string) map[string]any {
+		return map[string]any{"key": key, "operator": "In", "values": []any{value}}
+	}
+	template := map[string]any{
+		"nodeClassRef": map[string]any{
+			"group": strings.Split(schemas.NodeClass.Object.APIVersion, "/")[0], "kind": schemas.NodeClass.Object.Kind,
+			"name": class,
+		},
+		"requirements": []any{
+			requirement(schemas.CapacityTypeLabel, karpv1.CapacityTypeOnDemand),
+			requirement("node.kubernetes.io/instance-type", p.Plan),
+		},
+		"expireAfter": "Never",
+	}
+	var taints []any
+	for _, t := range p.Taints {
+		taint := map[string]any{"key": t.Key, "effect": t.Effect}
+		if t.Value != "" {
+			taint["value"] = t.Value
+		}
+		taints = append(taints, taint)
+	}
+	if len(taints) > 0 {
+		template["taints"] = taints
+	}
+	labels := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
+		if karpv1.IsRestrictedLabel(key) != nil || karpv1.WellKnownLabels.Has(key) {
+			notes = append(notes, fmt.Sprintf("Its label %s is left out: Karpenter sets that itself, or lets nobody set "+
+				"it.", key))
+			continue
+		}
+		labels[key] = p.Labels[key]
+	}
+	whole := map[string]any{"spec": template}
+	if len(labels) > 0 {
+		whole["metadata"] = map[string]any{"labels": labels}
+	}
+	spec = map[string]any{
+		"template":   whole,
+		"disruption": map[string]any{"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "10m"},
+	}
+	return spec, append(notes, p.floor())
+}
+
+// most is how many nodes LKE would have made.
+func (p LKEPool) most() int {
+	if p.Autoscaled {
+		return p.Max
+	}
+	return p.Count
+}
+
+// limits count the vCPUs as well: Karpenter counts nodes only between its passes.
+func (p LKEPool) limits(plans *catalog.Catalog) map[string]any {
+	limits := map[string]any{"nodes": fmt.Sprint(p.most())}
+	if plan, known := plans.Plan(p.Plan); known {
+		limits["cpu"] = fmt.Sprint(p.most() * plan.VCPUs)
+	}
+	return limits
+}
+
+// floor says what becomes of the least number of nodes, which Karpenter does not know.
+func (p LKEPool) floor() string {
+	least := p.Count
+	if p.Autoscaled {
+		least = p.Min
+	}
+	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods "+
+		"need, up to %d; a buffer block makes room that is always there.", least, p.most())
+}

@@ -1,0 +1,137 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// memory is a cluster of objects. A merge of metadata.finalizers is all that it knows.
+type memory struct {
+	objects []map[string]any
+	merged  func(obj map[string]any) // sees each object that was changed
+	listing func()                   // what others do before a list
+}
+
+func (m *memory) List(_ context.Context, apiVersion, kind string) (found []map[string]any, err error) {
+	if m.listing != nil {
+		m.listing()
+	}
+	for _, obj := range m.objects {
+		if manifest.APIVersion(obj) == apiVersion && manifest.Kind(obj) == kind {
+			found = append(found, obj)
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) Get(_ context.Context, like map[string]any) (map[string]any, error) {
+	at := slices.IndexFunc(m.objects, func(o map[string]any) bool { return manifest.KeyOf(o) == manifest.KeyOf(like) })
+	if at < 0 {
+		return nil, nil
+	}
+	return m.objects[at], nil
+}
+
+func (m *memory) Merge(ctx context.Context, obj, change map[string]any, _ string) error {
+	live, _ := m.Get(ctx, obj)
+	metadata, _ := live["metadata"].(map[string]any)
+	metadata["finalizers"], _ = manifest.Lookup(change, "metadata", "finalizers")
+	if m.merged != nil {
+		m.merged(live)
+	}
+	return nil
+}
+
+// Delete begins a deletion that nobody ends.
+func (m *memory) Delete(context.Context, map[string]any) error { return nil }
+
+// TestDrainSaysThatTimeIsUp: in the words of who gave it the time.
+func TestDrainSaysThatTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errors.New("timed out after 5s"))
+		defer cancel()
+		err := UninstallByDrain(ctx, &memory{objects: []map[string]any{parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
+		  metadata: {name: web-1, labels: {karpenter.sh/nodepool: web}},
+		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, func(Step) {})
+		want := ErrUnfinished.Error() + "\nNodePool web: nodes left: 1\ntimed out after 5s"
+		if !errors.Is(err, ErrUnfinished) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
+}
+
+// TestStopped: nodes are kept only where nobody puts back what is taken off them.
+func TestStopped(t *testing.T) {
+	lease := func(name, holder string, silent time.Duration) cluster.Controller {
+		return cluster.Controller{Namespace: "ns", Lease: name, Holder: holder, Silent: silent}
+	}
+	stopped := lease("lkeplan-controller", "", time.Hour)
+	const scale = "kubectl -n ns scale deployment --replicas=0"
+	deployment := func(replicas string) string {
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: lkeplan-controller, namespace: ns,
+		  labels: {app.kubernetes.io/part-of: lkeplan}}, spec: {` + replicas + `}}`
+	}
+	for name, tt := range map[string]struct {
+		running []cluster.Controller
+		object  string
+		want    string // "" for no error
+	}{
+		"nothing shows that one ever ran":      {nil, `{}`, ErrNoLease.Error()},
+		"only the one that makes no nodes":     {[]cluster.Controller{lease("lkeplan-gitops", "", time.Hour)}, `{}`, ErrNoLease.Error()},
+		"it works":                             {[]cluster.Controller{lease("lkeplan-controller", "pod", time.Second)}, `{}`, scale},
+		"the one of NodePlans works":           {[]cluster.Controller{stopped, lease("lkeplan-gitops", "pod", 0)}, `{}`, scale},
+		"its Lease ended and pods are to come": {[]cluster.Controller{stopped}, deployment("replicas: 2"), scale},
+		"a Deployment of one":                  {[]cluster.Controller{stopped}, deployment(""), scale},
+		"without a Lease, by a Deployment":     {nil, deployment("replicas: 1"), scale},
+		"scaled to nothing":                    {[]cluster.Controller{stopped}, deployment("replicas: 0"), ""},
+		"deleted":                              {[]cluster.Controller{stopped}, `{}`, ""},
+		"a Deployment of others": {[]cluster.Controller{stopped},
+			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 3}}`, ""},
+	} {
+		err := Stopped(t.Context(), &memory{objects: []map[string]any{parse(t, tt.object)}}, tt.running)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestKeepSeesWhatAControllerPutsBack: one that nothing else shows still runs, and to go on
+// would have it delete all nodes.
+func TestKeepSeesWhatAControllerPutsBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after time.Duration // 0 for never
+		want  error
+	}{
+		"none runs":       {0, nil},
+		"one runs":        {2500 * time.Millisecond, ErrPutBack},
+		"one runs slowly": {6500 * time.Millisecond, ErrPutBack},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			claim := parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
+			  metadata: {name: web-1, finalizers: [karpenter.sh/termination]},
+			  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)
+			in := &memory{objects: []map[string]any{claim}}
+			var released time.Time
+			in.merged = func(map[string]any) { released = time.Now() }
+			in.listing = func() {
+				if tt.after > 0 && !released.IsZero() && time.Since(released) >= tt.after {
+					claim["metadata"].(map[string]any)["finalizers"] = []any{"karpenter.sh/termination"}
+				}
+			}
+			if err := UninstallAndKeep(t.Context(), in, func(Step) {}); !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", name, err, tt.want)
+			}
+			if tt.want == nil && claim["metadata"].(map[string]any)["finalizers"] != nil && len(claim["metadata"].(map[string]any)["finalizers"].([]string)) > 0 {
+				t.Errorf("%s: %v is left", name, claim)
+			}
+		})
+	}
+}
