@@ -37,12 +37,16 @@ type Snapshot struct {
 	Budgets []*policyv1.PodDisruptionBudget
 	Events  []*corev1.Event // at least warnings, and which node a pod is to have
 	Daemons []*appsv1.DaemonSet
+	Spaces  []*corev1.Namespace
 	Volumes Volumes
 	Notes   []string // what could not be read, each a sentence
 
 	// Unlisted are the kinds, in the plural, that could not be listed: from there being none
 	// of them here, nothing follows.
 	Unlisted []string
+	// Refused are the resources that the right to list is missing for, such as nodepools.karpenter.sh, by kinds; as Load
+	// found out.
+	Refused map[string]string
 }
 
 // Volumes are what tells where the volumes of pods can be used.
@@ -75,6 +79,8 @@ func Of(objects []client.Object, notes []string) Snapshot {
 			s.Budgets = append(s.Budgets, obj)
 		case *appsv1.DaemonSet:
 			s.Daemons = append(s.Daemons, obj)
+		case *corev1.Namespace:
+			s.Spaces = append(s.Spaces, obj)
 		case *corev1.Event:
 			s.Events = append(s.Events, obj)
 		case *corev1.PersistentVolumeClaim:
@@ -98,6 +104,13 @@ const (
 	KindClasses = "LinodeNodeClasses"
 	KindLimits  = "CapacityLimits"
 	KindPlans   = "NodePlans"
+
+	KindPools          = "NodePools"
+	KindDaemonSets     = "DaemonSets"
+	KindNamespaces     = "Namespaces"
+	KindVolumeClaims   = "PersistentVolumeClaims"
+	KindVolumes        = "PersistentVolumes"
+	KindStorageClasses = "StorageClasses"
 )
 
 // Unread says that the objects of some kinds, named in the plural, could not be listed;

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/pdb"
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/limits"
@@ -23,20 +24,20 @@ import (
 // own judgement of pods and PodDisruptionBudgets (karpenter v1.14.1,
 // ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node
 // that has a terminationGracePeriod.
-func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) {
+func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Node, error) {
 	capacityLimits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})
 	if err != nil {
 		return nil, fmt.Errorf("read the PodDisruptionBudgets: %w", err)
 	}
-	byName := make(map[string]*corev1.Node, len(found.Machines))
-	for i := range found.Machines {
-		byName[found.Machines[i].Name] = &found.Machines[i]
+	byName := make(map[string]*corev1.Node, len(found.Nodes))
+	for _, machine := range found.Nodes {
+		byName[machine.Name] = machine
 	}
 	on := map[string][]*corev1.Pod{}
-	for i := range found.Pods {
-		on[found.Pods[i].Spec.NodeName] = append(on[found.Pods[i].Spec.NodeName], &found.Pods[i])
+	for _, pod := range found.Pods {
+		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
 	}
-	elsewhere := found.places(nodes)
+	elsewhere := otherPlaces(found, nodes)
 	held := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
@@ -61,27 +62,19 @@ func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) 
 	return held, nil
 }
 
-// Holders are what may hold nodes.
-type Holders struct {
-	Machines []corev1.Node
-	Pods     []corev1.Pod
-	Budgets  []policyv1.PodDisruptionBudget
-	Pools    []karpv1.NodePool // of the whole cluster; nil where they are not known
-}
-
-// places are where the pods of condemned pools can go; nil where that is not known, or
+// otherPlaces are where the pods of condemned pools can go; nil where that is not known, or
 // no pool is condemned.
-func (h Holders) places(nodes []plan.Node) *places {
+func otherPlaces(in clusters.Snapshot, nodes []plan.Node) *places {
 	leaving := map[string]bool{}
 	for _, n := range nodes {
 		if n.Condemned {
 			leaving[n.Pool] = true
 		}
 	}
-	if len(leaving) == 0 || h.Pools == nil {
+	if len(leaving) == 0 || in.Unread(clusters.KindPools) != "" {
 		return nil
 	}
-	return placesOf(h.Pools, h.Machines, leaving)
+	return placesOf(in.Pools, in.Nodes, leaving)
 }
 
 // byPods are the holds of the pods on one node.
@@ -106,20 +99,11 @@ func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan
 	return holds
 }
 
-func ready(machine *corev1.Node) bool {
-	for _, c := range machine.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
 // lists answers Karpenter's question for the PodDisruptionBudgets of a cluster
 // with those that were read, and no other.
 type lists struct {
 	client.Client
-	budgets []policyv1.PodDisruptionBudget
+	budgets []*policyv1.PodDisruptionBudget
 }
 
 func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
@@ -127,7 +111,9 @@ func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 	if !ok {
 		return fmt.Errorf("there is no list of %T", into)
 	}
-	list.Items = l.budgets
+	for _, budget := range l.budgets {
+		list.Items = append(list.Items, *budget)
+	}
 	return nil
 }
 

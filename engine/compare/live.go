@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lkeplan/lkeplan/config"
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rollout"
@@ -227,7 +228,7 @@ func read(ctx context.Context, head compile.Result, cluster View,
 		if err := errs[i]; apierrors.IsForbidden(err) && !needed[kind] {
 			errs[i] = nil
 			notes = append(notes,
-				fmt.Sprintf("This user may not list %s, so those that are left over are not known.", refused(err)))
+				fmt.Sprintf("This user may not list %s, so those that are left over are not known.", clusters.Refused(err)))
 		}
 	}
 	// One cause fails every list; the first says it.

@@ -18,7 +18,7 @@ import (
 
 // Asked is a cluster that is asked which one it is; kube.Cluster is one.
 type Asked interface {
-	lister
+	clusters.Lister
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 }
 

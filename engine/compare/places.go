@@ -29,10 +29,9 @@ type place struct {
 }
 
 // placesOf are all places but those that are condemned, or on their way out.
-func placesOf(pools []karpv1.NodePool, machines []corev1.Node, leaving map[string]bool) *places {
+func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[string]bool) *places {
 	p := &places{known: map[string]bool{}}
-	for i := range pools {
-		pool := &pools[i]
+	for _, pool := range pools {
 		_, condemned := pool.Annotations[schemas.AnnotationRemoval]
 		if leaving[pool.Name] || condemned || !pool.DeletionTimestamp.IsZero() {
 			continue
@@ -45,11 +44,10 @@ func placesOf(pools []karpv1.NodePool, machines []corev1.Node, leaving map[strin
 		}).Values()...)
 		p.pools = append(p.pools, place{pool.Name, labels, pool.Spec.Template.Spec.Taints})
 	}
-	for i := range machines {
-		pool := machines[i].Labels[karpv1.NodePoolLabelKey]
-		if !leaving[pool] && machines[i].DeletionTimestamp.IsZero() {
-			p.machines = append(p.machines, place{pool, scheduling.NewLabelRequirements(machines[i].Labels),
-				machines[i].Spec.Taints})
+	for _, machine := range machines {
+		pool := machine.Labels[karpv1.NodePoolLabelKey]
+		if !leaving[pool] && machine.DeletionTimestamp.IsZero() {
+			p.machines = append(p.machines, place{pool, scheduling.NewLabelRequirements(machine.Labels), machine.Spec.Taints})
 		}
 	}
 	return p

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -200,9 +201,14 @@ func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
 			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: tt.pod}
 			pod.Spec.NodeName = "n1"
 			nodes := []plan.Node{{Name: "old-1", Node: "n1", Pool: "old", Condemned: true}}
-			held, err := Hold(nodes, Holders{
-				Machines: []corev1.Node{machine, system}, Pods: []corev1.Pod{pod}, Pools: tt.pools,
-			}, time.Now())
+			in := clusters.Snapshot{Nodes: []*corev1.Node{&machine, &system}, Pods: []*corev1.Pod{&pod}}
+			for i := range tt.pools {
+				in.Pools = append(in.Pools, &tt.pools[i])
+			}
+			if tt.pools == nil {
+				in.Unlisted = []string{clusters.KindPools}
+			}
+			held, err := Hold(nodes, in, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -180,11 +180,11 @@ func judge(ctx context.Context, validator *kube.Validator, draw *draw, before, a
 		return got, err
 	}
 	for i := range claims {
-		before, err := karpenterDrifts(ctx, pool, class, &claims[i])
+		before, err := karpenterDrifts(ctx, pool, class, claims[i])
 		if err != nil {
 			return got, err
 		}
-		after, err := karpenterDrifts(ctx, newPool, newClass, &claims[i])
+		after, err := karpenterDrifts(ctx, newPool, newClass, claims[i])
 		if err != nil {
 			return got, err
 		}
@@ -685,8 +685,8 @@ func (d *draw) fitting(v *structuralschema.ValueValidation) []string {
 
 // claims are NodeClaims as Karpenter makes them from a pool, each with labels that its
 // requirements allow.
-func (d *draw) claims(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) []karpv1.NodeClaim {
-	claims := make([]karpv1.NodeClaim, 3)
+func (d *draw) claims(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) []*karpv1.NodeClaim {
+	claims := make([]*karpv1.NodeClaim, 3)
 	for i := range claims {
 		labels := maps.Clone(pool.Spec.Template.Labels)
 		if labels == nil {
@@ -701,7 +701,7 @@ func (d *draw) claims(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeCla
 			}
 		}
 		labels[karpv1.NodePoolLabelKey] = pool.Name
-		claims[i] = karpv1.NodeClaim{
+		claims[i] = &karpv1.NodeClaim{
 			ObjectMeta: metav1.ObjectMeta{
 				Name: fmt.Sprintf("web-%d", i), UID: types.UID(fmt.Sprint(i)), Labels: labels, CreationTimestamp: metav1.Now(),
 				Annotations: map[string]string{

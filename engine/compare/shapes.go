@@ -1,19 +1,15 @@
 package compare
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	storagev1 "k8s.io/api/storage/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -62,65 +58,40 @@ func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 
 // Shapes lists the pods of a cluster and what decides where they go.
 func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
-	pods, err := listed[corev1.Pod](ctx, cluster, "v1", "Pod")
+	from := viewed{cluster}
+	pods, err := clusters.List[corev1.Pod](ctx, from, "v1", "Pod")
 	if err != nil {
 		return workload.Shapes{}, err
 	}
-	sets, setsErr := listed[appsv1.DaemonSet](ctx, cluster, "apps/v1", "DaemonSet")
-	namespaces, err := listed[corev1.Namespace](ctx, cluster, "v1", "Namespace")
-	budgets, budgetsErr := listed[policyv1.PodDisruptionBudget](ctx, cluster, "policy/v1", "PodDisruptionBudget")
-	index, storageErr := stored(ctx, cluster)
-	for _, err := range []error{setsErr, err, budgetsErr, storageErr} {
-		if err != nil && !apierrors.IsForbidden(err) {
-			return workload.Shapes{}, err
-		}
+	volumes := []string{clusters.KindVolumeClaims, clusters.KindVolumes, clusters.KindStorageClasses}
+	read, err := clusters.Load(ctx, from,
+		append(volumes, clusters.KindDaemonSets, clusters.KindNamespaces, clusters.KindBudgets)...)
+	if err != nil {
+		return workload.Shapes{}, err
 	}
-	found := workload.ShapesOf(workload.Cluster{
-		Pods: pods, DaemonSets: sets, Namespaces: namespaces, Budgets: budgets, Storage: index,
-	})
-	if storageErr != nil {
+	read.Pods = pods
+	var index *simulate.VolumeIndex
+	if read.Unread(volumes...) == "" {
+		index = simulate.NewVolumeIndex(read.Volumes.Claims, read.Volumes.All, read.Volumes.Classes)
+	}
+	found := workload.ShapesOf(read, index)
+	if index == nil {
 		found.Notes = append(found.Notes, "Volumes do not count: the user who read the cluster may not list "+
 			"PersistentVolumeClaims, PersistentVolumes and StorageClasses.")
 	}
-	if setsErr != nil {
-		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list "+
-			refused(setsErr)+".")
-	}
-	if budgetsErr != nil {
-		found.Notes = append(found.Notes, "PodDisruptionBudgets are not known: the user who read the cluster may not list "+
-			refused(budgetsErr)+".")
+	for _, kind := range []string{clusters.KindDaemonSets, clusters.KindBudgets} {
+		if read.Unread(kind) != "" {
+			found.Notes = append(found.Notes, kind+" are not known: the user who read the cluster may not list "+
+				read.Refused[kind]+".")
+		}
 	}
 	return found, nil
-}
-
-// stored lists what the claims of pods lead to.
-func stored(ctx context.Context, cluster View) (*simulate.VolumeIndex, error) {
-	claims, claimsErr := listed[corev1.PersistentVolumeClaim](ctx, cluster, "v1", "PersistentVolumeClaim")
-	volumes, volumesErr := listed[corev1.PersistentVolume](ctx, cluster, "v1", "PersistentVolume")
-	classes, classesErr := listed[storagev1.StorageClass](ctx, cluster, "storage.k8s.io/v1", "StorageClass")
-	if err := cmp.Or(claimsErr, volumesErr, classesErr); err != nil {
-		return nil, err
-	}
-	return simulate.NewVolumeIndex(pointers(claims), pointers(volumes), pointers(classes)), nil
-}
-
-func pointers[T any](list []T) []*T {
-	all := make([]*T, len(list))
-	for i := range list {
-		all[i] = &list[i]
-	}
-	return all
-}
-
-// listed are the objects of a kind that no configuration has.
-func listed[T any](ctx context.Context, cluster View, apiVersion, kind string) ([]T, error) {
-	return listOf[T](ctx, viewed{cluster}, apiVersion, kind)
 }
 
 // viewed lists what a View has.
 type viewed struct{ View }
 
-// List implements lister.
+// List implements clusters.Lister.
 func (v viewed) List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error) {
 	return v.Objects(ctx, schemas.Object{APIVersion: apiVersion, Kind: kind})
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -63,7 +64,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 		if apierrors.IsForbidden(err) {
 			s.Notes = append(s.Notes,
 				fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list %s.", kind.Kind,
-					refused(err)))
+					clusters.Refused(err)))
 			continue
 		}
 		if err != nil {

@@ -1,24 +1,18 @@
 package compare
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
-	"github.com/lkeplan/lkeplan/engine/object"
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -39,17 +33,11 @@ type View interface {
 	Notes() []string
 }
 
-// lister is the cluster as it is read; kube.Cluster is one. It is asked for
-// lists and changes nothing.
-type lister interface {
-	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
-}
-
 // LiveView reads a cluster, by lists and nothing else.
-func LiveView(cluster lister) View { return &live{cluster: cluster} }
+func LiveView(cluster clusters.Lister) View { return &live{cluster: cluster} }
 
 type live struct {
-	cluster  lister
+	cluster  clusters.Lister
 	nodeless atomic.Bool // Node objects could not be listed
 }
 
@@ -62,33 +50,36 @@ func (l *live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 }
 
 func (l *live) Nodes(ctx context.Context) ([]plan.Node, error) {
-	claims, err := listOf[karpv1.NodeClaim](ctx, l.cluster, "karpenter.sh/v1", "NodeClaim")
+	claims, err := clusters.List[karpv1.NodeClaim](ctx, l.cluster, "karpenter.sh/v1", "NodeClaim")
 	if err != nil {
 		return nil, err
 	}
-	machines, err := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
-	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, err
-	}
-	l.nodeless.Store(err != nil)
-	return NodesOf(claims, machines), nil
+	read, err := clusters.Load(ctx, l.cluster, clusters.KindNodes)
+	l.nodeless.Store(read.Unread(clusters.KindNodes) != "")
+	return NodesOf(claims, read.Nodes), err
 }
 
 // NodesOf are NodeClaims as a plan knows them, without what holds them. Claims and
 // nodes are only read, and what is returned shares their labels and annotations.
-func NodesOf(claims []karpv1.NodeClaim, machines []corev1.Node) []plan.Node {
-	kubelets, unready := make(map[string]string, len(machines)), map[string]bool{}
-	for i := range machines {
-		kubelets[machines[i].Name] = machines[i].Status.NodeInfo.KubeletVersion
-		unready[machines[i].Name] = !ready(&machines[i])
+func NodesOf(claims []*karpv1.NodeClaim, machines []*corev1.Node) []plan.Node {
+	joined := make(map[string]*corev1.Node, len(machines))
+	for _, machine := range machines {
+		joined[machine.Name] = machine
 	}
 	nodes := make([]plan.Node, len(claims))
-	for i := range claims {
-		nodes[i] = nodeOf(&claims[i])
-		nodes[i].Unready = unready[nodes[i].Node]
-		nodes[i].Version = nodeclaim.VersionOf(&claims[i], kubelets[nodes[i].Node])
+	for i, claim := range claims {
+		nodes[i] = nodeOf(claim)
+		kubelet := ""
+		if machine := joined[nodes[i].Node]; machine != nil {
+			kubelet, nodes[i].Unready = machine.Status.NodeInfo.KubeletVersion, !ready(machine)
+		}
+		nodes[i].Version = nodeclaim.VersionOf(claim, kubelet)
 	}
 	return nodes
+}
+
+func ready(machine *corev1.Node) bool {
+	return nodeutils.GetCondition(machine, corev1.NodeReady).Status == corev1.ConditionTrue
 }
 
 func nodeOf(claim *karpv1.NodeClaim) plan.Node {
@@ -98,7 +89,7 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 		Made:        claim.CreationTimestamp.Time,
 		MilliCPU:    claim.Status.Capacity.Cpu().MilliValue(),
 		MemoryBytes: claim.Status.Capacity.Memory().Value(),
-		Settled:     initialized(claim),
+		Settled:     claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeInitialized).IsTrue(),
 		Leaving:     !claim.DeletionTimestamp.IsZero(),
 		Patient:     claim.Spec.TerminationGracePeriod == nil,
 	}
@@ -111,31 +102,18 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 	return n
 }
 
-func initialized(claim *karpv1.NodeClaim) bool {
-	return slices.ContainsFunc(claim.Status.Conditions, func(c status.Condition) bool {
-		return c.Type == karpv1.ConditionTypeInitialized && c.Status == metav1.ConditionTrue
-	})
-}
-
-// Holds lists nodes, pods and disruption budgets. A list that this user may not
+// Holds lists nodes, pods, disruption budgets and pools. A list that this user may not
 // have is left out, and noted.
 func (l *live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
-	var notes []string
-	noted := func(err error) error {
-		if !apierrors.IsForbidden(err) {
-			return err
-		}
-		notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", refused(err)))
-		return nil
-	}
-	machines, nodesErr := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
-	pods, podsErr := listOf[corev1.Pod](ctx, l.cluster, "v1", "Pod")
-	budgets, budgetsErr := listOf[policyv1.PodDisruptionBudget](ctx, l.cluster, "policy/v1", "PodDisruptionBudget")
-	pools, poolsErr := listOf[karpv1.NodePool](ctx, l.cluster, "karpenter.sh/v1", "NodePool")
-	if err := cmp.Or(noted(nodesErr), noted(podsErr), noted(budgetsErr), noted(poolsErr)); err != nil {
+	found, err := clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools)
+	if err != nil {
 		return nil, nil, err
 	}
-	held, err := Hold(nodes, Holders{Machines: machines, Pods: pods, Budgets: budgets, Pools: pools}, now)
+	var notes []string
+	for _, kind := range found.Unlisted {
+		notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", found.Refused[kind]))
+	}
+	held, err := Hold(nodes, found, now)
 	return held, notes, err
 }
 
@@ -146,33 +124,6 @@ func (l *live) Notes() []string {
 			"not known."}
 	}
 	return nil
-}
-
-// refused is the resource that the right to list is missing for, such as nodepools.karpenter.sh.
-func refused(err error) string {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) || answer.Status().Details == nil {
-		return "some objects"
-	}
-	details := answer.Status().Details
-	return strings.TrimSuffix(details.Kind+"."+details.Group, ".")
-}
-
-// listOf reads a list into its type.
-func listOf[T any](ctx context.Context, from lister, apiVersion, kind string) ([]T, error) {
-	objects, err := from.List(ctx, apiVersion, kind)
-	if err != nil {
-		return nil, err
-	}
-	typed := make([]T, len(objects))
-	for i, obj := range objects {
-		one, err := object.As[T](obj)
-		if err != nil {
-			return nil, err
-		}
-		typed[i] = *one
-	}
-	return typed, nil
 }
 
 // Kinds are the kinds of object that a configuration compiles to.

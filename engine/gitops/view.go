@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -99,30 +100,21 @@ func (v *nodePlanView) Found() []map[string]any {
 
 // Nodes implements compare.View.
 func (v *nodePlanView) Nodes(ctx context.Context) ([]plan.Node, error) {
-	var claims karpv1.NodeClaimList
-	var machines corev1.NodeList
-	for _, list := range []client.ObjectList{&claims, &machines} {
-		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("list the nodes and their NodeClaims: %w", err)
-		}
+	read, err := clusters.Cached(ctx, v.cache, &karpv1.NodeClaimList{}, &corev1.NodeList{})
+	if err != nil {
+		return nil, fmt.Errorf("list the nodes and their NodeClaims: %w", err)
 	}
-	return compare.NodesOf(claims.Items, machines.Items), nil
+	return compare.NodesOf(read.Claims, read.Nodes), nil
 }
 
 // Holds implements compare.View.
 func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
-	var machines corev1.NodeList
-	var pods corev1.PodList
-	var budgets policyv1.PodDisruptionBudgetList
-	var pools karpv1.NodePoolList
-	for _, list := range []client.ObjectList{&machines, &pods, &budgets, &pools} {
-		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
-		}
+	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
+		&karpv1.NodePoolList{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
 	}
-	held, err := compare.Hold(nodes, compare.Holders{
-		Machines: machines.Items, Pods: pods.Items, Budgets: budgets.Items, Pools: pools.Items,
-	}, now)
+	held, err := compare.Hold(nodes, read, now)
 	return held, nil, err
 }
 

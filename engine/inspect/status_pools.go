@@ -8,7 +8,6 @@ import (
 
 	conditions "github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/json"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -77,7 +76,7 @@ type rolls struct {
 // rolls judges the nodes as Karpenter does, and finds what holds them.
 func (w *statusReader) rolls() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
-	nodes := compare.NodesOf(deref(w.Claims), deref(w.Snapshot.Nodes))
+	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
 	state := plan.State{Nodes: nodes, Now: w.Now}
 	var err error
 	if state.Objects, err = w.objects(); err != nil {
@@ -92,14 +91,7 @@ func (w *statusReader) rolls() (rolls, error) {
 		}
 	}
 	if len(r.outdated) > 0 { // else nothing can be held
-		budgets := make([]policyv1.PodDisruptionBudget, len(w.Budgets))
-		for i, b := range w.Budgets {
-			budgets[i] = *b
-		}
-		state.Nodes, err = compare.Hold(nodes, compare.Holders{
-			Machines: deref(w.Snapshot.Nodes), Pods: deref(w.Pods), Budgets: budgets, Pools: deref(w.Snapshot.Pools),
-		}, w.Now)
-		if err != nil {
+		if state.Nodes, err = compare.Hold(nodes, w.Snapshot, w.Now); err != nil {
 			return r, err
 		}
 		for _, n := range state.Nodes {
@@ -172,14 +164,6 @@ func classOf(pool *karpv1.NodePool) string {
 		return ref.Name
 	}
 	return ""
-}
-
-func deref[T any](list []*T) []T {
-	values := make([]T, len(list))
-	for i, v := range list {
-		values[i] = *v
-	}
-	return values
 }
 
 // pools are all pools, in order of their names, and at last the nodes of none.

@@ -1,11 +1,13 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
 // State is how a node does.
@@ -41,8 +43,11 @@ func stateOf(node *corev1.Node, nc *karpv1.NodeClaim) (state State, why string) 
 	case tainted(node, karpv1.DisruptedTaintKey):
 		return StateLeaving, reasonOf(nc, karpv1.ConditionTypeDisruptionReason)
 	}
-	if ready, reason := readiness(node); !ready {
-		return StateNotReady, reason
+	if ready := nodeutils.GetCondition(node, corev1.NodeReady); ready.Status != corev1.ConditionTrue {
+		if ready.Status == "" {
+			return StateNotReady, "no word from its kubelet"
+		}
+		return StateNotReady, ready.Reason
 	}
 	switch {
 	case tainted(node, karpv1.UnregisteredTaintKey), nc != nil && !holds(nc, karpv1.ConditionTypeInitialized):
@@ -66,22 +71,8 @@ func absent(nc *karpv1.NodeClaim) (State, string) {
 	return StateOrdered, ""
 }
 
-func readiness(node *corev1.Node) (ready bool, reason string) {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue, c.Reason
-		}
-	}
-	return false, "no word from its kubelet"
-}
-
 func tainted(node *corev1.Node, key string) bool {
-	for _, t := range node.Spec.Taints {
-		if t.Key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
 }
 
 func holds(nc *karpv1.NodeClaim, condition string) bool {

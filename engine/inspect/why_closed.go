@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/timing"
@@ -53,10 +54,8 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 // ready reports whether a Node is ready, as far as it is known.
 func (w *explainer) ready(name string) bool {
 	for _, n := range w.Snapshot.Nodes {
-		for _, c := range n.Status.Conditions {
-			if n.Name == name && c.Type == corev1.NodeReady {
-				return c.Status == corev1.ConditionTrue
-			}
+		if c := nodeutils.GetCondition(n, corev1.NodeReady); n.Name == name && c.Status != "" {
+			return c.Status == corev1.ConditionTrue
 		}
 	}
 	return true

@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -51,9 +51,8 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 
 // movable are the pods of a claim's node that would have to go elsewhere.
 func (w *explainer) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
-	for _, pod := range w.Pods {
-		if pod.Spec.NodeName == nc.Status.NodeName && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
-			!podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
+	for _, pod := range cluster.PodsToMove(w.Pods, nc.Status.NodeName) {
+		if pod.DeletionTimestamp.IsZero() {
 			pods = append(pods, pod)
 		}
 	}
@@ -86,10 +85,9 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 
 // holds say what keeps Karpenter from draining a node.
 func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
-	found := compare.Holders{Machines: values(w.Snapshot.Nodes), Pods: values(w.Pods), Budgets: values(w.Budgets)}
-	nodes := compare.NodesOf([]karpv1.NodeClaim{*nc}, found.Machines)
+	nodes := compare.NodesOf([]*karpv1.NodeClaim{nc}, w.Snapshot.Nodes)
 	nodes[0].Patient = true // pods hold a node from being consolidated, however long it would wait for them
-	nodes, err = compare.Hold(nodes, found, w.Now)
+	nodes, err = compare.Hold(nodes, w.Snapshot, w.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +102,6 @@ func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 		}
 	}
 	return texts, nil
-}
-
-func values[T any](list []*T) []T {
-	copies := make([]T, len(list))
-	for i, v := range list {
-		copies[i] = *v
-	}
-	return copies
 }
 
 // without says what would become of the pods of a node that is not there, by Karpenter's

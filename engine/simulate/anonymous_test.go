@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -98,16 +99,16 @@ func sums(r simulate.Result) string {
 
 // running are the pods in a cluster, some with a node, all with names and more that a
 // simulation has nothing to do with.
-func running(in simulate.Input) (c workload.Cluster) {
+func running(in simulate.Input) (c cluster.Snapshot, index *simulate.VolumeIndex) {
 	var claims []*corev1.PersistentVolumeClaim
 	defer func() {
 		class := &storagev1.StorageClass{Provisioner: simulate.VolumeDriver}
 		class.Name, class.VolumeBindingMode = "secret-class", ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)
-		c.Storage = simulate.NewVolumeIndex(claims, nil, []*storagev1.StorageClass{class})
+		index = simulate.NewVolumeIndex(claims, nil, []*storagev1.StorageClass{class})
 	}()
 	for i, load := range in.Workloads {
 		for n := range load.Pods {
-			pod := *load.Pod.DeepCopy()
+			pod := load.Pod.DeepCopy()
 			pod.Name, pod.UID = fmt.Sprintf("secret-name-%d-%d", i, n), types.UID(fmt.Sprint(i, "-", n))
 			pod.Namespace = max(pod.Namespace, "default")
 			pod.OwnerReferences = []metav1.OwnerReference{{
@@ -116,7 +117,7 @@ func running(in simulate.Input) (c workload.Cluster) {
 			pod.Labels = with1(pod.Labels, "secret-key", "secret-value")
 			pod.Annotations = with1(pod.Annotations, "secret-note", "secret-note-value")
 			pod.Spec.Hostname, pod.Spec.ServiceAccountName = "secret-host", "secret-account"
-			load.Volumes.To(&pod)
+			load.Volumes.To(pod)
 			for _, v := range pod.Spec.Volumes {
 				claim := &corev1.PersistentVolumeClaim{}
 				claim.Namespace, claim.Name = pod.Namespace, simulate.ClaimOf(pod.Name, v)
@@ -137,9 +138,9 @@ func running(in simulate.Input) (c workload.Cluster) {
 		}
 	}
 	for _, set := range in.DaemonSets {
-		c.DaemonSets = append(c.DaemonSets, *set.DeepCopy())
+		c.Daemons = append(c.Daemons, set.DeepCopy())
 		if len(set.Spec.Template.Spec.Containers) > 0 {
-			pod := corev1.Pod{Spec: set.Spec.Template.Spec}
+			pod := &corev1.Pod{Spec: set.Spec.Template.Spec}
 			pod.Name, pod.Namespace = "secret-daemon", set.Namespace
 			pod.OwnerReferences = []metav1.OwnerReference{{
 				APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "DaemonSet", Name: set.Name, Controller: ptr.To(true),
@@ -147,7 +148,7 @@ func running(in simulate.Input) (c workload.Cluster) {
 			c.Pods = append(c.Pods, pod)
 		}
 	}
-	return c
+	return c, index
 }
 
 func with1(labels map[string]string, key, value string) map[string]string {

@@ -28,7 +28,7 @@ type Result struct {
 
 	// Claims are the NodeClaims behind the nodes, in their order, as far as changes to pools
 	// have to do with them.
-	Claims []karpv1.NodeClaim `json:"-"`
+	Claims []*karpv1.NodeClaim `json:"-"`
 
 	Consolidated *Consolidated `json:"settled,omitempty"` // what Karpenter makes of it afterwards
 }
@@ -128,8 +128,8 @@ func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 }
 
 // essence is what of a NodeClaim its pool and its class say.
-func essence(nc *karpv1.NodeClaim) karpv1.NodeClaim {
-	return karpv1.NodeClaim{
+func essence(nc *karpv1.NodeClaim) *karpv1.NodeClaim {
+	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: nc.Name, Labels: nc.Labels, Annotations: nc.Annotations},
 		Spec: karpv1.NodeClaimSpec{
 			NodeClassRef: nc.Spec.NodeClassRef, ExpireAfter: nc.Spec.ExpireAfter,

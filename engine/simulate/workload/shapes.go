@@ -18,17 +18,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
-
-// Cluster is what of a cluster has pods.
-type Cluster struct {
-	Pods       []corev1.Pod
-	DaemonSets []appsv1.DaemonSet
-	Namespaces []corev1.Namespace // which selectors of namespaces choose from
-	Budgets    []policyv1.PodDisruptionBudget
-	Storage    *simulate.VolumeIndex // where the claims of pods lead; nil where that is not known
-}
 
 // Shapes is what decides which node the pods of a cluster get, and nothing else of them: pods as the
 // scheduler sees them, so that they can be planned for elsewhere. What is not known to matter is left out.
@@ -58,25 +50,24 @@ type Budget struct {
 	Spec      policyv1.PodDisruptionBudgetSpec `json:"spec"`
 }
 
-// ShapesOf are the shapes of all pods that are to have a node, whether they have one or wait.
-func ShapesOf(c Cluster) Shapes {
+// ShapesOf are the shapes of all pods that are to have a node, whether they have one or wait. Where their claims lead, the
+// index knows; nil where that is not known.
+func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
 	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
-	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}}
-	for i := range c.Pods {
-		d.look(c.Pods[i].Spec)
+	d := digest{namespaces: c.Spaces, labels: map[string]bool{}}
+	for _, pod := range c.Pods {
+		d.look(pod.Spec)
 	}
-	claimed := claimsOf(c)
-	for i := range c.DaemonSets {
-		d.look(c.DaemonSets[i].Spec.Template.Spec)
+	claimed := claimsOf(c.Pods, index)
+	for _, s := range c.Daemons {
+		d.look(s.Spec.Template.Spec)
 	}
-	for i := range c.Budgets {
-		b := c.Budgets[i].DeepCopy()
+	for _, b := range c.Budgets {
 		d.selects(b.Spec.Selector)
-		set.Budgets = append(set.Budgets, Budget{b.Namespace + "/" + b.Name, b.Namespace, b.Spec})
+		set.Budgets = append(set.Budgets, Budget{b.Namespace + "/" + b.Name, b.Namespace, *b.Spec.DeepCopy()})
 	}
 	left, known := 0, map[string]int{}
-	for i := range c.Pods {
-		pod := &c.Pods[i]
+	for _, pod := range c.Pods {
 		if simulate.IsMirror(pod) && !podutils.IsTerminal(pod) {
 			left++
 		}
@@ -91,8 +82,7 @@ func ShapesOf(c Cluster) Shapes {
 			set.Pods[known[key]].Count++
 		}
 	}
-	for i := range c.DaemonSets {
-		s := &c.DaemonSets[i]
+	for _, s := range c.Daemons {
 		set.DaemonSets = append(set.DaemonSets,
 			d.shape("DaemonSet "+s.Namespace+"/"+s.Name, s.Namespace, s.Spec.Template.ObjectMeta, s.Spec.Template.Spec))
 	}
@@ -139,7 +129,7 @@ func (s *Shapes) sort() {
 
 // digest reduces pods to their shapes.
 type digest struct {
-	namespaces []corev1.Namespace
+	namespaces []*corev1.Namespace
 	labels     map[string]bool // by which some pod is placed
 	blind      bool            // some pod selects namespaces, and none is known
 }
@@ -280,11 +270,11 @@ type podClaims struct {
 }
 
 // claimsOf reads the claims of all pods that count.
-func claimsOf(c Cluster) podClaims {
-	all := podClaims{c.Storage, map[types.UID][]string{}, map[string]int{}}
-	for i := range c.Pods {
-		if pod := &c.Pods[i]; c.Storage != nil && simulate.NeedsNode(pod) {
-			names := c.Storage.Attach(context.Background(), pod)
+func claimsOf(pods []*corev1.Pod, index *simulate.VolumeIndex) podClaims {
+	all := podClaims{index, map[types.UID][]string{}, map[string]int{}}
+	for _, pod := range pods {
+		if index != nil && simulate.NeedsNode(pod) {
+			names := index.Attach(context.Background(), pod)
 			all.attached[pod.UID] = names
 			for _, name := range names {
 				all.by[name]++
