@@ -148,9 +148,9 @@ func (a *application) directory(ctx context.Context) error {
 		return err
 	}
 	if !a.yes && !shown.Empty() {
-		agreed, err := flags.Confirm(ctx, a.Env.Stdin, a.Env.Stdout, "Apply this to "+diag.OneLine(shown.Base.String())+"?")
-		if err != nil || !agreed {
-			return errors.New("nothing was applied")
+		question := "Apply this to " + diag.OneLine(shown.Base.String()) + "?"
+		if err := confirm(ctx, a.Env, question, "nothing was applied"); err != nil {
+			return err
 		}
 	}
 	return a.execute(ctx, found.Cluster, found.Head, compare.Comparison{

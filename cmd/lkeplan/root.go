@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
 	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/spf13/cobra"
@@ -53,11 +51,11 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))
-	flags.Group(root, "Applied from Git:", nodeplan.New(env))
+	flags.Group(root, "Applied from Git:", newNodePlan(env))
 	flags.Group(root, "Adopt what exists:",
-		newImport(env), newTakeover(env), install.NewAdopt(env))
+		newImport(env), newTakeover(env), newAdopt(env))
 	flags.Group(root, "In a cluster:",
-		newStatus(env), newWhy(env), newTop(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
+		newStatus(env), newWhy(env), newTop(env), newCRDs(env), newDoctor(env), newUninstall(env))
 	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")

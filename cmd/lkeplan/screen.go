@@ -25,15 +25,14 @@ import (
 type look struct {
 	access  kube.Access
 	catalog string
-	output  flags.Choice
+	output  textOrJSON
 }
 
 // flags adds those that all have.
 func (l *look) flags(cmd *cobra.Command, env *flags.Env, prices, format string) {
-	l.output = flags.Choice{Value: "text", Of: []string{"text", "json"}}
 	flags.ClusterFlags(cmd, env, &l.access)
 	cmd.Flags().StringVar(&l.catalog, "catalog", "", prices)
-	l.output.Flag(cmd, "output", "o", format)
+	l.output.add(cmd, format)
 }
 
 // read reads the kinds of a cluster, with the prices of its nodes.
@@ -56,14 +55,37 @@ func (l *look) read(ctx context.Context, every time.Duration, kinds []cluster.Ki
 	return prices, from, read, from.Explain(read.Read(ctx))
 }
 
-// printResult writes a value as JSON, or its text, as wide as the terminal or the 120 columns that
-// there are without one.
-func printResult(env *flags.Env, format string, value any, text func(width int) string) error {
-	if format == "json" {
-		return writeJSON(env.Stdout, value)
+// textOrJSON is the flag of commands that print what they have found as text or JSON.
+type textOrJSON struct{ flags.Choice }
+
+func (o *textOrJSON) add(cmd *cobra.Command, usage string) {
+	o.Choice = flags.Choice{Value: "text", Of: []string{"text", "json"}}
+	o.Flag(cmd, "output", "o", usage)
+}
+
+// print writes a value as JSON, or its text.
+func (o *textOrJSON) print(w io.Writer, value any, text func(io.Writer) error) error {
+	if o.Value == "json" {
+		return writeJSON(w, value)
 	}
-	_, err := io.WriteString(env.Stdout, text(cmp.Or(columns(env), 120)))
-	return err
+	return text(w)
+}
+
+// printWide writes a value as JSON, or its text, as wide as the terminal or the 120 columns that
+// there are without one.
+func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) string) error {
+	return o.print(env.Stdout, value, func(w io.Writer) error {
+		_, err := io.WriteString(w, text(cmp.Or(columns(env), 120)))
+		return err
+	})
+}
+
+// confirm asks a person, and returns an error with what was not done if they do not agree.
+func confirm(ctx context.Context, env *flags.Env, question, not string) error {
+	if agreed, err := flags.Confirm(ctx, env.Stdin, env.Stdout, question); err != nil || !agreed {
+		return errors.New(not)
+	}
+	return nil
 }
 
 // draw shows a model of what is followed on a terminal until a person or a signal ends it.

@@ -92,7 +92,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	if s.watch {
 		return draw(ctx, env, terminal, read, &statusModel{source: read, given: given, all: s.all, lists: lists, found: found})
 	}
-	return printResult(env, s.output.Value, found, func(width int) string {
+	return s.output.printWide(env, found, func(width int) string {
 		return found.Text(inspect.StatusView{Width: width, All: s.all})
 	})
 }

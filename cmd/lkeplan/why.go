@@ -65,7 +65,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResult(env, l.output.Value, answer, answer.Text)
+			return l.output.printWide(env, answer, answer.Text)
 		},
 	}
 	l.flags(cmd, env, "take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes", "print it as `FORMAT`")

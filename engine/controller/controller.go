@@ -40,7 +40,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/engine/gitops"
-	"github.com/lkeplan/lkeplan/engine/trace/nodeclaims"
 	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
@@ -99,7 +98,7 @@ type Config struct {
 	Timing    loop.Timing
 	Log       *slog.Logger
 
-	claims *nodeclaims.Tracer
+	claims *claimTracer
 }
 
 // Run manages the capacity of one cluster until ctx ends, then stops
@@ -112,7 +111,7 @@ func Run(ctx context.Context, cfg Config) error {
 			return err
 		}
 		defer traces.End()
-		cfg.NodePlans.Traces, cfg.claims = traces, nodeclaims.New(traces)
+		cfg.NodePlans.Traces, cfg.claims = traces, newClaimTracer(traces)
 	}
 	if cfg.Only == GitOps {
 		return runGitOps(ctx, cfg)

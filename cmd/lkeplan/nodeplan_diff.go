@@ -1,4 +1,4 @@
-package nodeplan
+package main
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const diffHelp = `Compare the working tree of a directory with the cluster as a NodePlan would
+const nodePlanDiffHelp = `Compare the working tree of a directory with the cluster as a NodePlan would
 apply it: with its variables, its guards, the fields that it lets others set,
 and what it would prune. The cluster is only read.
 
@@ -22,7 +22,7 @@ Guards and policies of the source are those of the commit where the change
 begins, as for lkeplan diff. Values that the NodePlan has from Secrets are not
 read: give those that the directory needs with --var.`
 
-func newDiff(env *flags.Env) *cobra.Command {
+func newNodePlanDiff(env *flags.Env) *cobra.Command {
 	var (
 		namespace string
 		detailed  bool
@@ -32,12 +32,12 @@ func newDiff(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "diff NAME [DIR]",
 		Short:   "Say what a NodePlan would do with a directory",
-		Long:    diffHelp,
+		Long:    nodePlanDiffHelp,
 		Example: "  lkeplan nodeplan diff prod clusters/prod",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from := at{access: d.Access, namespace: namespace}
-			if err := asNodePlan(cmd.Context(), env, &from, &d, args[0]); err != nil {
+			from := nodePlanFlags{access: d.Access, namespace: namespace}
+			if err := compareAsNodePlan(cmd.Context(), env, &from, &d, args[0]); err != nil {
 				return err
 			}
 			d.Args = args[1:]
@@ -66,19 +66,15 @@ func newDiff(env *flags.Env) *cobra.Command {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		from := at{access: d.Access, namespace: namespace}
+		from := nodePlanFlags{access: d.Access, namespace: namespace}
 		return from.names(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
 }
 
-// asNodePlan has a comparison be that of a NodePlan.
-func asNodePlan(ctx context.Context, env *flags.Env, from *at, d *comparison.Comparison, name string) error {
-	cluster, err := from.connect()
-	if err != nil {
-		return err
-	}
-	np, err := nodeplan.Get(ctx, cluster, from.named(name))
+// compareAsNodePlan has a comparison be that of a NodePlan.
+func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags, d *comparison.Comparison, name string) error {
+	cluster, np, err := from.get(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -87,16 +83,16 @@ func asNodePlan(ctx context.Context, env *flags.Env, from *at, d *comparison.Com
 		return err
 	}
 	if len(secrets) > 0 {
-		step(env, "Values of Secret %s are not read: give those that the directory needs with --var.",
+		progress(env, "Values of Secret %s are not read: give those that the directory needs with --var.",
 			strings.Join(secrets, ", "))
 	}
 	d.Given(vars)
 	d.Prune = np.Spec.Prune == nil || *np.Spec.Prune
-	d.Keeper = keeper(np)
+	d.Keeper = keeperOf(np)
 	return nil
 }
 
-func keeper(np *lkeplanv1alpha1.NodePlan) *comparison.Keeper {
+func keeperOf(np *lkeplanv1alpha1.NodePlan) *comparison.Keeper {
 	return &comparison.Keeper{
 		Owner:   kube.LabelValue(kube.NodePlanOwner, np.Namespace, np.Name),
 		Applied: nodeplan.InventoryOf(np.Status.Inventory).Has,

@@ -1,4 +1,4 @@
-package install
+package main
 
 import (
 	"testing"
@@ -30,7 +30,7 @@ func TestToWaitAgain(t *testing.T) {
 		if err := given.Parse(tt.given); err != nil {
 			t.Fatal(err)
 		}
-		if got := again(given); got != tt.want {
+		if got := uninstallAgain(given); got != tt.want {
 			t.Errorf("%v: %s, want %s", tt.given, got, tt.want)
 		}
 	}

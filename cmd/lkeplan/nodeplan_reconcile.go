@@ -1,9 +1,10 @@
-package nodeplan
+package main
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -16,22 +17,22 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// waiting is a reconciliation that a command waits for.
-type waiting struct {
-	from    at
-	out     output
+// reconciliation is a reconciliation that a command waits for.
+type reconciliation struct {
+	from    nodePlanFlags
+	out     textOrJSON
 	timeout time.Duration
 }
 
-func (w *waiting) flags(cmd *cobra.Command, env *flags.Env) {
+func (w *reconciliation) flags(cmd *cobra.Command, env *flags.Env) {
 	w.from.flags(cmd, env)
-	w.out.flags(cmd)
+	w.out.add(cmd, "print the result as `FORMAT`")
 	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "wait for at most this `TIME`; the work goes on")
 }
 
-func newReconcile(env *flags.Env) *cobra.Command {
+func newNodePlanReconcile(env *flags.Env) *cobra.Command {
 	var (
-		w          waiting
+		w          reconciliation
 		withSource bool
 	)
 	cmd := &cobra.Command{
@@ -41,15 +42,11 @@ func newReconcile(env *flags.Env) *cobra.Command {
 has failed; meanwhile say what it waits for. The exit code is 0 where it is
 ready, 3 where guards refuse its plan, and 1 for all else.`,
 		Example: "  lkeplan nodeplan reconcile prod\n  lkeplan nodeplan reconcile prod --with-source",
-		Args:    oneName,
+		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cluster, err := w.from.connect()
-			if err != nil {
-				return err
-			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), w.timeout)
 			defer cancel()
-			np, err := nodeplan.Get(ctx, cluster, w.from.named(args[0]))
+			cluster, np, err := w.from.get(ctx, args[0])
 			switch {
 			case err != nil:
 				return err
@@ -57,7 +54,7 @@ ready, 3 where guards refuse its plan, and 1 for all else.`,
 				return fmt.Errorf("NodePlan %s is suspended; lkeplan nodeplan resume -n %s %s reconciles it",
 					nodeplan.Key(np), np.Namespace, np.Name)
 			case withSource:
-				err = nodeplan.Fetch(ctx, cluster, np, time.Now(), func(what string) { step(env, "%s", diag.OneLine(what)) })
+				err = nodeplan.Fetch(ctx, cluster, np, time.Now(), func(what string) { progress(env, "%s", diag.OneLine(what)) })
 				if err != nil && !errors.Is(err, nodeplan.ErrNoSource) {
 					return err
 				}
@@ -71,34 +68,29 @@ ready, 3 where guards refuse its plan, and 1 for all else.`,
 }
 
 // reconcile asks for a reconciliation, waits for it, and says how it ended.
-func (w *waiting) reconcile(ctx context.Context, env *flags.Env, cluster *kube.Cluster,
+func (w *reconciliation) reconcile(ctx context.Context, env *flags.Env, cluster *kube.Cluster,
 	np *lkeplanv1alpha1.NodePlan) error {
 	token, err := nodeplan.Request(ctx, cluster, nodeplan.Key(np), time.Now())
 	if err != nil {
 		return err
 	}
-	step(env, "NodePlan %s is asked to reconcile", nodeplan.Key(np))
+	progress(env, "NodePlan %s is asked to reconcile", nodeplan.Key(np))
 	np, err = nodeplan.Await(ctx, cluster, nodeplan.Key(np), token, func(doing string) {
 		for line := range strings.Lines(doing) {
-			step(env, "  %s", diag.OneLine(strings.TrimRight(line, "\n")))
+			progress(env, "  %s", diag.OneLine(strings.TrimRight(line, "\n")))
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if w.out.json() {
-		err = writeJSON(env.Stdout, np)
-	} else {
-		err = show(env.Stdout, np)
-	}
-	if err != nil {
+	if err := w.out.print(env.Stdout, np, func(to io.Writer) error { return writeNodePlan(to, np) }); err != nil {
 		return err
 	}
-	return verdict(np)
+	return nodePlanVerdict(np)
 }
 
-// verdict is the exit code for the state of a NodePlan.
-func verdict(np *lkeplanv1alpha1.NodePlan) error {
+// nodePlanVerdict is the exit code for the state of a NodePlan.
+func nodePlanVerdict(np *lkeplanv1alpha1.NodePlan) error {
 	switch nodeplan.State(np) {
 	case nodeplan.Ready:
 		return nil
@@ -108,8 +100,8 @@ func verdict(np *lkeplanv1alpha1.NodePlan) error {
 	return flags.ErrReported
 }
 
-func newSuspend(env *flags.Env) *cobra.Command {
-	var from at
+func newNodePlanSuspend(env *flags.Env) *cobra.Command {
+	var from nodePlanFlags
 	cmd := &cobra.Command{
 		Use:   "suspend NAME",
 		Short: "Compare and apply nothing until it is resumed",
@@ -117,13 +109,9 @@ func newSuspend(env *flags.Env) *cobra.Command {
 are still made and removed for the objects that are in the cluster. Whatever
 applies the NodePlan itself from Git may set it back.`,
 		Example: "  lkeplan nodeplan suspend prod",
-		Args:    oneName,
+		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cluster, err := from.connect()
-			if err != nil {
-				return err
-			}
-			np, err := nodeplan.Get(cmd.Context(), cluster, from.named(args[0]))
+			cluster, np, err := from.get(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -138,22 +126,18 @@ applies the NodePlan itself from Git may set it back.`,
 	return cmd
 }
 
-func newResume(env *flags.Env) *cobra.Command {
-	var w waiting
+func newNodePlanResume(env *flags.Env) *cobra.Command {
+	var w reconciliation
 	cmd := &cobra.Command{
 		Use:     "resume NAME",
 		Short:   "Resume a NodePlan, and wait for what comes of it",
 		Long:    "Resume a NodePlan that was suspended, and reconcile it as reconcile does.",
 		Example: "  lkeplan nodeplan resume prod",
-		Args:    oneName,
+		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cluster, err := w.from.connect()
-			if err != nil {
-				return err
-			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), w.timeout)
 			defer cancel()
-			np, err := nodeplan.Get(ctx, cluster, w.from.named(args[0]))
+			cluster, np, err := w.from.get(ctx, args[0])
 			if err != nil {
 				return err
 			}

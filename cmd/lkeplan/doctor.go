@@ -1,7 +1,6 @@
-package install
+package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,10 +29,10 @@ need to join the cluster.
 Nothing is changed. Each line begins with ok, warn or fail; a line below it says
 what to do. The exit code is 1 if something does not work.`
 
-// NewDoctor returns the command doctor.
-func NewDoctor(env *flags.Env) *cobra.Command {
+// newDoctor returns the command doctor.
+func newDoctor(env *flags.Env) *cobra.Command {
 	var access kube.Access
-	output := flags.Choice{Value: "text", Of: []string{"text", "json"}}
+	var output textOrJSON
 	name := env.Getenv("CLUSTER_NAME")
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look whether all is there that lkeplan needs", Long: doctorHelp,
@@ -58,7 +57,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 				}
 			}
 			found := inspect.Examine(cmd.Context(), p)
-			if err := write(env.Stdout, output.Value, found); err != nil {
+			if err := output.print(env.Stdout, found, func(w io.Writer) error { return writeFindings(w, found) }); err != nil {
 				return err
 			}
 			if inspect.Failed(found) {
@@ -67,7 +66,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 			return nil
 		},
 	}
-	output.Flag(cmd, "output", "o", "print the findings as `FORMAT`")
+	output.add(cmd, "print the findings as `FORMAT`")
 	cmd.Flags().StringVar(&name, "cluster-name", name, "name of the cluster, for a token to look for ($CLUSTER_NAME)")
 	flags.ClusterFlags(cmd, env, &access)
 	flags.Always("output", "cluster-name", "kubeconfig", "context").Of(cmd)
@@ -87,14 +86,8 @@ func clusterID(env *flags.Env) (int, error) {
 	return id, nil
 }
 
-// write writes findings as text or JSON.
-func write(w io.Writer, format string, found []inspect.Finding) error {
-	if format == "json" {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(found)
-	}
+// writeFindings writes findings for people.
+func writeFindings(w io.Writer, found []inspect.Finding) error {
 	var errs []error
 	for _, f := range found {
 		text := strings.ReplaceAll(diag.Visible(f.Text), "\n", "\n      ")

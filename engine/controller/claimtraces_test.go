@@ -1,4 +1,4 @@
-package nodeclaims
+package controller
 
 import (
 	"errors"
@@ -29,16 +29,16 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// world is a cluster with a NodePool of a NodePlan, and a NodeClaim.
-type world struct {
+// traceWorld is a cluster with a NodePool of a NodePlan, and a NodeClaim.
+type traceWorld struct {
 	t      *testing.T
 	client client.Client
 	sink   *tracetest.Sink
-	tracer *Tracer
+	tracer *claimTracer
 	claim  *karpv1.NodeClaim
 }
 
-func newWorld(t *testing.T) *world {
+func newTraceWorld(t *testing.T) *traceWorld {
 	linode.Register()
 	pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{
 		Name: "web", Labels: map[string]string{kube.InventoryLabel: kube.LabelValue(kube.NodePlanOwner, "fleet", "prod")},
@@ -50,20 +50,20 @@ func newWorld(t *testing.T) *world {
 	nc.Spec.NodeClassRef = &karpv1.NodeClassReference{
 		Group: linodev1alpha1.Group, Kind: object.GVK(&linodev1alpha1.LinodeNodeClass{}).Kind,
 	}
-	w := &world{t: t, sink: &tracetest.Sink{T: t, Durations: true}, claim: nc}
+	w := &traceWorld{t: t, sink: &tracetest.Sink{T: t, Durations: true}, claim: nc}
 	w.client = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, nc).Build()
 	w.start()
 	return w
 }
 
 // start begins another process.
-func (w *world) start() {
-	w.tracer = New(w.sink)
+func (w *traceWorld) start() {
+	w.tracer = newClaimTracer(w.sink)
 	w.tracer.client = w.client
 	w.look()
 }
 
-func (w *world) look() {
+func (w *traceWorld) look() {
 	w.t.Helper()
 	req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(w.claim)}
 	if _, err := w.tracer.Reconcile(w.t.Context(), req); err != nil {
@@ -72,7 +72,7 @@ func (w *world) look() {
 }
 
 // after changes the NodeClaim some time later, which is seen at once.
-func (w *world) after(wait time.Duration, change func(nc *karpv1.NodeClaim)) {
+func (w *traceWorld) after(wait time.Duration, change func(nc *karpv1.NodeClaim)) {
 	w.t.Helper()
 	time.Sleep(wait)
 	if change(w.claim); w.client.Update(w.t.Context(), w.claim) != nil {
@@ -81,7 +81,7 @@ func (w *world) after(wait time.Duration, change func(nc *karpv1.NodeClaim)) {
 	w.look()
 }
 
-func is(condition string) func(*karpv1.NodeClaim) {
+func isTrue(condition string) func(*karpv1.NodeClaim) {
 	return func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(condition) }
 }
 
@@ -89,10 +89,10 @@ func bound(nc *karpv1.NodeClaim) { nc.Status.ProviderID = nodeclaim.LinodeID(471
 
 func pending(nc *karpv1.NodeClaim) {
 	nc.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
-	is(karpv1.ConditionTypeLaunched)(nc)
+	isTrue(karpv1.ConditionTypeLaunched)(nc)
 }
 
-func (w *world) check(want ...string) {
+func (w *traceWorld) check(want ...string) {
 	w.t.Helper()
 	got, ids := w.sink.Taken()
 	if diff := cmp.Diff(strings.Join(want, "\n"), got); diff != "" {
@@ -106,13 +106,13 @@ func (w *world) check(want ...string) {
 	}
 }
 
-const about = " nodeclaim=web-1 nodepool=web nodeplan=fleet/prod plan_type=g6-standard-2"
+const traceAbout = " nodeclaim=web-1 nodepool=web nodeplan=fleet/prod plan_type=g6-standard-2"
 
 // TestATraceSaysWhereANodeClaimSpendsItsTime, requests to Linode included, also those that
 // failed.
 func TestATraceSaysWhereANodeClaimSpendsItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTraceWorld(t)
 		w.after(200*time.Millisecond, pending)
 		time.Sleep(3 * time.Second)
 		grow := api.Call{
@@ -125,14 +125,14 @@ func TestATraceSaysWhereANodeClaimSpendsItsTime(t *testing.T) {
 		w.tracer.Call(grow)
 		w.tracer.Call(api.Call{Method: "GET", Route: "lke/clusters/{}/pools"}) // for nobody
 		w.after(40*time.Second, bound)
-		w.after(50*time.Second, is(karpv1.ConditionTypeRegistered))
+		w.after(50*time.Second, isTrue(karpv1.ConditionTypeRegistered))
 		w.check()
 		w.after(10*time.Second, func(nc *karpv1.NodeClaim) {
 			nc.Status.NodeName = "lke1-2"
-			is(karpv1.ConditionTypeInitialized)(nc)
+			isTrue(karpv1.ConditionTypeInitialized)(nc)
 		})
 		want := []string{
-			"nodeclaim 105.2s" + about + " linode=4711 name=lke1-2",
+			"nodeclaim 105.2s" + traceAbout + " linode=4711 name=lke1-2",
 			"  nodeclaim.linode 1.5s method=PUT template=lke/clusters/{}/pools/{} status_code=503 rate_limit_wait=0.5 nodeclaims=3 type=busy ! busy",
 			"  nodeclaim.linode 1.5s method=PUT template=lke/clusters/{}/pools/{} status_code=200 rate_limit_wait=0.5 nodeclaims=1",
 			"  nodeclaim.choose 0.2s",
@@ -150,7 +150,7 @@ func TestATraceSaysWhereANodeClaimSpendsItsTime(t *testing.T) {
 // TestAnotherProcessGoesOn with what the NodeClaim says, and leaves out what it does not say.
 func TestAnotherProcessGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTraceWorld(t)
 		w.after(time.Second, pending)
 		time.Sleep(time.Minute)
 		bound(w.claim)
@@ -159,10 +159,10 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		w.start()
-		w.after(10*time.Second, is(karpv1.ConditionTypeRegistered))
-		w.after(20*time.Second, is(karpv1.ConditionTypeInitialized))
+		w.after(10*time.Second, isTrue(karpv1.ConditionTypeRegistered))
+		w.after(20*time.Second, isTrue(karpv1.ConditionTypeInitialized))
 		w.check(
-			"nodeclaim 150s"+about+" linode=4711",
+			"nodeclaim 150s"+traceAbout+" linode=4711",
 			"  nodeclaim.choose 1s",
 			"  nodeclaim.initialize 20s",
 		)
@@ -172,7 +172,7 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 // TestANodeClaimThatIsGivenUpHasFailed in the step that it was in.
 func TestANodeClaimThatIsGivenUpHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+		w := newTraceWorld(t)
 		w.after(time.Second, pending)
 		time.Sleep(time.Minute)
 		if err := w.client.Delete(t.Context(), w.claim); err != nil {
@@ -181,7 +181,7 @@ func TestANodeClaimThatIsGivenUpHasFailed(t *testing.T) {
 		w.look()
 		w.look()
 		w.check(
-			"nodeclaim 61s"+about+" ! it was deleted before its node was initialized",
+			"nodeclaim 61s"+traceAbout+" ! it was deleted before its node was initialized",
 			"  nodeclaim.choose 1s",
 			"  nodeclaim.machine 60s ! it was deleted",
 		)
@@ -191,7 +191,7 @@ func TestANodeClaimThatIsGivenUpHasFailed(t *testing.T) {
 // TestNothingIsKeptOfWhatIsGone: also where nobody has seen it go, and of requests as many as
 // a trace can have.
 func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
-	w := newWorld(t)
+	w := newTraceWorld(t)
 	for i := range 3 * mostCalls {
 		w.tracer.Call(api.Call{Route: fmt.Sprint(i), For: []string{"uid"}})
 	}
@@ -216,8 +216,8 @@ func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 
 // TestOthersNodeClaimsAreNotTraced, and without a sink none is.
 func TestOthersNodeClaimsAreNotTraced(t *testing.T) {
-	New(nil).Call(api.Call{For: []string{"uid"}})
-	w := newWorld(t)
+	newClaimTracer(nil).Call(api.Call{For: []string{"uid"}})
+	w := newTraceWorld(t)
 	other := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: types.UID("other")}}
 	if err := w.client.Create(t.Context(), other); err != nil {
 		t.Fatal(err)

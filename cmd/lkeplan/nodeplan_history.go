@@ -1,4 +1,4 @@
-package nodeplan
+package main
 
 import (
 	"fmt"
@@ -14,10 +14,10 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-func newHistory(env *flags.Env) *cobra.Command {
+func newNodePlanHistory(env *flags.Env) *cobra.Command {
 	var (
-		from at
-		out  output
+		from nodePlanFlags
+		out  textOrJSON
 	)
 	cmd := &cobra.Command{
 		Use:   "history NAME",
@@ -25,28 +25,22 @@ func newHistory(env *flags.Env) *cobra.Command {
 		Long: `List the last revisions that a NodePlan has applied or refused, newest first,
 with who approved what guards refused, and why.`,
 		Example: "  lkeplan nodeplan history prod",
-		Args:    oneName,
+		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cluster, err := from.connect()
+			_, np, err := from.get(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			np, err := nodeplan.Get(cmd.Context(), cluster, from.named(args[0]))
-			switch {
-			case err != nil:
-				return err
-			case out.json():
-				return writeJSON(env.Stdout, append([]lkeplanv1alpha1.HistoryEntry{}, np.Status.History...))
-			}
-			return history(env.Stdout, np.Status.History)
+			entries := append([]lkeplanv1alpha1.HistoryEntry{}, np.Status.History...)
+			return out.print(env.Stdout, entries, func(w io.Writer) error { return writeHistory(w, entries) })
 		},
 	}
 	from.flags(cmd, env)
-	out.flags(cmd)
+	out.add(cmd, "print the result as `FORMAT`")
 	return cmd
 }
 
-func history(w io.Writer, entries []lkeplanv1alpha1.HistoryEntry) error {
+func writeHistory(w io.Writer, entries []lkeplanv1alpha1.HistoryEntry) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(t, "TIME\tREVISION\tRESULT\tAPPROVED BY\tFOR")
 	for _, h := range entries {

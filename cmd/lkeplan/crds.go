@@ -1,6 +1,4 @@
-// Package install has the commands for a cluster as a whole: its CRDs (crds), a check of what
-// lkeplan needs (doctor), moving pods over from LKE pools (adopt), and the end (uninstall).
-package install
+package main
 
 import (
 	"context"
@@ -22,20 +20,20 @@ import (
 const crdsHelp = `The definitions of NodePool, LinodeNodeClass, NodePlan and the other kinds, of
 the version of this program. Who installs the Helm chart has them from it.`
 
-// NewCRDs returns the command crds with its subcommands.
-func NewCRDs(env *flags.Env) *cobra.Command {
+// newCRDs returns the command crds with its subcommands.
+func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "crds", Short: "Print or apply the CRDs", Long: crdsHelp,
 		Example: "  lkeplan crds apply\n  lkeplan crds print > crds.yaml",
 	}
-	for _, sub := range []*cobra.Command{newPrint(env), newApply(env)} {
+	for _, sub := range []*cobra.Command{newCRDsPrint(env), newCRDsApply(env)} {
 		flags.ExplainMistakes(sub)
 		cmd.AddCommand(sub)
 	}
 	return cmd
 }
 
-func newPrint(env *flags.Env) *cobra.Command {
+func newCRDsPrint(env *flags.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "print", Short: "Print the CRDs as YAML", Example: "  lkeplan crds print | kubectl apply --server-side -f -",
 		Args: cobra.NoArgs,
@@ -54,7 +52,7 @@ func newPrint(env *flags.Env) *cobra.Command {
 	}
 }
 
-func newApply(env *flags.Env) *cobra.Command {
+func newCRDsApply(env *flags.Env) *cobra.Command {
 	var access kube.Access
 	cmd := &cobra.Command{
 		Use: "apply", Short: "Apply the CRDs, and wait until the API server serves them",
@@ -100,15 +98,15 @@ func applyCRDs(ctx context.Context, env *flags.Env, cluster *kube.Cluster) error
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	for _, definition := range applied {
-		if err := served(ctx, cluster, definition); err != nil {
+		if err := awaitServed(ctx, cluster, definition); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// served returns when the API server serves a kind.
-func served(ctx context.Context, cluster *kube.Cluster, definition map[string]any) error {
+// awaitServed returns when the API server serves a kind.
+func awaitServed(ctx context.Context, cluster *kube.Cluster, definition map[string]any) error {
 	ticker := time.NewTicker(200 * time.Millisecond)
 	defer ticker.Stop()
 	for {

@@ -1,4 +1,4 @@
-package install
+package main
 
 import (
 	"context"
@@ -38,8 +38,8 @@ It needs a token in LINODE_TOKEN with the scope lke:read_write, and a controller
 that works. Keep an LKE pool for the controller itself. Have Terraform, or
 whatever else makes these LKE pools, forget them first.`
 
-// NewAdopt returns the command adopt.
-func NewAdopt(env *flags.Env) *cobra.Command {
+// newAdopt returns the command adopt.
+func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
 	cmd := &cobra.Command{
 		Use: "adopt LKE-POOL... | --all", Short: "Move pods to pools, and delete their LKE pools",
@@ -97,7 +97,7 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 			diag.OneLine(from.Label))
 		return nil
 	}
-	if err := rights(ctx, cluster, api); err != nil {
+	if err := requireRights(ctx, cluster, api); err != nil {
 		return err
 	}
 	if err := errors.Join(a.requireController(ctx, cluster), move.Check(ctx, pools)); err != nil {
@@ -105,12 +105,12 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 	}
 	fmt.Fprintf(a.env.Stdout, "%s, LKE cluster %s:\n", cluster.Place(), diag.OneLine(from.Label))
 	for _, p := range pools {
-		fmt.Fprintf(a.env.Stdout, "  LKE pool %s\n", described(p))
+		fmt.Fprintf(a.env.Stdout, "  LKE pool %s\n", describeLKEPool(p))
 	}
 	if !a.yes {
 		const question = "Move the pods of these LKE pools, and delete the LKE pools?"
-		if agreed, err := flags.Confirm(ctx, a.env.Stdin, a.env.Stdout, question); err != nil || !agreed {
-			return errors.New("nothing was changed")
+		if err := confirm(ctx, a.env, question, "nothing was changed"); err != nil {
+			return err
 		}
 	}
 	if err := move.Hold(ctx, pools); err != nil {
@@ -120,7 +120,7 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 		if err := move.Pool(ctx, p); err != nil {
 			again := "the same command"
 			if n > 0 && !a.all {
-				again += " with " + names(pools[n:])
+				again += " with " + lkePoolIDs(pools[n:])
 			}
 			return wayBack(from.ID, pools[n:], again, err)
 		}
@@ -150,7 +150,7 @@ func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []strin
 	there = slices.DeleteFunc(there, func(p api.Pool) bool { return lke.Keeps(p.Tags) })
 	var known []string
 	for _, p := range there {
-		known = append(known, described(p))
+		known = append(known, describeLKEPool(p))
 	}
 	switch {
 	case len(there) == 0 && !a.all:
@@ -178,7 +178,7 @@ func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []strin
 	return from, meant, nil
 }
 
-func names(pools []api.Pool) string {
+func lkePoolIDs(pools []api.Pool) string {
 	ids := make([]string, len(pools))
 	for n, p := range pools {
 		ids[n] = strconv.Itoa(p.ID)
@@ -186,7 +186,7 @@ func names(pools []api.Pool) string {
 	return strings.Join(ids, " ")
 }
 
-func described(p api.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
+func describeLKEPool(p api.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
 
 // requireController returns an error if no controller runs that could make nodes for the pods of the LKE pools.
 func (a *adoption) requireController(ctx context.Context, in *kube.Cluster) error {
@@ -204,9 +204,9 @@ func (a *adoption) requireController(ctx context.Context, in *kube.Cluster) erro
 		"With one that elects no leader: --without-lease")
 }
 
-// rights makes sure that all may be done that is to be done, before any of it is.
-func rights(ctx context.Context, cluster *kube.Cluster, api *api.Client) error {
-	errs := []error{scope(api)}
+// requireRights makes sure that all may be done that is to be done, before any of it is.
+func requireRights(ctx context.Context, cluster *kube.Cluster, api *api.Client) error {
+	errs := []error{requireScope(api)}
 	for _, what := range []authorizationv1.ResourceAttributes{
 		{Verb: "list", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}, {Verb: "list", Resource: "pods"},
 		{Verb: "create", Resource: "pods", Subresource: "eviction"}, {Verb: "list", Group: "apps", Resource: "replicasets"},
@@ -224,8 +224,8 @@ func rights(ctx context.Context, cluster *kube.Cluster, api *api.Client) error {
 	return errors.Join(errs...)
 }
 
-// scope makes sure that the token may delete LKE pools, and not only list them.
-func scope(linodeAPI *api.Client) error {
+// requireScope makes sure that the token may delete LKE pools, and not only list them.
+func requireScope(linodeAPI *api.Client) error {
 	if linodeAPI.MayUse(api.ScopePools) {
 		return nil
 	}

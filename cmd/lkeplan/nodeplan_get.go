@@ -1,4 +1,4 @@
-package nodeplan
+package main
 
 import (
 	"fmt"
@@ -16,10 +16,10 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-func newGet(env *flags.Env) *cobra.Command {
+func newNodePlanGet(env *flags.Env) *cobra.Command {
 	var (
-		from at
-		out  output
+		from nodePlanFlags
+		out  textOrJSON
 	)
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
@@ -30,48 +30,45 @@ name of one, show its plan, its guards and its pools. JSON has the objects.`,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				_, np, err := from.get(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return out.print(env.Stdout, np, func(w io.Writer) error { return writeNodePlan(w, np) })
+			}
 			cluster, err := from.connect()
 			if err != nil {
 				return err
 			}
-			if len(args) == 1 {
-				np, err := nodeplan.Get(cmd.Context(), cluster, from.named(args[0]))
-				if err != nil {
-					return err
-				}
-				if out.json() {
-					return writeJSON(env.Stdout, np)
-				}
-				return show(env.Stdout, np)
-			}
 			plans, err := nodeplan.List(cmd.Context(), cluster, from.namespace)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case out.json():
-				return writeJSON(env.Stdout, plans)
-			case len(plans) == 0:
-				step(env, "There is no NodePlan in %s.", place(from))
-				return nil
 			}
-			return table(env.Stdout, plans, from.all)
+			return out.print(env.Stdout, plans, func(w io.Writer) error {
+				if len(plans) == 0 {
+					progress(env, "There is no NodePlan in %s.", placeOf(from))
+					return nil
+				}
+				return writeNodePlans(w, plans, from.all)
+			})
 		},
 	}
 	from.flags(cmd, env)
 	cmd.Flags().BoolVarP(&from.all, "all-namespaces", "A", false, "list the NodePlans of all namespaces")
-	out.flags(cmd)
+	out.add(cmd, "print the result as `FORMAT`")
 	return cmd
 }
 
-func place(from at) string {
+func placeOf(from nodePlanFlags) string {
 	if from.all {
 		return "the cluster"
 	}
 	return "the namespace " + from.namespace
 }
 
-// table lists NodePlans, each on a line: of a message, the first.
-func table(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error {
+// writeNodePlans lists NodePlans, each on a line: of a message, the first.
+func writeNodePlans(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	if namespaces {
 		fmt.Fprint(t, "NAMESPACE\t")
@@ -93,8 +90,8 @@ func table(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error
 	return t.Flush()
 }
 
-// show writes what there is to know of one NodePlan.
-func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
+// writeNodePlan writes what there is to know of one NodePlan.
+func writeNodePlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
 	fmt.Fprintf(w, "NodePlan %s: %s\n", nodeplan.Key(np), nodeplan.State(np))
 	for line := range strings.Lines(nodeplan.Message(np)) {
 		fmt.Fprintf(w, "  %s\n", diag.OneLine(strings.TrimRight(line, "\n")))
@@ -103,12 +100,12 @@ func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
 	if np.Status.LastAttemptedRevision != np.Status.LastAppliedRevision {
 		fmt.Fprintf(w, "Tried:   %s\n", nodeplan.Short(np.Status.LastAttemptedRevision))
 	}
-	showPlan(w, np)
+	writePlanOf(w, np)
 	if a := np.Status.Approval; a != nil {
 		fmt.Fprintf(w, "Approved by %s for plan %s: %s, %s at most, until %s\n", diag.OneLine(a.By), a.PlanDigest,
 			strings.Join(a.Guards, ", "), diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
 	}
-	showRollout(w, np)
+	writeRollout(w, np)
 	if len(np.Status.Pools) == 0 {
 		return nil
 	}
@@ -121,8 +118,8 @@ func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
 	return t.Flush()
 }
 
-// showPlan writes the plan of a NodePlan, and what the guards say of it.
-func showPlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+// writePlanOf writes the plan of a NodePlan, and what the guards say of it.
+func writePlanOf(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 	p := np.Status.Plan
 	if p == nil {
 		return
@@ -145,8 +142,8 @@ func showPlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 	fmt.Fprintf(w, "  digest %s\n", p.Digest)
 }
 
-// showRollout writes on which pools a revision proves itself, or has.
-func showRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+// writeRollout writes on which pools a revision proves itself, or has.
+func writeRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 	s := np.Status.Rollout
 	if s == nil {
 		return
@@ -171,5 +168,5 @@ func moment(t *metav1.Time) string {
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// until writes a time in a sentence.
-func until(t time.Time) string { return moment(&metav1.Time{Time: t}) }
+// momentText writes a time in a sentence.
+func momentText(t time.Time) string { return moment(&metav1.Time{Time: t}) }

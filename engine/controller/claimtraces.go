@@ -1,13 +1,4 @@
-// Package nodeclaims makes a trace of each NodeClaim: how long it took to choose a plan type,
-// to get a machine, to see its Node and to have that ready, and which requests to Linode were
-// sent for it.
-//
-// It reads what NodeClaims say of themselves and writes nothing. What happened while no
-// process looked is known to the second, from conditions; when a machine was bound then is
-// not known, and not shown.
-//
-// It is a package apart as engine/trace links nothing of Kubernetes.
-package nodeclaims
+package controller
 
 import (
 	"context"
@@ -26,36 +17,36 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Tracer makes traces of NodeClaims. A nil pointer makes none.
-type Tracer struct {
+// claimTracer makes traces of NodeClaims. A nil pointer makes none.
+type claimTracer struct {
 	sink   trace.Sink
 	client client.Reader
 
 	mu   sync.Mutex
-	open map[string]*story // by UID: NodeClaims whose nodes are not initialized yet
+	open map[string]*claimStory // by UID: NodeClaims whose nodes are not initialized yet
 }
 
-// story is what is known of a NodeClaim so far.
-type story struct {
+// claimStory is what is known of a NodeClaim so far.
+type claimStory struct {
 	name  string
 	began time.Time
-	over  [len(phases)]bool      // which phases are over
-	ends  [len(phases)]time.Time // when they were; zero where that is not known
+	over  [len(claimPhases)]bool      // which phases are over
+	ends  [len(claimPhases)]time.Time // when they were; zero where that is not known
 	calls []trace.Span
 	left  int // calls that were too many
 }
 
-// New returns a Tracer for a sink; nil without one.
-func New(sink trace.Sink) *Tracer {
+// newClaimTracer returns a Tracer for a sink; nil without one.
+func newClaimTracer(sink trace.Sink) *claimTracer {
 	if sink == nil {
 		return nil
 	}
-	return &Tracer{sink: sink, open: map[string]*story{}}
+	return &claimTracer{sink: sink, open: map[string]*claimStory{}}
 }
 
-// phases are what a NodeClaim goes through, in this order, each with the condition that ends
+// claimPhases are what a NodeClaim goes through, in this order, each with the condition that ends
 // it. None ends the one in which it gets its machine.
-var phases = [...]struct{ name, condition string }{
+var claimPhases = [...]struct{ name, condition string }{
 	{trace.Choose, karpv1.ConditionTypeLaunched},
 	{trace.Machine, ""},
 	{trace.Join, karpv1.ConditionTypeRegistered},
@@ -63,13 +54,13 @@ var phases = [...]struct{ name, condition string }{
 }
 
 // Register implements operatorpkg's Controller.
-func (t *Tracer) Register(_ context.Context, mgr ctrl.Manager) error {
+func (t *claimTracer) Register(_ context.Context, mgr ctrl.Manager) error {
 	t.client = mgr.GetClient()
 	return ctrl.NewControllerManagedBy(mgr).Named("nodeclaim.trace").For(&karpv1.NodeClaim{}).Complete(t)
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (t *Tracer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+func (t *claimTracer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var nc karpv1.NodeClaim
 	err := t.client.Get(ctx, req.NamespacedName, &nc)
 	switch {
@@ -85,7 +76,7 @@ func (t *Tracer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, 
 	return ctrl.Result{}, nil
 }
 
-func (t *Tracer) forget(name string) {
+func (t *claimTracer) forget(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for uid, s := range t.open {
@@ -97,25 +88,25 @@ func (t *Tracer) forget(name string) {
 
 // look notes what has happened to a NodeClaim. It returns the story when that is over. One
 // that is over at first sight was told by the process before this one.
-func (t *Tracer) look(nc *karpv1.NodeClaim, now time.Time) (over bool, told *story) {
+func (t *claimTracer) look(nc *karpv1.NodeClaim, now time.Time) (over bool, told *claimStory) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s, known := t.open[string(nc.UID)]
-	over = ended(nc, len(phases)-1) || !nc.DeletionTimestamp.IsZero()
+	over = claimPhaseEnded(nc, len(claimPhases)-1) || !nc.DeletionTimestamp.IsZero()
 	if !known && over {
 		return false, nil
 	}
 	if !known {
-		s = &story{name: nc.Name, began: within(nc.CreationTimestamp.Time, now)}
+		s = &claimStory{name: nc.Name, began: notAfter(nc.CreationTimestamp.Time, now)}
 		t.open[string(nc.UID)] = s
 	}
-	for i, phase := range phases {
-		if s.over[i] || !ended(nc, i) {
+	for i, phase := range claimPhases {
+		if s.over[i] || !claimPhaseEnded(nc, i) {
 			continue
 		}
 		s.over[i] = true
 		if phase.condition != "" {
-			s.ends[i] = within(nc.StatusConditions().Get(phase.condition).LastTransitionTime.Time, now)
+			s.ends[i] = notAfter(nc.StatusConditions().Get(phase.condition).LastTransitionTime.Time, now)
 		} else if known {
 			s.ends[i] = now
 		}
@@ -126,16 +117,16 @@ func (t *Tracer) look(nc *karpv1.NodeClaim, now time.Time) (over bool, told *sto
 	return over, s
 }
 
-// ended reports whether a phase of a NodeClaim is over.
-func ended(nc *karpv1.NodeClaim, phase int) bool {
-	if condition := phases[phase].condition; condition != "" {
+// claimPhaseEnded reports whether a phase of a NodeClaim is over.
+func claimPhaseEnded(nc *karpv1.NodeClaim, phase int) bool {
+	if condition := claimPhases[phase].condition; condition != "" {
 		return nc.StatusConditions().Get(condition).IsTrue()
 	}
 	return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0
 }
 
-// within is when something happened that is seen now: Kubernetes cuts times to the second.
-func within(said, now time.Time) time.Time {
+// notAfter is when something happened that is seen now: Kubernetes cuts times to the second.
+func notAfter(said, now time.Time) time.Time {
 	if end := said.Add(time.Second); now.After(end) {
 		return end
 	}
@@ -144,45 +135,45 @@ func within(said, now time.Time) time.Time {
 
 // tell makes a story into the spans of a trace. A NodeClaim that is deleted has failed in the
 // phase that it was in.
-func (s *story) tell(nc *karpv1.NodeClaim, nodePlan string, now time.Time) trace.Span {
+func (s *claimStory) tell(nc *karpv1.NodeClaim, nodePlan string, now time.Time) trace.Span {
 	root := trace.Span{Name: trace.Claim, From: s.began, To: now, Attributes: s.about(nc, nodePlan), Children: s.calls}
 	from := s.began
-	for i, phase := range phases {
+	for i, phase := range claimPhases {
 		if !s.over[i] {
 			root.Error = "it was deleted before its node was initialized"
 			if !from.IsZero() {
-				last := trace.Span{Name: phase.name, From: from, To: now, Error: why(nc, phase.condition)}
+				last := trace.Span{Name: phase.name, From: from, To: now, Error: claimReason(nc, phase.condition)}
 				root.Children = append(root.Children, last)
 			}
 			return root
 		}
 		to := s.ends[i]
 		if !from.IsZero() && !to.IsZero() {
-			to = later(from, to)
+			to = latest(from, to)
 			root.Children = append(root.Children, trace.Span{Name: phase.name, From: from, To: to})
 		}
 		from = to
 	}
-	root.To = later(root.From, from)
+	root.To = latest(root.From, from)
 	return root
 }
 
-func later(a, b time.Time) time.Time {
+func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
 	return b
 }
 
-// why is what a NodeClaim says of a condition that has not come true.
-func why(nc *karpv1.NodeClaim, condition string) string {
+// claimReason is what a NodeClaim says of a condition that has not come true.
+func claimReason(nc *karpv1.NodeClaim, condition string) string {
 	if c := nc.StatusConditions().Get(condition); c != nil && c.Message != "" {
 		return trace.Shorten(c.Message)
 	}
 	return "it was deleted"
 }
 
-func (s *story) about(nc *karpv1.NodeClaim, nodePlan string) (list []trace.Attribute) {
+func (s *claimStory) about(nc *karpv1.NodeClaim, nodePlan string) (list []trace.Attribute) {
 	add := func(key string, value any, known bool) {
 		if known {
 			list = append(list, trace.Attribute{Key: key, Value: value})
@@ -204,7 +195,7 @@ func (s *story) about(nc *karpv1.NodeClaim, nodePlan string) (list []trace.Attri
 // nodePlan is the NodePlan that the pool of a NodeClaim is labelled with, as much of it as fits
 // into a label; "" where there is none. At which revision the pool is, this process does not
 // know.
-func (t *Tracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string {
+func (t *claimTracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string {
 	var pool karpv1.NodePool
 	if t.client.Get(ctx, client.ObjectKey{Name: nc.Labels[karpv1.NodePoolLabelKey]}, &pool) != nil {
 		return ""
@@ -221,7 +212,7 @@ func (t *Tracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string {
 const mostCalls = 40
 
 // Call notes a request to the Linode API for the NodeClaims that it was sent for.
-func (t *Tracer) Call(call api.Call) {
+func (t *claimTracer) Call(call api.Call) {
 	if t == nil || len(call.For) == 0 {
 		return
 	}

@@ -1,4 +1,4 @@
-package nodeplan
+package main
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 // TestOutput: what the commands print of the NodePlans in testdata, some of whose texts
 // came from a repository.
 func TestOutput(t *testing.T) {
-	raw, err := os.ReadFile("testdata/nodeplans.yaml")
+	raw, err := os.ReadFile("testdata/nodeplan/nodeplans.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,24 +25,24 @@ func TestOutput(t *testing.T) {
 	}
 	waiting, proving := &plans[0], &plans[len(plans)-1]
 	for name, write := range map[string]func(io.Writer) error{
-		"list": func(w io.Writer) error { return table(w, plans, false) },
-		"all":  func(w io.Writer) error { return table(w, plans, true) },
-		"one":  func(w io.Writer) error { return show(w, waiting) },
+		"list": func(w io.Writer) error { return writeNodePlans(w, plans, false) },
+		"all":  func(w io.Writer) error { return writeNodePlans(w, plans, true) },
+		"one":  func(w io.Writer) error { return writeNodePlan(w, waiting) },
 		"proving": func(w io.Writer) error {
-			if err := show(w, proving); err != nil {
+			if err := writeNodePlan(w, proving); err != nil {
 				return err
 			}
-			return history(w, proving.Status.History)
+			return writeHistory(w, proving.Status.History)
 		},
-		"history": func(w io.Writer) error { return history(w, waiting.Status.History) },
+		"history": func(w io.Writer) error { return writeHistory(w, waiting.Status.History) },
 		"approve": func(w io.Writer) error {
-			a := approving{nodes: -1}
+			a := approval{nodes: -1}
 			given, err := a.approval(waiting)
 			if err != nil {
 				return err
 			}
 			given.By, given.Expires = "jane", waiting.Status.Approval.Expires
-			describe(w, waiting, given)
+			describeApproval(w, waiting, given)
 			return nil
 		},
 	} {
@@ -51,7 +51,7 @@ func TestOutput(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		golden.File(t, "testdata/"+name+".txt", out.Bytes())
+		golden.File(t, "testdata/nodeplan/"+name+".txt", out.Bytes())
 	}
 }
 
@@ -63,16 +63,16 @@ func TestWhatMayBeApproved(t *testing.T) {
 		{Status: "blocked", Permission: "freeze:weekend"}, {Status: "blocked", Permission: "protected:pool.a"},
 	}
 	for _, tt := range []struct {
-		asked  approving
+		asked  approval
 		guards int
 		nodes  int
 		err    string
 	}{
-		{approving{nodes: -1}, 2, 7, ""},
-		{approving{nodes: 3, guards: []string{"freeze:weekend"}, digest: "sha256:1"}, 1, 3, ""},
-		{approving{nodes: 0}, 2, 0, ""},
-		{approving{nodes: -1, digest: "sha256:2"}, 0, 0, "the plan of NodePlan / is another one by now, sha256:1"},
-		{approving{nodes: -1, guards: []string{"protected:*"}}, 0, 0,
+		{approval{nodes: -1}, 2, 7, ""},
+		{approval{nodes: 3, guards: []string{"freeze:weekend"}, digest: "sha256:1"}, 1, 3, ""},
+		{approval{nodes: 0}, 2, 0, ""},
+		{approval{nodes: -1, digest: "sha256:2"}, 0, 0, "the plan of NodePlan / is another one by now, sha256:1"},
+		{approval{nodes: -1, guards: []string{"protected:*"}}, 0, 0,
 			"--guard protected:*: what refuses the plan is freeze:weekend, protected:pool.a"},
 	} {
 		got, err := tt.asked.approval(np)

@@ -1,4 +1,4 @@
-package install
+package main
 
 import (
 	"context"
@@ -36,8 +36,8 @@ money, and nothing that it protects can be deleted. So first, one of:
 
 After that the controller and the CRDs can be deleted in any order.`
 
-// NewUninstall returns the command uninstall.
-func NewUninstall(env *flags.Env) *cobra.Command {
+// newUninstall returns the command uninstall.
+func newUninstall(env *flags.Env) *cobra.Command {
 	u := uninstalling{env: env}
 	cmd := &cobra.Command{
 		Use: "uninstall --drain | --leave", Short: "Give up all nodes, or keep them without lkeplan", Long: uninstallHelp,
@@ -105,8 +105,8 @@ func (u *uninstalling) run(ctx context.Context) error {
 		if u.leave {
 			question = "Keep all nodes, without lkeplan?"
 		}
-		if agreed, err := flags.Confirm(ctx, u.env.Stdin, u.env.Stdout, question); err != nil || !agreed {
-			return errors.New("nothing was changed")
+		if err := confirm(ctx, u.env, question, "nothing was changed"); err != nil {
+			return err
 		}
 	}
 	if u.leave {
@@ -150,19 +150,19 @@ func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster) error {
 	}
 	if unfinished {
 		fmt.Fprintf(u.env.Stderr, "lkeplan: %s\nWhat holds them: kubectl get events -A | grep -e DisruptionBlocked "+
-			"-e FailedDraining\nTo wait again: %s\n", diag.Visible(err.Error()), again(u.flags))
+			"-e FailedDraining\nTo wait again: %s\n", diag.Visible(err.Error()), uninstallAgain(u.flags))
 		return flags.ErrReported
 	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(u.env.Stdout, "No node of lkeplan is left, and nothing costs. Delete the controller (helm uninstall), "+
-		"and then the CRDs:\n%s", deletion())
+		"and then the CRDs:\n%s", crdDeletion())
 	return nil
 }
 
-// again is the command that goes on waiting, with the flags that were given.
-func again(given *pflag.FlagSet) string {
+// uninstallAgain is the command that goes on waiting, with the flags that were given.
+func uninstallAgain(given *pflag.FlagSet) string {
 	command := "lkeplan uninstall --drain"
 	given.Visit(func(f *pflag.Flag) {
 		switch value := f.Value.String(); {
@@ -170,14 +170,14 @@ func again(given *pflag.FlagSet) string {
 		case f.Value.Type() == "bool" && value == "true":
 			command += " --" + f.Name
 		default:
-			command += " --" + f.Name + "=" + word(value)
+			command += " --" + f.Name + "=" + shellWord(value)
 		}
 	})
 	return command
 }
 
-// word is a value as one word of a shell.
-func word(value string) string {
+// shellWord is a value as one word of a shell.
+func shellWord(value string) string {
 	if value != "" && !strings.ContainsFunc(value, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r)
 	}) {
@@ -192,7 +192,7 @@ func (u *uninstalling) keep(ctx context.Context, in *kube.Cluster, machines []mi
 	if err := migrate.UninstallAndKeep(ctx, in, u.show); err != nil {
 		return err
 	}
-	if err := bill(u.env.Stdout, machines, total); err != nil {
+	if err := writeBill(u.env.Stdout, machines, total); err != nil {
 		return err
 	}
 	fmt.Fprintf(u.env.Stdout, `
@@ -201,7 +201,7 @@ Linode API. The LKE pools have tags of lkeplan: a controller that is installed a
 without the NodeClaims, would take their nodes for left over.
 
 The controller can be deleted (helm uninstall) and, with all pools, the CRDs:
-%s`, deletion())
+%s`, crdDeletion())
 	return nil
 }
 
@@ -215,8 +215,8 @@ func atLeast(machines []migrate.Machine) string {
 	return ""
 }
 
-// bill lists what costs.
-func bill(out io.Writer, machines []migrate.Machine, total catalog.Money) error {
+// writeBill lists what costs.
+func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\t$ A MONTH")
 	for _, m := range machines {
@@ -235,8 +235,8 @@ func bill(out io.Writer, machines []migrate.Machine, total catalog.Money) error 
 	return w.Flush()
 }
 
-// deletion is how to delete the CRDs: by name, as files may be of another release.
-func deletion() string {
+// crdDeletion is how to delete the CRDs: by name, as files may be of another release.
+func crdDeletion() string {
 	crds, err := crd.All()
 	if err != nil {
 		return "" // a test reads them

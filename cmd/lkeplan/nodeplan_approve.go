@@ -1,7 +1,6 @@
-package nodeplan
+package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +15,10 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const approveHelp = `Approve the plan with which a NodePlan waits, and no other: this digest, the
+const nodePlanApproveHelp = `Approve the plan with which a NodePlan waits, and no other: this digest, the
 guards that refuse it now, at most as many nodes as it touches now,
 until --for ends. The apply uses the approval up; it is kept in the history.
 
@@ -28,12 +26,12 @@ Of a NodePlan that only plans, such as that of a pull request, the plan is
 approved for the NodePlan that will apply it. It takes the role lkeplan-approve
 in that namespace.`
 
-// mostTime bounds how long an approval may hold.
-const mostTime = 30 * 24 * time.Hour
+// maxApprovalTime bounds how long an approval may hold.
+const maxApprovalTime = 30 * 24 * time.Hour
 
-// approving is what an approval is to be, as the flags say.
-type approving struct {
-	from     at
+// approval is what an approval is to be, as the flags say.
+type approval struct {
+	from     nodePlanFlags
 	guards   []string
 	nodes    int
 	lasts    time.Duration
@@ -43,16 +41,16 @@ type approving struct {
 	takeBack bool
 }
 
-func newApprove(env *flags.Env) *cobra.Command {
-	var a approving
+func newNodePlanApprove(env *flags.Env) *cobra.Command {
+	var a approval
 	cmd := &cobra.Command{
 		Use:   "approve NAME",
 		Short: "Let one plan pass that guards refuse",
-		Long:  approveHelp,
+		Long:  nodePlanApproveHelp,
 		Example: `  lkeplan nodeplan approve prod
   lkeplan nodeplan approve prod --yes --digest sha256:... --max-nodes 7 --for 2h
   lkeplan nodeplan approve prod --take-back`,
-		Args: oneName,
+		Args: oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, env, args[0]) },
 	}
 	a.from.flags(cmd, env)
@@ -69,16 +67,12 @@ func newApprove(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-func (a *approving) run(cmd *cobra.Command, env *flags.Env, name string) error {
+func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	ctx := cmd.Context()
-	if a.lasts <= 0 || a.lasts > mostTime {
+	if a.lasts <= 0 || a.lasts > maxApprovalTime {
 		return fmt.Errorf("--for %s: an approval holds for more than nothing, and for 720h at most", a.lasts)
 	}
-	cluster, err := a.from.connect()
-	if err != nil {
-		return err
-	}
-	np, err := nodeplan.Get(ctx, cluster, a.from.named(name))
+	cluster, np, err := a.from.get(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -101,28 +95,41 @@ func (a *approving) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		return err
 	}
 	given.Expires = metav1.NewTime(a.until(np, time.Now()).UTC().Truncate(time.Second))
-	describe(env.Stdout, np, given)
-	if err := a.ask(ctx, env); err != nil {
+	describeApproval(env.Stdout, np, given)
+	if !a.yes {
+		if flags.Terminal(env.Stdin) == nil {
+			return errors.New("an approval lets nodes go, and there is no terminal to ask on; add --yes")
+		}
+		if err := confirm(ctx, env, "Approve this plan?", "nothing was approved"); err != nil {
+			return err
+		}
+	}
+	if err := nodeplan.Approve(ctx, cluster, to, &given); err != nil {
 		return err
 	}
-	return a.give(ctx, env, cluster, np, given)
+	if to == nodeplan.Key(np) {
+		fmt.Fprintf(env.Stdout, "Approved. To watch it: lkeplan nodeplan reconcile -n %s %s\n", to.Namespace, to.Name)
+	} else {
+		fmt.Fprintf(env.Stdout, "Approved for NodePlan %s, which applies it when it is merged.\n", to)
+	}
+	return nil
 }
 
-// until is when the approval ends: where the plan waits for a window, the time counts from
+// momentText is when the approval ends: where the plan waits for a window, the time counts from
 // when that opens.
-func (a *approving) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
+func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now
 	if opens := np.Status.NextWindow; opens != nil && opens.After(now) {
 		from = opens.Time
 	}
-	if most := now.Add(mostTime); from.Add(a.lasts).After(most) {
+	if most := now.Add(maxApprovalTime); from.Add(a.lasts).After(most) {
 		return most
 	}
 	return from.Add(a.lasts)
 }
 
 // approval is that of the plan that waits, within what the flags say.
-func (a *approving) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
+func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	given, err := plan.ApprovalFor(np)
 	if err != nil {
 		return given, err
@@ -145,47 +152,11 @@ func (a *approving) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appr
 	return given, nil
 }
 
-// describe says what is about to be approved.
-func describe(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
+// describeApproval says what is about to be approved.
+func describeApproval(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	fmt.Fprintf(w, "NodePlan %s\n", nodeplan.Key(np))
-	showPlan(w, np)
+	writePlanOf(w, np)
 	fmt.Fprintf(w, "The approval lifts %s, for %s at most, until %s, in the name of %s.\n",
-		diag.OneLine(strings.Join(a.Guards, ", ")), diag.Counted(a.MaxNodes, "node"), until(a.Expires.Time),
+		diag.OneLine(strings.Join(a.Guards, ", ")), diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time),
 		diag.OneLine(a.By))
-}
-
-var (
-	errUnasked  = errors.New("an approval lets nodes go, and there is no terminal to ask on; add --yes")
-	errDeclined = errors.New("nothing was approved")
-)
-
-func (a *approving) ask(ctx context.Context, env *flags.Env) error {
-	if a.yes {
-		return nil
-	}
-	if flags.Terminal(env.Stdin) == nil {
-		return errUnasked
-	}
-	agreed, err := flags.Confirm(ctx, env.Stdin, env.Stdout, "Approve this plan?")
-	if err != nil || !agreed {
-		return errDeclined
-	}
-	return nil
-}
-
-func (a *approving) give(ctx context.Context, env *flags.Env, cluster *kube.Cluster, np *lkeplanv1alpha1.NodePlan,
-	given lkeplanv1alpha1.Approval) error {
-	to, err := nodeplan.Applies(np)
-	if err != nil {
-		return err
-	}
-	if err := nodeplan.Approve(ctx, cluster, to, &given); err != nil {
-		return err
-	}
-	if to == nodeplan.Key(np) {
-		fmt.Fprintf(env.Stdout, "Approved. To watch it: lkeplan nodeplan reconcile -n %s %s\n", to.Namespace, to.Name)
-	} else {
-		fmt.Fprintf(env.Stdout, "Approved for NodePlan %s, which applies it when it is merged.\n", to)
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package install
+package main
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// account serves one cluster with LKE pools of these ids, and with one that Karpenter keeps.
-func account(t *testing.T, scopes string, ids ...int) *api.Client {
+// testAccount serves one cluster with LKE pools of these ids, and with one that Karpenter keeps.
+func testAccount(t *testing.T, scopes string, ids ...int) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-OAuth-Scopes", scopes)
@@ -59,7 +59,7 @@ func TestLKEPoolsAreNamed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			a := adoption{env: &flags.Env{Getenv: func(string) string { return "" }, Stdout: io.Discard}, all: test.all}
-			_, pools, err := a.pools(t.Context(), account(t, "*", test.there...), test.named)
+			_, pools, err := a.pools(t.Context(), testAccount(t, "*", test.there...), test.named)
 			var got []int
 			for _, p := range pools {
 				got = append(got, p.ID)
@@ -81,11 +81,11 @@ func TestATokenThatOnlyReadsIsNotEnough(t *testing.T) {
 		"lke:read_only linodes:read_write": "the token in LINODE_TOKEN has the scopes lke:read_only linodes:read_write, and " +
 			"deleting LKE pools takes lke:read_write",
 	} {
-		api := account(t, scopes)
+		api := testAccount(t, scopes)
 		if _, err := api.Clusters(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := scope(api); (err == nil) != (want == "") || err != nil && err.Error() != want {
+		if err := requireScope(api); (err == nil) != (want == "") || err != nil && err.Error() != want {
 			t.Errorf("with %s: %v", scopes, err)
 		}
 	}

@@ -1,12 +1,8 @@
-// Package nodeplan is the command nodeplan: what people do with the NodePlans of a
-// cluster, in the manner of flux.
-package nodeplan
+package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -16,21 +12,22 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const help = `Look at the NodePlans of a cluster, and do by hand what a commit cannot: approve
+const nodePlanHelp = `Look at the NodePlans of a cluster, and do by hand what a commit cannot: approve
 what guards refuse, suspend, resume, and reconcile now.
 
 A NodePlan keeps the cluster as a directory in Git says; the controller does the
 work. Each command takes the name of one NodePlan, in the namespace of the
 context or that of --namespace.`
 
-// New returns the command with its subcommands.
-func New(env *flags.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "nodeplan", Short: "Look at NodePlans, approve and reconcile them", Long: help,
+// newNodePlan returns the command with its subcommands.
+func newNodePlan(env *flags.Env) *cobra.Command {
+	cmd := &cobra.Command{Use: "nodeplan", Short: "Look at NodePlans, approve and reconcile them", Long: nodePlanHelp,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan approve prod"}
 	for _, sub := range []*cobra.Command{
-		newGet(env), newDiff(env), newApprove(env), newReconcile(env), newSuspend(env), newResume(env), newHistory(env),
+		newNodePlanGet(env), newNodePlanDiff(env), newNodePlanApprove(env), newNodePlanReconcile(env), newNodePlanSuspend(env), newNodePlanResume(env), newNodePlanHistory(env),
 	} {
 		flags.ExplainMistakes(sub)
 		cmd.AddCommand(sub)
@@ -38,15 +35,15 @@ func New(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// at is which NodePlan of which cluster a command is for.
-type at struct {
+// nodePlanFlags is which NodePlan of which cluster a command is for.
+type nodePlanFlags struct {
 	access    kube.Access
 	namespace string
 	all       bool // namespaces
 }
 
 // flags adds the flags that say which NodePlan is meant, and has the shell complete names.
-func (a *at) flags(cmd *cobra.Command, env *flags.Env) {
+func (a *nodePlanFlags) flags(cmd *cobra.Command, env *flags.Env) {
 	flags.ClusterFlags(cmd, env, &a.access)
 	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of the "+
 		"context)")
@@ -60,7 +57,7 @@ func (a *at) flags(cmd *cobra.Command, env *flags.Env) {
 
 // names are those of NodePlans that begin with a text. A cluster that does not answer has
 // none.
-func (a *at) names(ctx context.Context, begun string) (names []string) {
+func (a *nodePlanFlags) names(ctx context.Context, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	cluster, err := a.connect()
@@ -80,7 +77,7 @@ func (a *at) names(ctx context.Context, begun string) (names []string) {
 }
 
 // connect returns the cluster, and completes the namespace.
-func (a *at) connect() (*kube.Cluster, error) {
+func (a *nodePlanFlags) connect() (*kube.Cluster, error) {
 	cluster, err := kube.Connect(a.access)
 	if err != nil {
 		return nil, err
@@ -91,12 +88,18 @@ func (a *at) connect() (*kube.Cluster, error) {
 	return cluster, nil
 }
 
-func (a *at) named(name string) types.NamespacedName {
-	return types.NamespacedName{Namespace: a.namespace, Name: name}
+// get returns the cluster, and the NodePlan of a name in it.
+func (a *nodePlanFlags) get(ctx context.Context, name string) (*kube.Cluster, *lkeplanv1alpha1.NodePlan, error) {
+	cluster, err := a.connect()
+	if err != nil {
+		return nil, nil, err
+	}
+	np, err := nodeplan.Get(ctx, cluster, types.NamespacedName{Namespace: a.namespace, Name: name})
+	return cluster, np, err
 }
 
-// oneName is the positional argument of commands for one NodePlan.
-func oneName(cmd *cobra.Command, args []string) error {
+// oneNodePlan is the positional argument of commands for one NodePlan.
+func oneNodePlan(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes the name of one NodePlan, and got %d arguments; lkeplan nodeplan get lists them",
 			cmd.Name(), len(args))
@@ -104,24 +107,7 @@ func oneName(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// output is how a command prints what it has found.
-type output struct{ flags.Choice }
-
-func (o *output) flags(cmd *cobra.Command) {
-	o.Choice = flags.Choice{Value: "text", Of: []string{"text", "json"}}
-	o.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-}
-
-func (o *output) json() bool { return o.Value == "json" }
-
-func writeJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(value)
-}
-
-// step says on standard error what is going on.
-func step(env *flags.Env, format string, args ...any) {
+// progress says on standard error what is going on.
+func progress(env *flags.Env, format string, args ...any) {
 	fmt.Fprintf(env.Stderr, format+"\n", args...)
 }
