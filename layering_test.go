@@ -92,7 +92,7 @@ var rules = []rule{
 	{from: "engine/cluster", forbidden: []string{"config", "kube", "engine/plan", "engine/compare", "engine/inspect"},
 		why: "what a cluster has is read in one place, whatever follows from it"},
 	{from: "engine/inspect", forbidden: []string{"engine/apply", "engine/migrate", "engine/gitops", "engine/controller",
-		"engine/source", "charm.land", "golang.org/x/term"},
+		"engine/source", "charm.land"},
 		why: "what is said of a cluster is read from it, and nothing is changed there; the command knows the terminal"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/migrate"},
 		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // TestReference holds schemas/reference.md to what the program says of itself.
@@ -16,7 +18,7 @@ func TestReference(t *testing.T) {
 	if code := run(t.Context(), []string{"docs"}, &env{Stdout: &got, Stderr: os.Stderr, Getenv: os.Getenv}); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/examples/guidetest"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // TestGuides runs what the READMEs of the examples show, as far as it needs no
@@ -22,7 +23,7 @@ func TestGuides(t *testing.T) {
 			t.Parallel()
 			guidetest.Runner{
 				Env:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LC_ALL=C.UTF-8"},
-				Update: *update,
+				Update: golden.Updating(),
 			}.Run(t, examples, name)
 		})
 	}

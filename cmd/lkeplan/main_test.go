@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -9,10 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
-
-// update rewrites what scripts compare with, as in all packages.
-var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lkeplan": checked})
@@ -46,7 +43,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "../../testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		Setup:               shared,
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/report/picture"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // TestPictureOfDiff holds the picture in the README to what the program prints:
@@ -68,7 +69,7 @@ func drawn(t *testing.T, file, command string) {
 	args := append(strings.Fields(command)[1:], "--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z")
 	shown += string(lkeplan(t, args...))
 	got := picture.SVG("lkeplan diff", picture.Lines(shown))
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
 		}

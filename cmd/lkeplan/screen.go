@@ -35,12 +35,17 @@ func (l *look) flags(cmd *cobra.Command, env *flags.Env, prices, format string) 
 	l.output.add(cmd, format)
 }
 
+// tooOften is an error if an interval is so short that it would keep the API server busy.
+func tooOften(interval time.Duration) error {
+	if interval < 100*time.Millisecond {
+		return fmt.Errorf("--interval is %s; it must be at least 100ms", interval)
+	}
+	return nil
+}
+
 // read reads the kinds of a cluster, with the prices of its nodes.
 func (l *look) read(ctx context.Context, every time.Duration, kinds []cluster.Kind) (prices *catalog.Catalog,
 	from *kube.Cluster, read *cluster.Follower, err error) {
-	if every < 100*time.Millisecond {
-		return nil, nil, nil, fmt.Errorf("--interval is %s; it must be at least 100ms", every)
-	}
 	if prices, err = (revision.Options{Catalog: l.catalog}).Prices(); err != nil {
 		return nil, nil, nil, err
 	}

@@ -70,6 +70,9 @@ func newStatus(env *flags.Env) *cobra.Command {
 }
 
 func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
+	if err := tooOften(s.interval); err != nil {
+		return err
+	}
 	terminal := flags.Terminal(env.Stdout)
 	switch {
 	case s.watch && s.output.Value == "json":

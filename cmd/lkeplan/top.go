@@ -63,6 +63,9 @@ func newTop(env *flags.Env) *cobra.Command {
 }
 
 func (s topSettings) run(ctx context.Context, env *flags.Env) error {
+	if err := tooOften(s.interval); err != nil {
+		return err
+	}
 	prices, from, read, err := s.read(ctx, s.interval, cluster.TopKinds())
 	if err != nil {
 		return err

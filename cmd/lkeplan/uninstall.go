@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/migrate"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/crd"
@@ -163,27 +163,17 @@ func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster) error {
 
 // uninstallAgain is the command that goes on waiting, with the flags that were given.
 func uninstallAgain(given *pflag.FlagSet) string {
-	command := "lkeplan uninstall --drain"
+	words := []string{"lkeplan", "uninstall", "--drain"}
 	given.Visit(func(f *pflag.Flag) {
 		switch value := f.Value.String(); {
 		case f.Name == "drain":
 		case f.Value.Type() == "bool" && value == "true":
-			command += " --" + f.Name
+			words = append(words, "--"+f.Name)
 		default:
-			command += " --" + f.Name + "=" + shellWord(value)
+			words = append(words, "--"+f.Name+"="+value)
 		}
 	})
-	return command
-}
-
-// shellWord is a value as one word of a shell.
-func shellWord(value string) string {
-	if value != "" && !strings.ContainsFunc(value, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r)
-	}) {
-		return value
-	}
-	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	return reports.ShellLine(words...)
 }
 
 // keep takes off what only lkeplan takes off, and says what goes on to cost.

@@ -17,7 +17,7 @@ func TestToWaitAgain(t *testing.T) {
 		{[]string{"--without-lease", "--drain", "--timeout=5m", "-y"},
 			"lkeplan uninstall --drain --timeout=5m0s --without-lease --yes"},
 		{[]string{"--drain", "--context", "a b's", "--kubeconfig=/tmp/k.yaml"},
-			`lkeplan uninstall --drain --context='a b'\''s' --kubeconfig=/tmp/k.yaml`},
+			`lkeplan uninstall --drain '--context=a b'\''s' --kubeconfig=/tmp/k.yaml`},
 	} {
 		given := pflag.NewFlagSet("uninstall", pflag.ContinueOnError)
 		for _, name := range []string{"drain", "without-lease"} {
