@@ -3,11 +3,14 @@ package migrate
 import (
 	"strings"
 	"testing"
+
+	"github.com/lkeplan/lkeplan/linode/api"
 )
 
 // TestAClusterIsChosen by its label or its id; one that is not clear is none.
 func TestAClusterIsChosen(t *testing.T) {
-	clusters := []LKECluster{{ID: 5, Label: "prod"}, {ID: 6, Label: "7"}, {ID: 7, Label: "dev"}}
+	clusters := []LKECluster{{Cluster: api.Cluster{ID: 5, Label: "prod"}}, {Cluster: api.Cluster{ID: 6, Label: "7"}},
+		{Cluster: api.Cluster{ID: 7, Label: "dev"}}}
 	tests := map[string]struct {
 		of   []LKECluster
 		name string

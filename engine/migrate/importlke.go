@@ -7,49 +7,35 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lke"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Cluster is an LKE cluster with its LKE pools.
+// LKECluster is an LKE cluster with its LKE pools, as the Linode API has them.
 type LKECluster struct {
-	ID     int
-	Label  string
-	Region string
-	Tier   string // standard or enterprise; "" where it is not said
-	Pools  []LKEPool
+	api.Cluster
+	Pools []LKEPool
 	// Address is that of the linode_lke_cluster in Terraform that keeps the cluster; "" if none does.
 	Address string
 	// External is whether its external_pool_tags leave the pools of lkeplan out of Terraform's state.
 	External bool
 }
 
-// A Pool is an LKE pool.
+// LKEPool is an LKE pool.
 type LKEPool struct {
-	ID             int
-	Label          string // "" where it has none
-	Plan           string // such as g6-standard-4
-	Count          int
-	Autoscaled     bool
-	Min, Max       int // of the autoscaler
-	Labels         map[string]string
-	Taints         []LKETaint
-	Tags           []string
-	Firewall       int    // 0 for the cluster's own
-	DiskEncryption string // enabled, disabled, or "" where it is not said
+	api.Pool
 	// Address is that of the linode_lke_node_pool in Terraform that keeps the pool; "" if none does, as for a pool that is a
 	// block of its cluster.
 	Address string
 }
 
-// A Taint is one of a pool's nodes.
-type LKETaint struct{ Key, Value, Effect string }
-
-// LKEImport is what becomes of the pools of a cluster.
+// LKEImport is what is made of the LKE pools of a cluster.
 type LKEImport struct {
 	Objects []map[string]any // LinodeNodeClasses and NodePools, in the order of the pools
 	Pools   []ImportedPool
@@ -57,7 +43,7 @@ type LKEImport struct {
 	Left    []string  // objects of the cluster that say something else, and keep their names
 }
 
-// A MovedPool is an LKE pool and the NodePool that takes its place.
+// ImportedPool is an LKE pool and the NodePool that takes its place.
 type ImportedPool struct {
 	LKEPool
 	NodePool string
@@ -130,9 +116,9 @@ var unnameable = regexp.MustCompile(`[^a-z0-9]+`)
 
 // name is the pool's label where that can be a name, else its plan.
 func (p LKEPool) name() string {
-	base := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(p.Label), "-"), "-")
+	base := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(ptr.Deref(p.Label, "")), "-"), "-")
 	if base == "" || len(base) > 40 {
-		return p.Plan
+		return p.Type
 	}
 	return base
 }
@@ -140,11 +126,11 @@ func (p LKEPool) name() string {
 // class is what the pool's machines need besides their plan.
 func (p LKEPool) class() map[string]any {
 	spec := map[string]any{}
-	if p.Firewall != 0 {
-		spec["firewallID"] = int64(p.Firewall)
+	if id := ptr.Deref(p.FirewallID, 0); id != 0 {
+		spec["firewallID"] = int64(id)
 	}
 	if p.DiskEncryption != "" {
-		spec["diskEncryption"] = p.DiskEncryption
+		spec["diskEncryption"] = string(p.DiskEncryption)
 	}
 	var tags []any
 	for _, tag := range slices.Sorted(slices.Values(p.Tags)) {
@@ -169,13 +155,13 @@ func (p LKEPool) nodePool(class string) (spec map[string]any, notes []string) {
 		},
 		"requirements": []any{
 			requirement(schemas.CapacityTypeLabel, karpv1.CapacityTypeOnDemand),
-			requirement("node.kubernetes.io/instance-type", p.Plan),
+			requirement("node.kubernetes.io/instance-type", p.Type),
 		},
 		"expireAfter": "Never",
 	}
 	var taints []any
 	for _, t := range p.Taints {
-		taint := map[string]any{"key": t.Key, "effect": t.Effect}
+		taint := map[string]any{"key": t.Key, "effect": string(t.Effect)}
 		if t.Value != "" {
 			taint["value"] = t.Value
 		}
@@ -206,8 +192,8 @@ func (p LKEPool) nodePool(class string) (spec map[string]any, notes []string) {
 
 // most is how many nodes LKE would have made.
 func (p LKEPool) most() int {
-	if p.Autoscaled {
-		return p.Max
+	if p.Autoscaler.Enabled {
+		return p.Autoscaler.Max
 	}
 	return p.Count
 }
@@ -215,17 +201,17 @@ func (p LKEPool) most() int {
 // limits count the vCPUs as well: Karpenter counts nodes only between its passes.
 func (p LKEPool) limits(plans *catalog.Catalog) map[string]any {
 	limits := map[string]any{"nodes": fmt.Sprint(p.most())}
-	if plan, known := plans.Plan(p.Plan); known {
+	if plan, known := plans.Plan(p.Type); known {
 		limits["cpu"] = fmt.Sprint(p.most() * plan.VCPUs)
 	}
 	return limits
 }
 
-// floor says what becomes of the least number of nodes, which Karpenter does not know.
+// floor says what there is of the least number of nodes, which Karpenter does not know.
 func (p LKEPool) floor() string {
 	least := p.Count
-	if p.Autoscaled {
-		least = p.Min
+	if p.Autoscaler.Enabled {
+		least = p.Autoscaler.Min
 	}
 	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods "+
 		"need, up to %d; a buffer block makes room that is always there.", least, p.most())

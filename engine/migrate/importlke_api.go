@@ -11,22 +11,9 @@ import (
 
 // FromLKE is a cluster as the Linode API describes it.
 func FromLKE(c api.Cluster, pools []api.Pool) LKECluster {
-	out := LKECluster{ID: c.ID, Label: c.Label, Region: c.Region, Tier: c.Tier}
+	out := LKECluster{Cluster: c}
 	for _, p := range pools {
-		pool := LKEPool{
-			ID: p.ID, Plan: p.Type, Count: p.Count, Labels: p.Labels, Tags: p.Tags, DiskEncryption: string(p.DiskEncryption),
-			Autoscaled: p.Autoscaler.Enabled, Min: p.Autoscaler.Min, Max: p.Autoscaler.Max,
-		}
-		if p.Label != nil {
-			pool.Label = *p.Label
-		}
-		if p.FirewallID != nil {
-			pool.Firewall = *p.FirewallID
-		}
-		for _, t := range p.Taints {
-			pool.Taints = append(pool.Taints, LKETaint{t.Key, t.Value, string(t.Effect)})
-		}
-		out.Pools = append(out.Pools, pool)
+		out.Pools = append(out.Pools, LKEPool{Pool: p})
 	}
 	return out
 }

@@ -92,11 +92,11 @@ func forget(address string) []string {
 func (p ImportedPool) steps(c LKECluster) []string {
 	nodes := fmt.Sprintf("-l lke.linode.com/pool-id=%d", p.ID)
 	at := fmt.Sprintf("%d %d", c.ID, p.ID)
-	lines := []string{fmt.Sprintf("  LKE pool %d, %d of %s, to pool %s:", p.ID, p.Count, p.Plan, p.NodePool)}
+	lines := []string{fmt.Sprintf("  LKE pool %d, %d of %s, to pool %s:", p.ID, p.Count, p.Type, p.NodePool)}
 	if p.Address != "" {
 		lines = append(lines, forget(p.Address)...)
 	}
-	if p.Autoscaled {
+	if p.Autoscaler.Enabled {
 		lines = append(lines, "    linode-cli lke pool-update "+at+" --autoscaler.enabled false")
 	}
 	return append(lines,

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -70,15 +73,8 @@ type terraformPool struct {
 	Tags       []string          `json:"tags"`
 	FirewallID int               `json:"firewall_id"`
 	Encryption string            `json:"disk_encryption"`
-	Taint      []struct {
-		Key    string `json:"key"`
-		Value  string `json:"value"`
-		Effect string `json:"effect"`
-	} `json:"taint"`
-	Autoscaler []struct {
-		Min int `json:"min"`
-		Max int `json:"max"`
-	} `json:"autoscaler"`
+	Taint      []api.Taint       `json:"taint"`
+	Autoscaler []api.Autoscaler  `json:"autoscaler"`
 }
 
 func (p terraformPool) pool() LKEPool {
@@ -86,15 +82,13 @@ func (p terraformPool) pool() LKEPool {
 	if n, isNumber := p.ID.(float64); isNumber {
 		id = int(n)
 	}
-	out := LKEPool{
-		ID: id, Label: p.Label, Plan: p.Type, Count: max(p.Count, p.NodeCount), Labels: p.Labels, Tags: p.Tags,
-		Firewall: p.FirewallID, DiskEncryption: p.Encryption,
-	}
-	for _, t := range p.Taint {
-		out.Taints = append(out.Taints, LKETaint(t))
-	}
+	out := LKEPool{Pool: api.Pool{
+		ID: id, Label: &p.Label, Type: p.Type, Count: max(p.Count, p.NodeCount), Labels: p.Labels, Tags: p.Tags,
+		FirewallID: &p.FirewallID, DiskEncryption: linodego.InstanceDiskEncryption(p.Encryption), Taints: p.Taint,
+	}}
 	if len(p.Autoscaler) > 0 {
-		out.Autoscaled, out.Min, out.Max = true, p.Autoscaler[0].Min, p.Autoscaler[0].Max
+		out.Autoscaler = p.Autoscaler[0]
+		out.Autoscaler.Enabled = true
 	}
 	return out
 }
@@ -139,7 +133,7 @@ type poolResource struct {
 
 func (c terraformCluster) cluster(address string) LKECluster {
 	id, _ := strconv.Atoi(c.ID)
-	out := LKECluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, Address: address,
+	out := LKECluster{Cluster: api.Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier}, Address: address,
 		External: slices.Contains(c.ExternalPoolTags, capacity.Mark)}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -83,7 +84,8 @@ func TestNamesOfOthersAreLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pools := []LKEPool{{ID: 1, Plan: "g6-standard-2", Count: 1}, {ID: 2, Plan: "g6-standard-2", Count: 1, Firewall: 7}}
+	pools := []LKEPool{{Pool: api.Pool{ID: 1, Type: "g6-standard-2", Count: 1}},
+		{Pool: api.Pool{ID: 2, Type: "g6-standard-2", Count: 1, FirewallID: new(7)}}}
 	for name, tt := range map[string]struct{ there, names, left []string }{
 		"nothing is there": {nil, []string{"LinodeNodeClass default", "NodePool g6-standard-2", "LinodeNodeClass g6-standard-2-2",
 			"NodePool g6-standard-2-2"}, nil},
@@ -95,7 +97,7 @@ func TestNamesOfOthersAreLeft(t *testing.T) {
 			[]string{"LinodeNodeClass default", "LinodeNodeClass default-2", "NodePool g6-standard-2-2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			moved := ImportLKE(LKECluster{Label: "dev", Pools: pools}, plans, func(obj map[string]any) bool {
+			moved := ImportLKE(LKECluster{Cluster: api.Cluster{Label: "dev"}, Pools: pools}, plans, func(obj map[string]any) bool {
 				return slices.Contains(tt.there, manifest.KeyOf(obj).String())
 			})
 			var names []string
@@ -119,7 +121,7 @@ func TestStepsOnEnterpriseKeepThePoolOfTheController(t *testing.T) {
 		t.Fatal(err)
 	}
 	for tier, want := range map[string]bool{"": false, "standard": false, "enterprise": true} {
-		c := LKECluster{Label: "dev", Tier: tier, Pools: []LKEPool{{ID: 1, Plan: "g6-standard-2", Count: 1}}}
+		c := LKECluster{Cluster: api.Cluster{Label: "dev", Tier: tier}, Pools: []LKEPool{{Pool: api.Pool{ID: 1, Type: "g6-standard-2", Count: 1}}}}
 		steps := strings.Join(ImportLKE(c, plans, func(map[string]any) bool { return false }).Steps(c), "\n")
 		if !strings.Contains(steps, "Keep the LKE pool") || strings.Contains(steps, "does not keep a last pool") != want {
 			t.Errorf("%q:\n%s", tier, steps)
