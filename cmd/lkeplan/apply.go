@@ -87,7 +87,7 @@ func newApply(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&a.all, "all", false, "list each of the objects with the same change")
 	a.wait.Flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "time to wait (default 2m, for nodes 1h)")
-	a.effects().Of(cmd)
+	a.effects().RejectUnused(cmd)
 	return cmd
 }
 

@@ -101,6 +101,6 @@ func newDiff(env *env) *cobra.Command {
 		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
 	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected", "at").And(d.Effects(), out.Effects()).
-		Of(cmd)
+		RejectUnused(cmd)
 	return cmd
 }

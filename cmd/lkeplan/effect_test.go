@@ -22,7 +22,7 @@ func TestEachFlagSaysWhenItHasAnEffect(t *testing.T) {
 			continue
 		}
 		told++
-		if names := flags.Uncounted(cmd); len(names) > 0 {
+		if names := flags.MissingRules(cmd); len(names) > 0 {
 			t.Errorf("lkeplan %s: flags.Effects do not say when these have an effect, or name them in vain: %q", cmd.Name(), names)
 		}
 	}

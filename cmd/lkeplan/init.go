@@ -61,7 +61,7 @@ missing; the working directory is taken where none is given.`,
 	flags.Always("cluster", "region", "mode").And(flags.Effects{"tier": {
 		When: func([]string) bool { return mode.Value == schemas.ModeLKE },
 		Else: "is for clusters of LKE; leave it out with --mode instance",
-	}}).Of(cmd)
+	}}).RejectUnused(cmd)
 	return cmd
 }
 

@@ -79,7 +79,7 @@ func newRender(env *env) *cobra.Command {
 	}
 	flags.Always("target", "announce-parameters", "recursive").And(flags.Effects{
 		"var": objects, "var-file": objects, "catalog": objects, "output": objects, "out": objects, "allow-empty": objects,
-	}).Of(cmd)
+	}).RejectUnused(cmd)
 	return cmd
 }
 

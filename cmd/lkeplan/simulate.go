@@ -130,7 +130,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	s.effects().Of(cmd)
+	s.effects().RejectUnused(cmd)
 	return cmd
 }
 

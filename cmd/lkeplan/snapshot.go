@@ -54,6 +54,6 @@ it, not from who guesses it. Images, commands and variables are not in it.`,
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
-	flags.Always("kubeconfig", "context").Of(cmd)
+	flags.Always("kubeconfig", "context").RejectUnused(cmd)
 	return cmd
 }

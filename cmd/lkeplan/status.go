@@ -65,7 +65,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 			Else: "is for text about all pools: JSON has them all, and of one there is nothing to leave out",
 		},
 		"interval": {When: func([]string) bool { return s.watch }, Else: "is for --watch"},
-	}).Of(cmd)
+	}).RejectUnused(cmd)
 	return cmd
 }
 

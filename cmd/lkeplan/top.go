@@ -58,7 +58,7 @@ func newTop(env *flags.Env) *cobra.Command {
 	flags.Always("kubeconfig", "context", "once", "catalog", "sort", "reverse", "output").And(flags.Effects{"interval": {
 		When: func([]string) bool { return !s.once && s.output.Value != "json" },
 		Else: "is for a screen that follows the cluster: leave --once and -o json out",
-	}}).Of(cmd)
+	}}).RejectUnused(cmd)
 	return cmd
 }
 

@@ -63,7 +63,7 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Always("drain", "leave", "yes", "without-lease", "kubeconfig", "context").And(flags.Effects{"timeout": {
 		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: with --leave nothing is waited for",
-	}}).Of(cmd)
+	}}).RejectUnused(cmd)
 	return cmd
 }
 

@@ -75,6 +75,6 @@ func newWhy(env *flags.Env) *cobra.Command {
 	flags.Always("kubeconfig", "context", "region", "catalog", "output").And(flags.Effects{"namespace": {
 		When: func(args []string) bool { return args[0] == "pod" && !strings.Contains(args[1], "/") },
 		Else: "is for a pod whose name says none: nodes, claims and pools have none",
-	}}).Of(cmd)
+	}}).RejectUnused(cmd)
 	return cmd
 }

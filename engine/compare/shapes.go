@@ -10,8 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -34,6 +37,41 @@ func (s Snapshot) SeriesShapes(words []string) (workload.Shapes, error) {
 			"writes that on each LinodeNodeClass; take snapshots once it has")
 	}
 	return set.Followed(s.Series), nil
+}
+
+// SimulationOf is what a simulation of what a directory compiles to is of, without pods.
+func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Input {
+	in := simulate.Input{
+		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
+	}
+	for _, o := range compiled.Objects {
+		in.Objects = append(in.Objects, o.Defaulted)
+	}
+	return in
+}
+
+// wordsOf are the words that the pools of a simulation have.
+func wordsOf(in simulate.Input) []string {
+	return workload.KnownWords(in.Objects, instancetype.New(in.Catalog, in.Region, in.Tier).List())
+}
+
+// PodsFor are the pods, with the words in them that the pools of a simulation have.
+func (s Snapshot) PodsFor(in simulate.Input) (workload.Found, error) {
+	set, err := s.PodShapes(wordsOf(in))
+	return workload.FromShapes(set), err
+}
+
+// SeriesFor are the pods of several snapshots of one cluster, as PodsFor has them and SeriesShapes.
+func SeriesFor(in simulate.Input, snapshots []Snapshot) (all []workload.Found, err error) {
+	words := wordsOf(in)
+	for _, s := range snapshots {
+		set, err := s.SeriesShapes(words)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, workload.FromShapes(set))
+	}
+	return all, nil
 }
 
 // PodShapes are the shapes of the pods, with those words in them that are given.

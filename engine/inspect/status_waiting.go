@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -74,18 +75,7 @@ func PodWaits(pod *corev1.Pod) bool {
 
 // OwnerOf names what made a pod, as people know it: the Deployment of a ReplicaSet.
 func OwnerOf(pod *corev1.Pod) string {
-	for _, o := range pod.OwnerReferences {
-		if o.Controller == nil || !*o.Controller {
-			continue
-		}
-		if hash := pod.Labels["pod-template-hash"]; o.Kind == "ReplicaSet" && hash != "" {
-			if name, ok := strings.CutSuffix(o.Name, "-"+hash); ok {
-				return "Deployment " + name
-			}
-		}
-		return o.Kind + " " + o.Name
-	}
-	return "Pod " + pod.Name
+	return strings.Replace(simulate.Owner(pod), " "+pod.Namespace+"/", " ", 1)
 }
 
 // reasons say why pods of one owner wait, from the pods down to LKE.

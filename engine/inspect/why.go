@@ -120,10 +120,8 @@ func (w *explainer) types() *instancetype.Set { return instancetype.New(w.Catalo
 // pods of that wait, and no others. Pods that Karpenter does not plan for, for their
 // volumes, are left out.
 func (w *explainer) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
-	in := simulate.Live{
-		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Snapshot.Pools, Classes: w.Classes, Limits: w.Snapshot.Limits,
-		Claims: w.Claims, Nodes: w.Snapshot.Nodes, DaemonSets: w.Daemons, Attached: w.attached(ctx),
-	}
+	in := simulate.Live{Snapshot: w.Snapshot, Region: w.region, Tier: w.tier, Catalog: w.Catalog, Attached: w.attached(ctx)}
+	in.Pods = nil
 	if without == nil {
 		for _, pod := range w.Pods {
 			if pod.Spec.NodeName == "" {
@@ -141,7 +139,6 @@ func (w *explainer) live(ctx context.Context, without *karpv1.NodeClaim) simulat
 	in.Nodes = slices.DeleteFunc(slices.Clone(in.Nodes), func(n *corev1.Node) bool {
 		return n.Name == without.Status.NodeName
 	})
-	in.Pods = nil
 	for _, pod := range w.Pods {
 		switch pod.Spec.NodeName {
 		case "": // it would share the nodes

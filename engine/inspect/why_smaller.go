@@ -14,6 +14,7 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -144,8 +145,8 @@ func shrink(requests, asked, less corev1.ResourceList) {
 // other node and no other pool.
 func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
 	placed, err := simulate.Place(ctx, simulate.Live{
-		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: []*karpv1.NodePool{pool}, Classes: w.Classes,
-		Pods: pods, DaemonSets: w.Daemons, Attached: w.attached(ctx),
+		Snapshot: cluster.Snapshot{Pools: []*karpv1.NodePool{pool}, Classes: w.Classes, Pods: pods, Daemons: w.Daemons},
+		Region:   w.region, Tier: w.tier, Catalog: w.Catalog, Attached: w.attached(ctx),
 	})
 	if err != nil {
 		return false, err

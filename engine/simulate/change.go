@@ -30,7 +30,7 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	if base.Consolidate == nil || base.Region != head.Region || base.Tier != head.Tier {
 		return nil, errors.New("nodes cannot be taken from one region or tier to another")
 	}
-	w, pending, err := begin(ctx, base, manyPods)
+	w, pending, err := startCluster(ctx, base, manyPods)
 	if err != nil {
 		return nil, err
 	}

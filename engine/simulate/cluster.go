@@ -49,9 +49,9 @@ type cluster struct {
 	made            []*simNode           // nodes, in the order in which they were made
 	named           int                  // nodes that were ever made
 	clock           clock.Clock
-	others          []string // nodes that no NodeClaim has
-	last            answer   // Karpenter's, of the last pass
-	many            int      // from how many pods on package packing finds their nodes
+	others          []string   // nodes that no NodeClaim has
+	last            planErrors // Karpenter's, of the last pass
+	many            int        // from how many pods on package packing finds their nodes
 	shortfalls      []Shortfall
 	notes           []string
 }

@@ -389,8 +389,8 @@ func (e *consolidation) finish(asked int) (*Consolidated, error) {
 		out.Notes = append(out.Notes, slowNote)
 	}
 	if out.Placed+out.Refused != asked {
-		return nil, fmt.Errorf("of %d pods %d have a node at the end and %d wait: this does not add up, please report it",
-			asked, out.Placed, out.Refused)
+		return nil, fmt.Errorf("internal error: of %d pods %d have a node at the end and %d wait; please report this", asked,
+			out.Placed, out.Refused)
 	}
 	return out, nil
 }

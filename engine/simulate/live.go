@@ -8,34 +8,28 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
-	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Live is a cluster as it is. Nothing of it is changed.
 type Live struct {
-	Region     string
-	Tier       catalog.Tier // "" stands for standard
-	Catalog    *catalog.Catalog
-	Pools      []*karpv1.NodePool
-	Classes    []*linodev1alpha1.LinodeNodeClass
-	Limits     []*lkeplanv1alpha1.CapacityLimit
-	Claims     []*karpv1.NodeClaim
-	Nodes      []*corev1.Node
-	Pods       []*corev1.Pod // all of them: those with a node take its room, those without wait
-	DaemonSets []*appsv1.DaemonSet
-	Attached   map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
+	clusters.Snapshot // with all pods: those with a node take its room, those without wait
+
+	Region   string
+	Tier     catalog.Tier // "" stands for standard
+	Catalog  *catalog.Catalog
+	Attached map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
 }
 
 // Placement is where a pending pod would go, or why nowhere, as Karpenter would decide now.
@@ -125,7 +119,7 @@ func newLive(in Live) (*cluster, []refusing) {
 		}
 	}
 	slices.Sort(w.others)
-	w.addDaemonSets(in.DaemonSets)
+	w.addDaemonSets(in.Daemons)
 	return w, w.admitLive(in.Pools, said)
 }
 

@@ -20,8 +20,8 @@ type passResult struct {
 	progress bool // some pod has got a node
 }
 
-// answer is why pods have none, as far as Karpenter and the choice of plan types say.
-type answer struct {
+// planErrors is why pods have none, as far as Karpenter and the choice of plan types say.
+type planErrors struct {
 	errors  map[types.UID]error
 	refused map[types.UID]Reason // by the choice
 	without map[string]bool      // pools that have no plan type to plan with
@@ -31,7 +31,7 @@ type answer struct {
 // binds their pods.
 func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, error) {
 	ctx = settings(ctx)
-	found := answer{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
+	found := planErrors{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
 	var asking []*corev1.Pod
 	for _, pod := range pending {
 		if why := w.bars[pod.UID]; why != "" {
@@ -80,12 +80,11 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 }
 
 // check holds what Karpenter says to the pods that have no node.
-func (a answer) check(left []*corev1.Pod, bound int) error {
+func (a planErrors) check(left []*corev1.Pod, bound int) error {
 	for _, pod := range left {
 		_, said := a.errors[pod.UID]
 		if _, refused := a.refused[pod.UID]; !said && !refused {
-			return fmt.Errorf("%d pods are placed, and of %d others it is neither said where they go nor why they cannot: "+
-				"this does not add up, please report it", bound, len(left))
+			return fmt.Errorf("internal error: %d of %d pods unaccounted for; please report this", len(left), bound+len(left))
 		}
 	}
 	return nil

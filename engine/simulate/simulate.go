@@ -82,7 +82,7 @@ const MaxPods = 100_000
 const manyPods = 1000
 
 func run(ctx context.Context, in Input, many int) (Result, error) {
-	w, pending, err := begin(ctx, in, many)
+	w, pending, err := startCluster(ctx, in, many)
 	if err != nil {
 		return Result{}, err
 	}
@@ -97,8 +97,8 @@ func run(ctx context.Context, in Input, many int) (Result, error) {
 	return result, err
 }
 
-// begin makes a world in which the pods have got their nodes, and returns those without.
-func begin(ctx context.Context, in Input, many int) (*cluster, []*corev1.Pod, error) {
+// startCluster makes a cluster in which the pods have got their nodes, and returns those without.
+func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.Pod, error) {
 	if in.Region == "" {
 		return nil, nil, errNoRegion
 	}
@@ -164,8 +164,7 @@ func (r Result) check(asked int) error {
 		refused += f.Pods
 	}
 	if r.Asked != asked || on != r.Placed || refused != r.Refused || on+refused != asked {
-		return fmt.Errorf("of %d pods %d have a node and %d are refused: this does not add up, please report it", asked,
-			on, refused)
+		return fmt.Errorf("internal error: of %d pods %d have a node and %d are refused; please report this", asked, on, refused)
 	}
 	return nil
 }

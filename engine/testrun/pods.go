@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
-	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // maxManifests bounds the files that one path of workloads stands for.
@@ -25,10 +24,7 @@ func (t *trying) named() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 
 
 // simulate simulates the pods of the run with a configuration.
 func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Result, error) {
-	in := simulate.Input{Region: with.Cluster.Region, Tier: catalog.Tier(with.Cluster.Tier).WithGPUs(with.Cluster.GPUPlans), Catalog: t.prices}
-	for _, o := range with.Objects {
-		in.Objects = append(in.Objects, o.Defaulted)
-	}
+	in := compare.SimulationOf(with, t.prices)
 	found, err := t.pods(in)
 	if err != nil {
 		return simulate.Result{}, err
@@ -48,12 +44,10 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 // pods are those that the run names, or else those of its snapshot.
 func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 	if !t.named() {
-		types := instancetype.New(t.prices, in.Region, in.Tier).List()
-		set, err := t.snapshot.PodShapes(workload.KnownWords(in.Objects, types))
-		if err != nil {
-			return found, fmt.Errorf("snapshot %s: %w", t.run.Snapshot, err)
+		if found, err = t.snapshot.PodsFor(in); err != nil {
+			err = fmt.Errorf("snapshot %s: %w", t.run.Snapshot, err)
 		}
-		return workload.FromShapes(set), nil
+		return found, err
 	}
 	var objects []workload.Object
 	for _, name := range t.run.Workloads {

@@ -58,8 +58,8 @@ func (e Effects) And(others ...Effects) Effects {
 	return all
 }
 
-// Of has a command refuse flags that would have no effect. Each flag of it has to be named.
-func (e Effects) Of(cmd *cobra.Command) {
+// RejectUnused lets a command refuse flags that would have no effect. Each flag of it has to be named.
+func (e Effects) RejectUnused(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
 		cmd.Flags().Visit(func(f *pflag.Flag) {
 			if why := e[f.Name].wrong(args); err == nil && why != "" {
@@ -78,9 +78,9 @@ func (e Effects) Of(cmd *cobra.Command) {
 
 const counted = "flag with an effect: "
 
-// Uncounted are the flags of a command of which Effects do not say when they have one, and
+// MissingRules are the flags of a command of which Effects do not say when they have one, and
 // those that they name and it does not have.
-func Uncounted(cmd *cobra.Command) (names []string) {
+func MissingRules(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if _, named := cmd.Annotations[counted+f.Name]; !named && f.Name != "help" {
 			names = append(names, f.Name)

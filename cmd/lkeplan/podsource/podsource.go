@@ -25,7 +25,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Flags are the flags as they were given.
@@ -219,28 +218,21 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 // Input adds a configuration to pods. In those of a snapshot the words are read that the
 // configuration has.
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
-	in := simulate.Input{
-		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
-		Pods: p.found.Pods,
-	}
-	for _, o := range compiled.Objects {
-		in.Objects = append(in.Objects, o.Defaulted)
-	}
-	set := p.live
-	if p.snapshot != nil {
-		types := instancetype.New(prices, in.Region, in.Tier).List()
-		readable, err := p.snapshot.PodShapes(workload.KnownWords(in.Objects, types))
-		if err != nil {
+	in := compare.SimulationOf(compiled, prices)
+	in.Pods = p.found.Pods
+	var found workload.Found
+	switch {
+	case p.snapshot != nil:
+		var err error
+		if found, err = p.snapshot.PodsFor(in); err != nil {
 			return in, err
 		}
-		set = &readable
+	case p.live != nil:
+		found = workload.FromShapes(*p.live)
 	}
-	if set != nil {
-		found := workload.FromShapes(*set)
-		in.Workloads = append(found.Workloads, in.Workloads...)
-		in.DaemonSets = append(found.DaemonSets, in.DaemonSets...)
-		in.Budgets = append(found.Budgets, in.Budgets...)
-	}
+	in.Workloads = append(found.Workloads, in.Workloads...)
+	in.DaemonSets = append(found.DaemonSets, in.DaemonSets...)
+	in.Budgets = append(found.Budgets, in.Budgets...)
 	return in, nil
 }
 

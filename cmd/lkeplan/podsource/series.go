@@ -14,9 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
-	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Series are snapshots of one cluster, by time.
@@ -100,27 +98,15 @@ func (s *Series) admit(snapshot compare.Snapshot) error {
 
 // Timeline has the pods of the series for the pools of a configuration.
 func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t simulate.Timeline, err error) {
-	t.Pools = simulate.Input{
-		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
-	}
-	for _, o := range compiled.Objects {
-		t.Pools.Objects = append(t.Pools.Objects, o.Defaulted)
-	}
-	words := workload.KnownWords(t.Pools.Objects, instancetype.New(prices, t.Pools.Region, t.Pools.Tier).List())
-	for _, snapshot := range s.snapshots {
-		set, err := snapshot.SeriesShapes(words)
-		if err != nil {
-			return t, err
-		}
-		found := workload.FromShapes(set)
+	t.Pools = compare.SimulationOf(compiled, prices)
+	all, err := compare.SeriesFor(t.Pools, s.snapshots)
+	for i, found := range all {
 		found.Workloads = slices.DeleteFunc(found.Workloads, func(l simulate.Workload) bool { return l.Why() != "" })
 		t.Moments = append(t.Moments, simulate.Moment{
-			At:       snapshot.Taken.UTC(),
-			Pods:     found.Pods,
-			Machines: machines(snapshot),
+			At: s.snapshots[i].Taken.UTC(), Pods: found.Pods, Machines: machines(s.snapshots[i]),
 		})
 	}
-	return t, nil
+	return t, err
 }
 
 // machines are the nodes of a snapshot that were made.
