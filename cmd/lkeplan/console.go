@@ -1,13 +1,23 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/function"
+	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 func newConsole(env *env) *cobra.Command {
@@ -78,4 +88,197 @@ func linesOf(env *env) lines {
 		_ = typed.Width(columns, rows) // it fails where nothing is shown any more
 	}
 	return typed
+}
+
+// console is one run of the command.
+type console struct {
+	FS      fs.FS
+	Options config.Options
+	Stdout  io.Writer // for values
+	Stderr  io.Writer // for what is wrong, and prompts
+	Color   bool      // of diagnostics
+	ByHand  bool      // a person types: there are prompts, and mistakes are not failures
+
+	failed bool
+}
+
+// Failed reports whether an expression had an error.
+func (c *console) Failed() bool { return c.failed }
+
+// lines are what is typed or piped. Next returns io.EOF where there are no more.
+type lines interface {
+	Next(ctx context.Context, prompt string) (string, error)
+}
+
+// The prompts: of an expression, and of one that goes on.
+const (
+	consolePrompt   = "> "
+	continuedPrompt = "… "
+)
+
+// Read evaluates expression after expression, until there are no more, one says
+// exit, or the context ends. One whose brackets are open goes on in the next line,
+// until a line is empty.
+func (c *console) Read(ctx context.Context, lines lines) error {
+	for {
+		text, err := whole(ctx, lines)
+		if text = strings.TrimSpace(text); text != "" && ctx.Err() == nil {
+			if done, err := c.say(text); done || err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			if c.ByHand {
+				fmt.Fprintln(c.Stderr)
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// whole reads an expression of one line or several.
+func whole(ctx context.Context, lines lines) (string, error) {
+	text, err := lines.Next(ctx, consolePrompt)
+	for err == nil && syntax.Unfinished(text) {
+		var line string
+		if line, err = lines.Next(ctx, continuedPrompt); strings.TrimSpace(line) == "" {
+			break
+		}
+		text += "\n" + line
+	}
+	return text, err
+}
+
+// say answers one input, and reports whether it is the last.
+func (c *console) say(text string) (done bool, err error) {
+	command, name, _ := strings.Cut(text, " ")
+	switch {
+	case strings.HasPrefix(text, "#"):
+	case text == "exit" || text == "quit":
+		return true, nil
+	case command == "help":
+		return false, help(c.Stdout, strings.TrimSpace(name))
+	default:
+		err = c.Evaluate(text)
+		c.failed = c.failed && !c.ByHand
+	}
+	return false, err
+}
+
+// Evaluate prints the value of one expression, or what is wrong with it.
+func (c *console) Evaluate(expression string) error {
+	module, diags := config.Load(c.FS, c.Options)
+	if !diags.HasErrors() {
+		v, valueDiags := module.Evaluate("console", expression)
+		if diags = append(diags, valueDiags...); !diags.HasErrors() {
+			fmt.Fprintln(c.Stdout, syntax.Print(v))
+		}
+	}
+	c.failed = c.failed || diags.HasErrors()
+	return diag.Text(c.Stderr, diag.New(diags, module.Files), c.Color)
+}
+
+// pipedLines are the lines of a reader, which has no prompts.
+type pipedLines struct{ scanner *bufio.Scanner }
+
+// newPiped returns the lines of a reader.
+func newPiped(in io.Reader) pipedLines {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, syntax.MaxFileSize)
+	return pipedLines{scanner}
+}
+
+// Next implements Lines. After an interruption, the reader may still be in use.
+func (p pipedLines) Next(ctx context.Context, _ string) (string, error) {
+	found := make(chan bool, 1)
+	go func() { found <- p.scanner.Scan() }()
+	select {
+	case <-ctx.Done():
+		return "", io.EOF
+	case more := <-found:
+		switch err := p.scanner.Err(); {
+		case more:
+			return p.scanner.Text(), nil
+		case err != nil:
+			return "", fmt.Errorf("read standard input: %w", err)
+		}
+		return "", io.EOF
+	}
+}
+
+// typedLines are lines typed on a terminal, with the keys of an editor and
+// a history.
+type typedLines struct {
+	terminal *term.Terminal
+	raw      func() (restore func(), err error)
+}
+
+// newTyped returns the lines that are typed. While one is typed, the terminal is as
+// raw makes it; its result makes it as it was, so that values are printed as always.
+func newTyped(terminal io.ReadWriter, raw func() (restore func(), err error)) typedLines {
+	return typedLines{term.NewTerminal(terminal, ""), raw}
+}
+
+// Width tells how many columns and rows the terminal has.
+func (t typedLines) Width(columns, rows int) error { return t.terminal.SetSize(columns, rows) }
+
+// Next implements Lines. Ctrl-C and Ctrl-D are the end.
+func (t typedLines) Next(_ context.Context, prompt string) (string, error) {
+	restore, err := t.raw()
+	if err != nil {
+		return "", fmt.Errorf("read the terminal: %w", err)
+	}
+	defer restore()
+	t.terminal.SetPrompt(prompt)
+	line, err := t.terminal.ReadLine()
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, term.ErrPasteIndicator) {
+		return "", fmt.Errorf("read the terminal: %w", err)
+	}
+	if errors.Is(err, term.ErrPasteIndicator) {
+		err = nil
+	}
+	return line, err
+}
+
+const about = `Type an expression, and its value is printed as HCL:
+
+  pool.general.limits      what a block in this directory says
+  var.team  local.base     a variable or a local
+  [for t in var.teams : t]
+  type(var.teams)          the type of a value
+
+An expression with open brackets goes on in the next line; an empty line ends it.
+The files are read again for each expression. The arrow keys bring back what was
+typed before.
+
+  help        this text, and all functions
+  help NAME   what a function does
+  exit        the end, as is Ctrl-D
+`
+
+// help explains the console, or a function.
+func help(w io.Writer, name string) error {
+	functions, err := function.Reference()
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, f := range functions {
+		if f.Name == name {
+			_, err := fmt.Fprintf(w, "%s\n\n%s\n\n  %s\n  %s\n", f.Signature, strings.Join(diag.Wrap(f.Doc, 80), "\n"),
+				f.Example, strings.ReplaceAll(f.Result, "\n", "\n  "))
+			return err
+		}
+		names = append(names, f.Name)
+	}
+	if name != "" {
+		_, err := fmt.Fprintf(w, "There is no function %q.%s\n", name, eval.DidYouMean(name, names))
+		return err
+	}
+	all := diag.Wrap("Functions: "+strings.Join(names, ", ")+".", 80)
+	_, err = fmt.Fprintf(w, "%s\n%s\n", about, strings.Join(all, "\n"))
+	return err
 }

@@ -1,10 +1,16 @@
 package main
 
 import (
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 const diffHelp = `Compare the working tree of a directory with an earlier state, the base, and say
@@ -102,5 +108,101 @@ func newDiff(env *env) *cobra.Command {
 	out.Add(cmd)
 	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected", "at").And(d.Effects(), out.Effects()).
 		RejectUnused(cmd)
+	return cmd
+}
+
+func newSnapshot(env *env) *cobra.Command {
+	var access kube.Access
+	cmd := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Write what diff and simulate need to know of a cluster",
+		Long: `Write a snapshot of a cluster to standard output: its pools, node classes and
+nodes, and what holds nodes. With it, diff says in a pull request how many nodes
+a change replaces, and simulate which nodes the pods would get, without any
+right in the cluster.
+
+The cluster is only read, by list requests. The snapshot has no secrets, and of
+others no annotations, labels, finalizers or owners: of a node the labels that
+its pool names, or that Kubernetes and Karpenter define.
+
+What directories declare is compared by its names, and keeps them, with all that
+its spec says, whoever has made it: NodePools, LinodeNodeClasses,
+CapacityLimits, NodeOverlays, and CapacityBuffers with their namespaces and what
+they refer to. So do NodeClaims and nodes, and the id, the label and the region
+of the cluster.
+
+Of pods it has how many are alike, what they ask for, how many volumes they
+have, and what decides where they go. Their names, owners and namespaces, those
+of PodDisruptionBudgets, claims of volumes, scheduling gates and resources that
+not every cluster has, such as example.com/fpga, and the labels, taints and
+values by which they are placed, are hashes. A hash hides a word from who reads
+it, not from who guesses it. Images, commands and variables are not in it.`,
+		Example: `  lkeplan snapshot > prod.json
+  lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
+  lkeplan diff --cluster snapshot:prod.json clusters/prod
+  lkeplan simulate --snapshot prod.json clusters/prod`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cluster, err := kube.Connect(access)
+			if err != nil {
+				return err
+			}
+			snapshot, err := compare.TakeSnapshot(cmd.Context(), compare.LiveView(cluster), time.Now())
+			if err != nil {
+				return err
+			}
+			return snapshot.Write(env.Stdout)
+		},
+	}
+	flags.ClusterFlags(cmd, env, &access)
+	flags.Always("kubeconfig", "context").RejectUnused(cmd)
+	return cmd
+}
+
+// pipeDOT says how to get a picture.
+const pipeDOT = "pipe DOT into Graphviz: lkeplan graph -o dot DIR | dot -Tsvg"
+
+func newGraph(env *env) *cobra.Command {
+	var src source
+	output := flags.Choice{
+		Value: "dot", Of: []string{"dot", "mermaid", "json"},
+		Instead: map[string]string{"svg": pipeDOT, "png": pipeDOT},
+	}
+	cmd := &cobra.Command{
+		Use:   "graph [DIR]",
+		Short: "Draw what refers to what in a directory",
+		Long: `Draw the variables, locals, node classes, pools and other named blocks of a
+directory, with an arrow from each block to what it refers to. Nothing is
+evaluated, so variables need no values. DIR is the working directory where none
+is given.
+
+dot is for Graphviz, which makes a picture of it; GitHub and GitLab draw mermaid
+in Markdown.`,
+		Example: `  lkeplan graph -o mermaid clusters/prod
+  lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
+		Args: flags.OneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fsys, opts, err := src.Directory(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			module, diags := config.Load(fsys, opts.Options)
+			if diags.HasErrors() {
+				if err := diag.Text(env.Stderr, diag.New(diags, module.Files), env.Color); err != nil {
+					return err
+				}
+				return flags.ErrReported
+			}
+			switch g := module.Graph(); output.Value {
+			case "mermaid":
+				return g.Mermaid(env.Stdout)
+			case "json":
+				return g.JSON(env.Stdout)
+			default:
+				return g.DOT(env.Stdout)
+			}
+		},
+	}
+	output.Flag(cmd, "output", "o", "draw as `FORMAT`")
 	return cmd
 }

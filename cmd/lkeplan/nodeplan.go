@@ -3,13 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -110,4 +114,202 @@ func oneNodePlan(cmd *cobra.Command, args []string) error {
 // progress says on standard error what is going on.
 func progress(env *flags.Env, format string, args ...any) {
 	fmt.Fprintf(env.Stderr, format+"\n", args...)
+}
+
+func newNodePlanGet(env *flags.Env) *cobra.Command {
+	var (
+		from nodePlanFlags
+		out  textOrJSON
+	)
+	cmd := &cobra.Command{
+		Use:   "get [NAME]",
+		Short: "List NodePlans, or show one",
+		Long: `List NodePlans: whether they are ready, what is applied, how many nodes are
+still to be replaced, when the next of them may be, and what is wrong. With the
+name of one, show its plan, its guards and its pools. JSON has the objects.`,
+		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				_, np, err := from.get(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return out.print(env.Stdout, np, func(w io.Writer) error { return writeNodePlan(w, np) })
+			}
+			cluster, err := from.connect()
+			if err != nil {
+				return err
+			}
+			plans, err := nodeplan.List(cmd.Context(), cluster, from.namespace)
+			if err != nil {
+				return err
+			}
+			return out.print(env.Stdout, plans, func(w io.Writer) error {
+				if len(plans) == 0 {
+					progress(env, "There is no NodePlan in %s.", placeOf(from))
+					return nil
+				}
+				return writeNodePlans(w, plans, from.all)
+			})
+		},
+	}
+	from.flags(cmd, env)
+	cmd.Flags().BoolVarP(&from.all, "all-namespaces", "A", false, "list the NodePlans of all namespaces")
+	out.add(cmd, "print the result as `FORMAT`")
+	return cmd
+}
+
+func placeOf(from nodePlanFlags) string {
+	if from.all {
+		return "the cluster"
+	}
+	return "the namespace " + from.namespace
+}
+
+// writeNodePlans lists NodePlans, each on a line: of a message, the first.
+func writeNodePlans(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	if namespaces {
+		fmt.Fprint(t, "NAMESPACE\t")
+	}
+	fmt.Fprintln(t, "NAME\tSTATE\tREVISION\tOUTDATED\tWINDOW\tMESSAGE")
+	for i := range plans {
+		np := &plans[i]
+		if namespaces {
+			fmt.Fprint(t, np.Namespace, "\t")
+		}
+		outdated := "-"
+		if n := np.Status.Outdated; n != nil {
+			outdated = fmt.Sprint(*n)
+		}
+		message, _, _ := strings.Cut(nodeplan.Message(np), "\n")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", np.Name, nodeplan.State(np), nodeplan.Short(np.Status.LastAppliedRevision),
+			outdated, moment(np.Status.NextWindow), diag.OneLine(message))
+	}
+	return t.Flush()
+}
+
+// writeNodePlan writes what there is to know of one NodePlan.
+func writeNodePlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
+	fmt.Fprintf(w, "NodePlan %s: %s\n", nodeplan.Key(np), nodeplan.State(np))
+	for line := range strings.Lines(nodeplan.Message(np)) {
+		fmt.Fprintf(w, "  %s\n", diag.OneLine(strings.TrimRight(line, "\n")))
+	}
+	fmt.Fprintf(w, "Applied: %s\n", nodeplan.Short(np.Status.LastAppliedRevision))
+	if np.Status.LastAttemptedRevision != np.Status.LastAppliedRevision {
+		fmt.Fprintf(w, "Tried:   %s\n", nodeplan.Short(np.Status.LastAttemptedRevision))
+	}
+	writePlanOf(w, np)
+	if a := np.Status.Approval; a != nil {
+		fmt.Fprintf(w, "Approved by %s for plan %s: %s, %s at most, until %s\n", diag.OneLine(a.By), a.PlanDigest,
+			strings.Join(a.Guards, ", "), diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
+	}
+	writeRollout(w, np)
+	if len(np.Status.Pools) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "POOL\tNODES\tOUTDATED\tWINDOW")
+	for _, p := range np.Status.Pools {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", p.Name, p.Nodes, p.Outdated, moment(p.NextWindow))
+	}
+	return t.Flush()
+}
+
+// writePlanOf writes the plan of a NodePlan, and what the guards say of it.
+func writePlanOf(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+	p := np.Status.Plan
+	if p == nil {
+		return
+	}
+	undone := ""
+	if s := np.Status.Rollout; s != nil && s.Phase == lkeplanv1alpha1.PhaseRolledBack && s.Revision == p.Revision {
+		undone = ", which is rolled back"
+	}
+	fmt.Fprintf(w, "Plan of %s%s: %s\n", nodeplan.Short(p.Revision), undone, diag.OneLine(p.Summary))
+	if p.CostCeiling != "" {
+		fmt.Fprintf(w, "  at most $%s a month\n", p.CostCeiling)
+	}
+	for _, g := range np.Status.Guards {
+		name := g.Permission
+		if name == "" {
+			name = g.Guard
+		}
+		fmt.Fprintf(w, "  %s: %s: %s\n", diag.OneLine(g.Status), diag.OneLine(name), diag.OneLine(g.Message))
+	}
+	fmt.Fprintf(w, "  digest %s\n", p.Digest)
+}
+
+// writeRollout writes on which pools a revision proves itself, or has.
+func writeRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+	s := np.Status.Rollout
+	if s == nil {
+		return
+	}
+	var pools []string
+	for _, p := range s.Pools {
+		what := fmt.Sprintf("%d to be replaced", p.Before)
+		if p.Created {
+			what = "new"
+		}
+		pools = append(pools, fmt.Sprintf("%s (%s)", diag.OneLine(p.Name), what))
+	}
+	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", nodeplan.Short(s.Revision), diag.OneLine(s.Phase),
+		moment(&s.Since), strings.Join(pools, ", "))
+}
+
+// moment writes a time for people; "-" for none.
+func moment(t *metav1.Time) string {
+	if t == nil || t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// momentText writes a time in a sentence.
+func momentText(t time.Time) string { return moment(&metav1.Time{Time: t}) }
+
+func newNodePlanHistory(env *flags.Env) *cobra.Command {
+	var (
+		from nodePlanFlags
+		out  textOrJSON
+	)
+	cmd := &cobra.Command{
+		Use:   "history NAME",
+		Short: "List the last revisions, and who approved them",
+		Long: `List the last revisions that a NodePlan has applied or refused, newest first,
+with who approved what guards refused, and why.`,
+		Example: "  lkeplan nodeplan history prod",
+		Args:    oneNodePlan,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, np, err := from.get(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			entries := append([]lkeplanv1alpha1.HistoryEntry{}, np.Status.History...)
+			return out.print(env.Stdout, entries, func(w io.Writer) error { return writeHistory(w, entries) })
+		},
+	}
+	from.flags(cmd, env)
+	out.add(cmd, "print the result as `FORMAT`")
+	return cmd
+}
+
+func writeHistory(w io.Writer, entries []lkeplanv1alpha1.HistoryEntry) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "TIME\tREVISION\tRESULT\tAPPROVED BY\tFOR")
+	for _, h := range entries {
+		by, lifted := "-", "-"
+		if a := h.Approval; a != nil {
+			by, lifted = diag.OneLine(a.By), strings.Join(a.Guards, ", ")
+			if a.Reason != "" {
+				lifted += ": " + a.Reason
+			}
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by,
+			diag.OneLine(lifted))
+	}
+	return t.Flush()
 }

@@ -8,10 +8,12 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/config/diag"
-
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 type (
@@ -130,4 +132,79 @@ func newVersion(env *env) *cobra.Command {
 			fmt.Fprint(env.Stdout, flags.Versions())
 		},
 	}
+}
+
+// describePlainly takes the quotes from what flags are for, which mark in help what the
+// value is called: a shell shows them as they are.
+func describePlainly(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		describePlainly(cmd)
+	}
+	root.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+}
+
+// completeArguments lets the shell complete what commands that read a
+// directory have in common.
+func completeArguments(cmd *cobra.Command) {
+	if many := strings.HasSuffix(cmd.Use, " [DIR...]"); many || strings.HasSuffix(cmd.Use, " [DIR]") {
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 && !many {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	}
+	if cmd.Flags().Lookup("var") != nil {
+		// The only error is that there is no such flag.
+		_ = cmd.RegisterFlagCompletionFunc("var", variables)
+	}
+}
+
+// variables completes --var with the names of the directory's variables. A
+// directory that cannot be read has none.
+func variables(cmd *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+	fsys, opts, err := (&source{}).Directory(cmd.Context(), args[:min(len(args), 1)])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	module, _ := config.Load(fsys, opts.Options)
+	for _, name := range module.VariableNames() {
+		if strings.HasPrefix(name, begun) {
+			names = append(names, name+"=")
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// exitCodes are all there are, for the help and the reference.
+var exitCodes = []struct {
+	code    outcome
+	meaning string
+}{
+	{flags.Fine, "fine"},
+	{1, "an error, of whatever kind; it takes precedence over the others"},
+	{flags.Changes, "diff, plan, simulate: there are changes, and --detailed-exitcode asks for\nthis; import: the HCL " +
+		"does not say the same as the objects"},
+	{flags.Refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no " +
+		"objects; simulate: pods get no node"},
+	{flags.Stale, "apply: the cluster has changed since the plan was saved"},
+}
+
+// exitCodesText lists the exit codes for a terminal.
+func exitCodesText() string {
+	var lines []string
+	for _, e := range exitCodes {
+		lines = append(lines, fmt.Sprintf("  %d  %s", e.code, strings.ReplaceAll(e.meaning, "\n", "\n     ")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// exitCodesMarkdown is the chapter of the reference about exit codes.
+func exitCodesMarkdown() string {
+	var b strings.Builder
+	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.code, strings.ReplaceAll(e.meaning, "\n", " "))
+	}
+	return b.String()
 }

@@ -9,10 +9,20 @@ import (
 	"github.com/awslabs/operatorpkg/controller"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
@@ -192,4 +202,92 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	return nil
+}
+
+// bufferTrigger has Karpenter plan again where it would not see in time that nodes
+// hold the room of a CapacityBuffer, or no longer do. When Karpenter plans it
+// notes, by provider id, which nodes do; others without pods are empty to it
+// (karpenter v1.14.1, Provisioner.Reconcile in pkg/controllers/provisioning). But
+// the id of a node is a pending one until its NodeClaim has its machine, and the
+// end of a buffer makes Karpenter plan nothing.
+type bufferTrigger struct {
+	plan func(types.UID)
+}
+
+func (b *bufferTrigger) Register(_ context.Context, mgr manager.Manager) error {
+	never := func(event.CreateEvent) bool { return false }
+	bound := predicate.Funcs{CreateFunc: never, UpdateFunc: gotMachine,
+		DeleteFunc: func(event.DeleteEvent) bool { return false }}
+	ended := predicate.Funcs{CreateFunc: never, UpdateFunc: func(event.UpdateEvent) bool { return false }}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("capacitybuffer.trigger").
+		Watches(&karpv1.NodeClaim{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(bound)).
+		Watches(&autoscalingv1beta1.CapacityBuffer{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(ended)).
+		Complete(b)
+}
+
+// gotMachine reports whether a NodeClaim's provider id has changed to another.
+func gotMachine(ev event.UpdateEvent) bool {
+	was, okWas := ev.ObjectOld.(*karpv1.NodeClaim)
+	is, okIs := ev.ObjectNew.(*karpv1.NodeClaim)
+	return okWas && okIs && was.Status.ProviderID != "" && was.Status.ProviderID != is.Status.ProviderID
+}
+
+// Reconcile asks Karpenter to plan, which waits a moment for others to ask too.
+func (b *bufferTrigger) Reconcile(_ context.Context, req ctrl.Request) (ctrl.Result, error) {
+	b.plan(types.UID(req.Name))
+	return ctrl.Result{}, nil
+}
+
+// List implements client.Client. NodePools that allow zones of other regions besides
+// this one, such as those of one configuration for many clusters, are shown without
+// them, as linode.Narrow says.
+func (c claimClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := c.Client.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	if pools, ok := list.(*karpv1.NodePoolList); ok {
+		for i := range pools.Items {
+			linode.Narrow(&pools.Items[i], c.region)
+		}
+	}
+	return nil
+}
+
+// seedSweeper works around kubernetes-sigs/karpenter#3176, which karpenter
+// v1.14.3 mends: the provisioner puts a NodeClaim that it made into Karpenter's
+// state by itself. Where the NodeClaim was deleted again before that, the entry
+// stays for ever without a provider id, and Karpenter, which never again takes
+// its state for complete, plans nothing until a restart.
+//
+// Some time after each creation the entry is taken out where the API server
+// does not have the NodeClaim.
+type seedSweeper struct {
+	client  client.Client
+	cluster *state.Cluster
+}
+
+// sweepAfter is longer than the provisioner takes from the creation of a
+// NodeClaim to its entry.
+const sweepAfter = 15 * time.Second
+
+func (s *seedSweeper) Register(_ context.Context, mgr ctrl.Manager) error {
+	later := handler.Funcs{
+		CreateFunc: func(_ context.Context, ev event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(ev.Object)}, sweepAfter)
+		},
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("nodeclaim.seedsweeper").
+		Watches(&karpv1.NodeClaim{}, later).
+		Complete(s)
+}
+
+func (s *seedSweeper) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var nc karpv1.NodeClaim
+	err := s.client.Get(ctx, req.NamespacedName, &nc)
+	if apierrors.IsNotFound(err) && s.cluster.NodeClaimExists(req.Name) {
+		s.cluster.DeleteNodeClaim(req.Name)
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

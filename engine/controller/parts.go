@@ -5,10 +5,20 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	eventrecord "k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/leaderelection"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/confine"
@@ -92,5 +102,104 @@ func warnUnconfined(cfg Config) {
 	case version < 4:
 		cfg.Log.Warn("the Landlock of the kernel knows no ports: what fetches sources could connect to others than that of " +
 			"its server; see SECURITY.md")
+	}
+}
+
+// The lease of the leader. A standby asks for it every second, and has it within about two
+// seconds of a clean stop. After a crash it has to expire first.
+const (
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = time.Second
+	// leaseMargin is how long before its end nothing is sent any more: a call takes its time.
+	leaseMargin = 3 * time.Second
+)
+
+// lease is the lease of the leader, which remembers when it was renewed. A process that was
+// stopped, was frozen with its machine, or got no processor goes on where it was, and
+// another may lead by then: what changes something at Linode asks here first.
+type lease struct {
+	resourcelock.Interface // nil where no leader is elected
+	manager                manager.Manager
+
+	mu       sync.Mutex
+	renewed  time.Time // when the last renewal that succeeded was asked for
+	returned bool      // the process has given it back
+}
+
+// elect makes the lock that leaders are elected by.
+func (l *lease) elect(cfg Config) (err error) {
+	l.Interface, err = leaderelection.NewResourceLock(rest.CopyConfig(cfg.Kube), l, leaderelection.Options{
+		LeaderElection: true, LeaderElectionID: cfg.Only.lease(cfg.NodePlans.Shard),
+		LeaderElectionNamespace: cfg.LeaderElectionNamespace, RenewDeadline: renewDeadline,
+	})
+	return err
+}
+
+// Create implements resourcelock.Interface.
+func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, r, l.Interface.Create)
+}
+
+// Update implements resourcelock.Interface.
+func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.write(ctx, r, l.Interface.Update)
+}
+
+func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord,
+	send func(context.Context, resourcelock.LeaderElectionRecord) error) error {
+	asked := time.Now()
+	if err := send(ctx, r); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.renewed, l.returned = asked, r.HolderIdentity == ""
+	return nil
+}
+
+// Held is an error where another may lead by now. Where no leader is elected it is nil.
+func (l *lease) Held() error {
+	if l.Interface == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.renewed.IsZero() || l.returned {
+		return errors.New("this process does not lead")
+	}
+	// The wall clock goes on while a machine is frozen, and may be set; the other does neither.
+	since := max(time.Since(l.renewed), time.Now().Round(0).Sub(l.renewed.Round(0)))
+	if since > leaseDuration-leaseMargin {
+		return fmt.Errorf("the lease was renewed %s ago, and another may lead by now", since.Round(time.Second))
+	}
+	return nil
+}
+
+// GetEventRecorderFor implements recorder.Provider: the lock is made before the manager that
+// publishes its events.
+func (l *lease) GetEventRecorderFor(string) eventrecord.EventRecorder { return l }
+
+// GetEventRecorder implements recorder.Provider.
+func (l *lease) GetEventRecorder(name string) events.EventRecorder {
+	return l.manager.GetEventRecorder(name)
+}
+
+// Event implements record.EventRecorder.
+func (l *lease) Event(about runtime.Object, kind, reason, message string) {
+	l.Eventf(about, kind, reason, "%s", message)
+}
+
+// Eventf implements record.EventRecorder.
+func (l *lease) Eventf(about runtime.Object, kind, reason, format string, args ...any) {
+	l.AnnotatedEventf(about, nil, kind, reason, format, args...)
+}
+
+// AnnotatedEventf implements record.EventRecorder.
+func (l *lease) AnnotatedEventf(about runtime.Object, more map[string]string, kind, reason, format string,
+	args ...any) {
+	if l.manager != nil {
+		//lint:ignore SA1019 the lock of the election writes events of the old API only
+		l.manager.GetEventRecorderFor("lkeplan").AnnotatedEventf(about, more, kind, reason, format, args...)
 	}
 }

@@ -3,13 +3,25 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/awslabs/operatorpkg/status"
+	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -94,6 +106,136 @@ func (p Installation) objects(ctx context.Context) []Finding {
 		}
 		if ready > 0 {
 			found = append(found, Finding{LevelOK, kind.name, fmt.Sprintf("%d ready", ready), ""})
+		}
+	}
+	return found
+}
+
+// gpus looks for what offers nvidia.com/gpu to pods, if a NodePool asks for GPUs. LKE's nodes have the driver and the
+// toolkit, and no device plugin: without one a node is never initialized, and its pods wait.
+func (p Installation) gpus(ctx context.Context) []Finding {
+	const of = "GPUs"
+	pools, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
+	if meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return notKnown(of, err)
+	}
+	pool, unread := "", []Finding(nil)
+	for _, obj := range pools {
+		switch typed, err := object.As[karpv1.NodePool](obj); {
+		case err != nil:
+			unread = append(unread, Finding{LevelWarn, of, fmt.Sprintf("not known: NodePool %s: %v", manifest.Name(obj), err),
+				"compare the NodePool with what kubectl explain nodepools.spec prints"})
+		case wantsGPUs(typed) && pool == "":
+			pool = typed.Name
+		}
+	}
+	if pool == "" {
+		return unread
+	}
+	nodes, err := cluster.List[corev1.Node](ctx, p.Cluster, "v1", "Node")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	for _, n := range nodes {
+		if has := n.Status.Allocatable[schemas.GPU]; !has.IsZero() {
+			return []Finding{{LevelOK, of, "Node " + n.Name + " offers " + schemas.GPU, ""}}
+		}
+	}
+	sets, err := cluster.List[appsv1.DaemonSet](ctx, p.Cluster, "apps/v1", "DaemonSet")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	for _, d := range sets {
+		text := fmt.Sprint(d.Spec.Template.Spec.Containers)
+		if strings.Contains(text, "nvidia") && strings.Contains(text, "device-plugin") {
+			return []Finding{{LevelOK, of, "DaemonSet " + d.Namespace + "/" + d.Name +
+				" looks like NVIDIA's device plugin; no node offers " + schemas.GPU + " yet", ""}}
+		}
+	}
+	return []Finding{{LevelWarn, of, fmt.Sprintf("NodePool %s asks for GPUs, and no node offers %s and no DaemonSet is NVIDIA's "+
+		"device plugin: pods that ask for a GPU wait", pool, schemas.GPU),
+		"install NVIDIA's device plugin; with NVIDIA's GPU operator set driver.enabled=false and toolkit.enabled=false"}}
+}
+
+// wantsGPUs says whether a NodePool asks for plan types with GPUs.
+func wantsGPUs(pool *karpv1.NodePool) bool {
+	if _, capped := pool.Spec.Limits[schemas.GPU]; capped {
+		return true
+	}
+	return slices.ContainsFunc(pool.Spec.Template.Spec.Requirements, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+		switch r.Key {
+		case linodev1alpha1.LabelInstanceGPUCount, linodev1alpha1.LabelInstanceGPUName:
+			return r.Operator != corev1.NodeSelectorOpDoesNotExist
+		case linodev1alpha1.LabelInstanceClass:
+			return r.Operator == corev1.NodeSelectorOpIn && slices.Contains(r.Values, "gpu")
+		}
+		return false
+	})
+}
+
+// closed looks for plans that the account may not have, as the controller found out: the API has no list of them. All
+// classes say the same, so one finding is enough.
+func (p Installation) closed(ctx context.Context) []Finding {
+	const of = "account limits"
+	classes, err := cluster.List[linodev1alpha1.LinodeNodeClass](ctx, p.Cluster, linodev1alpha1.Group+"/v1", "LinodeNodeClass")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	for _, class := range classes {
+		if c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed); c.IsTrue() {
+			return []Finding{{LevelWarn, of, "LinodeNodeClass " + class.Name + ": " + c.Message,
+				"ask Linode Support for access to the plan, or take it out of the NodePools"}}
+		}
+	}
+	return nil
+}
+
+// refusals are the events that a person has to act on before LKE does what the controller asks, and what to do.
+var refusals = []struct{ reason, of, do string }{
+	{"LinodeAccountLimit", "account limits", "ask Linode Support to raise the limit, or delete what is not needed"},
+	{"LKELocked", "locks", "take the lock off the LKE node pool or the cluster: what it keeps costs"},
+}
+
+// limited looks for what Linode refused in the last two hours, as the controller's events of NodeClaims say: the API has
+// no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that their events are in
+// default, where tenants do not write.
+func (p Installation) limited(ctx context.Context) (found []Finding) {
+	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
+	if err != nil {
+		return notKnown("account limits and locks", err)
+	}
+	for _, r := range refusals {
+		var last *corev1.Event
+		for _, e := range events {
+			if e.Reason != r.reason || e.Namespace != metav1.NamespaceDefault || e.InvolvedObject.Kind != "NodeClaim" {
+				continue
+			}
+			if seen := cluster.LastSeen(e); p.Now().Sub(seen) < 2*time.Hour && (last == nil || seen.After(cluster.LastSeen(last))) {
+				last = e
+			}
+		}
+		if last != nil {
+			found = append(found, Finding{LevelWarn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", last.InvolvedObject.Name,
+				cluster.LastSeen(last).UTC().Format("15:04 UTC"), last.Message), r.do})
+		}
+	}
+	return found
+}
+
+// unaccepted looks for NodePools that the controller makes no node for, as they are.
+func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
+	const of = "NodePools"
+	pools, err := cluster.List[karpv1.NodePool](ctx, p.Cluster, "karpenter.sh/v1", "NodePool")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	for _, pool := range pools {
+		if c := pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionAccepted); c.IsFalse() {
+			found = append(found, Finding{LevelWarn, of, "NodePool " + pool.Name + " gets no node: " + c.Message,
+				"correct what it says"})
 		}
 	}
 	return found

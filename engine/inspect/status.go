@@ -1,3 +1,8 @@
+// Package inspect looks at a cluster: what is happening in it (status), why something is as it is (why), its nodes as a
+// screen shows them (top), and whether all is there that lkeplan needs (doctor).
+//
+// It changes nothing. Of status, why and top, a Snapshot, prices and a time go in, and a value and text come out; doctor asks
+// for lists, reviews and dry runs. It knows no terminal.
 package inspect
 
 import (
@@ -141,4 +146,23 @@ func keep[T any](all []T, some func(T) bool) []T {
 		}
 	}
 	return kept
+}
+
+// ifListed are what is to be said of a kind; nil where it could not be listed.
+func ifListed[T any](l cluster.Snapshot, kind string, say func() []T) []T {
+	if l.Unread(kind) != "" {
+		return nil
+	}
+	return say()
+}
+
+// doubts say what follows of kinds that could not be listed.
+func (w *statusReader) doubts() (notes []string) {
+	if w.Unread(cluster.KindClasses) != "" {
+		notes = append(notes, "Whether nodes differ from their LinodeNodeClasses, and what is wrong with these, is not known.")
+	}
+	if w.Unread(cluster.KindLimits) != "" {
+		notes = append(notes, "Whether a CapacityLimit has no room is not known, but for what is said of it to pods.")
+	}
+	return notes
 }

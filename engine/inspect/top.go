@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -330,4 +332,200 @@ func limitsOf(p *karpv1.NodePool) (limits []string) {
 	}
 	slices.Sort(limits)
 	return limits
+}
+
+// Detail is what there is to know of one node.
+type Detail struct {
+	NodeRow
+	Facts [][2]string // name and value
+	Pods  []PodRow
+
+	podless bool // they are not known
+}
+
+// PodRow is a pod of a node.
+type PodRow struct {
+	Name    string // with its namespace
+	CPU     int64  // millicores that it asks for
+	Memory  int64  // bytes
+	Created time.Time
+	Held    bool // it keeps its node from being replaced
+}
+
+// Detail looks into a node of the screen, as it was read.
+func (s Screen) Detail(c cluster.Snapshot, name string) (d Detail, ok bool) {
+	i := slices.IndexFunc(s.Nodes, func(n NodeRow) bool { return n.Name == name })
+	if i < 0 {
+		return d, false
+	}
+	d.NodeRow, d.podless = s.Nodes[i], s.podless()
+	for _, node := range c.Nodes {
+		if node.Name == name {
+			d.Facts = append(d.Facts, factsOf(node)...)
+		}
+	}
+	for _, nc := range c.Claims {
+		if nc.Name == d.Claim {
+			d.Facts = append(d.Facts, conditionsOf(nc)...)
+		}
+	}
+	for _, pod := range c.Pods {
+		if pod.Spec.NodeName != name || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+			continue
+		}
+		asked := resources.RequestsForSpec(&pod.Spec)
+		d.Pods = append(d.Pods, PodRow{
+			Name: pod.Namespace + "/" + pod.Name, CPU: asked.Cpu().MilliValue(), Memory: asked.Memory().Value(),
+			Created: pod.CreationTimestamp.Time, Held: pod.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true",
+		})
+	}
+	slices.SortFunc(d.Pods, func(a, b PodRow) int {
+		return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(b.Memory, a.Memory), strings.Compare(a.Name, b.Name))
+	})
+	return d, true
+}
+
+func factsOf(node *corev1.Node) [][2]string {
+	info := node.Status.NodeInfo
+	facts := [][2]string{
+		{"Linode", node.Spec.ProviderID}, {"region", node.Labels[corev1.LabelTopologyRegion]},
+		{"kubelet", info.KubeletVersion}, {"system", info.OSImage},
+	}
+	for _, t := range node.Spec.Taints {
+		facts = append(facts, [2]string{"taint", t.ToString()})
+	}
+	return slices.DeleteFunc(facts, func(f [2]string) bool { return f[1] == "" })
+}
+
+// conditionsOf are the conditions of a NodeClaim that say more than that all is well.
+func conditionsOf(nc *karpv1.NodeClaim) (facts [][2]string) {
+	facts = append(facts, [2]string{"NodeClaim", nc.Name})
+	for _, c := range nc.Status.Conditions {
+		if c.Message == "" && (c.Reason == "" || c.Reason == c.Type) {
+			continue
+		}
+		facts = append(facts, [2]string{c.Type, strings.TrimSpace(string(c.Status) + " " + c.Reason + ": " + c.Message)})
+	}
+	return facts
+}
+
+// SortKey is what nodes are sorted by.
+type SortKey string
+
+// The keys, as people name them.
+const (
+	ByPool   SortKey = "pool"
+	ByName   SortKey = "name"
+	ByCPU    SortKey = "cpu"
+	ByMemory SortKey = "memory"
+	ByCost   SortKey = "cost"
+	ByAge    SortKey = "age"
+	ByState  SortKey = "state"
+)
+
+// SortKeys are all keys.
+func SortKeys() []string {
+	return []string{
+		string(ByPool), string(ByName), string(ByCPU), string(ByMemory), string(ByCost), string(ByAge), string(ByState),
+	}
+}
+
+// Sort sorts the nodes: names from a to z, states those first that somebody should look
+// at, all else the most first. Nodes that are alike are sorted by pool and name.
+func (s *Screen) Sort(by SortKey, reverse bool) {
+	compare := map[SortKey]func(a, b NodeRow) int{
+		ByPool:   func(a, b NodeRow) int { return strings.Compare(a.Pool, b.Pool) },
+		ByName:   func(a, b NodeRow) int { return strings.Compare(a.Name, b.Name) },
+		ByCPU:    func(a, b NodeRow) int { return cmp.Compare(b.CPU.Share(), a.CPU.Share()) },
+		ByMemory: func(a, b NodeRow) int { return cmp.Compare(b.Memory.Share(), a.Memory.Share()) },
+		ByCost:   func(a, b NodeRow) int { return cmp.Compare(b.Cost.PerMonth(), a.Cost.PerMonth()) },
+		ByAge:    func(a, b NodeRow) int { return a.Created.Compare(b.Created) },
+		ByState: func(a, b NodeRow) int {
+			return cmp.Compare(slices.Index(states, a.State), slices.Index(states, b.State))
+		},
+	}[by]
+	slices.SortStableFunc(s.Nodes, func(a, b NodeRow) int {
+		order := compare(a, b)
+		if reverse {
+			order = -order
+		}
+		return cmp.Or(order, strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
+	})
+}
+
+// State is how a node does.
+type State string
+
+// The states, those first that somebody should look at.
+const (
+	StateNotReady State = "not ready"
+	StateOrdered  State = "ordered"  // LKE is to make its machine
+	StateBooting  State = "booting"  // the machine is there, and has not joined
+	StateJoining  State = "joining"  // it has joined, and no pod may run on it yet
+	StateDraining State = "draining" // it goes
+	StateLeaving  State = "leaving"  // Karpenter has decided to replace or remove it
+	StateOutdated State = "outdated" // it is to be replaced, as budgets allow
+	StateCordoned State = "cordoned"
+	StateReady    State = "ready"
+)
+
+// states are all states in order.
+var states = []State{StateNotReady, StateOrdered, StateBooting, StateJoining, StateDraining, StateLeaving, StateOutdated, StateCordoned, StateReady}
+
+// rolls reports whether a node in the state is replaced or removed, now or soon.
+func (s State) rolls() bool { return s == StateDraining || s == StateLeaving || s == StateOutdated }
+
+// stateOf says how a node does, and why, where there is a word for it. One of the two may
+// be missing.
+func stateOf(node *corev1.Node, nc *karpv1.NodeClaim) (state State, why string) {
+	switch {
+	case node == nil:
+		return absent(nc)
+	case !node.DeletionTimestamp.IsZero(), nc != nil && !nc.DeletionTimestamp.IsZero():
+		return StateDraining, reasonOf(nc, karpv1.ConditionTypeDisruptionReason)
+	case tainted(node, karpv1.DisruptedTaintKey):
+		return StateLeaving, reasonOf(nc, karpv1.ConditionTypeDisruptionReason)
+	}
+	if ready := nodeutils.GetCondition(node, corev1.NodeReady); ready.Status != corev1.ConditionTrue {
+		if ready.Status == "" {
+			return StateNotReady, "no word from its kubelet"
+		}
+		return StateNotReady, ready.Reason
+	}
+	switch {
+	case tainted(node, karpv1.UnregisteredTaintKey), nc != nil && !holds(nc, karpv1.ConditionTypeInitialized):
+		return StateJoining, ""
+	case nc != nil && holds(nc, karpv1.ConditionTypeDrifted):
+		return StateOutdated, reasonOf(nc, karpv1.ConditionTypeDrifted)
+	case node.Spec.Unschedulable:
+		return StateCordoned, ""
+	}
+	return StateReady, ""
+}
+
+// absent is the state of a NodeClaim without a Node.
+func absent(nc *karpv1.NodeClaim) (State, string) {
+	switch {
+	case !nc.DeletionTimestamp.IsZero():
+		return StateDraining, reasonOf(nc, karpv1.ConditionTypeDisruptionReason)
+	case strings.HasPrefix(nc.Status.ProviderID, "linode://"):
+		return StateBooting, ""
+	}
+	return StateOrdered, ""
+}
+
+func tainted(node *corev1.Node, key string) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key })
+}
+
+func holds(nc *karpv1.NodeClaim, condition string) bool {
+	return nc.StatusConditions(status.WithObservedOnly()).Get(condition).IsTrue()
+}
+
+// reasonOf is the reason of a condition that is true; "" where it is not.
+func reasonOf(nc *karpv1.NodeClaim, condition string) string {
+	if nc == nil || !holds(nc, condition) {
+		return ""
+	}
+	return nc.StatusConditions(status.WithObservedOnly()).Get(condition).Reason
 }

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -228,4 +230,155 @@ func (w *explainer) said(uids ...string) (lines []Line) {
 			diag.Shorten(e.Message, mostSaid))})
 	}
 	return lines
+}
+
+// The kinds that a scheduler looks at: without these there is nothing to plan with, and
+// without those a plan is not the whole one.
+var (
+	kindsToPlan    = []string{"Nodes", "NodeClaims", "Pods", "LinodeNodeClasses"}
+	kindsCounted   = []string{"DaemonSets", "CapacityLimits"}
+	kindsOfRegion  = []string{"Nodes", "NodeClaims", "LinodeNodeClasses"} // which tell the region
+	kindsOfVolumes = []string{"PersistentVolumeClaims", "PersistentVolumes", "StorageClasses"}
+)
+
+// unknown says that something is not known as some kinds cannot be listed; nothing where
+// they can.
+func (w *explainer) unknown(what string, kinds ...string) (texts []string) {
+	if unread := w.Unread(kinds...); unread != "" {
+		texts = append(texts, fmt.Sprintf("%s is not known: %s", what, unread))
+	}
+	return texts
+}
+
+// but says at the end of a sentence that some kinds cannot be listed; "" where they can.
+func (w *explainer) but(kinds ...string) string {
+	if unread := w.Unread(kinds...); unread != "" {
+		return ", but " + unread
+	}
+	return ""
+}
+
+// doubts says what a plan for pods does not count.
+func (w *explainer) doubts(pods ...*corev1.Pod) (texts []string) {
+	if unread := w.Unread(kindsCounted...); unread != "" {
+		texts = append(texts, "which is without what cannot be counted: "+unread)
+	}
+	for _, pod := range pods {
+		if unread := w.Unread(kindsOfVolumes...); unread != "" && simulate.ClaimsVolumes(pod) {
+			return append(texts, "where its volumes can be used is not known: "+unread)
+		}
+	}
+	return texts
+}
+
+// Text writes an answer for people, in lines of a width.
+func (a Answer) Text(width int) string {
+	var b strings.Builder
+	write := func(indent int, text string) {
+		for i, line := range diag.Wrap(diag.OneLine(text), max(width, 40)-indent-2) {
+			hang := indent
+			if i > 0 {
+				hang += 2
+			}
+			b.WriteString(strings.Repeat(" ", hang) + line + "\n")
+		}
+	}
+	write(0, a.Summary)
+	for _, s := range a.Sections {
+		fmt.Fprintf(&b, "\n%s:\n", s.About.title())
+		for _, line := range s.Lines {
+			write(2, line.String())
+		}
+	}
+	if len(a.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, note := range a.Notes {
+		write(0, note)
+	}
+	return b.String()
+}
+
+// mostNamed pools are named on a line.
+const mostNamed = 4
+
+// String is the line with its pools.
+func (l Line) String() string {
+	switch n := len(l.Pools); {
+	case n == 0:
+		return l.Text
+	case n == 1:
+		return "pool " + l.Pools[0] + ": " + l.Text
+	case n <= mostNamed:
+		return "pools " + strings.Join(l.Pools, ", ") + ": " + l.Text
+	}
+	return fmt.Sprintf("pools %s and %d others: %s", strings.Join(l.Pools[:mostNamed-1], ", "), len(l.Pools)-mostNamed+1,
+		l.Text)
+}
+
+// together puts lines with the same text into one, those of few pools first.
+func together(lines []Line) (merged []Line) {
+	for _, line := range lines {
+		i := slices.IndexFunc(merged, func(m Line) bool { return m.Text == line.Text })
+		if i < 0 {
+			merged = append(merged, line)
+			continue
+		}
+		merged[i].Pools = append(slices.Clone(merged[i].Pools), line.Pools...)
+	}
+	return merged
+}
+
+func (w *explainer) age(since time.Time) string { return Age(w.Now.Sub(since)) }
+
+// asks is what the volumes of a pod ask of its node.
+type asks struct {
+	places  simulate.VolumePlaces
+	unready string // why Karpenter does not plan for the pod; "" where it does
+}
+
+// index finds the volumes of pods; it is made once.
+func (w *explainer) index() *simulate.VolumeIndex {
+	if w.volumes == nil {
+		w.volumes = simulate.NewVolumeIndex(w.Volumes.Claims, w.Volumes.All, w.Volumes.Classes)
+	}
+	return w.volumes
+}
+
+// storageOf is what the volumes of a pod ask for, in the way that Karpenter reads them.
+func (w *explainer) storageOf(ctx context.Context, pod *corev1.Pod) asks {
+	if !simulate.ClaimsVolumes(pod) || w.Unread(kindsOfVolumes...) != "" {
+		return asks{} // or not to be known, which doubts says
+	}
+	wait, err := w.index().Ready(ctx, pod)
+	switch {
+	case wait != nil && wait.Why == simulate.ClaimUnbound:
+		return asks{unready: fmt.Sprintf("%s: %v", wait, err)}
+	case wait != nil && wait.Why == simulate.VolumeBroken:
+		return asks{unready: fmt.Sprintf("of its volumes: %v", err)}
+	case wait != nil:
+		return asks{unready: wait.String()}
+	}
+	places, err := w.index().Places(ctx, pod)
+	if err != nil {
+		return asks{unready: fmt.Sprintf("of its volumes: %v", err)}
+	}
+	return asks{places: places}
+}
+
+// attached are the volumes of Linode that nodes attach for pods.
+func (w *explainer) attached(ctx context.Context) map[types.UID][]string {
+	if w.Unread(kindsOfVolumes...) != "" {
+		return nil
+	}
+	names := map[types.UID][]string{}
+	for _, pod := range w.Pods {
+		if simulate.ClaimsVolumes(pod) {
+			for _, full := range w.index().Attach(ctx, pod) {
+				_, name, _ := strings.Cut(full, "/")
+				names[pod.UID] = append(names[pod.UID], name)
+			}
+		}
+	}
+	return names
 }

@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -225,4 +231,170 @@ func (l *drainRun) remove(ctx context.Context) error {
 		l.Report(Step{"LKE pool", l.name(), "is deleted"})
 	}
 	return err
+}
+
+// Check returns what speaks against a move, before anything is changed: no pool that could
+// make nodes, an LKE pool whose nodes this cluster does not have, one that the controller
+// runs on, pods that would not be recreated, or that can run on these nodes only.
+func (m PoolDrain) Check(ctx context.Context, pools []api.Pool) error {
+	nodes, err := cluster.List[corev1.Node](ctx, m.Cluster, "v1", "Node")
+	if err != nil {
+		return err
+	}
+	pods, err := cluster.List[corev1.Pod](ctx, m.Cluster, "v1", "Pod")
+	if err != nil {
+		return err
+	}
+	errs := []error{m.hasReadyPool(ctx)}
+	for _, p := range pools {
+		of := nodesOf(nodes, m.ClusterID, p.ID)
+		if len(of) == 0 && p.Count > 0 {
+			errs = append(errs, fmt.Errorf("this cluster has no node of LKE pool %d: its nodes have not joined, or the "+
+				"kubeconfig is another cluster's", p.ID))
+		}
+		for _, node := range of {
+			errs = append(errs, m.objections(p.ID, cluster.PodsToMove(pods, node.Name))...)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// hasReadyPool returns an error if there is no pool whose nodes could take the pods.
+func (m PoolDrain) hasReadyPool(ctx context.Context) error {
+	pools, err := cluster.List[karpv1.NodePool](ctx, m.Cluster, "karpenter.sh/v1", "NodePool")
+	if err != nil && !meta.IsNoMatchError(err) {
+		return err
+	}
+	why := "there is none"
+	for _, pool := range pools {
+		if !pool.DeletionTimestamp.IsZero() {
+			continue
+		}
+		ready := pool.StatusConditions(status.WithObservedOnly()).Root()
+		if !ready.IsFalse() {
+			return nil
+		}
+		why = fmt.Sprintf("%s is not ready%s", pool.Name, colon(ready.Message))
+	}
+	return fmt.Errorf("no pool of this cluster can make nodes for the pods: %s; apply what import --lke has written", why)
+}
+
+func (m PoolDrain) objections(pool int, pods []*corev1.Pod) (errs []error) {
+	for _, pod := range pods {
+		switch tied, controller := tiedBy(pod, pool), metav1.GetControllerOfNoCopy(pod); {
+		case !pod.DeletionTimestamp.IsZero():
+		case pod.Labels["app.kubernetes.io/part-of"] == "lkeplan":
+			errs = append(errs, fmt.Errorf("the controller, %s, runs on LKE pool %d, and cannot run on nodes that it "+
+				"makes itself: leave this LKE pool, and name the others", keyOf(pod), pool))
+		case !m.Unmanaged && controller == nil:
+			errs = append(errs, fmt.Errorf("pod %s on LKE pool %d has no controller and would not be recreated: delete it, or "+
+				"let it go by --unmanaged-pods", keyOf(pod), pool))
+		case tied != "" && controller != nil:
+			errs = append(errs, fmt.Errorf("the pod %s can run on nodes of LKE pool %d only, by its nodeSelector %s: take "+
+				"that out of what makes it", keyOf(pod), pool, tied))
+		}
+	}
+	return errs
+}
+
+// tiedBy is the label of nodes of one LKE pool only that a pod selects; "" if it selects none.
+func tiedBy(pod *corev1.Pod, pool int) string {
+	if pod.Spec.NodeSelector[poolLabel] == strconv.Itoa(pool) {
+		return poolLabel
+	}
+	if _, found := pod.Spec.NodeSelector[corev1.LabelHostname]; found {
+		return corev1.LabelHostname
+	}
+	return ""
+}
+
+// soon is why something is not done yet that needs no more than another look, as long as
+// they are not uncordoned.
+const soon = "its nodes do not stay cordoned"
+
+// quiet is how long nothing is said of what a move waits for, and between two such words.
+const quiet = 30 * time.Second
+
+// retry tries until nothing is in the way, for at most Timeout. Of a node, or of
+// the LKE pool itself, it says meanwhile what it waits for. An error that may pass is tried
+// again.
+func (l *drainRun) retry(ctx context.Context, node string, try func() (why []string, err error)) error {
+	deadline := time.NewTimer(l.Timeout)
+	defer deadline.Stop()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	spoke, last := time.Now(), false
+	for {
+		why, err := try()
+		switch {
+		case err != nil && (ctx.Err() != nil || permanent(err)):
+			return err
+		case err == nil && len(why) == 0:
+			return nil
+		case err != nil:
+			why = []string{err.Error()}
+		}
+		if time.Since(spoke) >= quiet && why[0] != soon {
+			spoke = time.Now()
+			l.Report(l.waits(node, why))
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			switch {
+			case err != nil:
+				return err
+			case last || why[0] != soon:
+				return stopped(node, why)
+			}
+			last = true
+			deadline.Reset(3 * poll)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// waits is what a move tells while it waits.
+func (l *drainRun) waits(node string, why []string) Step {
+	what := "waits: " + why[0]
+	if more := len(why) - 1; more > 0 {
+		what += fmt.Sprintf(" (and %d more)", more)
+	}
+	if node == "" {
+		return Step{"LKE pool", l.name(), what}
+	}
+	return Step{"Node", node, what}
+}
+
+// stopped says what holds a move.
+func stopped(node string, why []string) error {
+	const most = 5
+	if more := len(why) - most; more > 0 {
+		why = append(why[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	at := ""
+	if node != "" {
+		at = " at node " + node
+	}
+	return fmt.Errorf("%w%s:\n  %s", ErrDrainStopped, at, strings.Join(why, "\n  "))
+}
+
+// permanent reports whether an error comes again, however often one tries: a request that is
+// refused for what it is, or for who asks. What is gone is not listed by the next look.
+func permanent(err error) bool {
+	if _, ofLinode := errors.AsType[*api.Error](err); ofLinode {
+		class := api.ClassOf(err)
+		return !slices.Contains([]api.Class{api.ClassBusy, api.ClassUnknown, api.ClassNotFound}, class)
+	}
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) {
+		switch code := answer.Status().Code; code {
+		case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+			return false
+		default:
+			return code >= 400 && code < 500
+		}
+	}
+	return meta.IsNoMatchError(err)
 }

@@ -1,15 +1,19 @@
 package migrate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lke"
@@ -215,4 +219,69 @@ func (p LKEPool) floor() string {
 	}
 	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods "+
 		"need, up to %d; a buffer block makes room that is always there.", least, p.most())
+}
+
+// FromLKE is a cluster as the Linode API describes it.
+func FromLKE(c api.Cluster, pools []api.Pool) LKECluster {
+	out := LKECluster{Cluster: c}
+	for _, p := range pools {
+		out.Pools = append(out.Pools, LKEPool{Pool: p})
+	}
+	return out
+}
+
+// ChooseCluster finds the cluster of a label or an id, or the only one there is.
+func ChooseCluster(clusters []LKECluster, name string) (LKECluster, error) {
+	var labels, known []string
+	var meant []LKECluster
+	for _, c := range clusters {
+		if name == "" || c.Label == name || strconv.Itoa(c.ID) == name {
+			meant = append(meant, c)
+			known = append(known, fmt.Sprintf("%d (%s)", c.ID, c.Label))
+		}
+		labels = append(labels, c.Label)
+	}
+	switch {
+	case len(meant) == 1:
+		return meant[0], nil
+	case len(meant) > 1 && name != "":
+		return LKECluster{}, fmt.Errorf("%q is the label or the id of several clusters: %s; say the one of the two that only "+
+			"one has", name, strings.Join(known, ", "))
+	case len(clusters) == 0:
+		return LKECluster{}, errors.New("there is no LKE cluster")
+	case name == "":
+		return LKECluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s",
+			strings.Join(labels, ", "))
+	}
+	return LKECluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
+}
+
+// Others reports whether one of the live objects has the name of an object and says
+// something else.
+func Others(live []map[string]any) func(obj map[string]any) bool {
+	return func(obj map[string]any) bool {
+		for _, other := range live {
+			if manifest.KeyOf(other) == manifest.KeyOf(obj) {
+				return !sameSpec(other, obj)
+			}
+		}
+		return false
+	}
+}
+
+// sameSpec compares what the API server makes of two specs.
+func sameSpec(a, b map[string]any) bool {
+	rules, err := kube.BuiltinValidator()
+	if err != nil {
+		return false
+	}
+	whole := [2]map[string]any{}
+	for n, obj := range []map[string]any{a, b} {
+		if whole[n], err = rules.Defaulted(map[string]any{
+			"apiVersion": obj["apiVersion"], "kind": obj["kind"], "spec": manifest.Map(obj, "spec"),
+		}); err != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(whole[0]["spec"], whole[1]["spec"])
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +22,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/object"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -205,4 +210,261 @@ func Stopped(ctx context.Context, in cluster.Lister, running []cluster.Controlle
 func runs(what, namespace string) error {
 	return fmt.Errorf("the controller %s, and would put back what is taken off; stop it first: kubectl -n %s scale "+
 		"deployment --replicas=0 --selector=app.kubernetes.io/part-of=lkeplan", what, namespace)
+}
+
+// UninstallByDrain has the running controller drain and delete all nodes, and deletes what makes
+// nodes. It returns when nothing is left; where ctx ends first, the controller goes on,
+// and so does another Drain.
+//
+// NodePlans are suspended before pools are deleted, as they would make them again. A pool
+// that comes back all the same is an error: something else applies it.
+func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(Step)) error {
+	h, err := ReadHoldings(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, np := range h.NodePlans {
+		if err := in.Merge(ctx, reference(np), map[string]any{"spec": map[string]any{"suspend": true}}, uninstaller); err != nil {
+			return err
+		}
+		report(stepOf(np, "suspended"))
+	}
+	for _, pool := range h.Pools {
+		if err := in.Delete(ctx, reference(pool)); err != nil {
+			return err
+		}
+		report(stepOf(pool, "deleted, and its nodes give up their pods"))
+	}
+	if err := gone(ctx, in, h.Pools, report); err != nil {
+		return err
+	}
+	for _, obj := range slices.Concat(asObjects(h.NodePlans), asObjects(h.Classes)) {
+		if err := in.Delete(ctx, reference(obj)); err != nil {
+			return err
+		}
+		// Nothing is left that its finalizer could wait for, whichever process would take it off.
+		live, err := in.Get(ctx, reference(obj))
+		if err != nil {
+			return err
+		}
+		if live != nil {
+			left, err := object.As[metav1.PartialObjectMetadata](live)
+			if err != nil {
+				return err
+			}
+			if err := release(ctx, in, left); err != nil {
+				return err
+			}
+		}
+		report(stepOf(obj, "deleted"))
+	}
+	return nil
+}
+
+func stepOf(obj client.Object, what string) Step {
+	return Step{obj.GetObjectKind().GroupVersionKind().Kind, keyOf(obj), what}
+}
+
+// pollNodes is how often it is looked how many nodes are left.
+const pollNodes = 2 * time.Second
+
+// gone deletes all NodeClaims, and returns when they and their Nodes are gone. It reports
+// how many nodes are left.
+func gone(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, report func(Step)) error {
+	reported := map[string]int{}
+	ticker := time.NewTicker(pollNodes)
+	defer ticker.Stop()
+	for {
+		left, err := going(ctx, in, pools)
+		if kube.IsNoResponse(err) {
+			left = reported // and looked at again
+		} else if err != nil {
+			return err
+		}
+		for _, pool := range slices.Sorted(maps.Keys(left)) {
+			if left[pool] != reported[pool] {
+				report(Step{"NodePool", pool, "nodes left: " + strconv.Itoa(left[pool])})
+			}
+		}
+		for _, pool := range slices.Sorted(maps.Keys(reported)) {
+			if left[pool] == 0 {
+				report(Step{"NodePool", pool, "its nodes are gone"})
+			}
+		}
+		reported = left
+		if len(left) == 0 && err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return unfinished(left, context.Cause(ctx))
+		}
+	}
+}
+
+// going has all NodeClaims deleted, and counts the nodes that are left.
+func going(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool) (left map[string]int, err error) {
+	h, err := ReadHoldings(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if back := newcomer(h.Pools, pools); back != nil {
+		return nil, fmt.Errorf("NodePool %s has been made again: have Flux, Argo CD or whoever applies it stop, and run "+
+			"this again", back.Name)
+	}
+	for _, claim := range h.Claims {
+		if claim.DeletionTimestamp.IsZero() {
+			if err := in.Delete(ctx, reference(claim)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return remaining(h), nil
+}
+
+// newcomer returns a pool that is none of the others; nil if all are.
+func newcomer(pools, others []*karpv1.NodePool) *karpv1.NodePool {
+	for _, pool := range pools {
+		if !slices.ContainsFunc(others, func(o *karpv1.NodePool) bool { return o.UID == pool.UID }) {
+			return pool
+		}
+	}
+	return nil
+}
+
+// remaining counts nodes by pool: those with a NodeClaim, and those without that have a
+// finalizer of Karpenter's.
+func remaining(h Holdings) map[string]int {
+	left, counted := map[string]int{}, map[string]bool{}
+	for _, claim := range h.Claims {
+		left[poolOf(claim)]++
+		counted[claim.Status.NodeName] = true
+	}
+	for _, n := range h.Nodes {
+		if !counted[n.Name] && len(releasedFrom(n)) > 0 {
+			left[poolOf(n)]++
+		}
+	}
+	return left
+}
+
+// ErrUnfinished tells that time was up before all nodes were gone.
+var ErrUnfinished = errors.New("nodes are left; the controller goes on with them")
+
+func unfinished(left map[string]int, cause error) error {
+	errs := []error{ErrUnfinished}
+	for _, pool := range slices.Sorted(maps.Keys(left)) {
+		errs = append(errs, fmt.Errorf("NodePool %s: nodes left: %d", pool, left[pool]))
+	}
+	if errors.Is(cause, context.Canceled) {
+		cause = errors.New("interrupted")
+	}
+	return errors.Join(append(errs, cause)...)
+}
+
+// UninstallAndKeep takes off all objects, and all Nodes, what only lkeplan takes off, so that each can
+// be deleted and none goes with another. No object is deleted: a controller that is
+// started again goes on as before. None may run meanwhile: where one puts something back
+// within some seconds, the error is ErrPutBack.
+func UninstallAndKeep(ctx context.Context, in UninstallCluster, report func(Step)) error {
+	h, err := ReadHoldings(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, obj := range h.all() {
+		if Release(obj) == nil {
+			continue
+		}
+		if err := release(ctx, in, obj); err != nil {
+			return err
+		}
+		what := "released"
+		if !obj.GetDeletionTimestamp().IsZero() {
+			what = "released, and gone: it was being deleted"
+		}
+		report(stepOf(obj, what))
+	}
+	return staysOff(ctx, in)
+}
+
+// ErrPutBack tells that a controller runs.
+var ErrPutBack = errors.New("a controller runs, and has put back what was taken off: stop it, and run this again; " +
+	"to delete the CRDs now would delete nodes")
+
+// A controller sees at once that a finalizer is off, and needs some seconds where its
+// requests are held back.
+const (
+	putBackWithin = 8 * time.Second
+	pollPutBack   = time.Second
+)
+
+// staysOff watches for what a controller puts back that nothing else shows.
+func staysOff(ctx context.Context, in UninstallCluster) error {
+	watching, cancel := context.WithTimeout(ctx, putBackWithin)
+	defer cancel()
+	ticker := time.NewTicker(pollPutBack)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-watching.Done():
+			return ctx.Err()
+		}
+		h, err := ReadHoldings(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, obj := range h.all() {
+			if names := releasedFrom(obj); len(names) > 0 {
+				s := stepOf(obj, "")
+				return fmt.Errorf("%s %s has %s again: %w", s.Kind, s.Name, strings.Join(names, ", "), ErrPutBack)
+			}
+		}
+	}
+}
+
+// Machine is a Linode that costs money.
+type Machine struct {
+	Node     string `json:"node,omitempty"` // "" where it has not joined
+	Claim    string `json:"claim,omitempty"`
+	Linode   string `json:"linode,omitempty"` // its number; "" where it is only on order
+	LKEPool  string `json:"lkePool,omitempty"`
+	PlanType string `json:"planType"`
+	Pool     string `json:"pool,omitempty"`
+
+	Monthly catalog.Money `json:"monthly,omitempty"` // US dollars; 0 where the price is not known
+}
+
+// Bill lists the Linodes that lkeplan has made, and what they cost in a month.
+func Bill(h Holdings, prices *catalog.Catalog) (machines []Machine, total catalog.Money) {
+	joined := map[string]int{}
+	add := func(obj metav1.Object, m Machine) {
+		m.PlanType, m.Pool = obj.GetLabels()[corev1.LabelInstanceTypeStable], poolOf(obj)
+		if price, ok := prices.Price(m.PlanType, obj.GetLabels()[corev1.LabelTopologyRegion]); ok {
+			m.Monthly = price.PerMonth()
+			total += m.Monthly
+		}
+		machines = append(machines, m)
+	}
+	for _, n := range h.Nodes {
+		joined[n.Spec.ProviderID] = len(machines)
+		add(n, Machine{Node: n.Name, Linode: strings.TrimPrefix(n.Spec.ProviderID, "linode://"), LKEPool: n.Labels[poolLabel]})
+	}
+	for _, claim := range h.Claims {
+		id := claim.Status.ProviderID
+		if at, ok := joined[id]; ok && id != "" {
+			machines[at].Claim = claim.Name
+			continue
+		}
+		m := Machine{Claim: claim.Name}
+		if number, made := strings.CutPrefix(id, "linode://"); made {
+			m.Linode = number
+		}
+		add(claim, m)
+	}
+	slices.SortStableFunc(machines, func(a, b Machine) int {
+		return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Claim, b.Claim))
+	})
+	return machines, total
 }

@@ -2,8 +2,8 @@
 // the pods none: by Karpenter's own scheduler and by the provider's own choice of plan
 // types, in this process, without a cluster.
 //
-//   - Run and Change begin without nodes: a configuration, and one that takes its place (simulate.go, change.go).
-//     What Karpenter consolidates afterwards is in consolidation.go; what it does next, package disrupt says.
+//   - Run and Change begin without nodes: a configuration, and one that takes its place (simulate.go, consolidation.go).
+//     What Karpenter does next, package disrupt says.
 //   - Place asks for the pods that wait in a cluster as it is (live.go).
 //   - Replay lets pods come and go over time, and bills the nodes (replay.go, ledger.go).
 //   - Sweep tries caps on the size of nodes, and classes of plans (sweep.go).

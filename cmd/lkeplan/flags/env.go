@@ -1,14 +1,24 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/release"
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Env is all that commands know of the process they run in.
@@ -57,4 +67,75 @@ func Report(env *Env, compiled compile.Result, diags hcl.Diagnostics) error {
 	}
 	fmt.Fprintln(env.Stderr, diag.Count(diags))
 	return ErrReported
+}
+
+// Linode is a client of the Linode API at LINODE_URL, with the token in LINODE_TOKEN. The
+// error where there is none says what it has to be allowed.
+func Linode(env *Env, may string) (*api.Client, error) {
+	token := env.Getenv("LINODE_TOKEN")
+	if token == "" {
+		return nil, fmt.Errorf("no Linode API token; set LINODE_TOKEN to one that may %s", may)
+	}
+	return api.New(env.Getenv("LINODE_URL"), token, api.Options{})
+}
+
+// Regions completes the name of a region by those of the built-in catalogue.
+func Regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	if known, err := catalog.Embedded(); err == nil {
+		for _, region := range known.Regions() {
+			names = append(names, cobra.CompletionWithDesc(region.ID, region.Label))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Versions says what the program was built from: its own version and commit, and
+// those of Karpenter and Kubernetes that it agrees with.
+func Versions() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	required := map[string]string{}
+	for _, module := range info.Deps {
+		required[module.Path] = module.Version
+	}
+	commit := cmp.Or(release.Setting(info, "vcs.revision"), "unknown") // the version of a release says it
+	if release.Setting(info, "vcs.modified") == "true" {
+		commit += ", and changes that are not committed"
+	}
+	kubernetes := required["k8s.io/api"] // v0.36.4 is of Kubernetes v1.36.4
+	if minor, ok := strings.CutPrefix(kubernetes, "v0."); ok {
+		kubernetes = "v1." + minor
+	}
+	return fmt.Sprintf("lkeplan    %s (%s, %s/%s)\ncommit     %s\nKarpenter  %s\nKubernetes %s\n",
+		Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit,
+		cmp.Or(required["sigs.k8s.io/karpenter"], "unknown"), cmp.Or(kubernetes, "unknown"))
+}
+
+// Version is that of package release.
+func Version() string { return release.Version() }
+
+// CommandLine is the command that was given, or another one with those of its flags
+// that are named; nil stands for all of them.
+func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string {
+	words := []string{"lkeplan", name}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if flags != nil && !slices.Contains(flags, f.Name) || f.Name == "force-conflicts" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			words = append(words, "--"+f.Name+"="+value)
+		}
+	})
+	return append(words, args...)
+}
+
+// Shared are the flags that say what is compiled, and where the cluster is.
+func Shared() []string {
+	return []string{"var", "var-file", "catalog", "kubeconfig", "context", "cluster", "guards"}
 }

@@ -23,9 +23,18 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -33,6 +42,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/events"
+
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // Cluster is a cluster in memory.
@@ -280,3 +292,211 @@ func (c *Clock) Now() time.Time { return c.now }
 
 // Since implements clock.PassiveClock.
 func (c *Clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
+
+// Blocked is why nodes stay. It is a recorder of Karpenter's events, which say so.
+type Blocked struct {
+	Nodes map[string]string // what was last said of each
+	Pools map[string]bool   // whose budgets let none go, with the reason for which
+}
+
+// Publish implements events.Recorder.
+func (h Blocked) Publish(all ...events.Event) {
+	for _, e := range all {
+		switch o := e.InvolvedObject.(type) {
+		case *corev1.Node:
+			if e.Reason == events.Unconsolidatable || e.Reason == events.DisruptionBlocked {
+				h.Nodes[o.Name] = e.Message
+			}
+		case *karpv1.NodePool:
+			if e.Reason == events.DisruptionBlocked {
+				h.Pools[o.Name+" "+reasonOf(e.Message)] = true
+			}
+		}
+	}
+}
+
+// reasonOf is the reason of disruption that a message names.
+func reasonOf(message string) string {
+	if _, rest, ok := strings.Cut(message, "disruption reason "); ok {
+		reason, _, _ := strings.Cut(rest, " ")
+		return reason
+	}
+	return ""
+}
+
+// messages are Karpenter's messages (v1.14.1, package disruption), and what they mean.
+var messages = []struct {
+	said  *regexp.Regexp
+	means string // with the groups of the message
+}{
+	{regexp.MustCompile(`^Can't replace with a cheaper node`), "neither the others nor a cheaper one have room for its pods"},
+	{regexp.MustCompile(`^Can't remove without creating (\d+) candidates`), "its pods would need $1 new nodes, and Karpenter " +
+		"makes no more than one"},
+	{regexp.MustCompile(`has consolidation disabled$`), "consolidate_after of its pool is Never"},
+	{regexp.MustCompile(`has consolidation policy WhenEmpty`), "policy of its pool is WhenEmpty, and it has pods"},
+	{regexp.MustCompile(`^Pod has "karpenter.sh/do-not-disrupt" annotation.*=([^)]*)`),
+		`karpenter.sh/do-not-disrupt on $1 keeps it`},
+	{regexp.MustCompile(`^Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation`),
+		`karpenter.sh/do-not-disrupt on the node itself keeps it`},
+	{regexp.MustCompile(`^Pdb prevents pod evictions.*=\[?([^)\]]*)`), "PodDisruptionBudget $1 allows no eviction"},
+	{regexp.MustCompile(`^Eviction does not support multiple PDBs.*=\[?([^)\]]*)`),
+		"PodDisruptionBudgets $1 are for the same pod, which cannot be evicted"},
+	{regexp.MustCompile(`^Not all pods would schedule`), "without it not all of its pods would have a node"},
+	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node does: $1"},
+}
+
+// Why says why a node stays that would go for a reason, where nothing goes. Named says what people call an object
+// that Karpenter calls default/pod-1.
+func (h Blocked) Why(
+	node string, pool *karpv1.NodePool, reason karpv1.DisruptionReason, named func(string) string,
+) string {
+	message, said := h.Nodes[node]
+	closed := h.Pools[pool.Name+" "+string(reason)]
+	switch {
+	case closed && reason == karpv1.DisruptionReasonDrifted:
+		return "the budgets of its pool let no node go"
+	case said:
+		return explain(message, named)
+	case closed:
+		return "the budgets of its pool let no node go"
+	case pool.Spec.Disruption.ConsolidationPolicy.IsBalanced():
+		return "policy of its pool is Balanced, and too little would be saved for the pods that would move"
+	}
+	return "Karpenter lets it be, and does not say why"
+}
+
+func explain(message string, named func(string) string) string {
+	for _, w := range messages {
+		found := w.said.FindStringSubmatch(message)
+		if found == nil {
+			continue
+		}
+		text := w.means
+		for i, group := range found[1:] {
+			group = named(strings.Trim(group, `"{} `))
+			if strings.Contains(text, "Budgets $") {
+				group = strings.Join(strings.Fields(group), " and ")
+			}
+			text = strings.ReplaceAll(text, fmt.Sprintf("$%d", i+1), group)
+		}
+		return text
+	}
+	return strings.TrimSuffix(message, ".")
+}
+
+// horizon is how far ahead schedules are followed.
+const horizon = 366 * 24 * time.Hour
+
+// budgetChanges are moments from now on at which the budgets of pools allow what they have not
+// allowed at one before. Without schedules there is only now.
+func budgetChanges(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
+	times := timetables(pools)
+	return func(yield func(time.Time) bool) {
+		seen := map[string]bool{}
+		at := now
+		for range timing.MostTurns {
+			if allowed := allowances(pools, at); !seen[allowed] {
+				seen[allowed] = true
+				if !yield(at) {
+					return
+				}
+			}
+			next := now.Add(horizon)
+			for _, t := range times {
+				next = t.turn(at, next)
+			}
+			if at = next; !at.Before(now.Add(horizon)) {
+				return
+			}
+		}
+	}
+}
+
+// NextBudgetChange is when a budget of a pool next begins or ends after a time, at most the limit.
+func NextBudgetChange(pools []*karpv1.NodePool, after, limit time.Time) time.Time {
+	for _, pool := range pools {
+		for _, t := range timetables([]karpv1.NodePool{*pool}) {
+			limit = t.turn(after, limit)
+		}
+	}
+	return limit
+}
+
+// timetable is when a budget applies.
+type timetable struct {
+	schedule cron.Schedule
+	lasts    time.Duration
+}
+
+// timetables are those of all budgets that have one. What cannot be read lets no node go.
+func timetables(pools []karpv1.NodePool) (all []timetable) {
+	for _, pool := range pools {
+		for _, b := range pool.Spec.Disruption.Budgets {
+			if b.Schedule == nil || b.Duration == nil {
+				continue
+			}
+			if s, err := timing.ParseSchedule(*b.Schedule); err == nil {
+				all = append(all, timetable{s, b.Duration.Duration})
+			}
+		}
+	}
+	return all
+}
+
+// turn is when a budget next begins or ends, at most the limit.
+func (t timetable) turn(at, limit time.Time) time.Time {
+	for _, next := range []time.Time{t.schedule.Next(at), t.schedule.Next(at.Add(-t.lasts)).Add(t.lasts)} {
+		if next.After(at) && next.Before(limit) {
+			limit = next
+		}
+	}
+	return limit
+}
+
+// allowances is equal for moments at which as many nodes may go.
+func allowances(pools []karpv1.NodePool, at time.Time) string {
+	const nodes = 1000 // so that shares of them differ, too
+	var b strings.Builder
+	for _, pool := range pools {
+		for _, reason := range []karpv1.DisruptionReason{
+			karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonUnderutilized,
+		} {
+			fmt.Fprint(&b, pool.MustGetAllowedDisruptions(timing.ClockAt(at), nodes, reason), " ")
+		}
+	}
+	return b.String()
+}
+
+// CountAllowed says of PodDisruptionBudgets how many evictions they allow, as Kubernetes does
+// where each pod that has a node is ready. One that cannot be read allows none.
+func CountAllowed(budgets []*policyv1.PodDisruptionBudget, pods []*corev1.Pod) {
+	for _, b := range budgets {
+		b.Status = policyv1.PodDisruptionBudgetStatus{}
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil {
+			continue
+		}
+		all, healthy := 0, 0
+		for _, pod := range pods {
+			if pod.Namespace != b.Namespace || !selector.Matches(labels.Set(pod.Labels)) {
+				continue
+			}
+			all++
+			if pod.Spec.NodeName != "" {
+				healthy++
+			}
+		}
+		least := all
+		if most := b.Spec.MaxUnavailable; most != nil {
+			if n, err := intstr.GetScaledValueFromIntOrPercent(most, all, true); err == nil {
+				least = max(0, all-n)
+			}
+		} else if b.Spec.MinAvailable != nil {
+			if n, err := intstr.GetScaledValueFromIntOrPercent(b.Spec.MinAvailable, all, true); err == nil {
+				least = n
+			}
+		}
+		b.Status.ExpectedPods, b.Status.CurrentHealthy, b.Status.DesiredHealthy = int32(all), int32(healthy), int32(least)
+		b.Status.DisruptionsAllowed = int32(max(0, healthy-least))
+	}
+}

@@ -1,5 +1,5 @@
 // Package workload reads which pods there are to be: from manifests, as people write
-// them for kubectl (workload.go, admission.go, volumes.go), from a few characters (pods.go), and from the
+// them for kubectl (workload.go, admission.go, volumes.go), from a few characters, and from the
 // pods of a cluster, which a snapshot has as shapes (shapes.go, hash.go).
 //
 // It reads no files and no cluster, and knows no nodes.
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -30,6 +32,7 @@ import (
 	"sigs.k8s.io/json"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -556,4 +559,77 @@ func indexes(text string) (n int32) {
 		n += int32(last - first + 1)
 	}
 	return n
+}
+
+// devices are the short names of resources.
+var devices = map[string]corev1.ResourceName{
+	"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "gpu": schemas.GPU, "vpu": schemas.VPU,
+	"storage": corev1.ResourceEphemeralStorage,
+}
+
+var shape = regexp.MustCompile(`^([0-9]+)x(.+)$`)
+
+// ParsePods reads pods that are written in a few characters: how many, and what each asks
+// for, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1.
+func ParsePods(text string) (simulate.Workload, error) {
+	load := simulate.Workload{Name: text}
+	wrong := func(why string) (simulate.Workload, error) {
+		return load, fmt.Errorf("%s: %s; write how many and what each asks for: 200x1cpu,2Gi or 4x500mcpu,8Gi,gpu=1",
+			text, why)
+	}
+	m := shape.FindStringSubmatch(text)
+	if m == nil {
+		return wrong("it does not begin with a number of pods and an x")
+	}
+	pods, err := strconv.Atoi(m[1])
+	if err != nil || pods < 1 || pods > simulate.MaxPods {
+		return wrong(fmt.Sprintf("the number of pods must be from 1 to %d", simulate.MaxPods))
+	}
+	requests := corev1.ResourceList{}
+	for part := range strings.SplitSeq(m[2], ",") {
+		name, amount := split(part)
+		q, err := resource.ParseQuantity(amount)
+		switch _, twice := requests[name]; {
+		case name == "":
+			return wrong(fmt.Sprintf("%q is not an amount of memory, such as 2Gi, nor of CPU, such as 2cpu", part))
+		case err != nil || q.Sign() <= 0:
+			return wrong(fmt.Sprintf("%q is not an amount", part))
+		case twice:
+			return wrong(fmt.Sprintf("%s is there twice", name))
+		}
+		requests[name] = q
+	}
+	load.Pods = pods
+	load.Pod.Spec.Containers = []corev1.Container{{
+		Name: "main", Resources: corev1.ResourceRequirements{Requests: requests, Limits: limitsOf(requests)},
+	}}
+	return load, nil
+}
+
+// split says which resource a part is of; "" where it does not say.
+func split(part string) (corev1.ResourceName, string) {
+	if name, amount, named := strings.Cut(part, "="); named {
+		if long, known := devices[name]; known {
+			return long, amount
+		}
+		return corev1.ResourceName(name), amount
+	}
+	if amount, cpu := strings.CutSuffix(part, "cpu"); cpu {
+		return corev1.ResourceCPU, amount
+	}
+	if strings.Trim(part, "0123456789.") == "" || strings.HasSuffix(part, "m") {
+		return "", part
+	}
+	return corev1.ResourceMemory, part
+}
+
+// limitsOf are the limits that Kubernetes wants of devices.
+func limitsOf(requests corev1.ResourceList) corev1.ResourceList {
+	limits := corev1.ResourceList{}
+	for name, q := range requests {
+		if strings.Contains(string(name), "/") {
+			limits[name] = q
+		}
+	}
+	return limits
 }
