@@ -131,23 +131,16 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 
 // pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
 func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (migrate.LKECluster, []api.Pool, error) {
-	listed, err := linodeAPI.Clusters(ctx)
-	if err != nil {
-		return migrate.LKECluster{}, nil, api.Explain(err, a.env.Getenv("LINODE_URL"))
-	}
-	var clusters []migrate.LKECluster
-	for _, c := range listed {
-		clusters = append(clusters, migrate.FromLKE(c, nil))
-	}
-	from, err := migrate.ChooseCluster(clusters, a.name)
+	from, err := lkeCluster(ctx, a.env, linodeAPI, a.name)
 	if err != nil {
 		return from, nil, err
 	}
-	there, err := linodeAPI.Pools(ctx, from.ID)
-	if err != nil {
-		return from, nil, api.Explain(err, a.env.Getenv("LINODE_URL"))
+	var there []api.Pool
+	for _, p := range from.Pools {
+		if !lke.Keeps(p.Tags) {
+			there = append(there, p.Pool)
+		}
 	}
-	there = slices.DeleteFunc(there, func(p api.Pool) bool { return lke.Keeps(p.Tags) })
 	var known []string
 	for _, p := range there {
 		known = append(known, describeLKEPool(p))

@@ -29,12 +29,9 @@ const (
 	NewestMinor = 36
 )
 
-// How far clocks may be apart: Leases of 15 seconds, and ages of objects, are judged by
+// clockOff is how far clocks may be apart: Leases of 15 seconds, and ages of objects, are judged by
 // them. The API server says its own to the second.
-const (
-	clockOff   = 3 * time.Second
-	clockWrong = 10 * time.Second
-)
+const clockOff = 3 * time.Second
 
 // server looks at the API server's version and clock.
 func (p Installation) server(ctx context.Context) []Finding {

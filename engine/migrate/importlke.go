@@ -221,15 +221,6 @@ func (p LKEPool) floor() string {
 		"need, up to %d; a buffer block makes room that is always there.", least, p.most())
 }
 
-// FromLKE is a cluster as the Linode API describes it.
-func FromLKE(c api.Cluster, pools []api.Pool) LKECluster {
-	out := LKECluster{Cluster: c}
-	for _, p := range pools {
-		out.Pools = append(out.Pools, LKEPool{Pool: p})
-	}
-	return out
-}
-
 // ChooseCluster finds the cluster of a label or an id, or the only one there is.
 func ChooseCluster(clusters []LKECluster, name string) (LKECluster, error) {
 	var labels, known []string
