@@ -38,7 +38,6 @@ It needs a token in LINODE_TOKEN with the scope lke:read_write, and a controller
 that works. Keep an LKE pool for the controller itself. Have Terraform, or
 whatever else makes these LKE pools, forget them first.`
 
-// newAdopt returns the command adopt.
 func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
 	cmd := &cobra.Command{
@@ -67,7 +66,6 @@ func newAdopt(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// adoption is one run of adopt.
 type adoption struct {
 	env                        *flags.Env
 	access                     kube.Access

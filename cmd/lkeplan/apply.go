@@ -115,7 +115,6 @@ func (a *application) effects() flags.Effects {
 	return all
 }
 
-// application is one run of apply.
 type application struct {
 	comparison.Comparison
 	cmd      *cobra.Command
@@ -256,7 +255,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 // was deleted is gone.
 func (a *application) await(ctx context.Context, cluster *kube.Cluster, in compare.View, head compile.Result,
 	deleted []map[string]any, condemned []compare.Target) error {
-	ctx, cancel := context.WithTimeout(ctx, a.patience())
+	ctx, cancel := context.WithTimeout(ctx, a.waitTimeout())
 	defer cancel()
 	if err := apply.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || a.wait.Value != "rolled" {
 		return err
@@ -270,8 +269,8 @@ func (a *application) await(ctx context.Context, cluster *kube.Cluster, in compa
 	return apply.WaitGone(ctx, in, deleted, a.show)
 }
 
-// patience is how long it waits.
-func (a *application) patience() time.Duration {
+// waitTimeout is how long it waits.
+func (a *application) waitTimeout() time.Duration {
 	switch {
 	case a.timeout > 0:
 		return a.timeout
@@ -287,7 +286,7 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	found apply.UnfinishedError) error {
 	why := "interrupted"
 	if errors.Is(found.Cause, context.DeadlineExceeded) {
-		why = "timed out after " + a.patience().String()
+		why = "timed out after " + a.waitTimeout().String()
 	}
 	fmt.Fprintf(a.Env.Stderr, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:\n", why)
 	if !errors.Is(found.Missing, found.Cause) {

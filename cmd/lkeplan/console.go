@@ -90,7 +90,6 @@ func linesOf(env *env) lines {
 	return typed
 }
 
-// console is one run of the command.
 type console struct {
 	FS      fs.FS
 	Options config.Options
@@ -184,7 +183,6 @@ func (c *console) Evaluate(expression string) error {
 // pipedLines are the lines of a reader, which has no prompts.
 type pipedLines struct{ scanner *bufio.Scanner }
 
-// newPiped returns the lines of a reader.
 func newPiped(in io.Reader) pipedLines {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, syntax.MaxFileSize)

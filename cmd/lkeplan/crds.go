@@ -20,7 +20,6 @@ import (
 const crdsHelp = `The definitions of NodePool, LinodeNodeClass, NodePlan and the other kinds, of
 the version of this program. Who installs the Helm chart has them from it.`
 
-// newCRDs returns the command crds with its subcommands.
 func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "crds", Short: "Print or apply the CRDs", Long: crdsHelp,

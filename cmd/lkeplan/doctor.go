@@ -29,7 +29,6 @@ need to join the cluster.
 Nothing is changed. Each line begins with ok, warn or fail; a line below it says
 what to do. The exit code is 1 if something does not work.`
 
-// newDoctor returns the command doctor.
 func newDoctor(env *flags.Env) *cobra.Command {
 	var access kube.Access
 	var output textOrJSON
@@ -86,7 +85,6 @@ func clusterID(env *flags.Env) (int, error) {
 	return id, nil
 }
 
-// writeFindings writes findings for people.
 func writeFindings(w io.Writer, found []inspect.Finding) error {
 	var errs []error
 	for _, f := range found {

@@ -102,7 +102,6 @@ func newImport(env *env) *cobra.Command {
 	return cmd
 }
 
-// importation is one run of import.
 type importation struct {
 	env      *env
 	from     []string

@@ -22,7 +22,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// newInit returns the command.
 func newInit(env *flags.Env) *cobra.Command {
 	var cluster, region string
 	tier := flags.Choice{Value: "standard", Of: []string{"standard", "enterprise"}}

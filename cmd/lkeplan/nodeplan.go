@@ -26,7 +26,6 @@ A NodePlan keeps the cluster as a directory in Git says; the controller does the
 work. Each command takes the name of one NodePlan, in the namespace of the
 context or that of --namespace.`
 
-// newNodePlan returns the command with its subcommands.
 func newNodePlan(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "nodeplan", Short: "Look at NodePlans, approve and reconcile them", Long: nodePlanHelp,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan approve prod"}

@@ -30,7 +30,6 @@ Of a NodePlan that only plans, such as that of a pull request, the plan is
 approved for the NodePlan that will apply it. It takes the role lkeplan-approve
 in that namespace.`
 
-// maxApprovalTime bounds how long an approval may hold.
 const maxApprovalTime = 30 * 24 * time.Hour
 
 // approval is what an approval is to be, as the flags say.
@@ -156,7 +155,6 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 	return given, nil
 }
 
-// describeApproval says what is about to be approved.
 func describeApproval(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	fmt.Fprintf(w, "NodePlan %s\n", nodeplan.Key(np))
 	writePlanOf(w, np)

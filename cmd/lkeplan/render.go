@@ -84,7 +84,6 @@ func newRender(env *env) *cobra.Command {
 	return cmd
 }
 
-// rendering is one run of render.
 type rendering struct {
 	env            *env
 	src            source
@@ -169,7 +168,6 @@ func (r *rendering) write(manifests []map[string]any) error {
 	return writeYAML(r.env.Stdout, manifests)
 }
 
-// writeYAML writes a stream of documents.
 func writeYAML(w io.Writer, manifests []map[string]any) error {
 	for i, manifest := range manifests {
 		text, err := yaml.Marshal(manifest)

@@ -77,7 +77,6 @@ const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --replay snapshots clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
-// simulateSettings are the flags as they were given.
 type simulateSettings struct {
 	comparison comparison.Comparison
 	pods       podsource.Flags
@@ -89,7 +88,6 @@ type simulateSettings struct {
 	at, output flags.Choice
 }
 
-// newSimulate returns the command.
 func newSimulate(env *flags.Env) *cobra.Command {
 	s := simulateSettings{
 		comparison: comparison.Comparison{Env: env},

@@ -26,7 +26,6 @@ It takes the right to list nodes, pods, events, poddisruptionbudgets and the
 kinds of Karpenter and lkeplan. What may not be listed is said. The controller
 need not run. Prices are those of the catalogue.`
 
-// statusSettings are the flags as they were given.
 type statusSettings struct {
 	look
 	watch    bool
@@ -35,7 +34,6 @@ type statusSettings struct {
 	pool     string
 }
 
-// newStatus returns the command.
 func newStatus(env *flags.Env) *cobra.Command {
 	var s statusSettings
 	cmd := &cobra.Command{

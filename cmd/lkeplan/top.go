@@ -27,7 +27,6 @@ It takes the right to list nodes, pods, nodeclaims and nodepools. With the right
 to watch them it follows each change, else it lists them again and again. What
 may not be listed is left out, but for nodes. Prices are those of the catalogue.`
 
-// topSettings are the flags as they were given.
 type topSettings struct {
 	look
 	once     bool
@@ -36,7 +35,6 @@ type topSettings struct {
 	sort     flags.Choice
 }
 
-// newTop returns the command.
 func newTop(env *flags.Env) *cobra.Command {
 	s := topSettings{sort: flags.Choice{Value: string(inspect.ByPool), Of: inspect.SortKeys()}}
 	cmd := &cobra.Command{

@@ -43,7 +43,6 @@ expect_error it passes if the directory does not compile, with that message.
 
 The exit code is 1 if a run fails, or if there is none.`
 
-// newTest returns the command.
 func newTest(env *flags.Env) *cobra.Command {
 	var (
 		src    flags.Source

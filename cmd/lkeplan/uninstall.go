@@ -36,7 +36,6 @@ money, and nothing that it protects can be deleted. So first, one of:
 
 After that the controller and the CRDs can be deleted in any order.`
 
-// newUninstall returns the command uninstall.
 func newUninstall(env *flags.Env) *cobra.Command {
 	u := uninstalling{env: env}
 	cmd := &cobra.Command{
@@ -67,7 +66,6 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// uninstalling is one run of uninstall.
 type uninstalling struct {
 	env                      *flags.Env
 	access                   kube.Access
@@ -205,7 +203,6 @@ func atLeast(machines []migrate.Machine) string {
 	return ""
 }
 
-// writeBill lists what costs.
 func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\t$ A MONTH")

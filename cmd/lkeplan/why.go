@@ -30,7 +30,6 @@ controller keeps on its LinodeNodeClass, and of what is not in it the events of
 the last hour.
 Plan types and prices are those of the catalogue.`
 
-// newWhy returns the command.
 func newWhy(env *flags.Env) *cobra.Command {
 	var (
 		l                 look

@@ -56,7 +56,6 @@ func (k Kind) resource() string {
 
 func (k Kind) list() client.ObjectList { return k.Empty.DeepCopyObject().(client.ObjectList) }
 
-// known is what is known of a kind.
 type known struct {
 	Kind
 	objects  map[types.UID]client.Object

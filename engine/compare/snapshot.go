@@ -183,7 +183,6 @@ func readAll(r io.Reader) ([]byte, error) {
 // View is the cluster as it was when the snapshot was taken.
 func (s Snapshot) View() View { return taken{s} }
 
-// taken is the View of a snapshot.
 type taken struct{ Snapshot }
 
 // Objects implements View.
@@ -317,7 +316,6 @@ func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
 	return found, nil
 }
 
-// viewed lists what a View has.
 type viewed struct{ View }
 
 // List implements clusters.Lister.

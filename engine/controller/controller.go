@@ -210,7 +210,6 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 	return mgr, nil
 }
 
-// warmed are what the controllers of machines need.
 func warmed() []client.Object {
 	return []client.Object{
 		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{},

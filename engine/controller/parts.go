@@ -233,7 +233,6 @@ type listing interface {
 	Missing(instance int) bool
 }
 
-// modeOf is the mode of the settings.
 func modeOf(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
 	events events.EventRecorder) (mode, error) {
 	if cfg.Instances {

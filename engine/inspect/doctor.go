@@ -79,7 +79,6 @@ func Examine(ctx context.Context, p Installation) []Finding {
 	return found
 }
 
-// worst is the worst level of some findings.
 func worst(found []Finding) Level {
 	level := LevelOK
 	for _, f := range found {

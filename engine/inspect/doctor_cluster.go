@@ -109,7 +109,6 @@ func (p Installation) crds(ctx context.Context) []Finding {
 	return found
 }
 
-// same reports whether two definitions define the same.
 func same(want, have *apiextensionsv1.CustomResourceDefinition) bool {
 	want, have = want.DeepCopy(), have.DeepCopy()
 	for _, d := range []*apiextensionsv1.CustomResourceDefinition{want, have} {
@@ -126,7 +125,6 @@ type part struct {
 	idle                              bool              // it should have pods, and none is available
 }
 
-// parts are the Deployments of lkeplan.
 func (p Installation) parts(ctx context.Context) ([]part, error) {
 	all, err := cluster.List[appsv1.Deployment](ctx, p.Cluster, "apps/v1", "Deployment")
 	if err != nil {
@@ -327,7 +325,6 @@ func (p Installation) refused(ctx context.Context, d part, needed []authorizatio
 	return refused, nil
 }
 
-// plans counts the NodePlans.
 func (p Installation) plans(ctx context.Context) (int, error) {
 	plans, err := p.Cluster.List(ctx, "lkeplan.dev/v1alpha1", "NodePlan")
 	if meta.IsNoMatchError(err) {

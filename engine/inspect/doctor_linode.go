@@ -151,7 +151,6 @@ func there(c api.Cluster) Finding {
 	return Finding{LevelOK, "LKE cluster", text, ""}
 }
 
-// clusterNames names clusters for people.
 func clusterNames(clusters []api.Cluster) string {
 	var texts []string
 	for _, c := range clusters {

@@ -96,7 +96,6 @@ func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (lea
 	return least
 }
 
-// limits are the CapacityLimits, by name.
 func (w *statusReader) limits() []LimitStatus {
 	limits := []LimitStatus{}
 	for _, cl := range w.Snapshot.Limits {
@@ -222,7 +221,6 @@ type NodePlanStatus struct {
 	pools      []string
 }
 
-// nodePlans are the NodePlans, by namespace and name.
 func (w *statusReader) nodePlans() []NodePlanStatus {
 	plans := []NodePlanStatus{}
 	for _, np := range w.Plans {

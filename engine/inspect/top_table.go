@@ -11,7 +11,6 @@ type table struct {
 	rows    [][]cell
 }
 
-// column is a column of a table.
 type column struct {
 	title string
 	right bool // aligned

@@ -63,7 +63,6 @@ const (
 	AboutSaid     About = "said"     // what was said last, by whoever writes events
 )
 
-// title is the question as people ask it.
 func (a About) title() string {
 	return map[About]string{
 		AboutPlacing: "What Karpenter would do now", AboutWaits: "What it waits for", AboutPlan: "Why this plan type",
@@ -205,7 +204,6 @@ func tells(reason string) bool {
 		"Finalized", "Expired", "FailedDraining"}, reason)
 }
 
-// mostSaid bounds what is told of an event.
 const mostSaid = 400
 
 // said are the last words on objects, by their UIDs: of each reason the last.
@@ -299,7 +297,6 @@ func (a Answer) Text(width int) string {
 	return b.String()
 }
 
-// mostNamed pools are named on a line.
 const mostNamed = 4
 
 // String is the line with its pools.

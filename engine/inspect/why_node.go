@@ -176,7 +176,6 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	return lines
 }
 
-// mostPlans are shown of those that are cheaper.
 const mostPlans = 4
 
 // not says why a claim has not a plan type that its pool allows.

@@ -304,5 +304,4 @@ func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 	return texts
 }
 
-// mostListed are the plan types that are listed.
 const mostListed = 12

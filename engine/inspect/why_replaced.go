@@ -168,7 +168,6 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	return []string{fmt.Sprintf("no NodePlan applies its pool, which %s wrote last, %s ago", who, w.age(at))}
 }
 
-// mostRevisions are named.
 const mostRevisions = 5
 
 // goneReasons are what the reasons of the journal mean.

@@ -51,7 +51,6 @@ type Owned struct {
 // Exact reports whether applying the files changes nothing.
 func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErrors() }
 
-// An original is one object that is imported.
 type original struct {
 	live      map[string]any // as it is in the cluster, in the version that compiles
 	authored  map[string]any // without what others write on it
@@ -299,7 +298,6 @@ func means(argument string, object map[string]any) bool {
 	return isKind(argument) || argument == manifest.Name(object)
 }
 
-// objectNames names objects for people.
 func objectNames(objects []map[string]any) string {
 	names := map[string]bool{}
 	for _, object := range objects {

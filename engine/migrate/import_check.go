@@ -236,7 +236,6 @@ func only(names map[string]bool) string {
 	return slices.Collect(maps.Keys(names))[0]
 }
 
-// regionsAskedFor are the regions in a pool's requirements.
 func regionsAskedFor(pool map[string]any) map[string]bool {
 	requirements, _ := manifest.Lookup(pool, "spec", "template", "spec", "requirements")
 	list, _ := requirements.([]any)

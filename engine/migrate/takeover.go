@@ -116,7 +116,6 @@ func imported(head compile.Result) (resources []config.Object, err error) {
 	return resources, nil
 }
 
-// livesOf returns the live object of each resource.
 func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]map[string]any, error) {
 	live := map[manifest.Key]map[string]any{}
 	asked := map[schemas.Object]bool{}

@@ -158,7 +158,6 @@ func release(ctx context.Context, in UninstallCluster, obj client.Object) error 
 	return fmt.Errorf("release an object that others keep changing: %w", err)
 }
 
-// reference is an object without its fields.
 func reference(obj client.Object) map[string]any {
 	apiVersion, kind := obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{

@@ -188,7 +188,6 @@ func drawingOf(results ...*simulate.Result) (drawing, []key) {
 	return d, keys
 }
 
-// picture draws a result.
 func (d drawing) picture(title string, r simulate.Result) picture {
 	p := picture{Title: title}
 	at := map[string]int{}
@@ -232,7 +231,6 @@ func (d drawing) picture(title string, r simulate.Result) picture {
 	return p
 }
 
-// describe says in words what a bar shows.
 func describe(n simulate.Node) string {
 	text := fmt.Sprintf("%s, %s a month, CPU %d%%, memory %d%%", n.Plan, dollars(n.Cost), n.CPU.Percent(),
 		n.Memory.Percent())

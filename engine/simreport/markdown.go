@@ -19,7 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-// mostWorkloads without a node are named in Markdown.
 const mostWorkloads = 50
 
 // Markdown is a simulation as the comment of a pull request.

@@ -91,7 +91,6 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	return w, nil
 }
 
-// emptyCluster is a cluster without anything in it.
 func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cluster {
 	tier = cmp.Or(tier, catalog.Standard)
 	w := &cluster{store: newStore(), types: instancetype.New(prices, region, tier), backend: backend{Tier: tier},
@@ -104,7 +103,7 @@ func emptyCluster(prices *catalog.Catalog, region string, tier catalog.Tier) *cl
 	return w
 }
 
-// have has nodes get the pods of DaemonSets.
+// addDaemonSets adds DaemonSets, whose pods all nodes get.
 func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
@@ -115,7 +114,7 @@ func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	}
 }
 
-// declare puts the objects of a configuration into the world.
+// declare puts the objects of a configuration into the cluster.
 func (w *cluster) declare(objects []map[string]any) error {
 	others, err := w.store.Declare(objects)
 	for _, other := range others {
@@ -333,7 +332,6 @@ func (w *cluster) makeStatic(ctx context.Context, has map[string]int64) error {
 	return nil
 }
 
-// claimOf is a NodeClaim of a static pool.
 func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
 	return scheduling.NewNodeClaimTemplate(pool).ToNodeClaim()
 }

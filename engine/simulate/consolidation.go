@@ -117,7 +117,6 @@ func (e *consolidation) scaleDown(ctx context.Context, keep int) error {
 	return err
 }
 
-// remove removes pods, with a node or without.
 func (e *consolidation) remove(pods []*corev1.Pod) {
 	gone := make(map[*corev1.Pod]bool, len(pods))
 	for _, pod := range pods {
@@ -328,7 +327,6 @@ func (e *consolidation) peak() {
 	}
 }
 
-// keptNodes says why nodes stay.
 func (e *consolidation) keptNodes(blocked disrupt.Blocked) {
 	at := map[string]int{}
 	for _, m := range e.made {
@@ -344,7 +342,6 @@ func (e *consolidation) keptNodes(blocked disrupt.Blocked) {
 	slices.SortStableFunc(e.out.Held, func(a, b Kept) int { return cmp.Compare(a.Pool, b.Pool) })
 }
 
-// keptBecause says why a node stays.
 func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string {
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
@@ -438,7 +435,7 @@ func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	return e.finish(len(e.pods))
 }
 
-// redeclare has other objects be in the world.
+// redeclare puts other objects in the place of those of the cluster.
 func (w *cluster) redeclare(ctx context.Context, objects []map[string]any) error {
 	old := w.store.Pools
 	fresh := newStore()

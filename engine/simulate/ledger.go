@@ -81,7 +81,6 @@ type LedgerRowWas struct {
 	Hourly catalog.Money `json:"hourly"`
 }
 
-// mostRefusedListed bounds how many refusals are listed.
 const mostRefusedListed = 20
 
 // Replay replays a timeline. Two moments are needed at least, and no two of the same time.
@@ -288,7 +287,6 @@ func (l Life) bill(from, until time.Time) (hours int, cost catalog.Money) {
 	return hours, cost
 }
 
-// wasAt is what there was at a moment.
 func wasAt(m Moment) (row LedgerRowWas) {
 	for _, machine := range m.Machines {
 		row.Nodes++
@@ -347,7 +345,6 @@ func livesOf(moments []Moment) (all []Life, notes []string) {
 	return all, notes
 }
 
-// longestGap is the longest time between two moments.
 func longestGap(moments []Moment) string {
 	longest := time.Duration(0)
 	for i, m := range moments[1:] {
@@ -375,7 +372,6 @@ func spell(d time.Duration) string {
 // thousandths is an amount with as many decimals as are read.
 func thousandths(m catalog.Money) string { return fmt.Sprintf("%.3f", m.Float64()) }
 
-// mostLedgerRows are shown of the moments.
 const mostLedgerRows = 60
 
 // Text is a ledger for people. From says what was replayed: a directory, and whose pods.
@@ -441,7 +437,6 @@ func (l Ledger) rows(b *strings.Builder) {
 	}
 }
 
-// totals writes both accounts next to each other.
 func (l Ledger) totals(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\tthese pools\twhat was\t")

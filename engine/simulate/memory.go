@@ -40,7 +40,6 @@ type store struct {
 	Attachable map[string]int
 }
 
-// newStore returns an empty cluster.
 func newStore() *store {
 	return &store{
 		Pools: map[string]*karpv1.NodePool{}, Classes: map[string]*linodev1alpha1.LinodeNodeClass{},

@@ -140,7 +140,6 @@ func toBeHad(it *cloudprovider.InstanceType, want reqs.Requirements) bool {
 	return false
 }
 
-// existing adds the nodes that there are.
 func (p *packer) existing(nodes state.StateNodes) {
 	for _, node := range nodes {
 		taints := node.Taints()

@@ -326,7 +326,6 @@ func expiry(m *simNode) time.Time {
 	return time.Time{}
 }
 
-// replaceStatic makes another node of a static pool.
 func (c *replay) replaceStatic(ctx context.Context, m *simNode) error {
 	for _, pool := range c.static {
 		if pool.Name == m.pool() {

@@ -70,7 +70,7 @@ const byClass = "class"
 // SweepSizes are what is swept: what nodes can be capped by, and their class.
 func SweepSizes() []string { return []string{"cpu", "memory", byClass} }
 
-// sweepSize is one of Sizes.
+// sweepSize is one of SweepSizes, but for the class.
 type sweepSize struct {
 	name, label string
 	of          func(catalog.Plan) int
@@ -131,7 +131,6 @@ func sweepCaps(ctx context.Context, in Input, s sweepSize) (steps []Attempt, err
 	return steps, nil
 }
 
-// soldPlans are the plans that the region sells.
 func soldPlans(in Input) []catalog.Plan {
 	return slices.DeleteFunc(slices.Clone(in.Catalog.Plans()), func(p catalog.Plan) bool {
 		return !in.Catalog.Sold(p.ID, in.Region, cmp.Or(in.Tier, catalog.Standard))

@@ -99,7 +99,6 @@ func (r Report) Afterwards() string {
 	return strings.TrimSpace(consolidatedText(r.Head, r.Before) + r.changeText())
 }
 
-// mostRefusals are listed.
 const mostRefusals = 50
 
 // refusedText says which pods get no node, and why for each pool.

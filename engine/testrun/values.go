@@ -34,7 +34,6 @@ func objectsNode(objects []config.Object) *eval.Node {
 	}}
 }
 
-// valueOf is something as JSON has it.
 func valueOf(v any) (cty.Value, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -241,12 +241,10 @@ func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.
 	return in, nil
 }
 
-// errNone says what to type.
 var errNone = errors.New("there are no pods to simulate: " + strings.Join([]string{
 	"write some, --pods 200x1cpu,2Gi", "name manifests with --workloads PATH", "take those of the cluster with --live",
 	"or of a snapshot with --snapshot FILE"}, ", "))
 
-// mostFiles bounds the files of one path.
 const mostFiles = 5000
 
 // tree reads the manifests of a path.

@@ -384,7 +384,6 @@ func explain(message string, named func(string) string) string {
 	return strings.TrimSuffix(message, ".")
 }
 
-// horizon is how far ahead schedules are followed.
 const horizon = 366 * 24 * time.Hour
 
 // budgetChanges are moments from now on at which the budgets of pools allow what they have not

@@ -17,7 +17,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-// class reads a RuntimeClass.
 func (r *reader) class(o Object) error {
 	class, err := typed[nodev1.RuntimeClass](r, o)
 	r.classes[class.Name] = class
@@ -328,7 +327,6 @@ func uses(load simulate.Workload) map[string]resource.Quantity {
 	return use
 }
 
-// fits counts the pods of a workload.
 func (q *quota) fits(load simulate.Workload) {
 	if load.Pod.Namespace != q.namespace {
 		return

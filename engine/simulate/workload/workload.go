@@ -107,7 +107,6 @@ func keyOf(o map[string]any) key {
 	return key{manifest.Kind(o), cmp.Or(manifest.Namespace(o), corev1.NamespaceDefault), manifest.Name(o)}
 }
 
-// title names an object for people.
 func title(o map[string]any) string {
 	name := manifest.Name(o)
 	if ns := manifest.Namespace(o); ns != "" {
@@ -181,7 +180,6 @@ func (r *reader) object(o Object) error {
 	return nil
 }
 
-// budget reads a PodDisruptionBudget.
 func (r *reader) budget(o Object) error {
 	b, err := typed[policyv1.PodDisruptionBudget](r, o)
 	if err != nil {
@@ -213,10 +211,8 @@ func scalable[T any](r *reader, o Object, of func(T) (*int32, corev1.PodTemplate
 	return r.add(o, ptr.Deref(replicas, 1), template)
 }
 
-// withPods are the kinds that make pods.
 var withPods = []string{"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "CronJob"}
 
-// daemons reads a DaemonSet.
 func (r *reader) daemons(o Object) error {
 	s, err := typed[appsv1.DaemonSet](r, o)
 	if err == nil {
@@ -481,7 +477,6 @@ func (r *reader) scale(o Object, pods int32) int32 {
 	return s.pods
 }
 
-// job reads a Job, which may have begun.
 func (r *reader) job(o Object) error {
 	j, err := typed[batchv1.Job](r, o)
 	if err != nil {
@@ -561,7 +556,6 @@ func indexes(text string) (n int32) {
 	return n
 }
 
-// devices are the short names of resources.
 var devices = map[string]corev1.ResourceName{
 	"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "gpu": schemas.GPU, "vpu": schemas.VPU,
 	"storage": corev1.ResourceEphemeralStorage,
