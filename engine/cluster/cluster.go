@@ -1,6 +1,6 @@
 // Package cluster is a snapshot of a cluster: the objects that were read at one moment, and the kinds that could not be
-// listed. An empty list of such a kind means that nothing is known, not that there are none. Read lists a cluster once, and
-// a Follower keeps a Snapshot up to date by watches.
+// listed. An empty list of such a kind means that nothing is known, not that there are none. Load reads
+// lists, Cached a cache, and a Follower keeps a Snapshot up to date by watches.
 //
 // It changes nothing, and asks for nothing but get, list and watch.
 package cluster

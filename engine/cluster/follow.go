@@ -100,14 +100,6 @@ func explained(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
 }
 
-// Read lists kinds once.
-func Read(ctx context.Context, c client.WithWatch, kinds ...Kind) (Snapshot, error) {
-	f := NewFollower(c, time.Second, kinds...)
-	err := f.Read(ctx)
-	s, _ := f.Snapshot()
-	return s, err
-}
-
 // Follow keeps what Read has read up to date until ctx ends.
 func (f *Follower) Follow(ctx context.Context) {
 	var wait sync.WaitGroup

@@ -91,14 +91,14 @@ func TestBurstsAreTriedAgainInTime(t *testing.T) {
 		"NodeClaims":     {&lifecycle.Controller{}, 1000, 50},
 		"Nodes that end": {&termination.Controller{}, 100, 69},
 	} {
-		cpus := karpcontroller.CPUCount(hurried(ctx, tt.controller))
+		cpus := karpcontroller.CPUCount(withMoreWorkers(ctx, tt.controller))
 		workers := karpcontroller.LinearScaleReconciles(cpus, tt.workers, 5000)
 		tries, burst := karpcontroller.GetTypedBucketConfigs(10, tt.workers, workers)
 		if tries != tt.want || burst != 10*tries {
 			t.Errorf("%s: %d tries a second after the first %d, want %d", name, tries, burst, tt.want)
 		}
 	}
-	if cpus := karpcontroller.CPUCount(hurried(ctx, &seedSweeper{})); cpus != 1 {
+	if cpus := karpcontroller.CPUCount(withMoreWorkers(ctx, &seedSweeper{})); cpus != 1 {
 		t.Errorf("others have %v CPUs", cpus)
 	}
 	if options.FromContext(ctx).CPURequests != 1000 {

@@ -159,7 +159,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 			return nil, explainManager(err, cfg)
 		}
 	}
-	logger := logr.FromSlogHandler(calm{cfg.Log.Handler()})
+	logger := logr.FromSlogHandler(routineHandler{cfg.Log.Handler()})
 	config, err := kube.Config(cfg.Kube)
 	if err != nil {
 		return nil, err
@@ -352,11 +352,11 @@ var routine = map[string]bool{
 	"Shutdown signal received, waiting for all workers to finish": true, "All workers finished": true,
 }
 
-// calm is a handler of log lines for which what is routine is detail.
-type calm struct{ slog.Handler }
+// routineHandler is a handler of log lines for which what is routine is detail.
+type routineHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
-func (c calm) Handle(ctx context.Context, line slog.Record) error {
+func (c routineHandler) Handle(ctx context.Context, line slog.Record) error {
 	if line.Level == slog.LevelInfo && routine[line.Message] {
 		if line.Level = slog.LevelDebug; !c.Enabled(ctx, line.Level) {
 			return nil
@@ -366,10 +366,14 @@ func (c calm) Handle(ctx context.Context, line slog.Record) error {
 }
 
 // WithAttrs implements slog.Handler.
-func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler { return calm{c.Handler.WithAttrs(attrs)} }
+func (c routineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return routineHandler{c.Handler.WithAttrs(attrs)}
+}
 
 // WithGroup implements slog.Handler.
-func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name)} }
+func (c routineHandler) WithGroup(name string) slog.Handler {
+	return routineHandler{c.Handler.WithGroup(name)}
+}
 
 // linodeMetrics are the metrics of the Linode API, registered when they are
 // first needed.

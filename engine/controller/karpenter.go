@@ -108,7 +108,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		}
 	}
 	for _, c := range all {
-		if err := register(hurried(ctx, c), mgr, c); err != nil {
+		if err := register(withMoreWorkers(ctx, c), mgr, c); err != nil {
 			return nil, err
 		}
 	}
@@ -136,14 +136,14 @@ func (c claimClient) Create(ctx context.Context, o client.Object, opts ...client
 	return c.Client.Create(ctx, o, opts...)
 }
 
-// hurried is the context in which a controller of Karpenter's is registered. Karpenter
+// withMoreWorkers is the context in which a controller of Karpenter's is registered. Karpenter
 // derives from the CPUs that it has been promised how many objects a controller works
 // on at a time, and from that, in those of NodeClaims and of Nodes that end, how many
 // it tries again in a second: ten for one CPU (karpenter v1.14.1, GetTypedBucketConfigs
 // in pkg/utils/controller). A write that meets another is such a try, and in a burst of
 // hundreds of nodes many do. The CPUs of the other controllers stay at one: their
 // workers would only take memory.
-func hurried(ctx context.Context, c controller.Controller) context.Context {
+func withMoreWorkers(ctx context.Context, c controller.Controller) context.Context {
 	cpus := int64(1)
 	switch c.(type) {
 	case *lifecycle.Controller:

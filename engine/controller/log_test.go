@@ -21,7 +21,7 @@ func TestRoutineIsDetail(t *testing.T) {
 			}
 			return a
 		}})
-		log := logr.FromSlogHandler(calm{text})
+		log := logr.FromSlogHandler(routineHandler{text})
 		log.WithValues("controller", "nodeplan").Info("Starting Controller")
 		log.Info("decided")
 		if got := out.String(); got != want {

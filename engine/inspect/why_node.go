@@ -124,8 +124,12 @@ func (w *explainer) price(plan string) catalog.Price {
 }
 
 func (w *explainer) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
+	return w.poolNamed(nc.Labels[karpv1.NodePoolLabelKey])
+}
+
+func (w *explainer) poolNamed(name string) *karpv1.NodePool {
 	for _, p := range w.Snapshot.Pools {
-		if p.Name == nc.Labels[karpv1.NodePoolLabelKey] {
+		if p.Name == name {
 			return p
 		}
 	}

@@ -129,11 +129,11 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 			continue
 		}
 		line.Pools = []string{r.Pool}
-		if w.condemned(r.Pool) {
-			line.Text = "it is condemned, and gives up its nodes; it makes none until it is declared again."
-		}
-		if i := slices.IndexFunc(w.Snapshot.Pools, func(p *karpv1.NodePool) bool { return p.Name == r.Pool }); i >= 0 {
-			if _, ok := instancetype.ForPod(w.Snapshot.Pools[i], pod); ok {
+		if pool := w.poolNamed(r.Pool); pool != nil {
+			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
+				line.Text = "it is condemned, and gives up its nodes; it makes none until it is declared again."
+			}
+			if _, ok := instancetype.ForPod(pool, pod); ok {
 				near = append(near, line)
 				continue
 			}
@@ -146,16 +146,6 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("and %s not for it either", are(n, "pool"))})
 	}
 	return append(near, far...)
-}
-
-func (w *explainer) condemned(pool string) bool {
-	for _, p := range w.Snapshot.Pools {
-		if p.Name == pool {
-			_, found := p.Annotations[schemas.AnnotationRemoval]
-			return found
-		}
-	}
-	return false
 }
 
 // complaints are how many things are wrong with a pool for a pod: the least wrong is what

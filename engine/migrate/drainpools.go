@@ -147,10 +147,10 @@ func (l *drainRun) hold(ctx context.Context) error {
 // none left and all that were moved run elsewhere. It looks twice: a pod may have been on
 // its way to the node, or not been made again yet.
 func (l *drainRun) await(ctx context.Context, node string) (at drainState, err error) {
-	calm := false
+	quiet := false // nothing was left to do at the last look
 	err = l.retry(ctx, node, func() (why []string, err error) {
-		was := calm
-		calm = false
+		was := quiet
+		quiet = false
 		if at, err = l.look(ctx); err != nil {
 			return nil, err
 		}
@@ -162,8 +162,8 @@ func (l *drainRun) await(ctx context.Context, node string) (at drainState, err e
 			return nil, err
 		}
 		why = append(why, l.moved.missing(at)...)
-		calm = len(why)+len(left) == 0 && !at.fresh
-		if len(why) == 0 && !(calm && was) {
+		quiet = len(why)+len(left) == 0 && !at.fresh
+		if len(why) == 0 && !(quiet && was) {
 			why = []string{soon}
 		}
 		return why, nil
@@ -312,8 +312,8 @@ func tiedBy(pod *corev1.Pod, pool int) string {
 // they are not uncordoned.
 const soon = "its nodes do not stay cordoned"
 
-// quiet is how long nothing is said of what a move waits for, and between two such words.
-const quiet = 30 * time.Second
+// silentFor is how long nothing is said of what a move waits for, and between two such words.
+const silentFor = 30 * time.Second
 
 // retry tries until nothing is in the way, for at most Timeout. Of a node, or of
 // the LKE pool itself, it says meanwhile what it waits for. An error that may pass is tried
@@ -334,7 +334,7 @@ func (l *drainRun) retry(ctx context.Context, node string, try func() (why []str
 		case err != nil:
 			why = []string{err.Error()}
 		}
-		if time.Since(spoke) >= quiet && why[0] != soon {
+		if time.Since(spoke) >= silentFor && why[0] != soon {
 			spoke = time.Now()
 			l.Report(l.waits(node, why))
 		}

@@ -38,8 +38,8 @@ type Exporter struct {
 	tracer   oteltrace.Tracer
 }
 
-// patience is how long the end of the process may be held up for the last traces.
-const patience = 3 * time.Second
+// endTimeout is how long the end of the process may be held up for the last traces.
+const endTimeout = 3 * time.Second
 
 // New returns an Exporter, which End ends. It connects when there is something to send. What
 // the variables of OpenTelemetry's SDK say holds, such as OTEL_EXPORTER_OTLP_HEADERS and
@@ -61,8 +61,8 @@ func New(ctx context.Context, o Options, log *slog.Logger) (*Exporter, error) {
 		return nil, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	log.Info("sending traces", "endpoint", o.Endpoint)
-	calm := &calm{SpanExporter: sender, endpoint: o.Endpoint, log: log}
-	return newExporter(sdk.WithBatcher(calm), sdk.WithResource(from)), nil
+	quiet := &quietExporter{SpanExporter: sender, endpoint: o.Endpoint, log: log}
+	return newExporter(sdk.WithBatcher(quiet), sdk.WithResource(from)), nil
 }
 
 // masked is a URL without its password; nothing of it where it is none.
@@ -83,7 +83,7 @@ func newExporter(options ...sdk.TracerProviderOption) *Exporter {
 
 // End sends what is left, if the collector takes it soon.
 func (e *Exporter) End() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
 	_ = e.provider.Shutdown(ctx) // the log has it that the collector is away
 }
@@ -127,8 +127,8 @@ func attributes(all []trace.Attribute) (list []attribute.KeyValue) {
 	return list
 }
 
-// calm is an exporter that says once that the collector is away, and once that it is back.
-type calm struct {
+// quietExporter is an exporter that says once that the collector is away, and once that it is back.
+type quietExporter struct {
 	sdk.SpanExporter
 	endpoint string
 	log      *slog.Logger
@@ -137,7 +137,7 @@ type calm struct {
 
 // ExportSpans implements sdk.SpanExporter. It never fails: the SDK would write a line each
 // time.
-func (c *calm) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+func (c *quietExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := c.SpanExporter.ExportSpans(ctx, spans)
 	if away := err != nil; c.away.Swap(away) == away {
 		return nil
