@@ -35,19 +35,19 @@ import (
 
 // Snapshot is what was read of a cluster. Nothing of it is changed.
 type Snapshot struct {
-	Nodes   []*corev1.Node
-	Pods    []*corev1.Pod
-	Claims  []*karpv1.NodeClaim
-	Pools   []*karpv1.NodePool
-	Classes []*linodev1alpha1.LinodeNodeClass
-	Limits  []*lkeplanv1alpha1.CapacityLimit
-	Plans   []*lkeplanv1alpha1.NodePlan
-	Budgets []*policyv1.PodDisruptionBudget
-	Events  []*corev1.Event // at least warnings, and which node a pod is to have
-	Daemons []*appsv1.DaemonSet
-	Spaces  []*corev1.Namespace
-	Volumes Volumes
-	Notes   []string // what could not be read, each a sentence
+	Nodes      []*corev1.Node
+	Pods       []*corev1.Pod
+	Claims     []*karpv1.NodeClaim
+	Pools      []*karpv1.NodePool
+	Classes    []*linodev1alpha1.LinodeNodeClass
+	Limits     []*lkeplanv1alpha1.CapacityLimit
+	Plans      []*lkeplanv1alpha1.NodePlan
+	Budgets    []*policyv1.PodDisruptionBudget
+	Events     []*corev1.Event // at least warnings, and which node a pod is to have
+	Daemons    []*appsv1.DaemonSet
+	Namespaces []*corev1.Namespace
+	Volumes    Volumes
+	Notes      []string // what could not be read, each a sentence
 
 	// Unlisted are the kinds, in the plural, that could not be listed: from there being none
 	// of them here, nothing follows.
@@ -88,7 +88,7 @@ func Of(objects []client.Object, notes []string) Snapshot {
 		case *appsv1.DaemonSet:
 			s.Daemons = append(s.Daemons, obj)
 		case *corev1.Namespace:
-			s.Spaces = append(s.Spaces, obj)
+			s.Namespaces = append(s.Namespaces, obj)
 		case *corev1.Event:
 			s.Events = append(s.Events, obj)
 		case *corev1.PersistentVolumeClaim:
@@ -240,7 +240,7 @@ func Load(ctx context.Context, from Lister, kinds ...string) (s Snapshot, err er
 		case KindDaemonSets:
 			s.Daemons, err = List[appsv1.DaemonSet](ctx, from, "apps/v1", "DaemonSet")
 		case KindNamespaces:
-			s.Spaces, err = List[corev1.Namespace](ctx, from, "v1", "Namespace")
+			s.Namespaces, err = List[corev1.Namespace](ctx, from, "v1", "Namespace")
 		case KindVolumeClaims:
 			s.Volumes.Claims, err = List[corev1.PersistentVolumeClaim](ctx, from, "v1", "PersistentVolumeClaim")
 		case KindVolumes:

@@ -54,7 +54,7 @@ type Budget struct {
 // index knows; nil where that is not known.
 func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
 	set := Shapes{Pods: []Shape{}, DaemonSets: []Shape{}, Budgets: []Budget{}, Notes: []string{}}
-	d := digest{namespaces: c.Spaces, labels: map[string]bool{}}
+	d := digest{namespaces: c.Namespaces, labels: map[string]bool{}}
 	for _, pod := range c.Pods {
 		d.look(pod.Spec)
 	}
