@@ -18,8 +18,10 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/kube/deploy"
 	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // The versions of Kubernetes that lkeplan is for, by their minor: the oldest that has
@@ -81,17 +83,22 @@ func (p Installation) crds(ctx context.Context) []Finding {
 	if err != nil {
 		return notKnown(of, err)
 	}
-	live, err := cluster.List[apiextensionsv1.CustomResourceDefinition](ctx, p.Cluster, "apiextensions.k8s.io/v1",
-		"CustomResourceDefinition")
+	live, err := p.Cluster.List(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition")
 	if err != nil {
 		return notKnown(of, err)
 	}
 	var missing, others []string
 	for _, w := range wanted {
-		at := slices.IndexFunc(live, func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Name == w.Name })
+		at := slices.IndexFunc(live, func(obj map[string]any) bool { return manifest.Name(obj) == w.Name })
 		if at < 0 {
 			missing = append(missing, w.Spec.Names.Kind)
-		} else if !same(w, live[at]) {
+			continue
+		}
+		have, err := object.As[apiextensionsv1.CustomResourceDefinition](live[at]) // those of others are large, and many
+		if err != nil {
+			return notKnown(of, err)
+		}
+		if !same(w, have) {
 			others = append(others, w.Spec.Names.Kind)
 		}
 	}
