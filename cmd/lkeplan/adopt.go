@@ -128,7 +128,8 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 }
 
 // pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
-func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (migrate.LKECluster, []api.Pool, error) {
+func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (migrate.LKECluster, []api.Pool,
+	error) {
 	from, err := lkeCluster(ctx, a.env, linodeAPI, a.name)
 	if err != nil {
 		return from, nil, err

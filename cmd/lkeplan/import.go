@@ -366,7 +366,8 @@ func (i *importation) lkeClusters(ctx context.Context) ([]migrate.LKECluster, er
 }
 
 // lkeCluster is a cluster of the account, by its label or id, with its LKE pools.
-func lkeCluster(ctx context.Context, env *flags.Env, linodeAPI *api.Client, name string) (chosen migrate.LKECluster, err error) {
+func lkeCluster(ctx context.Context, env *flags.Env, linodeAPI *api.Client, name string) (
+	chosen migrate.LKECluster, err error) {
 	listed, err := linodeAPI.Clusters(ctx)
 	if err != nil {
 		return chosen, api.Explain(err, env.Getenv("LINODE_URL"))

@@ -30,7 +30,8 @@ func newNodePlan(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "nodeplan", Short: "Look at NodePlans, approve and reconcile them", Long: nodePlanHelp,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan approve prod"}
 	for _, sub := range []*cobra.Command{
-		newNodePlanGet(env), newNodePlanDiff(env), newNodePlanApprove(env), newNodePlanReconcile(env), newNodePlanSuspend(env), newNodePlanResume(env), newNodePlanHistory(env),
+		newNodePlanGet(env), newNodePlanDiff(env), newNodePlanApprove(env), newNodePlanReconcile(env),
+		newNodePlanSuspend(env), newNodePlanResume(env), newNodePlanHistory(env),
 	} {
 		flags.ExplainMistakes(sub)
 		cmd.AddCommand(sub)

@@ -153,7 +153,8 @@ func (m *topModel) refresh(now time.Time) {
 
 // topSorts are the keys that sort, by what is sorted by.
 var topSorts = map[string]inspect.SortKey{
-	"p": inspect.ByPool, "n": inspect.ByName, "c": inspect.ByCPU, "m": inspect.ByMemory, "d": inspect.ByCost, "a": inspect.ByAge, "s": inspect.ByState,
+	"p": inspect.ByPool, "n": inspect.ByName, "c": inspect.ByCPU, "m": inspect.ByMemory,
+	"d": inspect.ByCost, "a": inspect.ByAge, "s": inspect.ByState,
 }
 
 // press does what a key is for.

@@ -258,8 +258,8 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		says = append(says, Remark{What: RemarkFull, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
-	if w.Unread(cluster.KindNodes, cluster.KindClaims) != "" {
-		return append(says, Remark{What: RemarkUnknown, Text: "how its nodes do is not known: " + w.Unread(cluster.KindNodes, cluster.KindClaims)})
+	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {
+		return append(says, Remark{What: RemarkUnknown, Text: "how its nodes do is not known: " + unread})
 	}
 	state, holds := reports.Progress(r)
 	switch {

@@ -470,7 +470,8 @@ const (
 )
 
 // states are all states in order.
-var states = []State{StateNotReady, StateOrdered, StateBooting, StateJoining, StateDraining, StateLeaving, StateOutdated, StateCordoned, StateReady}
+var states = []State{StateNotReady, StateOrdered, StateBooting, StateJoining, StateDraining, StateLeaving,
+	StateOutdated, StateCordoned, StateReady}
 
 // rolls reports whether a node in the state is replaced or removed, now or soon.
 func (s State) rolls() bool { return s == StateDraining || s == StateLeaving || s == StateOutdated }
