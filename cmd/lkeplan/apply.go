@@ -102,7 +102,7 @@ func isSaved(args []string) bool {
 
 // effects are those of the flags. What a saved plan was made of cannot be given to it again.
 func (a *application) effects() flags.Effects {
-	all := flags.Always("cluster", "yes", "force-conflicts", "all", "wait").And(a.Effects(), flags.Effects{"timeout": {
+	all := a.Effects().And(flags.Effects{"timeout": {
 		When: func([]string) bool { return a.wait.Value != "none" },
 		Else: "is for --wait ready or rolled: nothing is waited for",
 	}})

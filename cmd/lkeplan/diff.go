@@ -106,8 +106,7 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
-	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected", "at").And(d.Effects(), out.Effects()).
-		RejectUnused(cmd)
+	d.Effects().And(out.Effects()).RejectUnused(cmd)
 	return cmd
 }
 
@@ -155,7 +154,6 @@ it, not from who guesses it. Images, commands and variables are not in it.`,
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
-	flags.Always("kubeconfig", "context").RejectUnused(cmd)
 	return cmd
 }
 

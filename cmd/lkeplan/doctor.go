@@ -68,7 +68,6 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	output.add(cmd, "print the findings as `FORMAT`")
 	cmd.Flags().StringVar(&name, "cluster-name", name, "name of the cluster, for a token to look for ($CLUSTER_NAME)")
 	flags.ClusterFlags(cmd, env, &access)
-	flags.Always("output", "cluster-name", "kubeconfig", "context").RejectUnused(cmd)
 	return cmd
 }
 

@@ -97,8 +97,7 @@ func newImport(env *env) *cobra.Command {
 	asks := flags.Effect{
 		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from: no cluster is asked",
 	}
-	flags.Always("from", "selector", "out-dir", "cluster", "region", "tier", "mode", "lke", "terraform").And(
-		flags.Effects{"kubeconfig": asks, "context": asks}).RejectUnused(cmd)
+	flags.Effects{"kubeconfig": asks, "context": asks}.RejectUnused(cmd)
 	return cmd
 }
 

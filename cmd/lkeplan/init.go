@@ -57,10 +57,10 @@ missing; the working directory is taken where none is given.`,
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	mode.Flag(cmd, "mode", "", "what makes nodes, the `MODE` of the controller")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // the only error is that there is no such flag
-	flags.Always("cluster", "region", "mode").And(flags.Effects{"tier": {
+	flags.Effects{"tier": {
 		When: func([]string) bool { return mode.Value == schemas.ModeLKE },
 		Else: "is for clusters of LKE; leave it out with --mode instance",
-	}}).RejectUnused(cmd)
+	}}.RejectUnused(cmd)
 	return cmd
 }
 

@@ -84,7 +84,7 @@ func newPlan(env *env) *cobra.Command {
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
 	flag.Usage = "save the plan to `FILE`, or write the result to a file as FORMAT=FILE; may be repeated"
-	flags.Always("cluster", "detailed-exitcode", "recursive", "at").And(d.Effects(), out.Effects()).RejectUnused(cmd)
+	d.Effects().And(out.Effects()).RejectUnused(cmd)
 	return cmd
 }
 

@@ -78,9 +78,9 @@ func newRender(env *env) *cobra.Command {
 	objects := flags.Effect{
 		When: func([]string) bool { return !r.announce }, Else: "is for objects, and --announce-parameters prints none",
 	}
-	flags.Always("target", "announce-parameters", "recursive").And(flags.Effects{
+	flags.Effects{
 		"var": objects, "var-file": objects, "catalog": objects, "output": objects, "out": objects, "allow-empty": objects,
-	}).RejectUnused(cmd)
+	}.RejectUnused(cmd)
 	return cmd
 }
 

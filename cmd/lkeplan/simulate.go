@@ -139,8 +139,7 @@ func (s *simulateSettings) effects() flags.Effects {
 		When: func([]string) bool { return s.pods.Live }, Else: "is for --live: without it no cluster is asked",
 	}
 	based := func([]string) bool { return s.comparison.Base != "" }
-	return flags.Always("var", "var-file", "catalog", "sweep", "settle", "keep", "replay", "output").And(
-		s.pods.Effects(once, "is not for --replay, which has the pods of its snapshots, and no others"),
+	return s.pods.Effects(once, "is not for --replay, which has the pods of its snapshots, and no others").And(
 		flags.Effects{
 			"kubeconfig": live, "context": live,
 			"base":              {When: based, Else: "is empty; leave it out"},

@@ -57,10 +57,10 @@ func newTop(env *flags.Env) *cobra.Command {
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
 	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "turn the order round")
-	flags.Always("kubeconfig", "context", "once", "catalog", "sort", "reverse", "output").And(flags.Effects{"interval": {
+	flags.Effects{"interval": {
 		When: func([]string) bool { return !s.once && s.output.Value != "json" },
 		Else: "is for a screen that follows the cluster: leave --once and -o json out",
-	}}).RejectUnused(cmd)
+	}}.RejectUnused(cmd)
 	return cmd
 }
 

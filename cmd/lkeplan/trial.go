@@ -77,7 +77,6 @@ func newTest(env *flags.Env) *cobra.Command {
 	src.Flags(cmd)
 	cmd.Flags().StringArrayVar(&filter, "filter", nil, "try only runs that have `TEXT` in their name; may be repeated")
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	flags.Always("var", "var-file", "catalog", "filter", "output").RejectUnused(cmd)
 	return cmd
 }
 

@@ -60,9 +60,9 @@ func newUninstall(env *flags.Env) *cobra.Command {
 		"with --drain: a controller runs that elects no leader,\nsuch as one outside of the cluster; with --leave: none runs")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller goes on")
 	flags.ClusterFlags(cmd, env, &u.access)
-	flags.Always("drain", "leave", "yes", "without-lease", "kubeconfig", "context").And(flags.Effects{"timeout": {
+	flags.Effects{"timeout": {
 		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: with --leave nothing is waited for",
-	}}).RejectUnused(cmd)
+	}}.RejectUnused(cmd)
 	return cmd
 }
 

@@ -102,8 +102,7 @@ all with a cluster block below. Pods are for one directory.`,
 	asks := flags.Effect{
 		When: func([]string) bool { return pods.Live }, Else: "is for --live: without it no cluster is asked",
 	}
-	flags.Always("var", "var-file", "catalog", "recursive", "output", "strict", "pods", "workloads", "live", "snapshot").
-		And(flags.Effects{"kubeconfig": asks, "context": asks}).RejectUnused(cmd)
+	flags.Effects{"kubeconfig": asks, "context": asks}.RejectUnused(cmd)
 	return cmd
 }
 

@@ -71,9 +71,9 @@ func newWhy(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
 	cmd.Flags().StringVar(&region, "region", "",
 		"`REGION` of the cluster (default: that of its nodes, or of its classes)")
-	flags.Always("kubeconfig", "context", "region", "catalog", "output").And(flags.Effects{"namespace": {
+	flags.Effects{"namespace": {
 		When: func(args []string) bool { return args[0] == "pod" && !strings.Contains(args[1], "/") },
 		Else: "is for a pod whose name says none: nodes, claims and pools have none",
-	}}).RejectUnused(cmd)
+	}}.RejectUnused(cmd)
 	return cmd
 }

@@ -21,7 +21,7 @@ type Variables struct {
 // objects have from elsewhere. A text is cut after that: half a secret would not be
 // found.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
-	hidden := trace.New(v.Secrets)
+	hidden := trace.NewRedactor(v.Secrets)
 	hide := func(texts ...*string) {
 		for _, text := range texts {
 			*text = hidden.Replace(*text)

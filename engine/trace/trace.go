@@ -152,7 +152,7 @@ func (w *Work) End(err error, about ...Attribute) Span {
 		about = append(about, Attribute{LeftOut, w.left})
 	}
 	w.root.end(err, about)
-	return w.root.shown(New(w.secrets))
+	return w.root.shown(NewRedactor(w.secrets))
 }
 
 func (s *step) end(err error, about []Attribute) {
@@ -187,9 +187,9 @@ const maxText = 1024
 // secret would not be found.
 func Shorten(text string) string { return diag.Shorten(text, maxText) }
 
-// New returns what replaces secrets by stars. The longest form is first, so that no end is
+// NewRedactor returns what replaces secrets by stars. The longest form is first, so that no end is
 // left of one that begins like another.
-func New(secrets []string) *strings.Replacer {
+func NewRedactor(secrets []string) *strings.Replacer {
 	var forms []string
 	for _, secret := range secrets {
 		forms = append(forms, spellings(secret)...)

@@ -112,8 +112,7 @@ func (d *Comparison) Effects() flags.Effects {
 		When: func([]string) bool { return base() == "live" || d.Nodes == "live" || d.pods.Live },
 		Else: "is for --base live, --cluster live or --live: without one of them no cluster is asked",
 	}
-	return flags.Always("var", "var-file", "catalog", "guards", "simulate", "allow").And(
-		d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it"),
+	return d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it").And(
 		flags.Effects{
 			"kubeconfig": asks, "context": asks,
 			"server-dry-run": {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Effects say of each flag of a command when it has an effect.
+// Effects say of flags of a command when they have an effect. Others always have one.
 type Effects map[string]Effect
 
 // Effect is when a flag has one, by the other flags and the arguments.
@@ -40,15 +40,6 @@ func (e Effect) wrong(args []string) string {
 	return ""
 }
 
-// Always are flags that have an effect however the command is run.
-func Always(names ...string) Effects {
-	all := Effects{}
-	for _, name := range names {
-		all[name] = Effect{}
-	}
-	return all
-}
-
 // And are these effects and others.
 func (e Effects) And(others ...Effects) Effects {
 	all := maps.Clone(e)
@@ -58,7 +49,7 @@ func (e Effects) And(others ...Effects) Effects {
 	return all
 }
 
-// RejectUnused lets a command refuse flags that would have no effect. Each flag of it has to be named.
+// RejectUnused lets a command refuse flags that would have no effect.
 func (e Effects) RejectUnused(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
 		cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -68,29 +59,10 @@ func (e Effects) RejectUnused(cmd *cobra.Command) {
 		})
 		return err
 	}
-	if cmd.Annotations == nil {
-		cmd.Annotations = map[string]string{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(e)) {
-		cmd.Annotations[counted+name] = "yes"
-	}
+	cmd.Annotations = map[string]string{conditional: strings.Join(slices.Sorted(maps.Keys(e)), " ")}
 }
 
-const counted = "flag with an effect: "
+const conditional = "flags with conditions"
 
-// MissingRules are the flags of a command of which Effects do not say when they have one, and
-// those that they name and it does not have.
-func MissingRules(cmd *cobra.Command) (names []string) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if _, named := cmd.Annotations[counted+f.Name]; !named && f.Name != "help" {
-			names = append(names, f.Name)
-		}
-	})
-	for key := range cmd.Annotations {
-		if name, ok := strings.CutPrefix(key, counted); ok && cmd.Flags().Lookup(name) == nil {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
+// Conditional are the flags of a command that may have no effect.
+func Conditional(cmd *cobra.Command) []string { return strings.Fields(cmd.Annotations[conditional]) }

@@ -49,10 +49,10 @@ func (o *Output) Effects() Effects {
 		}, Else: "is for " + what}
 	}
 	text := in("text", "text")
-	effects := Always("output", "out").And(Effects{
+	effects := Effects{
 		"ascii": text, "width": text, "max-chars": in("markdown", "markdown"),
 		"all": in("text and markdown", "text", "markdown", "github-summary"),
-	})
+	}
 	effects["color"] = Effect{
 		When: func(args []string) bool { return o.Color.Value != "always" || text.When(args) }, Else: text.Else,
 	}
