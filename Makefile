@@ -75,8 +75,8 @@ e2e-gate-and-%: # a part of the nightly tests
 part-%:
 	$(if $(PART_$*),$(MAKE) $(PART_$*))
 
-sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's chart
-	$(GO) test -C cmd/sandbox $(FRESH) -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
+sandboxes: # tests of the sandbox itself
+	$(GO) test -C cmd/sandbox $(FRESH) -timeout $(TIMEOUT) .
 
 long: # together: all but the models wait more than they work
 	$(MAKE) -j5 e2e-nightly notification settling joining models
@@ -168,7 +168,7 @@ generate: ## rewrite what is generated: deep copies, CRDs, schemas, the referenc
 	$(GO) generate ./schemas/...
 	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestPictureOfDiff|TestNodePlanReference|TestMetricsReference|TestTheChart.*)$$" \
 	  ./engine/report ./cmd/lkeplan ./schemas/crd ./engine/controller ./kube -update
-	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployIsTheChart$$" ./e2e/helm -update
+	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployIsTheChart$$" ./e2e -update
 
 # The other files are compared by the tests that make generate runs; make test has them.
 generated: ## check that the files are up to date that no test compares: deep copies and CRDs

@@ -11,7 +11,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -23,8 +22,8 @@ const customizations = "../../../examples/argocd/resource_customizations"
 // healthTests is the file health_test.yaml.
 type healthTests struct {
 	Tests []struct {
-		InputPath    string      `json:"inputPath"`
-		HealthStatus argo.Health `json:"healthStatus"`
+		InputPath    string `json:"inputPath"`
+		HealthStatus health `json:"healthStatus"`
 	} `json:"tests"`
 }
 
@@ -102,7 +101,7 @@ func TestArgoCDShowsHealth(t *testing.T) {
 		for _, tt := range tests.Tests {
 			tried[filepath.Base(tt.InputPath)] = true
 			t.Run(strings.TrimPrefix(filepath.Join(dir, tt.InputPath), customizations+"/"), func(t *testing.T) {
-				got, err := argo.HealthOf(t.Context(), readText(t, script), readObject(t, filepath.Join(dir, tt.InputPath)))
+				got, err := argoHealth(t.Context(), readText(t, script), readObject(t, filepath.Join(dir, tt.InputPath)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -131,14 +130,14 @@ func TestArgoCDOffersActions(t *testing.T) {
 			for _, action := range tt.Result {
 				want[action.Name] = action.Disabled
 			}
-			got, err := argo.Actions(t.Context(), readText(t, script), readObject(t, filepath.Join(dir, tt.InputPath)))
+			got, err := argoActions(t.Context(), readText(t, script), readObject(t, filepath.Join(dir, tt.InputPath)))
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%s: %v; disabled actions (-want +got)\n%s", tt.InputPath, err, diff)
 			}
 		}
 		for _, tt := range tests.ActionTests {
 			tried[tt.Action] = true
-			got, err := argo.Act(t.Context(), readText(t, filepath.Join(dir, tt.Action, "action.lua")),
+			got, err := argoAct(t.Context(), readText(t, filepath.Join(dir, tt.Action, "action.lua")),
 				readObject(t, filepath.Join(dir, tt.InputPath)))
 			if tt.ExpectedErrorMessage != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.ExpectedErrorMessage) {

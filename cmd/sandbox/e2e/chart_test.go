@@ -8,9 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 )
 
 // TestTheAPIServerTakesWhatTheChartMakes, with all kinds of values, and what kustomize
@@ -32,7 +29,7 @@ func TestTheAPIServerTakesWhatTheChartMakes(t *testing.T) {
 		t.Fatalf("no values: %v", err)
 	}
 	for _, name := range values {
-		made := s.helm("template", "lkeplan", helm.Chart, "--namespace", "lkeplan-system", "--values",
+		made := s.helm("template", "lkeplan", chart, "--namespace", "lkeplan-system", "--values",
 			"cmd/sandbox/e2e/"+name)
 		var known []string
 		for doc := range strings.SplitSeq(made, "\n---\n") {
@@ -69,7 +66,7 @@ func TestTheChartComesAndGoes(t *testing.T) {
 	if got := column(); got != `["old"]` {
 		t.Errorf("the earlier chart has brought short names %s", got)
 	}
-	s.helm(append([]string{"upgrade", "lkeplan", helm.Chart}, values...)...)
+	s.helm(append([]string{"upgrade", "lkeplan", chart}, values...)...)
 	s.until("the CRDs are upgraded", 10*time.Second, func(state) bool { return column() == `["np"]` })
 	if _, there := s.tries(s.env["KUBECONFIG"], "", "get", "clusterrole", "lkeplan-old"); !there {
 		t.Error("a role of the earlier chart has stayed")
@@ -93,7 +90,7 @@ func TestTheChartComesAndGoes(t *testing.T) {
 		t.Errorf("with the chart went nodes, pods or pools: there are %s and the pools %v", now, s.pools())
 	}
 	// The same chart goes on where it has stopped.
-	s.helm(append([]string{"install", "lkeplan", helm.Chart}, values...)...)
+	s.helm(append([]string{"install", "lkeplan", chart}, values...)...)
 	s.chartController()
 	s.scaleTo("any", 0)
 	s.until("the nodes go as always", 2*time.Minute, func(now state) bool { return now.empty() })
@@ -110,12 +107,12 @@ func names(of state) (all []string) {
 // a role is there that has been removed since.
 func earlier(t *testing.T) string {
 	t.Helper()
-	root, err := programs.Repository()
+	root, err := repositoryRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, helm.Chart))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, chart))); err != nil {
 		t.Fatal(err)
 	}
 	edit := func(name, old, by string) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/prometheus/promql"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/observability"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -33,14 +32,14 @@ func TestEachPanelOfTheDashboardsIsFilled(t *testing.T) {
 	seen := record(t, c.metrics)
 	s.eventful()
 	times := seen.end()
-	all, err := observability.Read("../../../kube/observability/dashboards")
+	all, err := readDashboards(observability + "/dashboards")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range all {
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
-				filled := seen.fills(target.Over("10s"), times)
+				filled := seen.fills(target.over("10s"), times)
 				if !filled && seldomFilled[p.Title] == "" {
 					t.Errorf("%s: %s: there was nothing to show of %s", d.Title, p.Title, target.Expr)
 				}
@@ -90,7 +89,7 @@ func (s *sandbox) eventful() {
 
 // recorded is what a controller has exported, second by second.
 type recorded struct {
-	*observability.Store
+	*series
 	t       testing.TB
 	address string
 	stop    context.CancelFunc
@@ -101,7 +100,7 @@ type recorded struct {
 // record scrapes metrics each second until its end.
 func record(t testing.TB, address string) *recorded {
 	ctx, stop := context.WithCancel(t.Context())
-	r := &recorded{Store: observability.New(), t: t, address: address, stop: stop}
+	r := &recorded{series: newSeries(), t: t, address: address, stop: stop}
 	r.done.Go(func() {
 		tick := time.NewTicker(time.Second)
 		defer tick.Stop()

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -45,7 +44,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 		"karpenter.sh/NodePool":                "nodepool/batch",
 		"karpenter.k8s.linode/LinodeNodeClass": "linodenodeclass/default",
 	} {
-		health, err := argo.HealthOf(t.Context(), readText(t, customizations+"/"+kind+"/health.lua"), s.live(of))
+		health, err := argoHealth(t.Context(), readText(t, customizations+"/"+kind+"/health.lua"), s.live(of))
 		if err != nil || health.Status != "Healthy" {
 			t.Errorf("Argo CD would show %s as %+v, %v", of, health, err)
 		}
@@ -75,15 +74,15 @@ func (s *sandbox) approveLikeArgoCD() {
 		`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=60s")
 
 	waiting := s.live("nodeplan/prod")
-	health, err := argo.HealthOf(s.t.Context(), readText(s.t, customizations+"/lkeplan.dev/NodePlan/health.lua"), waiting)
+	health, err := argoHealth(s.t.Context(), readText(s.t, customizations+"/lkeplan.dev/NodePlan/health.lua"), waiting)
 	if err != nil || health.Status != "Suspended" || !strings.Contains(health.Message, "waits for approval") {
 		s.t.Errorf("Argo CD would show a plan that waits as %+v, %v", health, err)
 	}
-	disabled, err := argo.Actions(s.t.Context(), readText(s.t, actions+"discovery.lua"), waiting)
+	disabled, err := argoActions(s.t.Context(), readText(s.t, actions+"discovery.lua"), waiting)
 	if off, offered := disabled["approve"]; err != nil || off || !offered {
 		s.t.Errorf("approval is not offered: %v, %v", disabled, err)
 	}
-	approved, err := argo.Act(s.t.Context(), readText(s.t, actions+"approve/action.lua"), waiting)
+	approved, err := argoAct(s.t.Context(), readText(s.t, actions+"approve/action.lua"), waiting)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -4,14 +4,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
@@ -156,11 +157,7 @@ func (s commands) shell() (env []string) {
 // helm runs Helm on the sandbox.
 func (s commands) helm(args ...string) string {
 	s.t.Helper()
-	h, err := helm.New(s.t.TempDir(), "KUBECONFIG="+s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	out, err := h.Run(s.t.Context(), args...)
+	out, err := helm(s.t, s.env["KUBECONFIG"], args...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -168,6 +165,28 @@ func (s commands) helm(args ...string) string {
 		s.established()
 	}
 	return out
+}
+
+// chart is the chart's directory, from the root of the repository, where Helm runs.
+const chart = "kube/chart"
+
+// helm runs Helm, as tools.mod has it, and returns what it prints. An error has what Helm says.
+func helm(t testing.TB, kubeconfig string, args ...string) (string, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "-modfile=tools.mod", "helm"}, args...)...)
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	for _, what := range []string{"CACHE", "CONFIG", "DATA"} {
+		cmd.Env = append(cmd.Env, "HELM_"+what+"_HOME="+filepath.Join(t.TempDir(), what))
+	}
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("helm %s: %w\n%s", strings.Join(args, " "), err, &stderr)
+	}
+	return stdout.String(), nil
 }
 
 // startController runs the controller and ends it, cleanly, with the test. When

@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/report/picture"
 )
 
-var update = flag.Bool("update", false, "write the recording of a burst that documents show")
+var update = flag.Bool("update", false, "rewrite what tests compare: kube/deploy, the recording of a burst")
 
 const recordingFile = "../../../examples/pictures/burst.svg"
 

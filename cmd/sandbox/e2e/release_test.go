@@ -8,8 +8,6 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -24,11 +22,11 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 	s := startSandbox(t, "--tier", "enterprise", "--list-delay", "1s")
 	values := []string{"--namespace", "lkeplan-system", "--set", "settings.clusterName=sandbox,apiToken=none,replicas=0",
 		"--set", "gitops.replicas=0"} // they run outside
-	s.helm(append([]string{"install", "lkeplan", filepath.Join(previous.Tree(t), helm.Chart), "--create-namespace"},
+	s.helm(append([]string{"install", "lkeplan", filepath.Join(previous.tree(t), chart), "--create-namespace"},
 		values...)...)
 	s.kube("", "create", "clusterrolebinding", "applies", "--clusterrole=lkeplan-apply",
 		"--serviceaccount=lkeplan-system:"+gitopsAccount) // the namespace has no account
-	oldCapacity, oldGitOps := s.install(&previous.Set)
+	oldCapacity, oldGitOps := s.install(previous)
 	s.source("fleet", releaseFleet)
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is applied", because(lkeplanv1alpha1.ReasonSucceeded))
@@ -37,7 +35,7 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 	up := s.until("all nodes are there", 5*time.Minute, func(now state) bool {
 		return now.running == 4*few && now.matched() && len(now.nodes) == few
 	})
-	s.helm(append([]string{"upgrade", "lkeplan", helm.Chart}, values...)...)
+	s.helm(append([]string{"upgrade", "lkeplan", chart}, values...)...)
 	capacity, gitops := s.install(built)
 	s.until("the next release stands by", 30*time.Second, func(state) bool {
 		return standsBy(capacity) && standsBy(gitops)
@@ -77,10 +75,10 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 func standsBy(c *controller) bool { return strings.Contains(c.log.String(), "acquire leader lease") }
 
 // install runs both controllers of a release, as the accounts that its chart has made.
-func (s *sandbox) install(release *programs.Set) (capacity, gitops *controller) {
+func (s *sandbox) install(release *programs) (capacity, gitops *controller) {
 	s.t.Helper()
 	run := func(account, part string) *controller {
-		c, err := s.runProgram(release.Path(s.t, "controller"), "--only", part, "--cluster-name", "sandbox", "--leader-elect",
+		c, err := s.runProgram(release.path(s.t, "controller"), "--only", part, "--cluster-name", "sandbox", "--leader-elect",
 			"true", "--leader-election-namespace", "lkeplan-system", "--kubeconfig", s.account("lkeplan-system", account))
 		if err != nil {
 			s.t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
 	"github.com/lkeplan/lkeplan/kube/deploy"
 )
 
@@ -29,7 +28,7 @@ var seldomInInstanceMode = map[string]string{
 func TestRolesOfInstanceModeAreExact(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance", "--audit")
-	s.helm("install", "lkeplan", helm.Chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
+	s.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
 		"settings.mode=instance,settings.clusterName=sandbox,region=us-ord,apiToken=none,replicas=0,gitops.replicas=0")
 	c := s.chartController()
 	s.kube(templated, "apply", "-f", "-")

@@ -15,36 +15,45 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	"github.com/lkeplan/lkeplan/linode"
 )
 
 // The programs that the tests run: of this release, and of the one before.
 var (
-	built    = programs.Of("lkeplan", "controller", "sandbox")
-	previous = programs.Before("lkeplan", "controller")
+	built    = ofWorkingTree()
+	previous = ofLastCommit()
 )
 
+// TestMain puts a program gh into the PATH, which is this test binary.
 func TestMain(m *testing.M) {
-	flag.Parse()
-	if err := chooseTests(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
-	code := m.Run()
-	built.Remove()
-	previous.Remove()
-	os.Exit(code)
+	testscript.Main(run(func() int {
+		flag.Parse()
+		if err := chooseTests(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 2
+		}
+		defer built.remove()
+		defer previous.remove()
+		return m.Run()
+	}), map[string]func(){
+		"gh": func() { os.Exit(GH(os.Args[1:], os.Stdout, os.Stderr)) },
+	})
 }
+
+// run is a run of tests, as testscript.Main takes it.
+type run func() int
+
+func (r run) Run() int { return r() }
 
 // bin returns the path of one of our programs.
 func bin(t testing.TB, name string) string {
 	t.Helper()
-	return built.Path(t, name)
+	return built.path(t, name)
 }
 
 // sandbox is a running sandbox that belongs to one test. Its helpers are methods of its

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -20,21 +19,21 @@ func TestNeighbouringReleasesWorkTogether(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name            string
-		cli, controller *programs.Set
+		cli, controller *programs
 	}{
-		{"the command line is older", &previous.Set, built},
-		{"the controller is older", built, &previous.Set},
+		{"the command line is older", previous, built},
+		{"the controller is older", built, previous},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := startSandbox(t)
 			s.installCRDs()
-			c, err := s.runProgram(tt.controller.Path(t, "controller"))
+			c, err := s.runProgram(tt.controller.path(t, "controller"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(c.stop)
-			p := pair{sandbox: s, ours: tt.cli.Path(t, "lkeplan"), theirs: tt.controller.Path(t, "lkeplan")}
+			p := pair{sandbox: s, ours: tt.cli.path(t, "lkeplan"), theirs: tt.controller.path(t, "lkeplan")}
 			p.nodePlans()
 			p.directories()
 		})

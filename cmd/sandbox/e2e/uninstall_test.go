@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -135,7 +134,7 @@ func TestDoctor(t *testing.T) {
 	said := s.ends(1, "doctor")
 	mustContain(t, said, "ok    Kubernetes: v1.36", "fail  CRDs: missing: CapacityBuffer", "-> lkeplan crds apply",
 		"warn  installation: there is no Deployment of lkeplan", "warn  controller: none has a Lease")
-	s.helm("install", "lkeplan", helm.Chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
+	s.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
 		"settings.clusterName=sandbox,apiToken=none,replicas=0,gitops.replicas=0")
 	c := s.chartController()
 	s.startController("--leader-elect", "true", "--leader-election-namespace", "lkeplan-system", "--only", "gitops",

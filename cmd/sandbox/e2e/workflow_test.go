@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 // deployment is a repository whose workflows are run for the cluster of a
@@ -16,7 +14,7 @@ type deployment struct {
 	t      *testing.T
 	repo   string
 	origin string
-	runner *ci.Runner
+	runner *Runner
 }
 
 func newDeployment(t *testing.T, s *sandbox) *deployment {
@@ -30,7 +28,7 @@ func newDeployment(t *testing.T, s *sandbox) *deployment {
 		t.Fatal(err)
 	}
 	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir()}
-	d.runner = &ci.Runner{
+	d.runner = &Runner{
 		Dir: t.TempDir(), Origin: d.origin, Ref: "refs/heads/main", Here: here, Path: t.TempDir(),
 		GitHub: map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{
 			"repository": map[string]any{"default_branch": "main"}}},
@@ -39,7 +37,7 @@ func newDeployment(t *testing.T, s *sandbox) *deployment {
 		Inputs:    map[string]any{"allow": ""},
 		Artifacts: map[string]map[string][]byte{},
 	}
-	if _, err := ci.Install(d.runner.Path, bin(t, "lkeplan")); err != nil {
+	if _, err := installFakeGo(d.runner.Path, bin(t, "lkeplan")); err != nil {
 		t.Fatal(err)
 	}
 	git(t, d.origin, "init", "--quiet", "--bare")
@@ -67,9 +65,9 @@ func (d *deployment) push(dir, ref string) {
 
 // job runs a job, and fails the test unless the job fails in that step; "" means that
 // it succeeds.
-func (d *deployment) job(workflow, name, failing string) ci.Result {
+func (d *deployment) job(workflow, name, failing string) Result {
 	d.t.Helper()
-	w, err := ci.ReadWorkflow(filepath.Join(d.runner.Here, "examples/github/workflows", workflow))
+	w, err := ReadWorkflow(filepath.Join(d.runner.Here, "examples/github/workflows", workflow))
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -87,7 +85,7 @@ func (d *deployment) job(workflow, name, failing string) ci.Result {
 }
 
 // plan runs the job that plans, after dropping the last saved plan.
-func (d *deployment) plan(failing string) ci.Result {
+func (d *deployment) plan(failing string) Result {
 	d.t.Helper()
 	delete(d.runner.Artifacts, "prod.plan")
 	return d.job("apply.yml", "plan", failing)
@@ -173,7 +171,7 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	d := newDeployment(t, s)
-	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml", "v0.3.0")
+	template, err := ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml", "v0.3.0")
 	if err != nil {
 		t.Fatal(err)
 	}

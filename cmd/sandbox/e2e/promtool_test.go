@@ -1,4 +1,4 @@
-package observability
+package e2e
 
 import (
 	"maps"
@@ -12,14 +12,14 @@ import (
 	"github.com/prometheus/prometheus/promql"
 )
 
-// suite is a file of tests for rules, in the format of promtool.
-type suite struct {
+// ruleSuite is a file of tests for rules, in the format of promtool.
+type ruleSuite struct {
 	RuleFiles []string       `json:"rule_files"`
 	Every     model.Duration `json:"evaluation_interval"`
-	Tests     []trial        `json:"tests"`
+	Tests     []ruleTrial        `json:"tests"`
 }
 
-type trial struct {
+type ruleTrial struct {
 	Name     string         `json:"name"`
 	Interval model.Duration `json:"interval"`
 	Input    []struct {
@@ -45,20 +45,20 @@ type trial struct {
 
 // prometheus evaluates rules over series that a test gives it.
 type prometheus struct {
-	*Store
+	*series
 	t      *testing.T
-	active map[string]pending // alerts by name and labels
+	active map[string]pendingAlert // alerts by name and labels
 }
 
-// pending is an alert whose condition holds.
-type pending struct {
+// pendingAlert is an alert whose condition holds.
+type pendingAlert struct {
 	labels labels.Labels
 	since  time.Time
 	wait   time.Duration
 }
 
-func newPrometheus(t *testing.T, c trial) *prometheus {
-	p := &prometheus{Store: New(), t: t, active: map[string]pending{}}
+func newPrometheus(t *testing.T, c ruleTrial) *prometheus {
+	p := &prometheus{series: newSeries(), t: t, active: map[string]pendingAlert{}}
 	for _, in := range c.Input {
 		of, values, err := p.Parser.ParseSeriesDesc(in.Series + " " + in.Values)
 		if err != nil {
@@ -103,10 +103,10 @@ func (p *prometheus) activate(rule rulefmt.Rule, vector promql.Vector, at time.T
 		of := b.Labels()
 		holds[of.String()] = true
 		if _, already := p.active[of.String()]; !already {
-			p.active[of.String()] = pending{of, at, time.Duration(rule.For)}
+			p.active[of.String()] = pendingAlert{of, at, time.Duration(rule.For)}
 		}
 	}
-	maps.DeleteFunc(p.active, func(key string, a pending) bool {
+	maps.DeleteFunc(p.active, func(key string, a pendingAlert) bool {
 		return a.labels.Get(model.AlertNameLabel) == rule.Alert && !holds[key]
 	})
 }
@@ -133,7 +133,7 @@ func (p *prometheus) query(expr string, at time.Time) promql.Vector {
 
 // run runs one test: it evaluates the rules at each interval, and compares alerts and
 // samples when their time has come.
-func (c trial) run(t *testing.T, groups *rulefmt.RuleGroups, every time.Duration) {
+func (c ruleTrial) run(t *testing.T, groups *rulefmt.RuleGroups, every time.Duration) {
 	p := newPrometheus(t, c)
 	var last time.Duration
 	for _, a := range c.Alerts {
@@ -149,7 +149,7 @@ func (c trial) run(t *testing.T, groups *rulefmt.RuleGroups, every time.Duration
 	}
 }
 
-func (c trial) compare(t *testing.T, p *prometheus, after time.Duration, now time.Time) {
+func (c ruleTrial) compare(t *testing.T, p *prometheus, after time.Duration, now time.Time) {
 	t.Helper()
 	for _, a := range c.Alerts {
 		if time.Duration(a.At) != after {

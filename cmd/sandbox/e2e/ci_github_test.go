@@ -1,4 +1,4 @@
-package ci
+package e2e
 
 import (
 	"cmp"
@@ -62,16 +62,16 @@ type action struct {
 
 // ReadWorkflow reads a workflow.
 func ReadWorkflow(name string) (w Workflow, err error) {
-	if err := read(name, &w); err != nil {
+	if err := readCI(name, &w); err != nil {
 		return w, err
 	}
 	for _, job := range w.Jobs {
-		err = errors.Join(err, check(name, job.Steps, w.Defaults.Run.Shell))
+		err = errors.Join(err, checkSteps(name, job.Steps, w.Defaults.Run.Shell))
 	}
 	return w, err
 }
 
-func read(name string, into any) error {
+func readCI(name string, into any) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func read(name string, into any) error {
 
 var pinned = regexp.MustCompile(`^[^@]+@[0-9a-f]{40}$`)
 
-// check finds what no workflow may contain. make lint finds what GitHub would not accept.
-func check(name string, steps []Step, shell string) error {
+// checkSteps finds what no workflow may contain. make lint finds what GitHub would not accept.
+func checkSteps(name string, steps []Step, shell string) error {
 	for _, s := range steps {
 		switch {
 		case strings.Contains(s.Run, "${{"):
@@ -308,7 +308,7 @@ func (j *job) script(env map[string]string, script string) (open, error) {
 func (j *job) composite(outer *scope, dir string, with map[string]string) (open, error) {
 	var a action
 	file := filepath.Join(dir, "action.yml")
-	if err := errors.Join(read(file, &a), check(file, a.Runs.Steps, "")); err != nil {
+	if err := errors.Join(readCI(file, &a), checkSteps(file, a.Runs.Steps, "")); err != nil {
 		return nil, err
 	}
 	inputs := map[string]any{}

@@ -1,4 +1,4 @@
-package observability
+package e2e
 
 import (
 	"path/filepath"
@@ -9,7 +9,7 @@ import (
 // and labels that the controller has, and no panel covers another.
 func TestDashboardsShowWhatThereIs(t *testing.T) {
 	known := reference(t)
-	all, err := Read(filepath.Join(dir, "dashboards"))
+	all, err := readDashboards(filepath.Join(observability, "dashboards"))
 	if err != nil || len(all) != 2 {
 		t.Fatalf("%d dashboards, %v", len(all), err)
 	}
@@ -26,16 +26,16 @@ func TestDashboardsShowWhatThereIs(t *testing.T) {
 			}
 			ids[p.ID] = true
 			for _, other := range d.Panels[:i] {
-				if p.Grid.Covers(other.Grid) {
+				if p.Grid.covers(other.Grid) {
 					t.Errorf("%s: %s covers %s", d.Title, p.Title, other.Title)
 				}
 			}
-			check(t, d.Title, p, known)
+			checkPanel(t, d.Title, p, known)
 		}
 	}
 }
 
-func check(t *testing.T, of string, p Panel, known map[string][]string) {
+func checkPanel(t *testing.T, of string, p panel, known map[string][]string) {
 	t.Helper()
 	if p.Type == "row" {
 		return
@@ -44,7 +44,7 @@ func check(t *testing.T, of string, p Panel, known map[string][]string) {
 		t.Errorf("%s: %s has the data source %q and %d queries", of, p.Title, p.Datasource.UID, len(p.Targets))
 	}
 	for _, target := range p.Targets {
-		for _, problem := range unknown(t, target.Over("5m"), known) {
+		for _, problem := range unknown(t, target.over("5m"), known) {
 			t.Errorf("%s: %s: %s", of, p.Title, problem)
 		}
 	}

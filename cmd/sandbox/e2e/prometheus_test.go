@@ -1,4 +1,4 @@
-package observability
+package e2e
 
 import (
 	"context"
@@ -16,17 +16,17 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Store is series by their labels.
-type Store struct {
+// series is series by their labels.
+type series struct {
 	Parser parser.Parser
 
 	engine *promql.Engine
 	series map[string]*promql.Series
 }
 
-// New returns a store without series.
-func New() *Store {
-	s := &Store{Parser: parser.NewParser(parser.Options{}), series: map[string]*promql.Series{}}
+// newSeries returns a store without series.
+func newSeries() *series {
+	s := &series{Parser: parser.NewParser(parser.Options{}), series: map[string]*promql.Series{}}
 	s.engine = promql.NewEngine(promql.EngineOpts{
 		MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: s.Parser,
 	})
@@ -34,7 +34,7 @@ func New() *Store {
 }
 
 // Add adds a sample, which is later than those before it.
-func (s *Store) Add(of labels.Labels, at time.Time, value float64) {
+func (s *series) Add(of labels.Labels, at time.Time, value float64) {
 	one := s.series[of.String()]
 	if one == nil {
 		one = &promql.Series{Metric: of}
@@ -44,7 +44,7 @@ func (s *Store) Add(of labels.Labels, at time.Time, value float64) {
 }
 
 // Scrape adds the samples of an answer in the text format, as of a time.
-func (s *Store) Scrape(text []byte, at time.Time) error {
+func (s *series) Scrape(text []byte, at time.Time) error {
 	p := textparse.NewPromParser(text, labels.NewSymbolTable(), false)
 	for {
 		entry, err := p.Next()
@@ -63,7 +63,7 @@ func (s *Store) Scrape(text []byte, at time.Time) error {
 }
 
 // Query evaluates an expression at a time.
-func (s *Store) Query(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
+func (s *series) Query(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
 	q, err := s.engine.NewInstantQuery(ctx, s, nil, expr, at)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", expr, err)
@@ -77,13 +77,13 @@ func (s *Store) Query(ctx context.Context, expr string, at time.Time) (promql.Ve
 }
 
 // Querier implements storage.Queryable.
-func (s *Store) Querier(int64, int64) (storage.Querier, error) {
+func (s *series) Querier(int64, int64) (storage.Querier, error) {
 	return &storage.MockQuerier{SelectMockFunction: s.find}, nil
 }
 
 // find returns the series with labels, ordered by these.
-func (s *Store) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	found := &set{}
+func (s *series) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+	found := &seriesSet{}
 	for _, one := range s.series {
 		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(one.Metric.Get(m.Name)) }) {
 			found.rest = append(found.rest, promql.NewStorageSeries(*one))
@@ -93,13 +93,13 @@ func (s *Store) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher
 	return found
 }
 
-// set is a storage.SeriesSet of series in memory.
-type set struct {
+// seriesSet is a storage.SeriesSet of series in memory.
+type seriesSet struct {
 	at   storage.Series
 	rest []storage.Series
 }
 
-func (s *set) Next() bool {
+func (s *seriesSet) Next() bool {
 	if len(s.rest) == 0 {
 		return false
 	}
@@ -107,6 +107,6 @@ func (s *set) Next() bool {
 	return true
 }
 
-func (s *set) At() storage.Series                { return s.at }
-func (s *set) Err() error                        { return nil }
-func (s *set) Warnings() annotations.Annotations { return nil }
+func (s *seriesSet) At() storage.Series                { return s.at }
+func (s *seriesSet) Err() error                        { return nil }
+func (s *seriesSet) Warnings() annotations.Annotations { return nil }

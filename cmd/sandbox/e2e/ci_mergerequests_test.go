@@ -1,4 +1,4 @@
-package ci_test
+package e2e
 
 import (
 	"encoding/json"
@@ -6,14 +6,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 // merges is a merge request of GitLab, checked out.
 type merges struct {
 	*trial
-	template ci.Template
+	template Template
 	base     string
 	work     string // where the last job ran
 }
@@ -23,7 +21,7 @@ func newMerges(t *testing.T) *merges {
 	m := &merges{trial: newTrial(t)}
 	m.installed()
 	var err error
-	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/merge-request.gitlab-ci.yml", "v0.3.0"); err != nil {
+	if m.template, err = ReadTemplate("../../../examples/gitlab/merge-request.gitlab-ci.yml", "v0.3.0"); err != nil {
 		t.Fatal(err)
 	}
 	m.template.Path = m.runner.Path
@@ -134,7 +132,7 @@ func TestMergeRequestOnAShallowCheckoutFails(t *testing.T) {
 func TestTemplateTakesOneVersionAlone(t *testing.T) {
 	for _, version := range []string{"", "latest", "v1", "v1.2.3; touch pwned"} {
 		for _, name := range []string{"merge-request", "lkeplan"} {
-			if _, err := ci.ReadTemplate("../../../../examples/gitlab/"+name+".gitlab-ci.yml", version); err == nil {
+			if _, err := ReadTemplate("../../../examples/gitlab/"+name+".gitlab-ci.yml", version); err == nil {
 				t.Errorf("%s takes %q", name, version)
 			}
 		}

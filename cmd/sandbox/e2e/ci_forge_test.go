@@ -1,4 +1,4 @@
-package ci
+package e2e
 
 import (
 	"encoding/json"
@@ -79,8 +79,8 @@ func (f *Forge) save() error {
 	return os.WriteFile(f.file, text, 0o644)
 }
 
-// Change changes the forge in a file.
-func Change(file string, change func(*Forge)) error {
+// changeForge changes the forge in a file.
+func changeForge(file string, change func(*Forge)) error {
 	f, err := OpenForge(file)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package ci_test
+package e2e
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 // hostile is a name that Git and GitHub accept for a branch, title or label, and that
@@ -22,7 +20,7 @@ type trial struct {
 	repo   string // where commits are made
 	origin string
 	forge  string
-	runner *ci.Runner
+	runner *Runner
 	plain  bool // workflows check out as actions/checkout does if it is told nothing
 }
 
@@ -33,18 +31,18 @@ func newTrial(t *testing.T) *trial {
 			t.Skipf("no %s", tool)
 		}
 	}
-	here, err := filepath.Abs("../../../..")
+	here, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	tr := &trial{t: t, repo: filepath.Join(dir, "repo"), origin: filepath.Join(dir, "origin"),
 		forge: filepath.Join(dir, "forge.json")}
-	forge, err := ci.NewForge(tr.forge)
+	forge, err := NewForge(tr.forge)
 	if err != nil || forge == nil {
 		t.Fatal(err)
 	}
-	tr.runner = &ci.Runner{
+	tr.runner = &Runner{
 		Dir: dir, Origin: tr.origin, Ref: "refs/pull/7/merge", Here: here,
 		Env:       []string{"FORGE=" + tr.forge, "NO_COLOR=1"},
 		GitHub:    map[string]any{},
@@ -137,26 +135,26 @@ func (tr *trial) propose(fork bool) {
 			"head": map[string]any{"sha": head, "ref": branch, "repo": map[string]any{"full_name": repository}},
 		}},
 	}
-	tr.change(func(f *ci.Forge) {
-		pull := ci.Pull{State: "open"}
+	tr.change(func(f *Forge) {
+		pull := Pull{State: "open"}
 		pull.Head.SHA, pull.Head.Repo.ID = head, 1
 		if fork {
 			pull.Head.Repo.ID = 2
 		}
-		f.Pulls = map[string]ci.Pull{"7": pull}
+		f.Pulls = map[string]Pull{"7": pull}
 	})
 }
 
-func (tr *trial) change(change func(*ci.Forge)) {
+func (tr *trial) change(change func(*Forge)) {
 	tr.t.Helper()
-	if err := ci.Change(tr.forge, change); err != nil {
+	if err := changeForge(tr.forge, change); err != nil {
 		tr.t.Fatal(err)
 	}
 }
 
-func (tr *trial) comments() []ci.Comment {
+func (tr *trial) comments() []Comment {
 	tr.t.Helper()
-	forge, err := ci.OpenForge(tr.forge)
+	forge, err := OpenForge(tr.forge)
 	if err != nil {
 		tr.t.Fatal(err)
 	}
@@ -164,9 +162,9 @@ func (tr *trial) comments() []ci.Comment {
 }
 
 // run runs a job of a workflow of the examples.
-func (tr *trial) run(workflow, job string) ci.Result {
+func (tr *trial) run(workflow, job string) Result {
 	tr.t.Helper()
-	w, err := ci.ReadWorkflow(filepath.Join(tr.runner.Here, "examples/github/workflows", workflow))
+	w, err := ReadWorkflow(filepath.Join(tr.runner.Here, "examples/github/workflows", workflow))
 	if err != nil {
 		tr.t.Fatal(err)
 	}
@@ -185,9 +183,9 @@ func (tr *trial) run(workflow, job string) ci.Result {
 
 // harmless fails the test if a hostile name was executed, or the log has commands
 // besides annotations.
-func (tr *trial) harmless(res ci.Result) {
+func (tr *trial) harmless(res Result) {
 	tr.t.Helper()
-	for _, command := range commands(res.Log) {
+	for _, command := range commandsIn(res.Log) {
 		if !strings.HasPrefix(command, "::error ") && !strings.HasPrefix(command, "::warning ") &&
 			!strings.HasPrefix(command, "::notice") && !strings.HasPrefix(command, "::error::") {
 			tr.t.Errorf("the log has the command %q", command)
@@ -199,10 +197,10 @@ func (tr *trial) harmless(res ci.Result) {
 	}
 }
 
-// commands lists the workflow commands in a log, as runners find them: :: at the
+// commandsIn lists the workflow commands in a log, as runners find them: :: at the
 // beginning of a line and ##[ anywhere, until the step stops them with
 // ::stop-commands::.
-func commands(log string) (found []string) {
+func commandsIn(log string) (found []string) {
 	stopped := ""
 	for line := range strings.Lines(log) {
 		line = strings.TrimSpace(line)
@@ -221,7 +219,7 @@ func commands(log string) (found []string) {
 }
 
 // passes fails the test unless the job ran to its end.
-func (tr *trial) passes(res ci.Result) ci.Result {
+func (tr *trial) passes(res Result) Result {
 	tr.t.Helper()
 	if res.Skipped || res.Failed != "" {
 		tr.t.Fatalf("skipped: %t, failed in %q\n%s", res.Skipped, res.Failed, res.Log)
@@ -230,7 +228,7 @@ func (tr *trial) passes(res ci.Result) ci.Result {
 }
 
 // fails fails the test unless the job failed in a step.
-func (tr *trial) fails(step string, res ci.Result) ci.Result {
+func (tr *trial) fails(step string, res Result) Result {
 	tr.t.Helper()
 	if res.Failed != step {
 		tr.t.Fatalf("it failed in %q, not in %q\n%s", res.Failed, step, res.Log)
@@ -252,7 +250,7 @@ func (tr *trial) contains(text string, parts ...string) {
 func (tr *trial) installed() (asked string) {
 	tr.t.Helper()
 	tr.runner.Path = tr.t.TempDir()
-	asked, err := ci.Install(tr.runner.Path, built.Path(tr.t, "lkeplan"))
+	asked, err := installFakeGo(tr.runner.Path, bin(tr.t, "lkeplan"))
 	if err != nil {
 		tr.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package argo
+package e2e
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// maxRun is how long a script may take.
-const maxRun = time.Second
+// maxScript is how long a script may take.
+const maxScript = time.Second
 
-// Run runs a script with the object as obj, and returns its result. The script has the
+// runLua runs a script with the object as obj, and returns its result. The script has the
 // libraries that Argo CD opens for scripts in its ConfigMap: base, package and table,
 // and time and date of os. Empty tables become lists.
-func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
+func runLua(ctx context.Context, script string, obj map[string]any) (any, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
 	for _, lib := range []struct {
@@ -28,10 +28,10 @@ func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
 			return nil, fmt.Errorf("open library %s: %w", lib.name, err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxRun)
+	ctx, cancel := context.WithTimeout(ctx, maxScript)
 	defer cancel()
 	state.SetContext(ctx)
-	value, err := encode(state, obj)
+	value, err := toLua(state, obj)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
 	if err := state.DoString(script); err != nil {
 		return nil, err
 	}
-	return decode(state.Get(-1))
+	return fromLua(state.Get(-1))
 }
 
 // openClock opens only time and date of the library os.
@@ -58,8 +58,8 @@ func openClock(state *lua.LState) int {
 	return 1
 }
 
-// encode converts a JSON value to Lua.
-func encode(state *lua.LState, value any) (lua.LValue, error) {
+// toLua converts a JSON value to Lua.
+func toLua(state *lua.LState, value any) (lua.LValue, error) {
 	switch value := value.(type) {
 	case nil:
 		return lua.LNil, nil
@@ -74,7 +74,7 @@ func encode(state *lua.LState, value any) (lua.LValue, error) {
 	case []any:
 		table := state.NewTable()
 		for _, item := range value {
-			inner, err := encode(state, item)
+			inner, err := toLua(state, item)
 			if err != nil {
 				return nil, err
 			}
@@ -84,7 +84,7 @@ func encode(state *lua.LState, value any) (lua.LValue, error) {
 	case map[string]any:
 		table := state.NewTable()
 		for key, item := range value {
-			inner, err := encode(state, item)
+			inner, err := toLua(state, item)
 			if err != nil {
 				return nil, err
 			}
@@ -95,8 +95,8 @@ func encode(state *lua.LState, value any) (lua.LValue, error) {
 	return nil, fmt.Errorf("no value of JSON: %T", value)
 }
 
-// decode converts a Lua value to JSON. A table whose first key is a number is a list.
-func decode(value lua.LValue) (any, error) {
+// fromLua converts a Lua value to JSON. A table whose first key is a number is a list.
+func fromLua(value lua.LValue) (any, error) {
 	switch value := value.(type) {
 	case *lua.LNilType:
 		return nil, nil
@@ -110,16 +110,16 @@ func decode(value lua.LValue) (any, error) {
 		}
 		return float64(value), nil
 	case *lua.LTable:
-		return decodeTable(value)
+		return fromTable(value)
 	}
 	return nil, fmt.Errorf("a script returned a %s", value.Type())
 }
 
-func decodeTable(table *lua.LTable) (any, error) {
+func fromTable(table *lua.LTable) (any, error) {
 	list, entries := []any{}, map[string]any{}
 	var failed error
 	table.ForEach(func(key, item lua.LValue) {
-		inner, err := decode(item)
+		inner, err := fromLua(item)
 		if err != nil {
 			failed = err
 		}
@@ -163,32 +163,32 @@ func restored(now, before any) any {
 	return now
 }
 
-// Health is what Argo CD shows of an object.
-type Health struct {
+// health is what Argo CD shows of an object.
+type health struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
 
-// HealthOf returns the health that a script gives an object. A status that Argo CD
+// argoHealth returns the health that a script gives an object. A status that Argo CD
 // does not know is an error.
-func HealthOf(ctx context.Context, script string, obj map[string]any) (Health, error) {
-	result, err := Run(ctx, script, obj)
+func argoHealth(ctx context.Context, script string, obj map[string]any) (health, error) {
+	result, err := runLua(ctx, script, obj)
 	if err != nil {
-		return Health{}, err
+		return health{}, err
 	}
 	entries, _ := result.(map[string]any)
 	status, _ := entries["status"].(string)
 	if !slices.Contains([]string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"}, status) {
-		return Health{}, fmt.Errorf("no health: %v", result)
+		return health{}, fmt.Errorf("no health: %v", result)
 	}
 	message, _ := entries["message"].(string)
-	return Health{status, message}, nil
+	return health{status, message}, nil
 }
 
-// Actions returns the actions that a script offers for an object: true for disabled
+// argoActions returns the actions that a script offers for an object: true for disabled
 // ones.
-func Actions(ctx context.Context, script string, obj map[string]any) (map[string]bool, error) {
-	result, err := Run(ctx, script, obj)
+func argoActions(ctx context.Context, script string, obj map[string]any) (map[string]bool, error) {
+	result, err := runLua(ctx, script, obj)
 	if err != nil {
 		return nil, err
 	}
@@ -204,9 +204,9 @@ func Actions(ctx context.Context, script string, obj map[string]any) (map[string
 	return actions, nil
 }
 
-// Act runs an action on an object, and returns the changed object.
-func Act(ctx context.Context, script string, obj map[string]any) (map[string]any, error) {
-	result, err := Run(ctx, script, obj)
+// argoAct runs an action on an object, and returns the changed object.
+func argoAct(ctx context.Context, script string, obj map[string]any) (map[string]any, error) {
+	result, err := runLua(ctx, script, obj)
 	if err != nil {
 		return nil, err
 	}

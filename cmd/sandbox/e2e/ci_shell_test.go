@@ -1,4 +1,4 @@
-package ci
+package e2e
 
 import (
 	"errors"
@@ -45,11 +45,11 @@ func clone(dir, origin, ref, depth string) error {
 	return nil
 }
 
-// Install writes a fake program go into a directory. In place of "go install" it links
+// installFakeGo writes a fake program go into a directory. In place of "go install" it links
 // the lkeplan of the test, and appends its arguments and working directory to the file
 // asked. It is the only fake besides gh: the version that a workflow names is not
 // published while it is tested.
-func Install(dir, lkeplan string) (asked string, err error) {
+func installFakeGo(dir, lkeplan string) (asked string, err error) {
 	asked = filepath.Join(dir, "asked")
 	script := fmt.Sprintf(`#!/bin/sh
 echo "$* in $PWD" >> '%s'

@@ -1,4 +1,4 @@
-package helm
+package e2e
 
 import (
 	"path/filepath"
@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const valuesDir = "cmd/sandbox/e2e/helm/testdata/values/"
+const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
 
 // TestValues: Helm finds nothing to say about the chart with any of the values, and each
 // Deployment has what it says there.
@@ -53,9 +53,9 @@ func TestValues(t *testing.T) {
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
-			run(t, "lint", "--strict", Chart, "--values", valuesDir+name+".yaml", "--kube-version", "1.36.0")
+			offline(t, "lint", "--strict", chart, "--values", valuesDir+name+".yaml", "--kube-version", "1.36.0")
 			var all strings.Builder
-			for _, text := range render(t, "--values", valuesDir+name+".yaml") {
+			for _, text := range chartFiles(t, "--values", valuesDir+name+".yaml") {
 				all.WriteString(text)
 			}
 			for _, text := range want.has {
@@ -70,7 +70,7 @@ func TestValues(t *testing.T) {
 			}
 		})
 	}
-	if files, err := filepath.Glob("testdata/values/*.yaml"); err != nil || len(files) != len(tests) {
+	if files, err := filepath.Glob("testdata/chart/values/*.yaml"); err != nil || len(files) != len(tests) {
 		t.Errorf("%d files of values, want %d (%v)", len(files), len(tests), err)
 	}
 }
@@ -78,7 +78,7 @@ func TestValues(t *testing.T) {
 // TestEachPartHasItsOwn: who moves in with karpenter-provider-linode's values gives no
 // token to the part that fetches and compiles, and keeps pods of one part apart.
 func TestEachPartHasItsOwn(t *testing.T) {
-	files := render(t, "--values", valuesDir+"provider.yaml")
+	files := chartFiles(t, "--values", valuesDir+"provider.yaml")
 	for part, secrets := range map[string]int{"controller": 1, "gitops": 0} {
 		text := files[part+".yaml"]
 		if found := strings.Count(text, "name: karpl-credentials"); found != secrets {
@@ -146,10 +146,9 @@ func TestBadValues(t *testing.T) {
 		{"tenants[0].namespace=lkeplan-system", []string{"take another: a NodePlan there could name the Secret"}},
 		{"tenants[0].name=a", []string{"missing property 'namespace'"}},
 	}
-	helm := start(t)
 	for _, tt := range tests {
 		t.Run(tt.set, func(t *testing.T) {
-			_, err := helm.Run(t.Context(), "template", "lkeplan", Chart, "--namespace", "lkeplan-system",
+			_, err := helm(t, nowhere, "template", "lkeplan", chart, "--namespace", "lkeplan-system",
 				"--set", "settings.clusterName=my-cluster", "--set", tt.set)
 			if err == nil {
 				t.Fatal("it is taken")
@@ -161,7 +160,7 @@ func TestBadValues(t *testing.T) {
 			}
 		})
 	}
-	_, err := helm.Run(t.Context(), "template", Chart, "--set", "settings.clusterName=a,policies.nodeAdmission=true",
+	_, err := helm(t, nowhere, "template", chart, "--set", "settings.clusterName=a,policies.nodeAdmission=true",
 		"--kube-version", "1.35.2")
 	if err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.36, and this is v1.35.2") {
 		t.Errorf("a policy that the cluster does not know: %v", err)
@@ -171,7 +170,7 @@ func TestBadValues(t *testing.T) {
 // TestWhatHasNoEffectIsSaid: after the installation, by name.
 func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	notes := func(values string) string {
-		return run(t, "install", "lkeplan", Chart, "--namespace", "lkeplan-system", "--dry-run=client",
+		return offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client",
 			"--values", valuesDir+values+".yaml")
 	}
 	said := notes("provider")
@@ -195,7 +194,7 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 func TestWhatIsOpenIsSaid(t *testing.T) {
 	for set, said := range map[string]bool{"": false, ",settings.mode=instance,region=us-ord": true,
 		",settings.mode=instance,region=us-ord,metadataPolicy=calico": false} {
-		notes := run(t, "install", "lkeplan", Chart, "--namespace", "lkeplan-system", "--dry-run=client", "--set",
+		notes := offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client", "--set",
 			"settings.clusterName=my-cluster"+set)
 		if strings.Contains(notes, "WARNING: pods can read the Linode Metadata service") != said {
 			t.Errorf("with %q it is said of the Metadata service: %v, want %v", set, !said, said)

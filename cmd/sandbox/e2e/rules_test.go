@@ -1,6 +1,4 @@
-// Package observability tries what a Prometheus and a Grafana are given to watch lkeplan:
-// rules, alerts, dashboards and their documents in kube/observability.
-package observability
+package e2e
 
 import (
 	"io/fs"
@@ -18,14 +16,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const dir = "../../../kube/observability"
+const observability = "../../../kube/observability"
 
 // TestRules runs the tests of the rules, and holds that each alert fires in one of them
 // and does not in another.
 func TestRules(t *testing.T) {
 	groups := rules(t)
-	var tests suite
-	if err := yaml.UnmarshalStrict(read(t, "rules_test.yaml"), &tests); err != nil {
+	var tests ruleSuite
+	if err := yaml.UnmarshalStrict(readObservability(t, "rules_test.yaml"), &tests); err != nil {
 		t.Fatal(err)
 	}
 	fires, silent := map[string]bool{}, map[string]bool{}
@@ -63,7 +61,7 @@ func TestRulesKnowTheirMetrics(t *testing.T) {
 // means, what to look at and what to do; and no page is left over.
 func TestAlertsHaveRunbooks(t *testing.T) {
 	pages := map[string]bool{}
-	paths, err := filepath.Glob(filepath.Join(dir, "runbooks", "*.md"))
+	paths, err := filepath.Glob(filepath.Join(observability, "runbooks", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +74,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 			continue
 		}
 		delete(pages, rule.Alert)
-		page := string(read(t, "runbooks/"+rule.Alert+".md"))
+		page := string(readObservability(t, "runbooks/"+rule.Alert+".md"))
 		for _, part := range []string{"# " + rule.Alert, "## What it means", "## What to look at", "## What to do"} {
 			if !strings.Contains("\n"+page, "\n"+part+"\n") {
 				t.Errorf("runbooks/%s.md has no %q", rule.Alert, part)
@@ -104,12 +102,12 @@ var (
 // it is looked for in the logs of all pods: kubectl takes any one pod of a Deployment.
 func TestRunbooksLookForWhatIsLogged(t *testing.T) {
 	sources := productionSources(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "runbooks", "*.md"))
+	paths, err := filepath.Glob(filepath.Join(observability, "runbooks", "*.md"))
 	if err != nil || len(paths) == 0 {
 		t.Fatal(paths, err)
 	}
 	for _, path := range paths {
-		page := string(read(t, "runbooks/"+filepath.Base(path)))
+		page := string(readObservability(t, "runbooks/"+filepath.Base(path)))
 		if strings.Contains(page, "logs deployment/") {
 			t.Errorf("%s reads the log of one pod", path)
 		}
@@ -146,7 +144,7 @@ func productionSources(t *testing.T) string {
 
 func rules(t *testing.T) *rulefmt.RuleGroups {
 	t.Helper()
-	groups, errs := rulefmt.Parse(read(t, "rules.yaml"), false, model.UTF8Validation, parser.NewParser(parser.Options{}))
+	groups, errs := rulefmt.Parse(readObservability(t, "rules.yaml"), false, model.UTF8Validation, parser.NewParser(parser.Options{}))
 	for _, err := range errs {
 		t.Error(err)
 	}
@@ -167,24 +165,24 @@ func alerts(groups *rulefmt.RuleGroups) (all []rulefmt.Rule) {
 	return all
 }
 
-func read(t *testing.T, name string) []byte {
+func readObservability(t *testing.T, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+	text, err := os.ReadFile(filepath.Join(observability, filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return text
 }
 
-// row is a row of metrics.md.
-var row = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\w+) \\| (.*?) \\| ")
+// metricsRow is a row of metrics.md.
+var metricsRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\w+) \\| (.*?) \\| ")
 
 // reference are the metrics of metrics.md with their labels, those of histograms and
 // summaries as they are served.
 func reference(t *testing.T) map[string][]string {
 	t.Helper()
 	known := map[string][]string{}
-	for _, match := range row.FindAllStringSubmatch(string(read(t, "metrics.md")), -1) {
+	for _, match := range metricsRow.FindAllStringSubmatch(string(readObservability(t, "metrics.md")), -1) {
 		of := []string{model.MetricNameLabel}
 		for _, label := range strings.Split(match[3], ", ") {
 			if name := strings.Trim(label, "`"); name != "none" {
@@ -223,7 +221,7 @@ func unknown(t *testing.T, expr string, known map[string][]string) (problems []s
 			problems = append(problems, "metrics.md has no "+selector.Name)
 			return nil
 		}
-		for _, label := range asked(selector, path) {
+		for _, label := range askedFor(selector, path) {
 			if of != nil && !slices.Contains(of, label) {
 				problems = append(problems, selector.Name+" has no label "+label)
 			}
@@ -233,8 +231,8 @@ func unknown(t *testing.T, expr string, known map[string][]string) (problems []s
 	return problems
 }
 
-// asked are the labels that a selector selects by, and that sums of it are told apart by.
-func asked(selector *parser.VectorSelector, path []parser.Node) (of []string) {
+// askedFor are the labels that a selector selects by, and that sums of it are told apart by.
+func askedFor(selector *parser.VectorSelector, path []parser.Node) (of []string) {
 	for _, m := range selector.LabelMatchers {
 		of = append(of, m.Name)
 	}

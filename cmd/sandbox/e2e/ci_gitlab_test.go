@@ -1,4 +1,4 @@
-package ci
+package e2e
 
 import (
 	"cmp"

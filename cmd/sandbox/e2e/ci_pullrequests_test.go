@@ -1,4 +1,4 @@
-package ci_test
+package e2e
 
 import (
 	"archive/zip"
@@ -12,25 +12,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
 	asked := tr.installed()
-	before := []ci.Comment{
-		{ID: 1, Issue: "7", User: ci.User{Login: "mallory"}, Body: "<!-- lkeplan:clusters:v1 -->\nNothing to see."},
-		{ID: 2, Issue: "7", User: ci.User{Login: "github-actions[bot]"},
+	before := []Comment{
+		{ID: 1, Issue: "7", User: User{Login: "mallory"}, Body: "<!-- lkeplan:clusters:v1 -->\nNothing to see."},
+		{ID: 2, Issue: "7", User: User{Login: "github-actions[bot]"},
 			Body: "It begins with <!-- lkeplan:clusters:v1 -->"},
-		{ID: 3, Issue: "8", User: ci.User{Login: "github-actions[bot]"},
+		{ID: 3, Issue: "8", User: User{Login: "github-actions[bot]"},
 			Body: "<!-- lkeplan:clusters:v1 -->\nOf another pull request."},
 	}
 	for i := range 120 { // more than a page
-		before = append(before, ci.Comment{ID: 1000 + i, Issue: "7", User: ci.User{Login: "jane"}, Body: "Hm."})
+		before = append(before, Comment{ID: 1000 + i, Issue: "7", User: User{Login: "jane"}, Body: "Hm."})
 	}
-	tr.change(func(f *ci.Forge) { f.Comments = before })
+	tr.change(func(f *Forge) { f.Comments = before })
 	own := func() string {
 		t.Helper()
 		all := tr.comments()
@@ -112,7 +110,7 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 	tr.contains(tr.comments()[0].Body, "🛑 refused", "max_deleted_pools")
 
 	// The label is believed in the run that it starts, and falls with the next push.
-	tr.change(func(f *ci.Forge) { f.Labels = map[string][]string{"7": {hostile, "lkeplan/allowed"}} })
+	tr.change(func(f *Forge) { f.Labels = map[string][]string{"7": {hostile, "lkeplan/allowed"}} })
 	for _, run := range []struct {
 		action, label string
 		passes        bool
@@ -137,7 +135,7 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 		} else {
 			tr.fails("Plan", res)
 		}
-		tr.change(func(f *ci.Forge) {
+		tr.change(func(f *Forge) {
 			if !slices.Equal(f.Labels["7"], run.left) {
 				t.Errorf("%s %s leaves the labels %q", run.action, run.label, f.Labels["7"])
 			}
@@ -248,8 +246,8 @@ func (tr *trial) hand(files map[string][]byte) {
 		tr.t.Fatal(err)
 	}
 	var head string
-	tr.change(func(f *ci.Forge) {
-		f.Artifacts = map[string][]ci.Artifact{"99": {{ID: 5, Name: "lkeplan-clusters", Size: b.Len()},
+	tr.change(func(f *Forge) {
+		f.Artifacts = map[string][]Artifact{"99": {{ID: 5, Name: "lkeplan-clusters", Size: b.Len()},
 			{ID: 6, Name: "other", Size: 1 << 30}}}
 		f.Zips = map[string][]byte{"5": b.Bytes()}
 		head = f.Pulls["7"].Head.SHA
@@ -296,8 +294,8 @@ func TestForksHaveNothingToTake(t *testing.T) {
 		"fork-plan.yml":    `{"plan":{"contents":"read"}}`,
 		"fork-comment.yml": `{"comment":{"actions":"read","pull-requests":"write"}}`,
 	} {
-		file := "../../../../examples/github/workflows/" + name
-		w, err := ci.ReadWorkflow(file)
+		file := "../../../examples/github/workflows/" + name
+		w, err := ReadWorkflow(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +328,7 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 	tests := []struct {
 		name  string
 		files map[string][]byte
-		forge func(*ci.Forge)
+		forge func(*Forge)
 		says  string // of the step that refuses; "" where nothing is wrong
 	}{
 		{"a number that is a command", file("1; rm -rf /\n", marker), nil, "not a number"},
@@ -340,24 +338,24 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 		{"no marker", file("7\n", "Hello.\n"+marker), nil, "does not begin with the marker"},
 		{"another marker", file("7\n", "<!-- lkeplan:--><img src=x>:v1 -->\n"), nil, "does not begin with the marker"},
 		{"10 MB", file("7\n", marker+strings.Repeat("a", 10<<20)), nil, "too long"},
-		{"an artifact of 10 MB", file("7\n", marker), func(f *ci.Forge) { f.Artifacts["99"][0].Size = 10 << 20 },
+		{"an artifact of 10 MB", file("7\n", marker), func(f *Forge) { f.Artifacts["99"][0].Size = 10 << 20 },
 			"larger than 1 MiB"},
-		{"no archive", file("7\n", marker), func(f *ci.Forge) { f.Zips["5"] = []byte("PK\x03\x04 and no more") },
+		{"no archive", file("7\n", marker), func(f *Forge) { f.Zips["5"] = []byte("PK\x03\x04 and no more") },
 			"not a number"},
 		{"a pull request that is not there", file("12\n", marker), nil, "HTTP 404"},
-		{"a pull request of somebody else", file("8\n", marker), func(f *ci.Forge) {
+		{"a pull request of somebody else", file("8\n", marker), func(f *Forge) {
 			pull := f.Pulls["7"]
 			pull.Head.Repo.ID = 3
 			f.Pulls["8"] = pull
 		}, "not from the fork"},
-		{"another commit", file("7\n", marker), func(f *ci.Forge) {
+		{"another commit", file("7\n", marker), func(f *Forge) {
 			pull := f.Pulls["7"]
 			pull.Head.SHA = strings.Repeat("0", 40)
 			f.Pulls["7"] = pull
 		}, "::notice::Pull request 7 is closed, or has another head by now"},
-		{"too many artifacts", file("7\n", marker), func(f *ci.Forge) {
+		{"too many artifacts", file("7\n", marker), func(f *Forge) {
 			for i := range 30 {
-				f.Artifacts["99"] = append(f.Artifacts["99"], ci.Artifact{ID: 10 + i, Name: "lkeplan-x"})
+				f.Artifacts["99"] = append(f.Artifacts["99"], Artifact{ID: 10 + i, Name: "lkeplan-x"})
 			}
 		}, "more than 20"},
 		{"entries that climb", map[string][]byte{"../../../pwned": []byte("x"), "number": []byte("7\n"),
@@ -368,7 +366,7 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tr.t = t
 			tr.propose(true)
-			tr.change(func(f *ci.Forge) { f.Comments = nil })
+			tr.change(func(f *Forge) { f.Comments = nil })
 			tr.hand(tt.files)
 			if tt.forge != nil {
 				tr.change(tt.forge)
