@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lkeplan/lkeplan/cmd/sandbox/simulator"
 	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
 )
 
@@ -18,7 +17,7 @@ type settings struct {
 	linodePort, apiServerPort int
 	flux, audit               bool
 	mode                      string
-	simulated                 simulator.Config
+	simulated                 simulated
 }
 
 // register adds the flags. Their delays make a node ready some seven seconds after it was asked for. A real one takes
@@ -66,7 +65,7 @@ func (s *settings) register(flags *pflag.FlagSet) {
 
 // cluster completes the settings and checks them, before anything is built or
 // started.
-func (s *settings) cluster() (stack.Cluster, simulator.Config, error) {
+func (s *settings) cluster() (stack.Cluster, simulated, error) {
 	c := s.simulated
 	if s.mode != stack.ModeLKE && s.mode != stack.ModeInstance {
 		return stack.Cluster{}, c, fmt.Errorf("--mode %q: want %s or %s", s.mode, stack.ModeLKE, stack.ModeInstance)
@@ -80,7 +79,7 @@ func (s *settings) cluster() (stack.Cluster, simulator.Config, error) {
 		c.Catalog = path
 	}
 	c.Token = cmp.Or(c.Token, stack.NewToken())
-	if _, err := c.New(); err != nil {
+	if _, err := c.simulator(); err != nil {
 		return stack.Cluster{}, c, fmt.Errorf("set up the simulated cluster: %w", err)
 	}
 	if c.WithoutCluster {

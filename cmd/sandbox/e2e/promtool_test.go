@@ -16,7 +16,7 @@ import (
 type ruleSuite struct {
 	RuleFiles []string       `json:"rule_files"`
 	Every     model.Duration `json:"evaluation_interval"`
-	Tests     []ruleTrial        `json:"tests"`
+	Tests     []ruleTrial    `json:"tests"`
 }
 
 type ruleTrial struct {

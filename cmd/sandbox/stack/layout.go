@@ -3,7 +3,7 @@
 // records what it started, and ends exactly that.
 //
 // It does not build programs (package binaries) and knows nothing about what the
-// simulated cloud does (package simulator).
+// simulated cloud does (package sim).
 package stack
 
 import (

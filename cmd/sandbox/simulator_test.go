@@ -1,4 +1,4 @@
-package simulator
+package main
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-func example() Config {
-	return Config{RateLimit: "documented", Config: sim.Config{
+func example() simulated {
+	return simulated{RateLimit: "documented", Config: sim.Config{
 		Tier: "enterprise", Region: "us-ord", ClusterLabel: "mine", ClusterID: 42, Token: "secret",
 		InstanceDelay: time.Second, JoinDelay: 2 * time.Second, CCMDelay: 3 * time.Second,
 		DeleteDelay: 4 * time.Second, ListDelay: 5 * time.Second, NodeGoneDelay: 6 * time.Second,
@@ -30,11 +30,11 @@ func TestConfigArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var c Config
+	var c simulated
 	if err := json.Unmarshal(text, &c); err != nil {
 		t.Fatal(err)
 	}
-	simulator, err := c.New()
+	simulator, err := c.simulator()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestConfigArrives(t *testing.T) {
 	if played.RateLimit.Lists != 200 || played.Catalog == nil || played.KubernetesVersion == "" {
 		t.Errorf("rate limit %+v, catalog %p, version %q", played.RateLimit, played.Catalog, played.KubernetesVersion)
 	}
-	got := Config{RateLimit: "documented", Config: sim.Config{
+	got := simulated{RateLimit: "documented", Config: sim.Config{
 		Tier: played.Tier, Region: played.Region, ClusterLabel: played.ClusterLabel, ClusterID: played.ClusterID,
 		Token: played.Token, InstanceDelay: played.InstanceDelay, JoinDelay: played.JoinDelay, CCMDelay: played.CCMDelay,
 		DeleteDelay: played.DeleteDelay, ListDelay: played.ListDelay, NodeGoneDelay: played.NodeGoneDelay,
@@ -73,7 +73,7 @@ func TestCatalogFile(t *testing.T) {
 		filepath.Join(t.TempDir(), "none"): "no such file"} {
 		c := example()
 		c.Catalog = file
-		_, err := c.New()
+		_, err := c.simulator()
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", filepath.Base(file), err, want)
 		}
