@@ -14,7 +14,7 @@ import (
 func (st *state) cluster(q *request) *cluster { return st.clusters[q.id("cluster")] }
 
 func (st *state) listClusters(q *request) (any, error) {
-	return list(q, byID(st.clusters), (*cluster).view)
+	return list(q, views(byID(st.clusters), (*cluster).view))
 }
 
 func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
@@ -131,5 +131,5 @@ func (st *state) listTierVersions(q *request) (any, error) {
 	if tier != catalog.Standard && tier != catalog.Enterprise {
 		return nil, notFound()
 	}
-	return list(q, st.versions(tier), func(id string) versionView { return versionView{ID: id, Tier: string(tier)} })
+	return list(q, views(st.versions(tier), func(id string) versionView { return versionView{ID: id, Tier: string(tier)} }))
 }

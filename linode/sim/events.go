@@ -57,5 +57,5 @@ func (s *Simulator) NoteUnmade(pool int) {
 
 func (st *state) listEvents(q *request) (any, error) {
 	shown := slices.DeleteFunc(slices.Clone(st.events), func(e Event) bool { return e.listed.After(q.now) })
-	return filtered(q, shown, "id", "action", "created", "entity.id", "entity.type")
+	return list(q, shown, "id", "action", "created", "entity.id", "entity.type")
 }

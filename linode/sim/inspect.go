@@ -122,9 +122,6 @@ func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 		if i := st.instances[id]; i != nil {
 			st.lose(i, noticed, now)
 			found = true
-		} else if l := st.linodes[id]; l != nil {
-			st.erase(l, now)
-			found = true
 		}
 	})
 	s.changed()
@@ -135,8 +132,8 @@ func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 // What that does to its Node is not played.
 func (s *Simulator) Power(id int, on bool) (found bool) {
 	s.settled(func(st *state, now time.Time) {
-		if i := st.instances[id]; i != nil {
-			i.off, found = !on, true
+		if i := st.instances[id]; i != nil && i.slot != nil {
+			i.Off, found = !on, true
 		}
 	})
 	return found

@@ -78,9 +78,9 @@ func (j *joiners) pass(ctx context.Context) (next time.Time) {
 	var version string
 	j.sim.settled(func(st *state, now time.Time) {
 		version, next = kubeletVersion(st.cfg.KubernetesVersion), st.agenda.next()
-		for _, l := range byID(st.linodes) {
+		for _, l := range st.own() {
 			if l.Boots(now) {
-				run = append(run, *l)
+				run = append(run, l.Linode)
 			} else if l.Runs.After(now) {
 				next = earlier(next, l.Runs)
 			}
@@ -141,7 +141,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 		j.log.Info("machine does not join", "linode", label, "id", id, "step", status.Step, "problem", status.Problem)
 	}
 	j.sim.settled(func(st *state, _ time.Time) {
-		if l := st.linodes[id]; l != nil {
+		if l := st.ownLinode(id); l != nil {
 			l.Join = status
 		}
 	})
@@ -150,7 +150,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 // RestartKubelet starts the kubelet of a Linode again, which is in no LKE pool. It says whether there is such a Linode.
 func (s *Simulator) RestartKubelet(id int) (found bool) {
 	s.settled(func(st *state, _ time.Time) {
-		if l := st.linodes[id]; l != nil {
+		if l := st.ownLinode(id); l != nil {
 			l.Restarts++
 			found = true
 		}
@@ -240,8 +240,8 @@ func (c *cloudController) wants(
 	st *state, node *corev1.Node, now time.Time, seen map[string]time.Time,
 ) (task func(context.Context) error, at time.Time) {
 	id := linodeOf(node)
-	if l := st.linodes[id]; l != nil {
-		m := &machine{instance: l.ID, plan: l.Plan, region: l.Region, hostUUID: l.HostUUID}
+	if l := st.ownLinode(id); l != nil {
+		m := &machine{Linode: l.Linode}
 		if m.completed(node) {
 			return nil, at
 		}
@@ -282,7 +282,7 @@ func (c *cloudController) complete(
 		return fmt.Errorf("node %s: complete it: %w", node.Name, err)
 	}
 	if next != nil {
-		c.log.Info("node completed", "node", node.Name, "linode", m.instance)
+		c.log.Info("node completed", "node", node.Name, "linode", m.ID)
 	}
 	return nil
 }

@@ -257,8 +257,9 @@ func TestLinodesWithNothingToJoin(t *testing.T) {
 			"a-script": "boot: nothing in its user data joins a cluster running",
 			"no-yaml":  "boot: user data: ",
 		}
-		for _, l := range p.Linodes() {
-			got := fmt.Sprintf("%s: %s %s", l.Join.Step, l.Join.Problem, l.Status(time.Now()))
+		shown := p.Instances()
+		for n, l := range p.Linodes() {
+			got := fmt.Sprintf("%s: %s %s", l.Join.Step, l.Join.Problem, shown[n].Status)
 			if !strings.HasPrefix(got, want[l.Label]) {
 				t.Errorf("%s: %q; want %q", l.Label, got, want[l.Label])
 			}

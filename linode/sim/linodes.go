@@ -58,27 +58,37 @@ type Linode struct {
 // label until it is gone.
 const duplicateLabel = "Label must be unique among your linodes"
 
-// makeLinode makes a Linode from a checked spec.
-func (st *state) makeLinode(spec LinodeSpec, now time.Time) *Linode {
+// makeLinode makes a Linode that is in no pool from a checked spec.
+func (st *state) makeLinode(spec LinodeSpec, now time.Time) *instance {
 	id := st.lastInstance
 	plan, _ := st.cfg.Catalog.Plan(spec.Type)
-	l := &Linode{
+	i := &instance{Linode: Linode{
 		ID: id, Label: spec.Label, Region: spec.Region, Plan: plan, Type: plan.ID,
 		Image: spec.Image, Tags: sorted(spec.Tags), DiskEncryption: spec.encryption(),
 		AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers, BackupsEnabled: spec.BackupsEnabled,
 		SwapSize: spec.swap(), BootSize: ptr.Deref(spec.BootSize, 0), Kernel: spec.Kernel, FirewallID: spec.FirewallID,
 		UserData: spec.userData(), Created: now, Updated: now, Runs: st.after(now, st.cfg.JoinDelay), Off: !spec.boots(),
-	}
+		HostUUID: st.hash(40), CCM: st.jittered(st.cfg.CCMDelay),
+	}}
 	if spec.PrivateIP {
-		l.PrivateIP = fmt.Sprintf("192.168.%d.%d", 128+id%15_000/250, 1+id%250)
+		i.PrivateIP = privateIP(id)
 	}
-	l.settle(spec, st.assets)
-	st.linodes[id] = l
-	return l
+	i.enter(spec, st.assets)
+	st.add(i)
+	return i
 }
 
-// settle puts a new Linode into its group and its VPC. Nothing reads its user data where the image has no cloud-init.
-func (l *Linode) settle(spec LinodeSpec, has *Assets) {
+// add adds a new Linode to the account.
+func (st *state) add(i *instance) {
+	st.instances[i.ID] = i
+	st.tally.made(st, st.price(i))
+}
+
+// privateIP is unique among any 15,000 Linodes in a row.
+func privateIP(id int) string { return fmt.Sprintf("192.168.%d.%d", 128+id%15_000/250, 1+id%250) }
+
+// enter puts a new Linode into its group and its VPC. Nothing reads its user data where the image has no cloud-init.
+func (l *Linode) enter(spec LinodeSpec, has *Assets) {
 	if spec.PlacementGroup != nil {
 		l.GroupID = spec.PlacementGroup.ID
 		has.groups[l.GroupID].Enter(l.ID)
@@ -131,19 +141,20 @@ func (l *Linode) Addresses() []corev1.NodeAddress {
 	return append(all, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.Address()})
 }
 
-// Status goes from provisioning over booting to running. How long each of them lasts, and what a Linode says while it
-// is deleted, is an assumption.
-func (l *Linode) Status(now time.Time) string {
+// status goes from provisioning over booting to running. Of a pool's Linode, offline is recorded for the first moments.
+// How long each of them lasts, and what a Linode says while it is deleted, is an assumption.
+func (i *instance) status(now time.Time) string {
 	switch {
-	case !l.Gone.IsZero():
+	case !i.Gone.IsZero():
 		return "deleting"
-	case l.Boots(now):
-		return "running"
-	case l.Off && !l.Runs.After(now):
+	case i.Off && (i.slot != nil || !i.Runs.After(now)):
 		return "offline"
-	case now.Sub(l.Created) < l.Runs.Sub(l.Created)/4:
-		return "provisioning"
-	default:
+	case i.Boots(now):
+		return "running"
+	case now.Sub(i.Created) >= i.Runs.Sub(i.Created)/4:
 		return "booting"
+	case i.slot != nil:
+		return "offline"
 	}
+	return "provisioning"
 }

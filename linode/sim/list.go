@@ -20,21 +20,18 @@ const (
 	maxPageSize     = 500
 )
 
-// filtered lists those of the items that a filter picks, which may name those fields.
-func filtered[T any](q *request, items []T, fields ...string) (any, error) {
-	picks, err := parseFilter(q.http.Header.Get("X-Filter"), fields...)
-	if err != nil {
-		return nil, err
+// list shows the page that is asked for of those items that a filter picks, which may name those fields. Lists without
+// such fields take no filters: the product sends them none.
+func list[T any](q *request, items []T, fields ...string) (any, error) {
+	if len(fields) > 0 {
+		picks, err := parseFilter(q.http.Header.Get("X-Filter"), fields...)
+		if err != nil {
+			return nil, err
+		}
+		if picks != nil {
+			items = slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !picks(rowOf(item)) })
+		}
 	}
-	if picks != nil {
-		items = slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !picks(rowOf(item)) })
-	}
-	return list(q, items, asIs)
-}
-
-// list shows the page of the items that is asked for. Those lists that are not filtered take no filters: the product
-// sends them none.
-func list[T, V any](q *request, items []T, view func(T) V) (any, error) {
 	number, size, err := paging(q.http.URL.Query())
 	if err != nil {
 		return nil, err
@@ -44,8 +41,8 @@ func list[T, V any](q *request, items []T, view func(T) V) (any, error) {
 		return nil, notFound() // assumption
 	}
 	from := (number - 1) * size
-	data := append([]V{}, views(items[from:min(from+size, len(items))], view)...)
-	return page[V]{Data: data, Page: number, Pages: pages, Results: len(items)}, nil
+	data := append([]T{}, items[from:min(from+size, len(items))]...)
+	return page[T]{Data: data, Page: number, Pages: pages, Results: len(items)}, nil
 }
 
 func views[T, V any](items []T, view func(T) V) []V {
@@ -55,9 +52,6 @@ func views[T, V any](items []T, view func(T) V) []V {
 	}
 	return all
 }
-
-// asIs is the view of what is shown as it is stored.
-func asIs[T any](item T) T { return item }
 
 // paging reads page and page_size. The text for the latter was observed; that for the former is an assumption.
 func paging(query url.Values) (number, size int, err error) {

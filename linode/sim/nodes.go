@@ -99,7 +99,7 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 	next = earlier(next, n.nextSync)
 	var tasks []task
 	for _, m := range machines {
-		t := task{machine: m, memory: n.known[m.instance], listed: objects != nil, node: objects[m.name]}
+		t := task{machine: m, memory: n.known[m.ID], listed: objects != nil, node: objects[m.Label]}
 		if at, ever := t.due(); t.listed || (ever && !at.After(now)) {
 			tasks = append(tasks, t)
 		} else if ever {
@@ -119,9 +119,9 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 func (n *nodes) remember(machines []machine, now time.Time) {
 	live := map[int]bool{}
 	for _, m := range machines {
-		live[m.instance] = true
-		if n.known[m.instance] == nil {
-			n.known[m.instance] = &memory{name: m.name, machineID: m.machineID, edition: -1}
+		live[m.ID] = true
+		if n.known[m.ID] == nil {
+			n.known[m.ID] = &memory{name: m.Label, machineID: m.machineID, edition: -1}
 		}
 	}
 	for id, mem := range n.known {
@@ -206,23 +206,16 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // machine is what those who play its kubelet and cloud controller need to know of an instance. It shares nothing with
-// the state.
+// the state that changes.
 type machine struct {
-	instance   int
-	name       string
+	Linode
 	pool       int
-	plan       catalog.Plan
-	region     string
 	tier       catalog.Tier
 	memoryKept int
-	version    string // of Kubernetes
-	hostUUID   string
+	version    string // of the kubelet
 	machineID  string
-	privateIP  string
 	joins      time.Time
 	registered time.Time // zero: its kubelet has not joined yet
-	ccm        time.Duration
-	leaving    bool // asked to go, but still there
 	labels     map[string]string
 	taints     []Taint
 	edition    int
@@ -232,26 +225,19 @@ type machine struct {
 func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 	s.settled(func(st *state, _ time.Time) {
 		for _, i := range byID(st.instances) {
-			if p := i.slot.pool; p.cluster.ID == cluster {
-				m := i.machine()
-				m.memoryKept = st.cfg.MemoryKept
-				all = append(all, m)
+			if i.slot == nil || i.slot.pool.cluster.ID != cluster {
+				continue
 			}
+			p := i.slot.pool
+			all = append(all, machine{
+				Linode: i.Linode, pool: p.ID, tier: p.cluster.Tier, memoryKept: st.cfg.MemoryKept,
+				version: kubeletVersion(i.version), machineID: i.machineID, joins: i.joins, registered: i.registered,
+				labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
+			})
 		}
 		next = st.agenda.next()
 	})
 	return all, next
-}
-
-func (i *instance) machine() machine {
-	p := i.slot.pool
-	return machine{
-		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region,
-		tier: p.cluster.Tier, version: kubeletVersion(i.version),
-		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
-		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
-		labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
-	}
 }
 
 // noteRegistered remembers that an instance's kubelet made its Node.
@@ -284,7 +270,7 @@ type orphan struct{ name, machineID string }
 func (n *nodes) adopt(objects map[string]*corev1.Node, machines []machine, now time.Time) {
 	alive := map[string]machine{}
 	for _, m := range machines {
-		alive[m.name] = m
+		alive[m.Label] = m
 	}
 	for name, node := range objects {
 		if m, ok := alive[name]; (ok && m.owns(node)) || !n.ours(name) {

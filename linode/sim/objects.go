@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/lkeplan/lkeplan/linode/catalog"
+import (
+	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
 
 // Cluster is an LKE cluster as GET /lke/clusters/{id} answers it.
 type Cluster struct {
@@ -78,40 +82,31 @@ type Taint struct {
 // Instance is a Linode as GET /linode/instances/{id} answers it. Much of it is constant here; the keys are those of the
 // recorded answer.
 type Instance struct {
-	ID                  int            `json:"id"`
-	Label               string         `json:"label"`
-	Group               string         `json:"group"`
-	Status              string         `json:"status"` // offline, booting, running, deleting
-	Created             string         `json:"created"`
-	Updated             string         `json:"updated"`
-	Type                string         `json:"type"`
-	IPv4                []string       `json:"ipv4"`
-	IPv6                string         `json:"ipv6"`
-	Image               *string        `json:"image"`
-	Region              string         `json:"region"`
-	SiteType            string         `json:"site_type"`
-	Specs               map[string]int `json:"specs"`
-	Alerts              map[string]int `json:"alerts"`
-	Backups             map[string]any `json:"backups"`
-	Hypervisor          string         `json:"hypervisor"`
-	WatchdogEnabled     bool           `json:"watchdog_enabled"`
-	Tags                []string       `json:"tags"`
-	HostUUID            string         `json:"host_uuid"`
-	HasUserData         bool           `json:"has_user_data"`
-	PlacementGroup      *InstanceGroup `json:"placement_group"`
-	DiskEncryption      string         `json:"disk_encryption"`
-	LKEClusterID        *int           `json:"lke_cluster_id"`
-	Capabilities        []string       `json:"capabilities"`
-	InterfaceGeneration string         `json:"interface_generation"`
-	MaintenancePolicy   string         `json:"maintenance_policy"`
-	Locks               []string       `json:"locks"`
-}
-
-// InstanceGroup is what an instance says of its placement group.
-type InstanceGroup struct {
-	ID                   int    `json:"id"`
-	Label                string `json:"label"`
-	PlacementGroupType   string `json:"placement_group_type"`
-	PlacementGroupPolicy string `json:"placement_group_policy"`
-	MigratingTo          *int   `json:"migrating_to"`
+	ID                  int                              `json:"id"`
+	Label               string                           `json:"label"`
+	Group               string                           `json:"group"`
+	Status              string                           `json:"status"` // offline, booting, running, deleting
+	Created             string                           `json:"created"`
+	Updated             string                           `json:"updated"`
+	Type                string                           `json:"type"`
+	IPv4                []string                         `json:"ipv4"`
+	IPv6                string                           `json:"ipv6"`
+	Image               *string                          `json:"image"`
+	Region              string                           `json:"region"`
+	SiteType            string                           `json:"site_type"`
+	Specs               linodego.InstanceSpec            `json:"specs"`
+	Alerts              linodego.InstanceAlert           `json:"alerts"`
+	Backups             map[string]any                   `json:"backups"`
+	Hypervisor          string                           `json:"hypervisor"`
+	WatchdogEnabled     bool                             `json:"watchdog_enabled"`
+	Tags                []string                         `json:"tags"`
+	HostUUID            string                           `json:"host_uuid"`
+	HasUserData         bool                             `json:"has_user_data"`
+	PlacementGroup      *linodego.InstancePlacementGroup `json:"placement_group"`
+	DiskEncryption      string                           `json:"disk_encryption"`
+	LKEClusterID        *int                             `json:"lke_cluster_id"`
+	Capabilities        []string                         `json:"capabilities"`
+	InterfaceGeneration string                           `json:"interface_generation"`
+	MaintenancePolicy   string                           `json:"maintenance_policy"`
+	Locks               []string                         `json:"locks"`
 }

@@ -23,7 +23,7 @@ func (st *state) slot(q *request) *slot {
 }
 
 func (st *state) listPools(c *cluster, q *request) (any, error) {
-	return list(q, byID(c.pools), func(p *pool) Pool { return p.view(q.now) })
+	return list(q, views(byID(c.pools), func(p *pool) Pool { return p.view(q.now) }))
 }
 
 func (st *state) getPool(p *pool, q *request) (any, error) { return p.view(q.now), nil }
@@ -171,7 +171,7 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 
 // accountRoom refuses more Linodes than the account or the region has room for.
 func (st *state) accountRoom(plan, region string, more int) error {
-	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.linodes)+more > st.cfg.MaxInstances {
+	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.own())+more > st.cfg.MaxInstances {
 		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
 	}
 	return st.faults.refuse(plan, region, more)

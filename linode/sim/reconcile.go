@@ -34,11 +34,11 @@ func (m *machine) owns(node *corev1.Node) bool {
 func (t *task) due() (at time.Time, ever bool) {
 	switch {
 	case t.registered.IsZero():
-		return t.joins, !t.leaving
+		return t.joins, t.Gone.IsZero()
 	case t.memory.edition != t.edition:
 		return t.registered, true
 	case !t.memory.finished:
-		return t.registered.Add(t.ccm), true
+		return t.registered.Add(t.CCM), true
 	}
 	return time.Time{}, false
 }
@@ -48,11 +48,11 @@ func (t *task) due() (at time.Time, ever bool) {
 func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again time.Time, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("node %s: %w", t.name, err)
+			err = fmt.Errorf("node %s: %w", t.Label, err)
 		}
 	}()
 	if t.registered.IsZero() {
-		if t.leaving {
+		if !t.Gone.IsZero() {
 			return time.Time{}, nil
 		}
 		if t.joins.After(now) {
@@ -62,7 +62,7 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 			return again, err
 		}
 	} else if !t.listed {
-		if t.node, err = getNode(ctx, n.objects(), t.name); err != nil {
+		if t.node, err = getNode(ctx, n.objects(), t.Label); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -73,7 +73,7 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 	if err := n.imposePool(ctx, &t); err != nil || t.node == nil {
 		return time.Time{}, err
 	}
-	if due := t.registered.Add(t.ccm); due.After(time.Now()) {
+	if due := t.registered.Add(t.CCM); due.After(time.Now()) {
 		return due, nil
 	}
 	return time.Time{}, n.finish(ctx, &t)
@@ -84,7 +84,7 @@ func (n *nodes) join(ctx context.Context, t *task, now time.Time) (again time.Ti
 	if t.node == nil {
 		t.node, err = n.client.CoreV1().Nodes().Create(ctx, t.bare(metav1.Now()), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) { // an old one, or an answer was lost
-			t.node, err = getNode(ctx, n.objects(), t.name)
+			t.node, err = getNode(ctx, n.objects(), t.Label)
 		}
 	}
 	if err != nil {
@@ -94,8 +94,8 @@ func (n *nodes) join(ctx context.Context, t *task, now time.Time) (again time.Ti
 		return now.Add(stale), nil
 	}
 	t.registered = time.Now()
-	n.sim.noteRegistered(t.instance, t.registered)
-	n.log.Info("node joined", "node", t.name, "instance", t.instance, "plan", t.plan.ID)
+	n.sim.noteRegistered(t.ID, t.registered)
+	n.log.Info("node joined", "node", t.Label, "instance", t.ID, "plan", t.Type)
 	return time.Time{}, nil
 }
 
@@ -183,15 +183,15 @@ const (
 // controller has seen it and it is ready. The recorded nodes show the labels; the first taint is an inference from what
 // kubelets do that are started for an external cloud provider, the second is what any API server adds.
 func (m *machine) bare(now metav1.Time) *corev1.Node {
-	reported := m.plan.Reported()
-	if m.tier == catalog.Enterprise && m.plan.MemoryMiB <= smallEnterpriseMiB {
-		rest := int64(m.plan.MemoryMiB) << 20 * int64(100-m.memoryKept) / 100
+	reported := m.Plan.Reported()
+	if m.tier == catalog.Enterprise && m.Plan.MemoryMiB <= smallEnterpriseMiB {
+		rest := int64(m.Plan.MemoryMiB) << 20 * int64(100-m.memoryKept) / 100
 		reported.Allocatable.MemoryBytes = min(reported.Allocatable.MemoryBytes, rest)
 	}
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:   m.name,
-			Labels: nodeLabels(m.name),
+			Name:   m.Label,
+			Labels: nodeLabels(m.Label),
 			Annotations: map[string]string{
 				"volumes.kubernetes.io/controller-managed-attach-detach": "true",
 				// KWOK plays the rest of the kubelet: readiness, heartbeats and pods.
@@ -206,20 +206,20 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 			Capacity:    resourceList(reported.Capacity),
 			Allocatable: resourceList(reported.Allocatable),
 			Conditions:  nodeConditions(now),
-			Addresses:   nodeAddresses(m.name, m.privateIP),
+			Addresses:   nodeAddresses(m.Label, m.PrivateIP),
 			NodeInfo:    nodeInfo(m.machineID, m.version),
 		},
 	}
 }
 
 // provider is the id that the cloud controller writes, to the letter.
-func (m *machine) provider() string { return fmt.Sprintf("linode://%d", m.instance) }
+func (m *machine) provider() string { return fmt.Sprintf("linode://%d", m.ID) }
 
 // enrol is what LKE itself does to a new node: annotations for its network to the control plane and the pool's label.
 func (m *machine) enrol(n *corev1.Node) {
-	tunnel := fmt.Sprintf("172.31.%d.%d", m.instance/250%250, 1+m.instance%250)
+	tunnel := fmt.Sprintf("172.31.%d.%d", m.ID/250%250, 1+m.ID%250)
 	metav1.SetMetaDataAnnotation(&n.ObjectMeta, "lke.linode.com/wgip", tunnel)
-	metav1.SetMetaDataAnnotation(&n.ObjectMeta, "lke.linode.com/wgpub", m.hostUUID)
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, "lke.linode.com/wgpub", m.HostUUID)
 	metav1.SetMetaDataLabel(&n.ObjectMeta, poolIDLabel, strconv.Itoa(m.pool))
 }
 
@@ -230,11 +230,11 @@ func (m *machine) complete(n *corev1.Node) {
 	if n.Spec.ProviderID == "" { // it can be set once, and it may be set already
 		n.Spec.ProviderID = m.provider()
 	}
-	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceTypeStable, m.plan.ID)
-	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceType, m.plan.ID)
-	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelTopologyRegion, m.region)
-	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelFailureDomainBetaRegion, m.region)
-	metav1.SetMetaDataLabel(&n.ObjectMeta, hostLabel, m.hostUUID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceTypeStable, m.Plan.ID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceType, m.Plan.ID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelTopologyRegion, m.Region)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelFailureDomainBetaRegion, m.Region)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, hostLabel, m.HostUUID)
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintUninitialized })
 }
 
@@ -245,7 +245,7 @@ func (m *machine) completed(n *corev1.Node) bool {
 
 // attachVolumes is what the driver for block storage adds through the kubelet when it has started.
 func (m *machine) attachVolumes(n *corev1.Node) {
-	metav1.SetMetaDataLabel(&n.ObjectMeta, csiRegionLabel, m.region)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, csiRegionLabel, m.Region)
 }
 
 // desired is what a pool wants of its nodes.

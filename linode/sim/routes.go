@@ -54,7 +54,7 @@ func get[T any](find func(*state, *request) *T) handler {
 
 // listed lists objects, by fields that a filter may name.
 func listed[T any](objects func(*state) []T, fields ...string) handler {
-	return func(st *state, q *request) (any, error) { return filtered(q, objects(st), fields...) }
+	return func(st *state, q *request) (any, error) { return list(q, objects(st), fields...) }
 }
 
 // routes are the calls of the API. The scope of placement groups is recorded, those of what else Linodes are made with
@@ -107,7 +107,7 @@ func routes() []route {
 			func(st *state) []VPC { return st.assets.All().VPCs }, "id", "label", "description", "region")},
 		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: get((*state).vpc)},
 		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on((*state).vpc,
-			func(_ *state, v *VPC, q *request) (any, error) { return filtered(q, v.Subnets, "id", "label") })},
+			func(_ *state, v *VPC, q *request) (any, error) { return list(q, v.Subnets, "id", "label") })},
 		{pattern: "GET /vpcs/{vpc}/subnets/{subnet}", scope: vpcRead, serve: get((*state).subnet)},
 		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: listed(
 			func(st *state) []Placement { return values(st.assets.groups) }, "id", "label", "region", "placement_group_type",

@@ -83,24 +83,23 @@ func (st *state) feed(now time.Time) {
 // provider's documentation); on standard tier none, as recorded.
 func (st *state) boot(sl *slot, now time.Time) {
 	st.lastInstance++
-	i := &instance{
-		id: st.lastInstance, slot: sl, tags: []string{}, created: now, updated: now,
-		runs: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
-		hostUUID: st.hash(40), version: sl.pool.version(),
-		// A letter first: tools that write this into YAML without quotes could take digits for a number.
-		machineID: "c" + st.hash(32)[1:],
-	}
-	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
-	i.joins, i.off = i.runs, st.faults.meets(plan, region, func(f *Fault) bool { return f.StaysOffline })
-	if st.faults.meets(plan, region, func(f *Fault) bool { return f.NeverJoins }) || i.off {
+	p := sl.pool
+	i := &instance{slot: sl, version: p.version(), Linode: Linode{
+		ID: st.lastInstance, Label: sl.name, Region: p.cluster.Region, Plan: p.plan, Type: p.plan.ID, Tags: []string{},
+		DiskEncryption: p.DiskEncryption, PrivateIP: privateIP(st.lastInstance), Created: now, Updated: now,
+		Runs: st.after(now, st.cfg.JoinDelay), CCM: st.jittered(st.cfg.CCMDelay), HostUUID: st.hash(40),
+	}}
+	// A letter first: tools that write this into YAML without quotes could take digits for a number.
+	i.machineID = "c" + st.hash(32)[1:]
+	i.joins, i.Off = i.Runs, st.faults.meets(i.Type, i.Region, func(f *Fault) bool { return f.StaysOffline })
+	if st.faults.meets(i.Type, i.Region, func(f *Fault) bool { return f.NeverJoins }) || i.Off {
 		i.joins = now.AddDate(1, 0, 0)
 	}
-	if sl.pool.cluster.Tier == catalog.Enterprise {
-		i.tags = sl.pool.cascaded()
+	if p.cluster.Tier == catalog.Enterprise {
+		i.Tags = p.cascaded()
 	}
 	sl.instance = i
-	st.instances[i.id] = i
-	st.tally.made(st, st.price(i))
+	st.add(i)
 }
 
 func (p *pool) cascaded() []string {
@@ -120,9 +119,9 @@ func (st *state) retag(p *pool, tags []string) {
 		if sl.instance == nil {
 			continue
 		}
-		kept := slices.DeleteFunc(slices.Clone(sl.instance.tags),
+		kept := slices.DeleteFunc(slices.Clone(sl.instance.Tags),
 			func(tag string) bool { return slices.Contains(before, tag) })
-		sl.instance.tags = sorted(append(kept, p.cascaded()...))
+		sl.instance.Tags = sorted(append(kept, p.cascaded()...))
 	}
 }
 
@@ -153,19 +152,23 @@ func (st *state) deletePool(p *pool, now time.Time) {
 
 // release lets an instance go after the delete delay.
 func (st *state) release(i *instance, now time.Time) {
-	if !i.gone.IsZero() {
+	if !i.Gone.IsZero() {
 		return
 	}
-	i.gone = st.after(now, st.cfg.DeleteDelay)
-	st.agenda.plan(i.gone, func(at time.Time) { st.vanish(i, at) })
+	i.Gone = st.after(now, st.cfg.DeleteDelay)
+	st.agenda.plan(i.Gone, func(at time.Time) { st.vanish(i, at) })
 }
 
 func (st *state) vanish(i *instance, at time.Time) {
-	if st.instances[i.id] == nil {
+	if st.instances[i.ID] == nil {
 		return
 	}
-	delete(st.instances, i.id)
-	st.tally.deleted(st.price(i), at.Sub(i.created))
+	delete(st.instances, i.ID)
+	if i.slot == nil {
+		st.left[i.ID] = at
+		st.assets.Leave(i.ID)
+	}
+	st.tally.deleted(st.price(i), at.Sub(i.Created))
 }
 
 // recycle replaces the instance of a slot; so does LKE when the instance itself is deleted. That the slot keeps
@@ -183,7 +186,7 @@ func (st *state) recycle(sl *slot, now time.Time) {
 	if old != nil {
 		st.release(old, now)
 		sl.instance = nil
-		st.provide(sl, old.gone)
+		st.provide(sl, old.Gone)
 	} else if sl.forgotten {
 		st.provide(sl, now)
 	}
@@ -194,7 +197,7 @@ func (st *state) recycle(sl *slot, now time.Time) {
 func (st *state) lose(i *instance, replaced bool, now time.Time) {
 	sl := i.slot
 	st.vanish(i, now)
-	if sl.gone || sl.instance != i {
+	if sl == nil || sl.gone || sl.instance != i {
 		return
 	}
 	sl.instance = nil

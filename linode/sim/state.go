@@ -20,9 +20,8 @@ type state struct {
 	faults    faults
 	tally     tally
 	clusters  map[int]*cluster
-	instances map[int]*instance // of LKE pools
-	linodes   map[int]*Linode   // all others
-	left      map[int]time.Time // when those went that there were
+	instances map[int]*instance
+	left      map[int]time.Time // when those went that were in no pool
 	assets    *Assets
 	events    []Event // newest first
 
@@ -59,19 +58,11 @@ type slot struct {
 	gone                       bool
 }
 
-// instance is a Linode. It stays after its slot is gone, until it is gone itself.
+// instance is a Linode. One of a pool stays after its slot is gone, until it is gone itself.
 type instance struct {
-	id        int
-	slot      *slot
-	tags      []string
-	created   time.Time
-	updated   time.Time
-	runs      time.Time     // when it has booted
-	joins     time.Time     // when its kubelet registers; never, or with runs
-	off       bool          // it has never booted, or it was powered off
-	ccm       time.Duration // from there to its providerID
-	gone      time.Time     // when it will be gone; zero: it stays
-	hostUUID  string
+	Linode
+	slot      *slot     // nil: it is in no LKE pool
+	joins     time.Time // when the kubelet of a pool's registers; never, or with Runs
 	machineID string
 	version   string // of Kubernetes
 	// registered is when its Node object was made. A kubelet does this once; one that is deleted afterwards does not come
@@ -86,7 +77,6 @@ func newState(cfg Config) *state {
 		faults:    newFaults(cfg),
 		clusters:  map[int]*cluster{},
 		instances: map[int]*instance{},
-		linodes:   map[int]*Linode{},
 		left:      map[int]time.Time{},
 		assets:    newAssets(),
 	}
@@ -160,3 +150,16 @@ func byID[K cmp.Ordered, T any](objects map[K]T) []T {
 }
 
 func bySlotID(a, b *slot) int { return strings.Compare(a.id, b.id) }
+
+// own are the Linodes that are in no LKE pool, by id.
+func (st *state) own() []*instance {
+	return slices.DeleteFunc(byID(st.instances), func(i *instance) bool { return i.slot != nil })
+}
+
+// ownLinode finds one of them; nil if there is none of the id.
+func (st *state) ownLinode(id int) *instance {
+	if i := st.instances[id]; i != nil && i.slot == nil {
+		return i
+	}
+	return nil
+}

@@ -53,11 +53,7 @@ func (t *tally) reset(st *state) {
 // price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
 // delete call, is an assumption.
 func (st *state) price(i *instance) catalog.Price {
-	return st.priceIn(i.slot.pool.plan.ID, i.slot.pool.cluster.Region)
-}
-
-func (st *state) priceIn(plan, region string) catalog.Price {
-	price, _ := st.cfg.Catalog.Price(plan, region)
+	price, _ := st.cfg.Catalog.Price(i.Type, i.Region)
 	return price
 }
 
@@ -73,14 +69,8 @@ func (st *state) slotCount() int {
 func (st *state) stats(now time.Time) Stats {
 	stats := st.tally.Stats
 	for _, i := range st.instances {
-		stats.charge(st.price(i), now.Sub(i.created))
-		if !i.gone.IsZero() {
-			stats.Deleting++
-		}
-	}
-	for _, l := range st.linodes {
-		stats.charge(st.priceIn(l.Plan.ID, l.Region), now.Sub(l.Created))
-		if !l.Gone.IsZero() {
+		stats.charge(st.price(i), now.Sub(i.Created))
+		if !i.Gone.IsZero() {
 			stats.Deleting++
 		}
 	}

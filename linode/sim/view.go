@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/linode/linodego"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -39,7 +41,7 @@ func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 func (sl *slot) view(now time.Time) Node {
 	n := Node{ID: sl.id, Status: "not_ready"}
 	if i := sl.instance; i != nil {
-		n.InstanceID = new(i.id)
+		n.InstanceID = new(i.ID)
 		if !i.joins.After(now) {
 			n.Status = "ready"
 		}
@@ -47,83 +49,42 @@ func (sl *slot) view(now time.Time) Node {
 	return n
 }
 
-// view shows an instance with the keys and the constants of the recorded answer.
-func (i *instance) view(now time.Time) Instance {
-	p := i.slot.pool
-	v := baseView(i.id, p.plan)
-	v.Label, v.Status, v.Created, v.Updated = i.slot.name, i.status(now), stamp(i.created), stamp(i.updated)
-	v.Region, v.Tags, v.HostUUID = p.cluster.Region, slices.Clone(i.tags), i.hostUUID
-	v.IPv4 = append(v.IPv4, i.privateIP())
-	v.DiskEncryption, v.LKEClusterID = p.DiskEncryption, new(p.cluster.ID)
-	return v
-}
-
-// viewOwn shows a Linode that is in no pool.
-func viewOwn(l *Linode, has *Assets, now time.Time) Instance {
-	v := baseView(l.ID, l.Plan)
-	v.Label, v.Status, v.Created, v.Updated = l.Label, l.Status(now), stamp(l.Created), stamp(l.Updated)
-	v.IPv4 = []string{l.Address()}
-	if l.PrivateIP != "" {
-		v.IPv4 = append(v.IPv4, l.PrivateIP)
-	}
-	if group := has.groups[l.GroupID]; group != nil {
-		v.PlacementGroup = &InstanceGroup{
-			ID: group.ID, Label: group.Label, PlacementGroupType: group.Type, PlacementGroupPolicy: group.Policy,
-		}
-	}
-	v.Region, v.Tags, v.HostUUID = l.Region, slices.Clone(l.Tags), l.HostUUID
-	v.DiskEncryption, v.HasUserData = l.DiskEncryption, len(l.UserData) > 0
-	v.Backups["enabled"], v.Backups["available"] = l.BackupsEnabled, false
-	if l.Image != "" {
-		v.Image = &l.Image
-	}
-	return v
-}
-
-// baseView is what follows from an id and a plan, and what is constant.
-func baseView(id int, plan catalog.Plan) Instance {
-	return Instance{
-		ID: id, Type: plan.ID,
-		IPv4: []string{fmt.Sprintf("203.0.113.%d", 1+id%65_000%254)},
-		IPv6: fmt.Sprintf("2001:db8::%x/128", id), SiteType: "core",
-		Specs: map[string]int{
-			"disk": plan.DiskMiB, "memory": plan.MemoryMiB, "vcpus": plan.VCPUs, "gpus": plan.GPUs,
-			"transfer": plan.TransferGB, "accelerated_devices": plan.AcceleratedDevices,
+// view shows a Linode with the keys and the constants of the recorded answer.
+func (i *instance) view(has *Assets, now time.Time) Instance {
+	plan, ofPool := i.Plan, i.slot != nil
+	v := Instance{
+		ID: i.ID, Label: i.Label, Status: i.status(now), Created: stamp(i.Created), Updated: stamp(i.Updated), Type: plan.ID,
+		IPv4: []string{i.Address()}, IPv6: fmt.Sprintf("2001:db8::%x/128", i.ID), Region: i.Region, SiteType: "core",
+		Specs: linodego.InstanceSpec{
+			Disk: plan.DiskMiB, Memory: plan.MemoryMiB, VCPUs: plan.VCPUs, GPUs: plan.GPUs, Transfer: plan.TransferGB,
+			AcceleratedDevices: plan.AcceleratedDevices,
 		},
-		Alerts: map[string]int{
-			"cpu": 90 * plan.VCPUs, "network_in": 10, "network_out": 10, "transfer_quota": 80, "io": 10000,
-		},
+		Alerts: linodego.InstanceAlert{CPU: 90 * plan.VCPUs, NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, IO: 10000},
 		Backups: map[string]any{
-			"enabled": true, "available": true, "last_successful": nil,
+			"enabled": ofPool || i.BackupsEnabled, "available": ofPool, "last_successful": nil,
 			"schedule": map[string]string{"day": "Scheduling", "window": "Scheduling"},
 		},
-		Hypervisor: "kvm", WatchdogEnabled: true,
+		Hypervisor: "kvm", WatchdogEnabled: true, Tags: slices.Clone(i.Tags), HostUUID: i.HostUUID,
+		HasUserData: len(i.UserData) > 0, DiskEncryption: i.DiskEncryption,
 		Capabilities:        []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"},
-		InterfaceGeneration: "legacy_config", MaintenancePolicy: "linode/power_off_on", Locks: []string{},
+		InterfaceGeneration: legacy, MaintenancePolicy: "linode/power_off_on", Locks: []string{},
 	}
-}
-
-// privateIP is unique among any 15,000 instances in a row.
-func (i *instance) privateIP() string {
-	n := i.id % 15_000
-	return fmt.Sprintf("192.168.%d.%d", 128+n/250, 1+n%250)
-}
-
-// status goes from offline, which is recorded for the first moments, over booting to running, which is an assumption as
-// is what an instance says while it is deleted.
-func (i *instance) status(now time.Time) string {
-	switch {
-	case !i.gone.IsZero():
-		return "deleting"
-	case i.off:
-		return "offline"
-	case !i.runs.After(now):
-		return "running"
-	case now.Sub(i.created) < i.runs.Sub(i.created)/4:
-		return "offline"
-	default:
-		return "booting"
+	if i.PrivateIP != "" {
+		v.IPv4 = append(v.IPv4, i.PrivateIP)
 	}
+	if i.Image != "" {
+		v.Image = new(i.Image)
+	}
+	if ofPool {
+		v.LKEClusterID = new(i.slot.pool.cluster.ID)
+	}
+	if group := has.groups[i.GroupID]; group != nil {
+		v.PlacementGroup = &linodego.InstancePlacementGroup{
+			ID: group.ID, Label: group.Label, PlacementGroupType: linodego.PlacementGroupType(group.Type),
+			PlacementGroupPolicy: linodego.PlacementGroupPolicy(group.Policy),
+		}
+	}
+	return v
 }
 
 // typeView is a plan as GET /linode/types answers it. What backups cost is not in the catalog; they are for free here.
@@ -165,7 +126,7 @@ func viewRegion(r catalog.Region) regionView {
 // listTypes leaves out plans that the catalog has without their size: the API has none like that.
 func (st *state) listTypes(q *request) (any, error) {
 	plans := slices.DeleteFunc(st.cfg.Catalog.Plans(), func(p catalog.Plan) bool { return !p.Sized() })
-	return list(q, plans, viewType)
+	return list(q, views(plans, viewType))
 }
 
 // getAccount has of an account what says which plans it is sold.
@@ -174,11 +135,11 @@ func (st *state) getAccount(*request) (any, error) {
 }
 
 func (st *state) listRegions(q *request) (any, error) {
-	return list(q, st.cfg.Catalog.Regions(), viewRegion)
+	return list(q, views(st.cfg.Catalog.Regions(), viewRegion))
 }
 
 func (st *state) listAvailability(q *request) (any, error) {
-	return list(q, st.cfg.Catalog.Availability(), asIs)
+	return list(q, st.cfg.Catalog.Availability())
 }
 
 // regionAvailability is the one list of the API that comes bare, without pages. Its rows were seen with a region and
