@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/linode/linodego"
 )
 
 // furnished is an account that has some of everything.
@@ -24,7 +25,7 @@ func furnished(t *testing.T, cfg Config) *account {
 			{ID: "private/2", Label: "new", Status: "creating"},
 			{
 				ID: "private/3", Label: "regional",
-				Regions: []ImageRegion{{Region: "us-sea", Status: "available"}, {Region: "us-ord", Status: "replicating"}},
+				Regions: []linodego.ImageRegion{{Region: "us-sea", Status: "available"}, {Region: "us-ord", Status: "replicating"}},
 			},
 			{ID: "private/4", Label: "bare", Capabilities: []string{}},
 			{ID: "private/5", Label: "large", Size: 200_000},
@@ -85,14 +86,14 @@ func TestALinodeHasWhatIsAskedFor(t *testing.T) {
 		{
 			"VPC", fields{"interfaces": vpc(nil)}, Linode{Interfaces: []Interface{
 				{Purpose: "public"},
-				{Purpose: "vpc", SubnetID: new(31), VPCID: 21, IPv4: &InterfaceIPv4{VPC: "10.0.0.2"}},
+				{Purpose: "vpc", SubnetID: new(31), VPCID: 21, IPv4: &linodego.VPCIPv4{VPC: "10.0.0.2"}},
 			}}, "",
 		},
 		{
 			"address in the VPC", fields{"interfaces": vpc(fields{"primary": true, "ipv4": fields{"vpc": "10.0.0.5"}})},
 			Linode{Interfaces: []Interface{
 				{Purpose: "public"},
-				{Purpose: "vpc", SubnetID: new(31), VPCID: 21, Primary: true, IPv4: &InterfaceIPv4{VPC: "10.0.0.5"}},
+				{Purpose: "vpc", SubnetID: new(31), VPCID: 21, Primary: true, IPv4: &linodego.VPCIPv4{VPC: "10.0.0.5"}},
 			}}, "",
 		},
 	} {
@@ -202,7 +203,7 @@ func TestAPlacementGroupIsFullWithFive(t *testing.T) {
 		last := a.buy("prod-5", in)
 		var group Placement
 		a.do("GET", "/placement/groups/41", nil, &group)
-		newest := Member{Linode: last.ID, Compliant: true}
+		newest := linodego.PlacementGroupMember{LinodeID: last.ID, IsCompliant: true}
 		if len(group.Members) != 5 || group.Members[4] != newest || !group.Compliant {
 			t.Errorf("%+v", group)
 		}

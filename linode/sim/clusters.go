@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/linode/linodego"
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -21,13 +22,13 @@ func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view
 
 // clusterSpec is what a POST or PUT says about a cluster; nil is left out.
 type clusterSpec struct {
-	Label        *string       `json:"label"`
-	Region       string        `json:"region"`
-	Version      *string       `json:"k8s_version"`
-	Tier         catalog.Tier  `json:"tier"`
-	Tags         *[]string     `json:"tags"`
-	ControlPlane *ControlPlane `json:"control_plane"`
-	NodePools    []poolSpec    `json:"node_pools"`
+	Label        *string                          `json:"label"`
+	Region       string                           `json:"region"`
+	Version      *string                          `json:"k8s_version"`
+	Tier         catalog.Tier                     `json:"tier"`
+	Tags         *[]string                        `json:"tags"`
+	ControlPlane *linodego.LKEClusterControlPlane `json:"control_plane"`
+	NodePools    []poolSpec                       `json:"node_pools"`
 }
 
 // createCluster is not what a capacity provider does; it is here because each recording begins with it.
@@ -121,15 +122,12 @@ func (st *state) removeCluster(c *cluster, q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-type versionView struct {
-	ID   string `json:"id"`
-	Tier string `json:"tier"`
-}
-
 func (st *state) listTierVersions(q *request) (any, error) {
 	tier := catalog.Tier(q.http.PathValue("tier"))
 	if tier != catalog.Standard && tier != catalog.Enterprise {
 		return nil, notFound()
 	}
-	return list(q, views(st.versions(tier), func(id string) versionView { return versionView{ID: id, Tier: string(tier)} }))
+	return list(q, views(st.versions(tier), func(id string) linodego.LKETierVersion {
+		return linodego.LKETierVersion{ID: id, Tier: linodego.LKEVersionTier(tier)}
+	}))
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+
+	"github.com/linode/linodego"
 )
 
 // The one type of placement groups, and their policies.
@@ -19,28 +21,22 @@ const Room = 5
 
 // Placement is a group of Linodes that run on different hosts.
 type Placement struct {
-	ID         int      `json:"id"`
-	Label      string   `json:"label"`
-	Region     string   `json:"region"`
-	Type       string   `json:"placement_group_type"`
-	Policy     string   `json:"placement_group_policy"`
-	Compliant  bool     `json:"is_compliant"`
-	Members    []Member `json:"members"`
-	Migrations any      `json:"migrations"`
+	ID         int                             `json:"id"`
+	Label      string                          `json:"label"`
+	Region     string                          `json:"region"`
+	Type       string                          `json:"placement_group_type"`
+	Policy     string                          `json:"placement_group_policy"`
+	Compliant  bool                            `json:"is_compliant"`
+	Members    []linodego.PlacementGroupMember `json:"members"`
+	Migrations any                             `json:"migrations"`
 	// Room is how many there is room for, where it is not what all have.
 	Room int `json:"room,omitempty"`
-}
-
-// Member is a Linode of a placement group.
-type Member struct {
-	Linode    int  `json:"linode_id"`
-	Compliant bool `json:"is_compliant"`
 }
 
 func (g *Placement) fill() {
 	g.Label = cmp.Or(g.Label, fmt.Sprintf("placement-group-%d", g.ID))
 	g.Type, g.Policy = cmp.Or(g.Type, AntiAffinity), cmp.Or(g.Policy, Strict)
-	g.Members, g.Compliant = append([]Member{}, g.Members...), true
+	g.Members, g.Compliant = append([]linodego.PlacementGroupMember{}, g.Members...), true
 }
 
 // groupLabel is what the API's specification says of labels. It names no limit of their length; that of 32 characters
@@ -79,18 +75,18 @@ func (g *Placement) Joinable(region string) string {
 
 // Enter makes a Linode a member.
 func (g *Placement) Enter(linode int) {
-	g.Members = append(slices.Clone(g.Members), Member{Linode: linode, Compliant: true})
+	g.Members = append(slices.Clone(g.Members), linodego.PlacementGroupMember{LinodeID: linode, IsCompliant: true})
 }
 
 // Leave takes a Linode, which is gone, out of all groups and subnets.
 func (a *Assets) Leave(linode int) {
 	for _, g := range a.groups {
-		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m Member) bool { return m.Linode == linode })
+		g.Members = slices.DeleteFunc(slices.Clone(g.Members), func(m linodego.PlacementGroupMember) bool { return m.LinodeID == linode })
 	}
 	for _, v := range a.vpcs {
 		for k := range v.Subnets {
 			s := &v.Subnets[k]
-			s.Linodes = slices.DeleteFunc(slices.Clone(s.Linodes), func(l SubnetLinode) bool { return l.ID == linode })
+			s.Linodes = slices.DeleteFunc(slices.Clone(s.Linodes), func(l linodego.VPCSubnetLinode) bool { return l.ID == linode })
 			for address, owner := range s.taken {
 				if owner == linode {
 					delete(s.taken, address)

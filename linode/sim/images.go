@@ -4,34 +4,30 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/linode/linodego"
 )
 
 // Image is what a disk is made from.
 type Image struct {
-	ID           string        `json:"id"`
-	Label        string        `json:"label"`
-	Description  string        `json:"description"`
-	CreatedBy    string        `json:"created_by"`
-	Type         string        `json:"type"` // manual, automatic
-	Vendor       *string       `json:"vendor"`
-	Status       string        `json:"status"` // creating, pending_upload, available
-	Size         int           `json:"size"`   // MB
-	TotalSize    int           `json:"total_size"`
-	IsPublic     bool          `json:"is_public"`
-	Deprecated   bool          `json:"deprecated"`
-	Capabilities []string      `json:"capabilities"`
-	Regions      []ImageRegion `json:"regions"` // empty: everywhere
-	Tags         []string      `json:"tags"`
-	Created      string        `json:"created"`
-	Updated      string        `json:"updated"`
-	Expiry       *string       `json:"expiry"`
-	EOL          *string       `json:"eol"`
-}
-
-// ImageRegion is the state of an image in a region.
-type ImageRegion struct {
-	Region string `json:"region"`
-	Status string `json:"status"` // available, creating, pending, pending replication, replicating, ...
+	ID           string                 `json:"id"`
+	Label        string                 `json:"label"`
+	Description  string                 `json:"description"`
+	CreatedBy    string                 `json:"created_by"`
+	Type         string                 `json:"type"` // manual, automatic
+	Vendor       *string                `json:"vendor"`
+	Status       string                 `json:"status"` // creating, pending_upload, available
+	Size         int                    `json:"size"`   // MB
+	TotalSize    int                    `json:"total_size"`
+	IsPublic     bool                   `json:"is_public"`
+	Deprecated   bool                   `json:"deprecated"`
+	Capabilities []string               `json:"capabilities"`
+	Regions      []linodego.ImageRegion `json:"regions"` // empty: everywhere
+	Tags         []string               `json:"tags"`
+	Created      string                 `json:"created"`
+	Updated      string                 `json:"updated"`
+	Expiry       *string                `json:"expiry"`
+	EOL          *string                `json:"eol"`
 }
 
 // firstCreated is when an image was made of which nothing else is said.
@@ -51,7 +47,7 @@ func public() []Image {
 			ID: "linode/" + id, Label: label, CreatedBy: "linode", Type: "manual", Vendor: &vendor, Status: available,
 			Size: size, TotalSize: size, IsPublic: true, Deprecated: deprecated,
 			Capabilities: append([]string{}, capabilities...),
-			Regions:      []ImageRegion{}, Tags: []string{}, Created: firstCreated, Updated: firstCreated,
+			Regions:      []linodego.ImageRegion{}, Tags: []string{}, Created: firstCreated, Updated: firstCreated,
 		}
 	}
 	return []Image{
@@ -76,7 +72,7 @@ func (i *Image) fill() {
 		i.Type = "manual"
 	}
 	i.Created, i.Updated = cmp.Or(i.Created, firstCreated), cmp.Or(i.Updated, firstCreated)
-	i.Regions, i.Tags = append([]ImageRegion{}, i.Regions...), append([]string{}, i.Tags...)
+	i.Regions, i.Tags = append([]linodego.ImageRegion{}, i.Regions...), append([]string{}, i.Tags...)
 	i.TotalSize = i.Size * max(1, len(i.Regions))
 }
 
@@ -90,7 +86,7 @@ func (i *Image) Usable(region string) string {
 	if i.Status != available {
 		return fmt.Sprintf("Image %s is not available: its status is %s", i.ID, i.Status)
 	}
-	if len(i.Regions) == 0 || slices.Contains(i.Regions, ImageRegion{region, available}) {
+	if len(i.Regions) == 0 || slices.Contains(i.Regions, linodego.ImageRegion{Region: region, Status: available}) {
 		return ""
 	}
 	return fmt.Sprintf("Image %s is not available in region %s", i.ID, region)

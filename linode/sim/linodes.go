@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/linode/linodego"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -98,7 +99,7 @@ func (l *Linode) enter(spec LinodeSpec, has *Assets) {
 			vpc, subnet := has.Subnet(*i.SubnetID)
 			address, _ := subnet.Free(i.address())
 			subnet.Give(address, l.ID, 10*l.ID+n)
-			i.VPCID, i.IPv4 = vpc.ID, &InterfaceIPv4{VPC: address.String(), NAT1To1: i.nat(l)}
+			i.VPCID, i.IPv4 = vpc.ID, &linodego.VPCIPv4{VPC: address.String(), NAT1To1: i.nat(l)}
 		}
 		l.Interfaces = append(l.Interfaces, i)
 	}
@@ -112,7 +113,7 @@ func (l *Linode) enter(spec LinodeSpec, has *Assets) {
 // nat is the public address behind that in a VPC: what is asked for, or the Linode's own for "any".
 func (i Interface) nat(l *Linode) *string {
 	if i.IPv4 == nil || i.IPv4.NAT1To1 == nil || *i.IPv4.NAT1To1 != "any" {
-		return ptr.Deref(i.IPv4, InterfaceIPv4{}).NAT1To1
+		return ptr.Deref(i.IPv4, linodego.VPCIPv4{}).NAT1To1
 	}
 	return ptr.To(l.Address())
 }

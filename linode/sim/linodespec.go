@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/linode/linodego"
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -17,55 +18,38 @@ import (
 
 // LinodeSpec is what a POST says about a Linode. Keys that are not here are taken and have no effect.
 type LinodeSpec struct {
-	Region          string          `json:"region"`
-	Type            string          `json:"type"`
-	Label           string          `json:"label"`
-	Image           string          `json:"image"`
-	Tags            []string        `json:"tags"`
-	RootPass        string          `json:"root_pass"`
-	AuthorizedKeys  []string        `json:"authorized_keys"`
-	AuthorizedUsers []string        `json:"authorized_users"`
-	DiskEncryption  string          `json:"disk_encryption"`
-	Metadata        *Metadata       `json:"metadata"`
-	Booted          *bool           `json:"booted"`
-	BackupsEnabled  bool            `json:"backups_enabled"`
-	PrivateIP       bool            `json:"private_ip"`
-	SwapSize        *int            `json:"swap_size"` // MB
-	BootSize        *int            `json:"boot_size"` // MB
-	Kernel          string          `json:"kernel"`
-	FirewallID      int             `json:"firewall_id"`
-	PlacementGroup  *PlacementGroup `json:"placement_group"`
-	Interfaces      []Interface     `json:"interfaces"`
-	Generation      string          `json:"interface_generation"`
-}
-
-// Metadata is what a Linode can read of itself.
-type Metadata struct {
-	UserData string `json:"user_data"` // base64
-}
-
-// PlacementGroup is the group that a Linode is made in.
-type PlacementGroup struct {
-	ID            int   `json:"id"`
-	CompliantOnly *bool `json:"compliant_only"`
+	Region          string                                        `json:"region"`
+	Type            string                                        `json:"type"`
+	Label           string                                        `json:"label"`
+	Image           string                                        `json:"image"`
+	Tags            []string                                      `json:"tags"`
+	RootPass        string                                        `json:"root_pass"`
+	AuthorizedKeys  []string                                      `json:"authorized_keys"`
+	AuthorizedUsers []string                                      `json:"authorized_users"`
+	DiskEncryption  string                                        `json:"disk_encryption"`
+	Metadata        *linodego.InstanceMetadataOptions             `json:"metadata"`
+	Booted          *bool                                         `json:"booted"`
+	BackupsEnabled  bool                                          `json:"backups_enabled"`
+	PrivateIP       bool                                          `json:"private_ip"`
+	SwapSize        *int                                          `json:"swap_size"` // MB
+	BootSize        *int                                          `json:"boot_size"` // MB
+	Kernel          string                                        `json:"kernel"`
+	FirewallID      int                                           `json:"firewall_id"`
+	PlacementGroup  *linodego.InstanceCreatePlacementGroupOptions `json:"placement_group"`
+	Interfaces      []Interface                                   `json:"interfaces"`
+	Generation      string                                        `json:"interface_generation"`
 }
 
 // Interface is a network interface of the older generation, which belongs to a Linode's configuration.
 type Interface struct {
-	Purpose     string         `json:"purpose"` // public, vlan, vpc
-	Label       string         `json:"label,omitempty"`
-	IPAMAddress string         `json:"ipam_address,omitempty"`
-	Primary     bool           `json:"primary,omitempty"`
-	SubnetID    *int           `json:"subnet_id,omitempty"`
-	IPv4        *InterfaceIPv4 `json:"ipv4,omitempty"`
-	IPRanges    []string       `json:"ip_ranges,omitempty"`
-	VPCID       int            `json:"vpc_id,omitempty"` // in answers
-}
-
-// InterfaceIPv4 is an interface's address in a VPC.
-type InterfaceIPv4 struct {
-	VPC     string  `json:"vpc,omitempty"`
-	NAT1To1 *string `json:"nat_1_1,omitempty"` // the public address behind it; "any" asks for one
+	Purpose     string            `json:"purpose"` // public, vlan, vpc
+	Label       string            `json:"label,omitempty"`
+	IPAMAddress string            `json:"ipam_address,omitempty"`
+	Primary     bool              `json:"primary,omitempty"`
+	SubnetID    *int              `json:"subnet_id,omitempty"`
+	IPv4        *linodego.VPCIPv4 `json:"ipv4,omitempty"`
+	IPRanges    []string          `json:"ip_ranges,omitempty"`
+	VPCID       int               `json:"vpc_id,omitempty"` // in answers
 }
 
 // maxUserData is how many bytes of user data a Linode may have, before base64.
@@ -245,4 +229,4 @@ func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Asse
 }
 
 // address is the one that is asked for in a VPC.
-func (i Interface) address() string { return ptr.Deref(i.IPv4, InterfaceIPv4{}).VPC }
+func (i Interface) address() string { return ptr.Deref(i.IPv4, linodego.VPCIPv4{}).VPC }

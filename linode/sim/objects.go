@@ -8,39 +8,34 @@ import (
 
 // Cluster is an LKE cluster as GET /lke/clusters/{id} answers it.
 type Cluster struct {
-	ID                int          `json:"id"`
-	Status            string       `json:"status"`
-	Created           string       `json:"created"`
-	Updated           string       `json:"updated"`
-	Label             string       `json:"label"`
-	Region            string       `json:"region"`
-	KubernetesVersion string       `json:"k8s_version"`
-	Tier              catalog.Tier `json:"tier"`
-	ControlPlane      ControlPlane `json:"control_plane"`
-	APLEnabled        bool         `json:"apl_enabled"`
-	Tags              []string     `json:"tags"`
-	Locks             []string     `json:"locks"`
-}
-
-// ControlPlane is the part of a cluster that the user does not see.
-type ControlPlane struct {
-	HighAvailability bool `json:"high_availability"`
+	ID                int                             `json:"id"`
+	Status            string                          `json:"status"`
+	Created           string                          `json:"created"`
+	Updated           string                          `json:"updated"`
+	Label             string                          `json:"label"`
+	Region            string                          `json:"region"`
+	KubernetesVersion string                          `json:"k8s_version"`
+	Tier              catalog.Tier                    `json:"tier"`
+	ControlPlane      linodego.LKEClusterControlPlane `json:"control_plane"`
+	APLEnabled        bool                            `json:"apl_enabled"`
+	Tags              []string                        `json:"tags"`
+	Locks             []string                        `json:"locks"`
 }
 
 // Pool is an LKE node pool as GET /lke/clusters/{id}/pools/{pool} answers it.
 type Pool struct {
-	ID             int               `json:"id"`
-	Type           string            `json:"type"`
-	Label          string            `json:"label"`
-	Count          int               `json:"count"`
-	Nodes          []Node            `json:"nodes"`
-	Disks          []Disk            `json:"disks"`
-	Autoscaler     Autoscaler        `json:"autoscaler"`
-	Labels         map[string]string `json:"labels"`
-	Taints         []Taint           `json:"taints"`
-	Tags           []string          `json:"tags"`
-	DiskEncryption string            `json:"disk_encryption"`
-	Locks          []string          `json:"locks"`
+	ID             int                            `json:"id"`
+	Type           string                         `json:"type"`
+	Label          string                         `json:"label"`
+	Count          int                            `json:"count"`
+	Nodes          []Node                         `json:"nodes"`
+	Disks          []linodego.LKENodePoolDisk     `json:"disks"`
+	Autoscaler     linodego.LKENodePoolAutoscaler `json:"autoscaler"`
+	Labels         map[string]string              `json:"labels"`
+	Taints         []Taint                        `json:"taints"`
+	Tags           []string                       `json:"tags"`
+	DiskEncryption string                         `json:"disk_encryption"`
+	Locks          []string                       `json:"locks"`
 	// EnterpriseFields are there on Enterprise only; nil leaves the keys out.
 	*EnterpriseFields
 }
@@ -57,19 +52,6 @@ type Node struct {
 	ID         string `json:"id"`
 	InstanceID *int   `json:"instance_id"`
 	Status     string `json:"status"` // ready, not_ready
-}
-
-// Disk is an extra disk of each node of a pool.
-type Disk struct {
-	Size int    `json:"size"`
-	Type string `json:"type"` // raw, ext4
-}
-
-// Autoscaler is the state of LKE's own autoscaler for a pool. The simulator only remembers it.
-type Autoscaler struct {
-	Enabled bool `json:"enabled"`
-	Min     int  `json:"min"`
-	Max     int  `json:"max"`
 }
 
 // Taint is a taint that LKE puts on each node of a pool, for ever.

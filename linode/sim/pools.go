@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/linode/linodego"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -77,8 +79,8 @@ func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	plan, _ := st.cfg.Catalog.Plan(*spec.Plan)
 	st.lastPool++
 	p := &pool{cluster: cl, plan: plan, Pool: Pool{
-		ID: st.lastPool, Type: plan.ID, Disks: []Disk{}, Labels: map[string]string{}, Taints: []Taint{}, Tags: []string{},
-		Autoscaler: Autoscaler{Min: *spec.Count, Max: *spec.Count}, DiskEncryption: "enabled", Locks: []string{},
+		ID: st.lastPool, Type: plan.ID, Disks: []linodego.LKENodePoolDisk{}, Labels: map[string]string{}, Taints: []Taint{}, Tags: []string{},
+		Autoscaler: linodego.LKENodePoolAutoscaler{Min: *spec.Count, Max: *spec.Count}, DiskEncryption: "enabled", Locks: []string{},
 	}}
 	if cl.Tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
 		p.DiskEncryption = "disabled"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/linode/linodego"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -13,18 +14,18 @@ import (
 
 // poolSpec is what a POST or PUT says about a pool; nil is left out.
 type poolSpec struct {
-	Count      *int               `json:"count"`
-	Plan       *string            `json:"type"`
-	Label      *string            `json:"label"`
-	Disks      *[]Disk            `json:"disks"`
-	Tags       *[]string          `json:"tags"`
-	Labels     *map[string]string `json:"labels"`
-	Taints     *[]taintSpec       `json:"taints"`
-	Autoscaler *autoscalerSpec    `json:"autoscaler"`
-	Encryption *string            `json:"disk_encryption"`
-	Version    *string            `json:"k8s_version"`
-	Strategy   *string            `json:"update_strategy"`
-	Firewall   *int               `json:"firewall_id"`
+	Count      *int                        `json:"count"`
+	Plan       *string                     `json:"type"`
+	Label      *string                     `json:"label"`
+	Disks      *[]linodego.LKENodePoolDisk `json:"disks"`
+	Tags       *[]string                   `json:"tags"`
+	Labels     *map[string]string          `json:"labels"`
+	Taints     *[]taintSpec                `json:"taints"`
+	Autoscaler *autoscalerSpec             `json:"autoscaler"`
+	Encryption *string                     `json:"disk_encryption"`
+	Version    *string                     `json:"k8s_version"`
+	Strategy   *string                     `json:"update_strategy"`
+	Firewall   *int                        `json:"firewall_id"`
 }
 
 // taintSpec distinguishes an empty value, which is fine, from a missing one, which is not.

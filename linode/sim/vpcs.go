@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+
+	"github.com/linode/linodego"
 )
 
 // VPC is a private network in one region.
@@ -20,26 +22,14 @@ type VPC struct {
 
 // Subnet is a part of a VPC.
 type Subnet struct {
-	ID      int            `json:"id"`
-	Label   string         `json:"label"`
-	IPv4    string         `json:"ipv4"` // as a prefix
-	Linodes []SubnetLinode `json:"linodes"`
-	Created string         `json:"created"`
-	Updated string         `json:"updated"`
+	ID      int                        `json:"id"`
+	Label   string                     `json:"label"`
+	IPv4    string                     `json:"ipv4"` // as a prefix
+	Linodes []linodego.VPCSubnetLinode `json:"linodes"`
+	Created string                     `json:"created"`
+	Updated string                     `json:"updated"`
 
 	taken map[netip.Addr]int // by which Linode
-}
-
-// SubnetLinode is a Linode that has an address in a subnet.
-type SubnetLinode struct {
-	ID         int               `json:"id"`
-	Interfaces []SubnetInterface `json:"interfaces"`
-}
-
-// SubnetInterface is the interface with the address.
-type SubnetInterface struct {
-	ID     int  `json:"id"`
-	Active bool `json:"active"`
 }
 
 // view shares nothing with v that changes.
@@ -58,7 +48,7 @@ func (v *VPC) fill(next func(int) int) {
 		s.ID = next(s.ID)
 		s.Label, s.IPv4 = cmp.Or(s.Label, fmt.Sprintf("subnet-%d", s.ID)), cmp.Or(s.IPv4, "10.0.0.0/24")
 		s.Created, s.Updated = cmp.Or(s.Created, long), cmp.Or(s.Updated, long)
-		s.Linodes = append([]SubnetLinode{}, s.Linodes...)
+		s.Linodes = append([]linodego.VPCSubnetLinode{}, s.Linodes...)
 		s.taken = map[netip.Addr]int{}
 	}
 }
@@ -97,7 +87,7 @@ func (s *Subnet) Free(asked string) (netip.Addr, bool) {
 // Give gives an address to a Linode.
 func (s *Subnet) Give(address netip.Addr, linode, networkInterface int) {
 	s.taken[address] = linode
-	s.Linodes = append(s.Linodes, SubnetLinode{
-		ID: linode, Interfaces: []SubnetInterface{{ID: networkInterface, Active: true}},
+	s.Linodes = append(s.Linodes, linodego.VPCSubnetLinode{
+		ID: linode, Interfaces: []linodego.VPCSubnetLinodeInterface{{ID: networkInterface, Active: true}},
 	})
 }
