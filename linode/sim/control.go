@@ -39,8 +39,16 @@ func (s *Simulator) controls() *http.ServeMux {
 		}
 		done(w, r, true)
 	})
-	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
-	mux.HandleFunc("POST /simulator/assets", s.controlAssets)
+	mux.HandleFunc("POST /simulator/instances/{id}/lose", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		done(w, r, s.LoseInstance(id, r.URL.Query().Get("replaced") != "false"))
+	})
+	mux.HandleFunc("POST /simulator/assets", func(w http.ResponseWriter, r *http.Request) {
+		var set AssetSet
+		if given(w, r, &set) {
+			reply(w, s.AddAssets(set))
+		}
+	})
 	mux.HandleFunc("GET /simulator/linodes", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, append([]Linode{}, s.Linodes()...))
 	})
@@ -48,7 +56,13 @@ func (s *Simulator) controls() *http.ServeMux {
 		id, _ := strconv.Atoi(r.PathValue("id"))
 		done(w, r, s.RestartKubelet(id))
 	})
-	mux.HandleFunc("PUT /simulator/pools/{id}/locks", s.controlLock)
+	mux.HandleFunc("PUT /simulator/pools/{id}/locks", func(w http.ResponseWriter, r *http.Request) {
+		var locks []string
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		if given(w, r, &locks) {
+			done(w, r, s.LockPool(id, locks...))
+		}
+	})
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
 		done(w, r, true)
@@ -76,15 +90,18 @@ func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 	reply(w, map[string]any{"clusters": clusters, "pools": pools, "instances": s.Instances()})
 }
 
+// controlInject injects all faults that are given, or none.
 func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
-	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
-	faults := make([]Fault, 1)
-	if err == nil {
-		if err = decode(data, &faults[0]); err != nil && decode(data, &faults) == nil {
-			err = nil
-		}
+	var raw json.RawMessage
+	if !given(w, r, &raw) {
+		return
 	}
-	for _, f := range faults { // all or none
+	faults := make([]Fault, 1)
+	err := decode(raw, &faults[0])
+	if err != nil && decode(raw, &faults) == nil {
+		err = nil
+	}
+	for _, f := range faults {
 		err = errors.Join(err, f.check())
 	}
 	if err != nil {
@@ -95,17 +112,16 @@ func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
 	reply(w, s.faultList())
 }
 
-func (s *Simulator) controlAssets(w http.ResponseWriter, r *http.Request) {
-	var set AssetSet
+// given reads the body of a call, and reports whether it could.
+func given(w http.ResponseWriter, r *http.Request, into any) bool {
 	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
 	if err == nil {
-		err = decode(data, &set)
+		err = decode(data, into)
 	}
 	if err != nil {
 		complain(w, http.StatusBadRequest, err)
-		return
 	}
-	reply(w, s.AddAssets(set))
+	return err == nil
 }
 
 // decode refuses keys that it does not know.
@@ -113,21 +129,6 @@ func decode(data []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(into)
-}
-
-func (s *Simulator) controlLose(w http.ResponseWriter, r *http.Request) {
-	id, _ := strconv.Atoi(r.PathValue("id"))
-	done(w, r, s.LoseInstance(id, r.URL.Query().Get("replaced") != "false"))
-}
-
-func (s *Simulator) controlLock(w http.ResponseWriter, r *http.Request) {
-	var locks []string
-	if err := json.NewDecoder(io.LimitReader(r.Body, maxRequest)).Decode(&locks); err != nil {
-		complain(w, http.StatusBadRequest, err)
-		return
-	}
-	id, _ := strconv.Atoi(r.PathValue("id"))
-	done(w, r, s.LockPool(id, locks...))
 }
 
 func (s *Simulator) faultList() []injected {

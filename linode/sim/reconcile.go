@@ -176,6 +176,7 @@ const (
 
 	smallEnterpriseMiB = 8192
 
+	// taintUninitialized is the taint that a kubelet adds if a cloud controller completes its Node.
 	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 )
 

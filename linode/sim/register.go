@@ -10,9 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// uninitialized is the taint that a kubelet adds where a cloud controller completes its Node.
-const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
-
 // register makes the machine's Node, as that machine. A Node of the name that is there it takes for its own, and puts
 // neither taints nor labels of the user data on it: a kubelet does that when it makes one.
 func (k *Kubelet) register(ctx context.Context) error {
@@ -62,7 +59,7 @@ func (k *Kubelet) node(now metav1.Time) (*corev1.Node, error) {
 	}
 	if k.join.External {
 		node.Spec.Taints = append(node.Spec.Taints,
-			corev1.Taint{Key: uninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+			corev1.Taint{Key: taintUninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule})
 	}
 	return node, nil
 }
