@@ -27,11 +27,11 @@ const (
 // asked is what was asked of LKE and no view has shown yet. Until its effect shows, or
 // cannot come any more, decisions count with both.
 type asked struct {
-	raises    map[int]raise   // by pool
-	creations []creation      // oldest first
-	slots     map[string]doom // that are to be deleted
-	pools     map[int]doom    // that are to be deleted
-	shut      map[int]shut    // pools whose count did not rise
+	raises    map[int]raise       // by pool
+	creations []creation          // oldest first
+	slots     map[string]deletion // that are to be deleted
+	pools     map[int]deletion    // that are to be deleted
+	shut      map[int]shut        // pools whose count did not rise
 }
 
 // raise asks for a higher count of a pool. Once a call has had no answer, no other
@@ -62,9 +62,9 @@ type creation struct {
 	underway bool
 }
 
-// doom asks for the deletion of a slot or of a pool. It is neither given to a claim nor
+// deletion asks for the deletion of a slot or of a pool. It is neither given to a claim nor
 // counted on, for as long as the call may have an effect.
-type doom struct {
+type deletion struct {
 	key      string
 	pool     int
 	answered time.Time
@@ -87,7 +87,7 @@ func (a *asked) clone() asked {
 		pools: maps.Clone(a.pools), shut: maps.Clone(a.shut),
 	}
 	if b.raises == nil {
-		b.raises, b.slots, b.pools, b.shut = map[int]raise{}, map[string]doom{}, map[int]doom{}, map[int]shut{}
+		b.raises, b.slots, b.pools, b.shut = map[int]raise{}, map[string]deletion{}, map[int]deletion{}, map[int]shut{}
 	}
 	return b
 }
@@ -184,7 +184,7 @@ func (m *Memory) PoolDeleted(pool int, o Outcome, now time.Time) {
 	m.asked.pools[pool] = m.asked.pools[pool].after(o, now)
 }
 
-func (d doom) after(o Outcome, now time.Time) doom {
+func (d deletion) after(o Outcome, now time.Time) deletion {
 	d.underway, d.answered, d.next = false, now, now.Add(pauseAfter(o, d.tries))
 	if o == Unknown {
 		d.until = now.Add(lateness)
@@ -194,10 +194,10 @@ func (d doom) after(o Outcome, now time.Time) doom {
 }
 
 // mayGo reports whether a call may yet take a slot or pool away.
-func (d doom) mayGo(now time.Time) bool { return d.underway || d.promised || now.Before(d.until) }
+func (d deletion) mayGo(now time.Time) bool { return d.underway || d.promised || now.Before(d.until) }
 
 // mayAsk reports whether the deletion may be asked for again.
-func (d doom) mayAsk(now time.Time) bool { return !d.underway && !now.Before(d.next) }
+func (d deletion) mayAsk(now time.Time) bool { return !d.underway && !now.Before(d.next) }
 
 // finish forgets the calls of a group's work that were not sent after all.
 func (a *asked) finish(key string) {
@@ -215,11 +215,11 @@ func (a *asked) finish(key string) {
 	unsent(a.pools, key)
 }
 
-func unsent[K comparable](dooms map[K]doom, key string) {
-	for id, d := range dooms {
+func unsent[K comparable](deletions map[K]deletion, key string) {
+	for id, d := range deletions {
 		if d.key == key && d.underway {
 			d.underway, d.tries = false, d.tries-1
-			dooms[id] = d
+			deletions[id] = d
 		}
 	}
 }

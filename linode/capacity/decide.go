@@ -132,7 +132,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, now)}
 	s := &scene{
 		View: view, owner: map[int]Claim{}, listed: map[int]bool{}, living: map[string]bool{}, memory: &d.Memory,
-		policy: policy, now: now, uncovered: map[int]time.Time{},
+		policy: policy, now: now, listedLate: map[int]time.Time{},
 	}
 	missed := d.Memory.compare(view, now)
 	s.rebind(&d)
@@ -142,26 +142,26 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 			s.owner[c.Instance] = c
 		}
 	}
-	s.locate(memory)
-	s.house(memory)
-	s.uncover(memory)
+	s.rememberPools(memory)
+	s.rememberNodes(memory)
+	s.rememberHidden(memory)
 	groups, room := s.gather(), s.room()
 	for _, g := range groups {
 		g.remember(memory, &d.Memory, now)
 		s.explain(g, memory)
 		work := g.decide(s, &d, missed[g.key], &room)
-		g.mend(memory, &d.Memory, &work, now)
+		g.correct(memory, &d.Memory, &work, now)
 		if !work.idle() {
 			d.Works = append(d.Works, work)
 		}
 	}
 	s.forget()
-	s.retire(&d, groups, memory)
-	s.inherit(&d, memory)
+	s.drainUnowned(&d, groups, memory)
+	s.reportUnowned(&d, memory)
 	s.lose(&d, memory)
 	s.lookAfter(&d, memory)
-	s.settle(&d)
-	d.Full = slices.DeleteFunc(d.Full, func(uid string) bool { return !d.Memory.tell(memory, uid) })
+	s.confirmGone(&d)
+	d.Full = slices.DeleteFunc(d.Full, func(uid string) bool { return !d.Memory.report(memory, uid) })
 	d.begin(view, now)
 	d.pollIn(policy, now)
 	return d
@@ -224,7 +224,7 @@ func (d *Decision) begin(view View, now time.Time) {
 // pollIn says when to poll LKE again: soon while somebody waits, less soon when the
 // wait is long.
 func (d *Decision) pollIn(policy Policy, now time.Time) {
-	if !d.Waiting && len(d.Works) == 0 && d.Memory.settled() {
+	if !d.Waiting && len(d.Works) == 0 && d.Memory.idle() {
 		d.Memory.waitingSince, d.PollIn = time.Time{}, policy.Idle
 		return
 	}

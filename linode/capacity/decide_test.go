@@ -164,19 +164,19 @@ func TestDecide(t *testing.T) {
 		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}},
 		pools:  []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0})},
 		memory: since(4*time.Minute, "1-b"),
-		want:   []string{"web: delete slot 1-b", "web: starve z", "wait"},
+		want:   []string{"web: delete slot 1-b", "web: give up z", "wait"},
 	}, {
 		name:   "nothing is asked for until the cache shows another plan type of a claim",
 		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}, has("c", 12)},
 		pools:  []Pool{pool(1, 2, Slot{"1-b", 0}, Slot{"1-c", 12})},
 		memory: since(4*time.Minute, "1-b"),
-		want:   []string{"web: delete slot 1-b", "web: starve z", "wait"},
+		want:   []string{"web: delete slot 1-b", "web: give up z", "wait"},
 	}, {
 		name:   "the pool goes with its last slot while its group must not grow",
 		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}},
 		pools:  []Pool{pool(1, 1, Slot{"1-b", 0})},
 		memory: since(4*time.Minute, "1-b"),
-		want:   []string{"web: delete pool 1", "web: starve z", "wait"},
+		want:   []string{"web: delete pool 1", "web: give up z", "wait"},
 	}, {
 		name:   "the pool goes with its last slot while another one grows",
 		claims: append(ownersOf(99), released(has("a", 10)), waits("b")),
@@ -230,8 +230,8 @@ func render(d Decision) []string {
 		add := func(format string, args ...any) {
 			lines = append(lines, name[w.Key]+": "+fmt.Sprintf(format, args...))
 		}
-		for _, m := range w.Mends {
-			add("mend %s of pool %d", strings.Join(m.Fields, " "), m.Pool)
+		for _, m := range w.Corrections {
+			add("correct %s of pool %d", strings.Join(m.Fields, " "), m.Pool)
 		}
 		for _, g := range w.Grow {
 			add("grow pool %d to %d for %s", g.Pool, g.Count, strings.Join(w.For, " "))
@@ -245,8 +245,8 @@ func render(d Decision) []string {
 		for _, p := range w.DeletePools {
 			add("delete pool %d", p)
 		}
-		for _, u := range w.Starved {
-			add("starve %s", u)
+		for _, u := range w.GivenUp {
+			add("give up %s", u)
 		}
 	}
 	if d.Waiting {

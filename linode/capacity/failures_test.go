@@ -37,11 +37,11 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 	}{
 		"a failure after the slot was asked for": {
 			looks: []look{{0, claim, none, nil}, {2, claim, one, nil}, {34, claim, one, []Failure{failed(7, 1, 3)}}},
-			want:  []string{"web: delete pool 1", "web: starve a"},
+			want:  []string{"web: delete pool 1", "web: give up a"},
 		},
 		"a failure in the second of the last view without it": {
 			looks: []look{{0, claim, none, nil}, {2, claim, one, nil}, {34, claim, one, []Failure{failed(7, 1, 0)}}},
-			want:  []string{"web: delete pool 1", "web: starve a"},
+			want:  []string{"web: delete pool 1", "web: give up a"},
 		},
 		"it is not asked about before the slot is doubtful": {
 			looks: []look{{0, claim, none, nil}, {2, claim, one, nil}, {30, claim, one, []Failure{failed(7, 1, 3)}}},
@@ -72,13 +72,13 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 		},
 		"of two slots one is given up": {
 			looks: []look{{0, both, none, nil}, {2, both, two, nil}, {34, both, two, []Failure{failed(7, 1, 3)}}},
-			want:  []string{"web: delete slot 1-a", "web: starve z", "wait"},
+			want:  []string{"web: delete slot 1-a", "web: give up z", "wait"},
 		},
 		"listed twice it is one failure": {
 			looks: []look{
 				{0, both, none, nil}, {2, both, two, nil}, {34, both, two, []Failure{failed(7, 1, 3), failed(7, 1, 3)}},
 			},
-			want: []string{"web: delete slot 1-a", "web: starve z", "wait"},
+			want: []string{"web: delete slot 1-a", "web: give up z", "wait"},
 		},
 		"listed again it explains no other slot": {
 			looks: []look{
@@ -91,27 +91,27 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 			looks: []look{
 				{0, claim, none, nil}, {2, claim, one, nil}, {34, claim, one, nil}, {90, claim, one, []Failure{failed(7, 1, 3)}},
 			},
-			want: []string{"web: delete pool 1", "web: starve a"},
+			want: []string{"web: delete pool 1", "web: give up a"},
 		},
 		"a slot that is not doubtful yet is left": {
 			looks: []look{
 				{0, claim, none, nil}, {2, claim, one, nil}, {30, both, one, nil}, {31, both, two, nil},
 				{34, both, two, []Failure{failed(7, 1, 3), failed(8, 1, 32)}},
 			},
-			want: []string{"web: delete slot 1-a", "web: starve z", "wait"},
+			want: []string{"web: delete slot 1-a", "web: give up z", "wait"},
 		},
 		"two failures give up two": {
 			looks: []look{
 				{0, both, none, nil}, {2, both, two, nil}, {34, both, two, []Failure{failed(8, 1, 5), failed(7, 1, 3)}},
 			},
-			want: []string{"web: delete pool 1", "web: starve z", "web: starve a"},
+			want: []string{"web: delete pool 1", "web: give up z", "web: give up a"},
 		},
 		"a slot that was hidden before": {
 			looks: []look{
 				{0, claim, none, nil}, {2, claim, []Pool{pool(1, 1)}, nil},
 				{50, claim, []Pool{pool(1, 1)}, nil}, {60, claim, one, nil}, {92, claim, one, []Failure{failed(7, 1, 20)}},
 			},
-			want: []string{"web: delete pool 1", "web: starve a"},
+			want: []string{"web: delete pool 1", "web: give up a"},
 		},
 		"a slot that was asked for while another was hidden": {
 			looks: []look{

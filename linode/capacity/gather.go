@@ -17,26 +17,26 @@ type scene struct {
 	policy Policy
 	now    time.Time
 
-	uncovered map[int]time.Time // by pool that lists slots it has hidden: not before then were they asked for
+	listedLate map[int]time.Time // by pool that lists slots it has hidden: not before then were they asked for
 }
 
 // group is one group's share of claims and slots.
 type group struct {
-	key       string
-	spec      Group // as the youngest claim has it
-	shape     Group // of a closed group: what its pools were made for
-	youngest  Claim
-	pools     []Pool
-	demand    []Claim  // without a machine, oldest first
-	cancelled int      // claims that were released before they got a machine
-	ready     []Slot   // unowned, with an instance
-	empty     []Slot   // unowned, without one
-	inhabited []Slot   // unowned, with a registered Node
-	doomed    []Slot   // unowned, and perhaps being deleted
-	hidden    int      // counted, and to be listed soon
-	phantoms  []Pool   // with slots that were never listed
-	release   []string // slots of released claims
-	undrained []Slot   // of those, slots whose Node is still there and not drained
+	key         string
+	spec        Group // as the youngest claim has it
+	shape       Group // of a closed group: what its pools were made for
+	youngest    Claim
+	pools       []Pool
+	demand      []Claim  // without a machine, oldest first
+	cancelled   int      // claims that were released before they got a machine
+	ready       []Slot   // unowned, with an instance
+	empty       []Slot   // unowned, without one
+	inhabited   []Slot   // unowned, with a registered Node
+	deleting    []Slot   // unowned, and perhaps being deleted
+	hidden      int      // counted, and to be listed soon
+	neverListed []Pool   // with slots that were never listed
+	release     []string // slots of released claims
+	undrained   []Slot   // of those, slots whose Node is still there and not drained
 }
 
 // gather sorts claims and slots into groups, in the order of their keys. Slots
@@ -63,15 +63,15 @@ func (s *scene) gather() []*group {
 		}
 	}
 	for _, p := range s.Pools {
-		g := at(s.home(p, byKey))
+		g := at(s.keyOf(p, byKey))
 		g.pools = append(g.pools, p)
 		if g.key == p.Group+closed {
 			g.shape = byKey[p.Group].spec
 		}
 		if p.Group != "" && !s.memory.asked.pools[p.ID].mayGo(s.now) {
 			g.hidden += s.fresh(p)
-			if s.phantoms(p) > 0 {
-				g.phantoms = append(g.phantoms, p)
+			if s.overdue(p) > 0 {
+				g.neverListed = append(g.neverListed, p)
 			}
 		}
 		for _, slot := range p.Slots {
@@ -101,9 +101,9 @@ func (g *group) sort() {
 // are deleted, until they are corrected. Where that cannot be, their nodes drift.
 const closed = " closed"
 
-// home is the key of the group that a pool counts for. A pool whose tag was removed
+// keyOf is the key of the group that a pool counts for. A pool whose tag was removed
 // is recognized by its nodes.
-func (s *scene) home(p Pool, groups map[string]*group) string {
+func (s *scene) keyOf(p Pool, groups map[string]*group) string {
 	if p.Group != "" {
 		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
 			return p.Group + closed
@@ -147,14 +147,14 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 		// The list lacks the machine that the Node runs on.
 	case !s.memory.noded[slot.Instance].IsZero():
 		// It was drained, and a kubelet joins once: no claim can have it.
-		g.doomed = append(g.doomed, slot)
+		g.deleting = append(g.deleting, slot)
 		if mayAsk {
 			g.release = append(g.release, slot.ID)
 		}
 	case going:
-		g.doomed = append(g.doomed, slot)
+		g.deleting = append(g.deleting, slot)
 	case asked.slots[slot.ID].mayGo(s.now):
-		g.doomed = append(g.doomed, slot)
+		g.deleting = append(g.deleting, slot)
 		if mayAsk {
 			g.release = append(g.release, slot.ID)
 		}
@@ -167,11 +167,11 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 
 // remember records since when slots are unowned and without an instance.
 func (g *group) remember(old Memory, memory *Memory, now time.Time) {
-	for _, s := range slices.Concat(g.ready, g.empty, g.inhabited, g.doomed) {
+	for _, s := range slices.Concat(g.ready, g.empty, g.inhabited, g.deleting) {
 		memory.unownedSince[s.ID] = earlier(old.unownedSince, s.ID, now)
 		if s.Instance == 0 {
 			memory.emptySince[s.ID] = earlier(old.emptySince, s.ID, now)
-			memory.starved[s.ID] = old.starved[s.ID]
+			memory.givenUp[s.ID] = old.givenUp[s.ID]
 		}
 	}
 }
@@ -186,9 +186,9 @@ func earlier(since map[string]time.Time, id string, now time.Time) time.Time {
 // forgotten is how long an instance that had a Node is remembered though no list shows it.
 const forgotten = time.Hour
 
-// house remembers which instances had a registered Node: while they are listed, and for an
+// rememberNodes remembers which instances had a registered Node: while they are listed, and for an
 // hour in any case, as a list may lack some of them.
-func (s *scene) house(old Memory) {
+func (s *scene) rememberNodes(old Memory) {
 	for _, n := range s.Nodes {
 		s.living[n.Slot] = n.Slot != "" && n.Ready && !n.Leaving
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // absence is since when a claim's machine is in no list, and when that was last reported.
-type absence struct{ since, told time.Time }
+type absence struct{ since, reported time.Time }
 
 // A machine is lost when it was missing in two lists that far apart: a list may be wrong
 // once, and longer where it lacks whole pools. A claim that is still there afterwards is
@@ -17,8 +17,8 @@ const (
 	lostAgain         = time.Minute
 )
 
-// locate remembers which pool lists each machine, and of those of claims which listed it last.
-func (s *scene) locate(old Memory) {
+// rememberPools remembers which pool lists each machine, and of those of claims which listed it last.
+func (s *scene) rememberPools(old Memory) {
 	for _, c := range s.claims {
 		if pool, ok := old.lastSeen[c.Instance]; ok && c.Instance != 0 {
 			s.memory.lastSeen[c.Instance] = pool
@@ -76,22 +76,22 @@ func (s *scene) lose(d *Decision, old Memory) {
 		}
 		due := s.now.Sub(a.since) >= wait
 		if n := s.Nodes[c.Instance]; n.Ready && !n.Leaving {
-			if due && s.memory.tell(old, c.UID) {
+			if due && s.memory.report(old, c.UID) {
 				d.Unseen = append(d.Unseen, c.UID)
 			}
 			due = false
 		}
-		if due && s.now.Sub(a.told) >= lostAgain {
-			a.told = s.now
+		if due && s.now.Sub(a.reported) >= lostAgain {
+			a.reported = s.now
 			d.Lost = append(d.Lost, c.UID)
 		}
 		s.memory.lost[c.UID] = a
 	}
 }
 
-// settle records which released claims have no machine any more. LKE must have
+// confirmGone records which released claims have no machine any more. LKE must have
 // been asked after the release, and nothing may change in the group meanwhile.
-func (s *scene) settle(d *Decision) {
+func (s *scene) confirmGone(d *Decision) {
 	shrinking := map[string]bool{}
 	for _, w := range d.Works {
 		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0

@@ -87,16 +87,16 @@ func (s *scene) raised(p Pool, missing int) (count int) {
 		}
 		return r.count
 	}
-	if s.inherited(p) {
+	if s.mayBeLowered(p) {
 		return p.Count
 	}
 	return max(p.Count, min(p.Count+missing, s.policy.PoolSize))
 }
 
-// inherited reports whether a call of an earlier process may still set the count of a pool.
+// mayBeLowered reports whether a call of an earlier process may still set the count of a pool.
 // While it may, a count that was raised could be lowered again, and LKE would take
 // machines away.
-func (s *scene) inherited(p Pool) bool {
+func (s *scene) mayBeLowered(p Pool) bool {
 	m := s.memory
 	return s.now.Sub(m.started) < lateness && !m.firstShown[p.ID].After(m.started)
 }

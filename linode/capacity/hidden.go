@@ -9,7 +9,7 @@ import (
 // the first minute.
 type hidden struct {
 	since   []time.Time // of each, oldest first
-	starved int         // of those that are overdue: so many claims were given up
+	givenUp int         // of those that are overdue: so many claims were given up
 	count   int         // of the pool
 	listed  []Slot      // of the pool
 	before  time.Time   // none of them was asked for later than in the view after that, by LKE's clock
@@ -26,11 +26,10 @@ func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
 		i := min(overdue(since, timeout, now), len(since)-1)
 		since = slices.Delete(since, i, i+1)
 	}
-	return hidden{since: since, starved: min(h.starved, overdue(since, timeout, now))}
+	return hidden{since: since, givenUp: min(h.givenUp, overdue(since, timeout, now))}
 }
 
-// overdue is how many of them were not listed in time. They are phantoms: no machine
-// comes of them.
+// overdue is how many of them were not listed in time: no machine comes of them.
 func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 	n := 0
 	for n < len(since) && now.Sub(since[n]) >= timeout {
@@ -39,8 +38,8 @@ func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 	return n
 }
 
-// uncover brings the memory of hidden slots up to date.
-func (s *scene) uncover(old Memory) {
+// rememberHidden brings the memory of hidden slots up to date.
+func (s *scene) rememberHidden(old Memory) {
 	for _, p := range s.Pools {
 		last := old.hidden[p.ID]
 		h := last.next(p.hidden(), s.policy.SlotTimeout, s.now)
@@ -52,7 +51,7 @@ func (s *scene) uncover(old Memory) {
 		if gone || p.Count > last.count || len(h.since) > len(last.since) {
 			h.before = s.before(old)
 		} else if len(h.since) < len(last.since) {
-			s.uncovered[p.ID] = last.before
+			s.listedLate[p.ID] = last.before
 		}
 		if len(h.since) > 0 {
 			s.memory.hidden[p.ID] = h
@@ -60,9 +59,9 @@ func (s *scene) uncover(old Memory) {
 	}
 }
 
-// phantoms is how many hidden slots of a pool are overdue; fresh is how many are not.
-func (s *scene) phantoms(p Pool) int {
+// overdue is how many hidden slots of a pool are overdue; fresh is how many are not.
+func (s *scene) overdue(p Pool) int {
 	return overdue(s.memory.hidden[p.ID].since, s.policy.SlotTimeout, s.now)
 }
 
-func (s *scene) fresh(p Pool) int { return p.hidden() - s.phantoms(p) }
+func (s *scene) fresh(p Pool) int { return p.hidden() - s.overdue(p) }

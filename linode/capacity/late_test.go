@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -186,7 +187,7 @@ func TestSuccessWithoutEffect(t *testing.T) {
 	s = begin(t)
 	two := []Pool{pool(1, 2, slotsOf(2)...)}
 	calls(s, waiting(2, 1), two, 2*time.Minute)
-	s.want("then the plan is left alone", s.sees(2*time.Second, Done, waiting(2, 1), two), "web: starve w0")
+	s.want("then the plan is left alone", s.sees(2*time.Second, Done, waiting(2, 1), two), "web: give up w0")
 	s.want("and the pool", s.sees(10*time.Second, Done, waiting(2, 1), two), "web: make a pool of 1 for w0", "wait")
 	s = begin(t)
 	claims := append(ownersOf(1), released(has("z", 1001)))
@@ -202,13 +203,13 @@ func TestPhantoms(t *testing.T) {
 	s.want("at first", s.sees(0, Done, waiting(0, 2), pools), "wait")
 	s.want("in time", s.sees(3*time.Minute, Done, waiting(0, 2), pools), "wait")
 	s.want("then", s.sees(time.Minute, Done, waiting(0, 2), pools),
-		"web: delete pool 1", "web: starve w1", "web: starve w0")
+		"web: delete pool 1", "web: give up w1", "web: give up w0")
 	s.want("once", s.sees(10*time.Second, Done, waiting(0, 2), nil), "web: make a pool of 2 for w0 w1", "wait")
 
 	s = begin(t)
 	pools = []Pool{pool(1, 3, slotsOf(2)...)}
 	s.sees(0, Done, waiting(2, 1), pools)
-	s.want("beside machines", s.sees(4*time.Minute, Done, waiting(2, 1), pools), "web: starve w0")
+	s.want("beside machines", s.sees(4*time.Minute, Done, waiting(2, 1), pools), "web: give up w0")
 	s.want("the pool stays", s.sees(10*time.Second, Done, waiting(2, 1), pools), "web: grow pool 1 to 4 for w0", "wait")
 	s.want("two are not listed", s.sees(time.Second, Done, waiting(2, 1), []Pool{pool(1, 4, slotsOf(2)...)}), "wait")
 	listed := []Pool{pool(1, 4, append(slotsOf(2), Slot{"1-x", 0})...)}
@@ -220,16 +221,16 @@ func TestPhantoms(t *testing.T) {
 func TestUndeletableEmptySlotGivesUpOneClaim(t *testing.T) {
 	s := begin(t)
 	pools := []Pool{pool(1, 3, append(slotsOf(2), Slot{"1-x", 0})...)}
-	starved := 0
+	givenUp := 0
 	for minute := range 60 {
 		for _, line := range s.sees(time.Minute, Unknown, waiting(2, 1+minute%3), pools) {
-			if len(line) > 11 && line[:11] == "web: starve" {
-				starved++
+			if strings.HasPrefix(line, "web: give up") {
+				givenUp++
 			}
 		}
 	}
-	if starved != 1 {
-		t.Errorf("%d claims were given up", starved)
+	if givenUp != 1 {
+		t.Errorf("%d claims were given up", givenUp)
 	}
 }
 
@@ -443,9 +444,9 @@ func TestMachinesWhoseClaimsAreGone(t *testing.T) {
 	s.sees(time.Second, Done, nil, four)
 	s.want("a minute later", s.sees(time.Minute, Done, nil, four), "keep 1000", "keep 1001", "keep 1002", "keep 1003")
 	s.want("an hour later", s.sees(time.Hour, Done, []Claim{waits("a")}, four), "web: grow pool 1 to 5 for a", "wait")
-	condemned := node(0)
-	condemned.Condemned = true
-	s.nodes[1000] = condemned
+	mayGo := node(0)
+	mayGo.MayBeDeleted = true
+	s.nodes[1000] = mayGo
 	five := []Pool{pool(1, 5, append(slotsOf(4), Slot{"1-x", 2000})...)}
 	s.want("one is let go, and the others stay", s.sees(time.Second, Done, []Claim{has("a", 2000)}, five), "drain n0")
 	for i := range 4 {

@@ -18,7 +18,7 @@ type Memory struct {
 	made         map[int]bool          // pools of which it is known which call made them
 	unownedSince map[string]time.Time  // by slot id
 	emptySince   map[string]time.Time  // by slot id, of slots without an instance
-	starved      map[string]bool       // slots without an instance that a claim was given up for
+	givenUp      map[string]bool       // slots without an instance that a claim was given up for
 	unmade       map[string]bool       // slots that LKE has said it cannot make
 	notBefore    map[string]time.Time  // by slot id, of those to be filled: failures before then are about others
 	spent        map[int]time.Time     // failures that have explained a slot, with their times
@@ -26,10 +26,10 @@ type Memory struct {
 	hidden       map[int]hidden        // by pool id: slots that are counted and not listed
 	lastSeen     map[int]int           // by instance: the pool that lists it, or, of a claim's, listed it last
 	noded        map[int]time.Time     // instances that had a registered Node, and when last
-	mended       map[int]attempt       // by pool id
+	corrected    map[int]attempt       // by pool id
 	unjoined     map[int]unjoined      // by instance, of claims
 	lost         map[string]absence    // claims whose machine is in no list
-	told         map[string]bool       // what was reported, by the slot or claim that it is about
+	reported     map[string]bool       // what was reported, by the slot or claim that it is about
 	assigned     map[string]assignment // machines of claims, which the view may not show yet
 	released     map[string]time.Time  // claims whose machine may go, since when
 	gone         map[string]bool       // released claims whose machine is surely gone
@@ -115,8 +115,8 @@ func (m *Memory) moving(key string, asked time.Time) bool {
 	return g.busy || g.rested.After(asked)
 }
 
-// settled reports whether nothing is to be expected of LKE any more.
-func (m *Memory) settled() bool {
+// idle reports whether nothing is to be expected of LKE any more.
+func (m *Memory) idle() bool {
 	for uid := range m.released {
 		if !m.gone[uid] {
 			return false
@@ -131,10 +131,10 @@ func (m *Memory) settled() bool {
 func (m *Memory) after(view View, now time.Time) Memory {
 	next := Memory{
 		started: m.started, firstShown: m.firstShown, made: m.made,
-		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, starved: map[string]bool{},
+		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, givenUp: map[string]bool{},
 		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
-		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, mended: map[int]attempt{},
-		unjoined: map[int]unjoined{}, lost: map[string]absence{}, told: map[string]bool{},
+		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, corrected: map[int]attempt{},
+		unjoined: map[int]unjoined{}, lost: map[string]absence{}, reported: map[string]bool{},
 		assigned: map[string]assignment{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
 		asked: m.asked.clone(), waitingSince: m.waitingSince,
 	}
@@ -173,11 +173,11 @@ func (m *Memory) complete(claims []Claim) []Claim {
 	return out
 }
 
-// tell reports whether something is to be reported, and notes that it was. What old
+// report reports whether something is to be reported, and notes that it was. What old
 // reports were about and does not come up again is forgotten.
-func (m *Memory) tell(old Memory, about string) bool {
-	m.told[about] = true
-	return !old.told[about]
+func (m *Memory) report(old Memory, about string) bool {
+	m.reported[about] = true
+	return !old.reported[about]
 }
 
 // put sets an entry of a map that may be nil.

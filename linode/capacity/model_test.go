@@ -79,8 +79,8 @@ func (w *world) begin(work Work) {
 		}
 	}
 	e := &errand{Work: work, epoch: w.epoch}
-	for _, m := range work.Mends {
-		e.calls = append(e.calls, call{apply: func(int) { w.mend(m) }, answer: func(Outcome) {}})
+	for _, m := range work.Corrections {
+		e.calls = append(e.calls, call{apply: func(int) { w.correct(m) }, answer: func(Outcome) {}})
 	}
 	for _, g := range work.Grow {
 		e.calls = append(e.calls, w.raising(g))
@@ -95,11 +95,11 @@ func (w *world) begin(work Work) {
 		e.calls = append(e.calls, w.deletingPool(p))
 	}
 	w.blame(work.Unmade)
-	w.giveUp(work.Starved)
+	w.giveUp(work.GivenUp)
 	w.underway = append(w.underway, e)
 }
 
-func (w *world) mend(m Mend) {
+func (w *world) correct(m Correction) {
 	if p := w.pools[m.Pool]; p != nil {
 		p.Group, p.Tags, p.Labels = m.Group.Key(), append(slices.Clone(m.Group.Tags), Mark), m.Group.Labels
 		p.Taints, p.Autoscaled = m.Group.Taints, false
@@ -361,7 +361,7 @@ func (w *world) settle() {
 	}
 	for range 90 {
 		for instance, n := range w.nodes {
-			if n.Condemned = true; w.ownerOf(instance) == nil {
+			if n.MayBeDeleted = true; w.ownerOf(instance) == nil {
 				w.nodes[instance] = n
 			}
 		}

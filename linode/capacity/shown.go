@@ -55,7 +55,7 @@ func (m *Memory) meet(view View) {
 	}
 }
 
-// deletionsShown ends the dooms of what is not listed any more.
+// deletionsShown ends the deletions of what is not listed any more.
 func (m *Memory) deletionsShown(slots map[string]bool, pools map[int]Pool, asked time.Time) {
 	for id, d := range m.asked.slots {
 		if d.underway || slots[id] || !asked.After(d.answered) {

@@ -5,16 +5,16 @@ import "slices"
 // Work is what to ask of LKE for one group, in this order.
 type Work struct {
 	Key         string
-	Group       Group    // zero where only deletions are left to do
-	Mends       []Mend   // corrections of pools
-	Grow        []Grow   // of existing pools
-	Create      []int    // counts of pools to make
-	For         []string // claims that have no slot yet, oldest first; Grow and Create are for the first of them
+	Group       Group        // zero where only deletions are left to do
+	Corrections []Correction // corrections of pools
+	Grow        []Grow       // of existing pools
+	Create      []int        // counts of pools to make
+	For         []string     // claims that have no slot yet, oldest first; Grow and Create are for the first of them
 	DeleteSlots []string
 	DeletePools []int
-	// Starved claims wait for machines that did not come in time. The plan type must
+	// GivenUp claims wait for machines that did not come in time. The plan type must
 	// not be chosen for a while.
-	Starved []string
+	GivenUp []string
 	// Unmade are the slots given up with them of which LKE has written that it cannot make their nodes.
 	Unmade []string
 }
@@ -39,7 +39,7 @@ func (w Work) Served() []string {
 }
 
 func (w Work) idle() bool {
-	return len(w.Mends)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0
+	return len(w.Corrections)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.GivenUp) == 0
 }
 
 // deletionsAtOnce bounds the slots that one Work deletes: while it goes on, the group
@@ -51,7 +51,7 @@ const deletionsAtOnce = 24
 func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
 	work := Work{Key: g.key, Group: g.spec, DeleteSlots: g.release}
 	g.bind(d, s.memory)
-	g.starve(s, &work, missed)
+	g.giveUp(s, &work, missed)
 	d.Waiting = d.Waiting || len(g.demand) > 0
 	supply := len(g.ready) + len(g.empty) + g.hidden + s.memory.coming(g.key, g.pools, s.now)
 	for _, c := range g.demand[:min(supply, len(g.demand))] {
@@ -90,43 +90,43 @@ func (g *group) bind(d *Decision, m *Memory) {
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// starve gives up slots that got no instance in time, that LKE has said it cannot make, were never listed, or were
+// giveUp gives up slots that got no instance in time, that LKE has said it cannot make, were never listed, or were
 // granted and never counted, and with each of them, once, the youngest claim that waits.
-func (g *group) starve(s *scene, work *Work, missed int) {
-	var patient []Slot
+func (g *group) giveUp(s *scene, work *Work, missed int) {
+	var waiting []Slot
 	for _, slot := range g.empty {
 		unmade := s.memory.unmade[slot.ID]
 		if !unmade && s.now.Sub(s.memory.emptySince[slot.ID]) < s.policy.SlotTimeout {
-			patient = append(patient, slot)
+			waiting = append(waiting, slot)
 			continue
 		}
 		if s.memory.asked.slots[slot.ID].mayAsk(s.now) {
 			work.DeleteSlots = append(work.DeleteSlots, slot.ID)
 		}
-		if !s.memory.starved[slot.ID] && !s.memory.moving(g.key, s.Asked) {
-			s.memory.starved[slot.ID] = true
+		if !s.memory.givenUp[slot.ID] && !s.memory.moving(g.key, s.Asked) {
+			s.memory.givenUp[slot.ID] = true
 			missed++
 			if unmade {
 				work.Unmade = append(work.Unmade, slot.ID)
 			}
 		}
 	}
-	g.empty = patient
+	g.empty = waiting
 	if s.memory.moving(g.key, s.Asked) {
 		return
 	}
-	for _, p := range g.phantoms {
+	for _, p := range g.neverListed {
 		h := s.memory.hidden[p.ID]
-		missed += s.phantoms(p) - h.starved
-		h.starved = s.phantoms(p)
+		missed += s.overdue(p) - h.givenUp
+		h.givenUp = s.overdue(p)
 		s.memory.hidden[p.ID] = h
 	}
 	for ; missed > 0 && len(g.demand) > 0; missed-- {
 		last := len(g.demand) - 1
-		work.Starved = append(work.Starved, g.demand[last].UID)
+		work.GivenUp = append(work.GivenUp, g.demand[last].UID)
 		g.demand = g.demand[:last]
 	}
-	if len(work.Starved) > 0 {
+	if len(work.GivenUp) > 0 {
 		m := s.memory.groups[g.key]
 		m.hold = s.now.Add(replanned)
 		s.memory.groups[g.key] = m
@@ -168,7 +168,7 @@ func (g *group) wholePools(s *scene, work *Work) {
 		if slices.ContainsFunc(work.Grow, func(grows Grow) bool { return grows.Pool == p.ID }) {
 			continue
 		}
-		if doom := s.memory.asked.pools[p.ID]; doom.mayGo(s.now) && doom.mayAsk(s.now) {
+		if deletion := s.memory.asked.pools[p.ID]; deletion.mayGo(s.now) && deletion.mayAsk(s.now) {
 			work.DeletePools = append(work.DeletePools, p.ID)
 			continue
 		}

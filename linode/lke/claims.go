@@ -197,7 +197,7 @@ func nodesOf(registered map[int]nodeclaim.Node) map[int]capacity.Node {
 	for instance, n := range registered {
 		_, slot, _ := strings.Cut(n.Name, "-")
 		nodes[instance] = capacity.Node{
-			Name: n.Name, NodePool: n.NodePool, Slot: slot, Ready: n.Ready, Leaving: n.Leaving, Condemned: n.MayBeDeleted,
+			Name: n.Name, NodePool: n.NodePool, Slot: slot, Ready: n.Ready, Leaving: n.Leaving, MayBeDeleted: n.MayBeDeleted,
 			Kept: n.Kept,
 		}
 	}

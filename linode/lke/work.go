@@ -25,7 +25,7 @@ import (
 // deletions, so that a pool never loses its last slot while it is about to get
 // another. After a failed call, or a bug, the rest is left to the next decision.
 func (f *Syncer) act(ctx context.Context, w capacity.Work) {
-	f.repair(ctx, w.Mends)
+	f.repair(ctx, w.Corrections)
 	err := f.loop.Try(func() error { return f.grow(ctx, w) })
 	if err == nil {
 		err = f.loop.Try(func() error { return f.shrink(ctx, w) })
@@ -191,7 +191,7 @@ func (f *Syncer) warn(ctx context.Context, uids []string, reason, message string
 //
 // Unverified: that a slot without an instance can be deleted.
 func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
-	if len(w.Starved) > 0 {
+	if len(w.GivenUp) > 0 {
 		reason, why := timedOut, "LKE gave %s no machine in %s in time"
 		if len(w.Unmade) > 0 {
 			reason = string(api.ClassNoCapacity)
@@ -199,9 +199,9 @@ func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 		}
 		f.metrics.Refused(w.Group.Plan, reason)
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
-		f.cfg.Log.Info("LKE has not filled slots; the plan rests", "plan", w.Group.Plan, "claims", len(w.Starved),
+		f.cfg.Log.Info("LKE has not filled slots; the plan rests", "plan", w.Group.Plan, "claims", len(w.GivenUp),
 			"failed", w.Unmade)
-		f.giveUp(ctx, w.Starved, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
+		f.giveUp(ctx, w.GivenUp, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
 	}
 	pools := loop.Each(f.cfg.Log, 8, w.DeletePools, func(pool int) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
@@ -255,8 +255,8 @@ func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api
 
 // repair corrects pools in place. What fails is tried again by a later decision; no
 // claim waits for it.
-func (f *Syncer) repair(ctx context.Context, mends []capacity.Mend) {
-	for _, m := range mends {
+func (f *Syncer) repair(ctx context.Context, corrections []capacity.Correction) {
+	for _, m := range corrections {
 		what := strings.Join(m.Fields, ", ")
 		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
 			what)
@@ -284,7 +284,7 @@ func (f *Syncer) warnNodePool(ctx context.Context, nodePool, reason, message str
 //
 // Unverified: that tags, labels, taints and the autoscaler change without touching the
 // nodes of the pool or its count.
-func poolChange(m capacity.Mend) api.PoolChange {
+func poolChange(m capacity.Correction) api.PoolChange {
 	whole := poolSpec(m.Group, 0, api.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
 	var change api.PoolChange
 	for _, field := range m.Fields {

@@ -24,7 +24,7 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 	tests := []struct {
 		name string
 		edit func(*Pool)
-		past attempt // when the pool was mended last
+		past attempt // when the pool was corrected last
 		want []string
 	}{
 		{"nothing was edited", func(*Pool) {}, attempt{}, []string{grow}},
@@ -36,40 +36,40 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 			"taints in another order are the same", func(p *Pool) { p.Taints = []Taint{shaped.Taints[1], shaped.Taints[0]} },
 			attempt{}, []string{grow},
 		},
-		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, attempt{}, []string{"mend tags of pool 1", grow}},
+		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, attempt{}, []string{"correct tags of pool 1", grow}},
 		{
 			"the pool is of a release that did not mark it", func(p *Pool) { p.Tags = shaped.Tags }, attempt{},
-			[]string{"mend mark of pool 1", grow},
+			[]string{"correct mark of pool 1", grow},
 		},
 		{
 			"LKE has not taken the mark", func(p *Pool) { p.Tags = shaped.Tags }, attempt{now.Add(-48 * time.Hour), 3, mostMarks},
 			[]string{grow},
 		},
-		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"mend labels of pool 1", grow}},
-		{"taints", func(p *Pool) { p.Taints = nil }, attempt{}, []string{"mend taints of pool 1", grow}},
+		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"correct labels of pool 1", grow}},
+		{"taints", func(p *Pool) { p.Taints = nil }, attempt{}, []string{"correct taints of pool 1", grow}},
 		{
 			"the autoscaler was switched on", func(p *Pool) { p.Autoscaled = true }, attempt{},
-			[]string{"mend autoscaler of pool 1", grow},
+			[]string{"correct autoscaler of pool 1", grow},
 		},
 		{"all at once", func(p *Pool) { p.Traits = Traits{Plan: p.Plan, Version: p.Version, Autoscaled: true} }, attempt{},
-			[]string{"mend tags labels taints autoscaler of pool 1", grow}},
+			[]string{"correct tags labels taints autoscaler of pool 1", grow}},
 		{
 			"the tag that names the group was taken away", func(p *Pool) { p.Group = "" }, attempt{},
-			[]string{"mend group of pool 1", grow},
+			[]string{"correct group of pool 1", grow},
 		},
 		{
-			"it was mended a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1, 0},
+			"it was corrected a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1, 0},
 			[]string{grow},
 		},
 		{
 			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1, 0},
-			[]string{"mend labels of pool 1", grow},
+			[]string{"correct labels of pool 1", grow},
 		},
 		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5, 0}, []string{grow}},
 		// New nodes would not be what they should until it is corrected: the claim that waits gets another pool.
 		{
 			"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{},
-			[]string{"make a pool of 1 for b", "mend version of pool 1"},
+			[]string{"make a pool of 1 for b", "correct version of pool 1"},
 		},
 		{"another plan, which LKE cannot change", func(p *Pool) { p.Plan = "q" }, attempt{},
 			[]string{"make a pool of 1 for b"}},
@@ -84,7 +84,7 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 			tt.edit(&p)
 			memory := Memory{}
 			if tt.past.inARow > 0 {
-				memory.mended = map[int]attempt{1: tt.past}
+				memory.corrected = map[int]attempt{1: tt.past}
 			}
 			var got []string
 			for _, line := range render(decide([]Claim{owner, waiting}, []Pool{p}, memory)) {
@@ -129,7 +129,7 @@ func TestWhichNodesAPoolCanHave(t *testing.T) {
 }
 
 // TestAFirewallIsNeverTakenOffInPlace: LKE changes a firewall of a pool for another, and not back to
-// none. A class that has none any more asks for another group, whose pools are made, and no mend
+// none. A class that has none any more asks for another group, whose pools are made, and no correction
 // of the pools with the firewall names it.
 func TestAFirewallIsNeverTakenOffInPlace(t *testing.T) {
 	with := Group{NodePool: "web", Plan: "g6-standard-4", FirewallID: 7}

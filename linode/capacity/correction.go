@@ -26,15 +26,15 @@ type Traits struct {
 // programs, such as Terraform with external_pool_tags, know the pools by it.
 const Mark = "lkeplan"
 
-// Mend is a correction of a pool, in place and without new nodes.
-type Mend struct {
+// Correction changes a pool in place, without new nodes.
+type Correction struct {
 	Pool   int
 	Group  Group    // what it should be like
 	Keep   string   // Traits.Instead of the pool, which stays
 	Fields []string // what differs: group, firewall, version, tags, mark, labels, taints, autoscaler
 }
 
-// attempt is when a pool was last mended, and how often in a row.
+// attempt is when a pool was last corrected, and how often in a row.
 type attempt struct {
 	at     time.Time
 	inARow int
@@ -111,7 +111,7 @@ func (g Group) outOfStep(t Traits) (fields []string) {
 const mark = "mark"
 
 // Unmarked reports whether all that a pool lacks is Mark.
-func (m Mend) Unmarked() bool { return len(m.Fields) == 1 && m.Fields[0] == mark }
+func (c Correction) Unmarked() bool { return len(c.Fields) == 1 && c.Fields[0] == mark }
 
 // lowered is a set of tags as LKE compares them: in any order and case.
 func lowered(tags []string) []string {
@@ -131,8 +131,8 @@ func sortedTaints(taints []Taint) []Taint {
 
 func marked(p Pool) bool { return slices.Contains(lowered(p.Tags), Mark) }
 
-// mend compares the group's pools with what the group asks for.
-func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
+// correct compares the group's pools with what the group asks for.
+func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
 	spec := g.spec
 	if spec.Plan == "" {
 		spec = g.shape
@@ -145,7 +145,7 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 		if p.Group == "" {
 			fields = append([]string{"group"}, fields...)
 		}
-		last, tried := old.mended[p.ID]
+		last, tried := old.corrected[p.ID]
 		if marked(p) {
 			last.marks = 0
 		}
@@ -155,14 +155,14 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 		switch {
 		case p.Traits.Plan == "":
 		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
-			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: spec, Keep: p.Instead, Fields: fields})
+			work.Corrections = append(work.Corrections, Correction{Pool: p.ID, Group: spec, Keep: p.Instead, Fields: fields})
 			next := attempt{at: now, inARow: last.inARow + 1, marks: last.marks}
 			if slices.Contains(fields, mark) {
 				next.marks++
 			}
-			memory.mended[p.ID] = next
+			memory.corrected[p.ID] = next
 		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause || last.marks > 0):
-			memory.mended[p.ID] = last
+			memory.corrected[p.ID] = last
 		}
 	}
 }

@@ -2,13 +2,13 @@ package capacity
 
 // Node is a Node that Karpenter has registered: pods may run on it.
 type Node struct {
-	Name      string
-	NodePool  string
-	Slot      string // that it is named after
-	Ready     bool   // its kubelet answers: the machine is there, whatever LKE lists
-	Leaving   bool   // it is being deleted, and so drained
-	Condemned bool   // somebody has said that it may go though no claim owns it
-	Kept      bool   // it was said that it stays until somebody does
+	Name         string
+	NodePool     string
+	Slot         string // that it is named after
+	Ready        bool   // its kubelet answers: the machine is there, whatever LKE lists
+	Leaving      bool   // it is being deleted, and so drained
+	MayBeDeleted bool   // a person lets it go though no claim owns it
+	Kept         bool   // it was reported that it stays until a person does
 }
 
 // Drain is an instance that no claim owns and whose Node is to be deleted, so that
@@ -33,14 +33,14 @@ type Kept struct {
 // like somebody's deed: more look like a restore of the cluster without its NodeClaims.
 const few = 3
 
-// retire drains the machines with registered Nodes that no claim owns, for longer than the
-// grace period. More than a few at once stay, but for those that somebody has condemned;
+// drainUnowned drains the machines with registered Nodes that no claim owns, for longer than the
+// grace period. More than a few at once stay, but for those which a person lets go;
 // each stays however many are left.
-func (s *scene) retire(d *Decision, groups []*group, old Memory) {
+func (s *scene) drainUnowned(d *Decision, groups []*group, old Memory) {
 	many := 0
 	for _, g := range groups {
 		for _, slot := range g.inhabited {
-			if n := s.Nodes[slot.Instance]; !n.Leaving && !n.Condemned {
+			if n := s.Nodes[slot.Instance]; !n.Leaving && !n.MayBeDeleted {
 				many++
 			}
 		}
@@ -52,9 +52,9 @@ func (s *scene) retire(d *Decision, groups []*group, old Memory) {
 		for _, slot := range g.inhabited {
 			n := s.Nodes[slot.Instance]
 			overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace
-			switch kept := n.Kept || old.told[slot.ID] || many > few; {
+			switch kept := n.Kept || old.reported[slot.ID] || many > few; {
 			case n.Leaving:
-			case n.Condemned, overdue && !kept:
+			case n.MayBeDeleted, overdue && !kept:
 				d.Drains = append(d.Drains, Drain{Instance: slot.Instance, Node: n.Name})
 			case overdue:
 				s.keep(d, g, slot, n, old)
@@ -65,7 +65,7 @@ func (s *scene) retire(d *Decision, groups []*group, old Memory) {
 
 // keep reports an instance that stays without a claim.
 func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
-	if !s.memory.tell(old, slot.ID) {
+	if !s.memory.report(old, slot.ID) {
 		return
 	}
 	for _, p := range g.pools {
@@ -79,10 +79,10 @@ func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
 	}
 }
 
-// inherit reports the instances that no claim owns of pools that another provider has made
+// reportUnowned reports the instances that no claim owns of pools that another provider has made
 // for its own claims, or that have lost the tag of their group: they cost, and nobody here
 // may delete them.
-func (s *scene) inherit(d *Decision, old Memory) {
+func (s *scene) reportUnowned(d *Decision, old Memory) {
 	for _, p := range s.Pools {
 		if p.Group != "" || !p.Adopted && p.NodePool == "" {
 			continue
@@ -92,7 +92,7 @@ func (s *scene) inherit(d *Decision, old Memory) {
 				continue
 			}
 			if s.memory.unownedSince[slot.ID] = earlier(old.unownedSince, slot.ID, s.now); s.now.Sub(
-				s.memory.unownedSince[slot.ID]) >= s.policy.Keep && s.memory.tell(old, slot.ID) {
+				s.memory.unownedSince[slot.ID]) >= s.policy.Keep && s.memory.report(old, slot.ID) {
 				d.Kept = append(d.Kept, Kept{
 					Pool: p.ID, Plan: p.Plan, Slot: slot.ID, Instance: slot.Instance, NodePool: p.NodePool,
 				})
