@@ -63,8 +63,8 @@ type Rules interface {
 	// Problem says why no machine can be made of a class, as far as that is known; "" where
 	// one can.
 	Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string
-	// Settle writes into the status of a class what else its machines depend on.
-	Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error
+	// UpdateStatus writes into the status of a class what else its machines depend on.
+	UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error
 	// Drifted reports whether a claim is known to be made from another class than this, by
 	// the fields that its Hash is made of.
 	Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool
@@ -259,7 +259,7 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	} else if conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
 	}
-	if err := n.Rules.Settle(ctx, class); err != nil {
+	if err := n.Rules.UpdateStatus(ctx, class); err != nil {
 		return err
 	}
 	n.answers(class, conditions)

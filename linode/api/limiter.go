@@ -64,9 +64,9 @@ func newLimiter() *limiter {
 // wait returns when a request of the bucket may be sent, or ctx's error. An
 // error means that nothing was sent.
 func (l *limiter) wait(ctx context.Context, b bucket) error {
-	patient := ctx.Value(patientKey{}) != nil
+	low := ctx.Value(lowPriorityKey{}) != nil
 	for {
-		delay := l.take(b, patient, time.Now())
+		delay := l.take(b, low, time.Now())
 		if delay <= 0 {
 			return nil
 		}
@@ -80,16 +80,16 @@ func (l *limiter) wait(ctx context.Context, b bucket) error {
 	}
 }
 
-type patientKey struct{}
+type lowPriorityKey struct{}
 
 // LowPriority returns a context whose requests leave the last third of each rate limit to
 // others. A request that many ask for must not hold up one that makes a machine.
 func LowPriority(ctx context.Context) context.Context {
-	return context.WithValue(ctx, patientKey{}, true)
+	return context.WithValue(ctx, lowPriorityKey{}, true)
 }
 
 // take uses up one request, or says how long to wait before asking again.
-func (l *limiter) take(b bucket, patient bool, now time.Time) time.Duration {
+func (l *limiter) take(b bucket, low bool, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.states[b]
@@ -99,7 +99,7 @@ func (l *limiter) take(b bucket, patient bool, now time.Time) time.Duration {
 	if !now.Before(s.reset) {
 		s.remaining, s.reset = s.limit, now.Add(windows[b])
 	}
-	if s.remaining <= 0 || patient && s.remaining <= s.limit/3 {
+	if s.remaining <= 0 || low && s.remaining <= s.limit/3 {
 		return s.reset.Sub(now)
 	}
 	s.remaining--

@@ -35,8 +35,8 @@ type Classes struct {
 	region  string
 	joins   Joins
 
-	mu   sync.Mutex
-	told map[string]answer // by class
+	mu      sync.Mutex
+	answers map[string]answer // by class
 }
 
 // answer is what a class was found to name, and for how long that counts: what it names comes
@@ -56,7 +56,7 @@ const (
 
 // NewClasses returns the rules of a cluster in a region.
 func NewClasses(a Account, region string, joins Joins) *Classes {
-	return &Classes{account: a, region: region, joins: joins, told: map[string]answer{}}
+	return &Classes{account: a, region: region, joins: joins, answers: map[string]answer{}}
 }
 
 // Changes implements linode.Rules.
@@ -108,9 +108,9 @@ func known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return true
 }
 
-// Settle implements linode.Rules: it writes what the class names. While Linode cannot be
+// UpdateStatus implements linode.Rules: it writes what the class names. While Linode cannot be
 // asked, what was found before stays; without that the class is not used.
-func (c *Classes) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
+func (c *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	if found, err := c.ask(ctx, class); err == nil {
 		class.Status.Selected = &found
 	}
@@ -125,7 +125,7 @@ func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if a := c.told[class.Name]; a.of == string(raw) && time.Now().Before(a.until) {
+	if a := c.answers[class.Name]; a.of == string(raw) && time.Now().Before(a.until) {
 		return a.found, a.err
 	}
 	found, err := c.find(api.LowPriority(ctx), class)
@@ -133,7 +133,7 @@ func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass
 	if err != nil {
 		counts = failedFor
 	}
-	c.told[class.Name] = answer{string(raw), time.Now().Add(counts), found, err}
+	c.answers[class.Name] = answer{string(raw), time.Now().Add(counts), found, err}
 	return found, err
 }
 

@@ -149,7 +149,7 @@ func TestWhatAClassNamesIsFound(t *testing.T) {
 		if problem != tc.wrong && (tc.wrong == "" || !strings.Contains(problem, tc.wrong)) {
 			t.Errorf("%s: %q, want %q", tc.spec, problem, tc.wrong)
 		}
-		if err := rules.Settle(t.Context(), class); err != nil {
+		if err := rules.UpdateStatus(t.Context(), class); err != nil {
 			t.Errorf("%s: %v", tc.spec, err)
 		}
 		if tc.wrong != "" {
@@ -172,7 +172,7 @@ func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	if problem := rules.Problem(t.Context(), class); !strings.Contains(problem, "could not be looked up yet: ") {
 		t.Errorf("a problem: %q", problem)
 	}
-	if err := rules.Settle(t.Context(), class); err != nil || class.Status.Selected != nil || (&Orders{}).Known(class) {
+	if err := rules.UpdateStatus(t.Context(), class); err != nil || class.Status.Selected != nil || (&Orders{}).Known(class) {
 		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
 	}
 	before := linodev1alpha1.Selected{Image: "linode/debian12"}
@@ -180,7 +180,7 @@ func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	if problem := rules.Problem(t.Context(), class); problem != "" {
 		t.Errorf("a problem of what was found before: %s", problem)
 	}
-	if err := rules.Settle(t.Context(), class); err != nil || *class.Status.Selected != before || !(&Orders{}).Known(class) {
+	if err := rules.UpdateStatus(t.Context(), class); err != nil || *class.Status.Selected != before || !(&Orders{}).Known(class) {
 		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
 	}
 }
@@ -229,7 +229,7 @@ func TestLinodeIsAskedOnceInAWhile(t *testing.T) {
 				if got := rules.Problem(t.Context(), class); !strings.Contains(got, problem) || problem == "" && got != "" {
 					t.Errorf("problem %q, want %q", got, problem)
 				}
-				if err := rules.Settle(t.Context(), class); err != nil {
+				if err := rules.UpdateStatus(t.Context(), class); err != nil {
 					t.Error(err)
 				}
 			}

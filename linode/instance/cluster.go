@@ -228,7 +228,7 @@ func (i cluster) Undeleted(ctx context.Context, uid string, err error) {
 // WarnUnconfirmed says on claims that they stay though Linode does not know their machines.
 func (i cluster) WarnUnconfirmed(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
-		if i.shouldNotify(uid, "held") {
+		if i.shouldNotify(uid, "unconfirmed") {
 			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode says that it has no machine of this and of %d "+
 				"more NodeClaims, whose Nodes are there: the token may be of another account, or of a user who may not see "+
 				"them; nothing is taken away. Give the controller the token of the account; where the Linodes are gone indeed, "+
@@ -245,7 +245,7 @@ func (i *Machines) warnNotJoined(ctx context.Context, nc *karpv1.NodeClaim) {
 	id := nodeclaim.InstanceOf(nc.Status.ProviderID)
 	if id == 0 || registered == nil || !registered.IsUnknown() ||
 		time.Since(registered.LastTransitionTime.Time) < within ||
-		!nc.DeletionTimestamp.IsZero() || !i.shouldNotify(string(nc.UID), "late") {
+		!nc.DeletionTimestamp.IsZero() || !i.shouldNotify(string(nc.UID), "not joined") {
 		return
 	}
 	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, "+
@@ -260,7 +260,7 @@ func (i *Machines) shouldNotify(uid, text string) bool {
 	defer i.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(i.notified, func(_ string, at time.Time) bool { return now.Sub(at) > again })
-	if _, told := i.notified[uid+text]; told {
+	if _, notified := i.notified[uid+text]; notified {
 		return false
 	}
 	i.notified[uid+text] = now

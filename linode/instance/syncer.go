@@ -142,7 +142,7 @@ func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
 		})
 	}
 	if len(d.Unconfirmed) > 0 {
-		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Cluster.WarnUnconfirmed(ctx, d.Unconfirmed) })
+		c.once(ctx, "warn of claims that are not confirmed", func(ctx context.Context) error { return c.cfg.Cluster.WarnUnconfirmed(ctx, d.Unconfirmed) })
 	}
 	c.begin(ctx, view, d)
 	return d.PollIn, nil

@@ -255,7 +255,7 @@ func TestAPlanWithoutAMonthlyPriceCountsByTheHour(t *testing.T) {
 	}
 	nc := linodetest.Decided(1)
 	nc.Labels[corev1.LabelInstanceTypeStable] = "g2-gpu-rtx4000a1-l"
-	if held := e.held(nc); held.Sold[MonthlyCost] != 700_800_000 {
+	if held := e.nodeOf(nc); held.Sold[MonthlyCost] != 700_800_000 {
 		t.Errorf("a NodeClaim of it counts for %d", held.Sold[MonthlyCost])
 	}
 }

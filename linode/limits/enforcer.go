@@ -214,7 +214,7 @@ func (e *Enforcer) claims(ctx context.Context, from client.Reader, opts ...clien
 		}
 		claim := Claim{UID: string(nc.UID)}
 		if nodeclaim.Decided(nc) {
-			claim.Decided, claim.Node = true, e.held(nc)
+			claim.Decided, claim.Node = true, e.nodeOf(nc)
 		}
 		claims = append(claims, claim)
 	}
@@ -227,7 +227,7 @@ func (e *Enforcer) wish(pool string, it *cloudprovider.InstanceType) Node {
 }
 
 // held is the node that a NodeClaim has or gets.
-func (e *Enforcer) held(nc *karpv1.NodeClaim) Node {
+func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 	plan := nodeclaim.PlanOf(nc)
 	n := Node{
 		Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: plan,

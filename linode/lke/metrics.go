@@ -45,7 +45,7 @@ func take(view capacity.View) nodeclaim.Rows {
 			continue
 		}
 		row := rows.Of(p.Plan)
-		row.Coming += max(0, p.Count-len(p.Slots)) // Enterprise lists them late
+		row.Coming += max(0, p.Count-len(p.Slots)) // Enterprise lists them later
 		for _, s := range p.Slots {
 			switch {
 			case s.Instance == 0:

@@ -127,7 +127,7 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 	cfg.Timing = cfg.Timing.WithDefaults()
 	f := &Syncer{
 		cfg: cfg, policy: policy(cfg.Timing, tier), metrics: newMetrics(),
-		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Settle),
+		loop:   loop.New[capacity.Memory](cfg.Log, cfg.Timing.Gather),
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
 	}

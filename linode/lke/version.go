@@ -86,12 +86,12 @@ func (w wish) first() string {
 	return newest.Minor() // what kubelets of the standard tier report has a patch
 }
 
-// Settle implements Rules: it writes into the status of a class which version its nodes get, how
+// UpdateStatus implements Rules: it writes into the status of a class which version its nodes get, how
 // many have another, and where the control plane is.
 //
 // Unverified: that pools on Enterprise, and machines everywhere, keep their version until
 // they are recycled or replaced, also when the control plane is upgraded.
-func (l *Classes) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
+func (l *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	claims, err := nodeclaim.OfClass(ctx, l.client, class.Name)
 	if err != nil {
 		return err

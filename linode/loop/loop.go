@@ -14,7 +14,7 @@ import (
 // concurrent use.
 type Loop[Memory any] struct {
 	log    *slog.Logger
-	settle time.Duration
+	gather time.Duration
 	wake   chan struct{} // a step is due soon
 	now    chan struct{} // a step is due at once
 
@@ -24,10 +24,10 @@ type Loop[Memory any] struct {
 	memory Memory
 }
 
-// New returns a Loop whose Memory is zero, as after a restart. A step comes no sooner than settle
+// New returns a Loop whose Memory is zero, as after a restart. A step comes no sooner than gather
 // after Wake: one step may then serve all who wake it.
-func New[Memory any](log *slog.Logger, settle time.Duration) *Loop[Memory] {
-	return &Loop[Memory]{log: log, settle: settle, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
+func New[Memory any](log *slog.Logger, gather time.Duration) *Loop[Memory] {
+	return &Loop[Memory]{log: log, gather: gather, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 }
 
 // Run runs step until ctx ends, and returns when the work that was begun has ended. Step returns
@@ -47,7 +47,7 @@ func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.
 			case <-ctx.Done():
 				return
 			case <-l.now:
-			case <-time.After(l.settle):
+			case <-time.After(l.gather):
 			}
 		}
 		drain(l.wake) // this step sees what was signalled until now

@@ -7,7 +7,7 @@ import (
 
 // Timing holds the delays of the loops. A zero field means its default, which the comment names.
 type Timing struct {
-	Settle      time.Duration // 200ms: wait for more claims before the first call to LKE, where more may come
+	Gather      time.Duration // 200ms: wait for more claims before the first call to LKE, where more may come
 	Quick       time.Duration // 2s: between polls while claims wait
 	Idle        time.Duration // 1m: between polls while none does
 	Grace       time.Duration // 1m: how long a slot of LKE without an instance may stay unowned
@@ -20,7 +20,7 @@ type Timing struct {
 // WithDefaults fills in what is zero.
 func (t Timing) WithDefaults() Timing {
 	return Timing{
-		Settle:      cmp.Or(t.Settle, 200*time.Millisecond),
+		Gather:      cmp.Or(t.Gather, 200*time.Millisecond),
 		Quick:       cmp.Or(t.Quick, 2*time.Second),
 		Idle:        cmp.Or(t.Idle, time.Minute),
 		Grace:       cmp.Or(t.Grace, time.Minute),

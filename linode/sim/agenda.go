@@ -27,8 +27,8 @@ func (a *agenda) plan(at time.Time, do func(at time.Time)) {
 	a.events = slices.Insert(a.events, n, event{at, do})
 }
 
-// settle runs what is due by now. Events that it plans are run as well where they are due.
-func (a *agenda) settle(now time.Time) {
+// run runs what is due by now. Events that it plans are run as well where they are due.
+func (a *agenda) run(now time.Time) {
 	for len(a.events) > 0 && !a.events[0].at.After(now) {
 		e := a.events[0]
 		a.events = a.events[1:]

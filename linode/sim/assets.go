@@ -50,7 +50,7 @@ func (st *state) removeGroup(g *Placement, _ *request) (any, error) {
 // AddAssets gives the account things to make Linodes with, in place of those of the same id, and returns them with
 // their ids. A firewall of the set, or of the configuration, makes all others unknown.
 func (s *Simulator) AddAssets(set AssetSet) (added AssetSet) {
-	s.settled(func(st *state, _ time.Time) { added = st.assets.Put(set) })
+	s.update(func(st *state, _ time.Time) { added = st.assets.Put(set) })
 	return added
 }
 

@@ -52,7 +52,7 @@ func (st *state) note(pool int, label string, now time.Time) {
 
 // NoteUnmade writes an event that LKE could not make a node of a pool, whether it is so or not.
 func (s *Simulator) NoteUnmade(pool int) {
-	s.settled(func(st *state, now time.Time) { st.note(pool, st.cfg.ClusterLabel, now) })
+	s.update(func(st *state, now time.Time) { st.note(pool, st.cfg.ClusterLabel, now) })
 }
 
 func (st *state) listEvents(q *request) (any, error) {

@@ -101,8 +101,8 @@ func (l *faults) meets(plan, region string, kind func(*Fault) bool) bool {
 	return l.first(func(f *injected) bool { return kind(&f.Fault) && f.Fault.empties("", plan, region) }) != nil
 }
 
-// spoil has a new Linode meet the faults that are for it: each of them, not only the first.
-func (l *faults) spoil(made *Linode) {
+// applyTo has a new Linode meet the faults that are for it: each of them, not only the first.
+func (l *faults) applyTo(made *Linode) {
 	for _, f := range l.list {
 		if !f.Fault.ofLinodes() && !f.Fault.NeverJoins || !f.Fault.empties("", made.Type, made.Region) || !f.meet(l.rng) {
 			continue

@@ -25,25 +25,25 @@ func (s *Simulator) inject(checked []Fault) {
 
 // ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
 func (s *Simulator) ClearFaults() {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		st.faults.list = nil
-		st.feed(now)
+		st.fill(now)
 	})
 	s.changed()
 }
 
 // EndFaults ends the faults of a name, and no others.
 func (s *Simulator) EndFaults(name string) {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		st.faults.list = slices.DeleteFunc(st.faults.list, func(f *injected) bool { return f.Fault.Name == name })
-		st.feed(now)
+		st.fill(now)
 	})
 	s.changed()
 }
 
 // Stats returns the counters.
 func (s *Simulator) Stats() (stats Stats) {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		stats = st.stats(now)
 		s.log.stats(&stats)
 	})
@@ -63,7 +63,7 @@ func (s *Simulator) Calls() []Call {
 
 // Reset sets the counters to zero, the peaks to what there is now, and forgets the call log.
 func (s *Simulator) Reset() {
-	s.settled(func(st *state, _ time.Time) {
+	s.update(func(st *state, _ time.Time) {
 		s.log = newCallLog(s.cfg.CallLog)
 		st.tally.reset(st)
 	})
@@ -78,7 +78,7 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 		return Cluster{}, err
 	}
 	var made Cluster
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		if st.clusters[cfg.ClusterID] != nil {
 			err = fmt.Errorf("cluster %d: there is one already", cfg.ClusterID)
 			return
@@ -90,7 +90,7 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 
 // Clusters returns all clusters of the account.
 func (s *Simulator) Clusters() (all []Cluster) {
-	s.settled(func(st *state, _ time.Time) { all = views(byID(st.clusters), (*cluster).view) })
+	s.update(func(st *state, _ time.Time) { all = views(byID(st.clusters), (*cluster).view) })
 	return all
 }
 
@@ -99,7 +99,7 @@ func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
 
 // PoolsOf returns the pools of any cluster; none for one that is not there.
 func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		if c := st.clusters[cluster]; c != nil {
 			all = views(byID(c.pools), func(p *pool) Pool { return p.show(now, func(*slot) bool { return true }) })
 		}
@@ -109,7 +109,7 @@ func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 
 // Instances returns all instances of the account, by id, with those that are on their way out.
 func (s *Simulator) Instances() (all []Instance) {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		all = st.allInstances(now)
 	})
 	return all
@@ -118,7 +118,7 @@ func (s *Simulator) Instances() (all []Instance) {
 // LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot
 // where it notices; else the slot stays without one until it is recycled or deleted. It says whether there was one.
 func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil {
 			st.lose(i, noticed, now)
 			found = true
@@ -131,7 +131,7 @@ func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 // Power switches an instance of an LKE pool off or on, as a person can in Cloud Manager. It says whether there is one.
 // What that does to its Node is not played.
 func (s *Simulator) Power(id int, on bool) (found bool) {
-	s.settled(func(st *state, now time.Time) {
+	s.update(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil && i.slot != nil {
 			i.Off, found = !on, true
 		}
@@ -148,7 +148,7 @@ const (
 // LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the
 // real API is not simulated.
 func (s *Simulator) LockPool(id int, locks ...string) (found bool) {
-	s.settled(func(st *state, _ time.Time) {
+	s.update(func(st *state, _ time.Time) {
 		for _, c := range st.clusters {
 			if p := c.pools[id]; p != nil {
 				p.Locks, found = append([]string{}, locks...), true

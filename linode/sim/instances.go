@@ -47,7 +47,7 @@ func (st *state) createInstance(q *request) (any, error) {
 		return nil, c.err()
 	}
 	made := st.makeLinode(spec, q.now)
-	st.faults.spoil(&made.Linode)
+	st.faults.applyTo(&made.Linode)
 	st.faults.give(spec.Type, spec.Region, 1)
 	return made.view(st.assets, q.now), nil
 }
@@ -105,7 +105,7 @@ func (st *state) removeInstance(i *instance, q *request) (any, error) {
 
 // Linodes returns the Linodes of the account that no LKE pool has, by id, with those that are on their way out.
 func (s *Simulator) Linodes() (all []Linode) {
-	s.settled(func(st *state, _ time.Time) {
+	s.update(func(st *state, _ time.Time) {
 		all = views(st.own(), func(i *instance) Linode { return i.Linode })
 	})
 	return all

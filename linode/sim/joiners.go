@@ -76,7 +76,7 @@ func (j *joiners) run(ctx context.Context) {
 func (j *joiners) pass(ctx context.Context) (next time.Time) {
 	var run []Linode
 	var version string
-	j.sim.settled(func(st *state, now time.Time) {
+	j.sim.update(func(st *state, now time.Time) {
 		version, next = kubeletVersion(st.cfg.KubernetesVersion), st.agenda.next()
 		for _, l := range st.own() {
 			if l.Boots(now) {
@@ -140,7 +140,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 	} else if status.Problem != "" {
 		j.log.Info("machine does not join", "linode", label, "id", id, "step", status.Step, "problem", status.Problem)
 	}
-	j.sim.settled(func(st *state, _ time.Time) {
+	j.sim.update(func(st *state, _ time.Time) {
 		if l := st.ownLinode(id); l != nil {
 			l.Join = status
 		}
@@ -149,7 +149,7 @@ func (j *joiners) report(id int, label string, status JoinStatus) {
 
 // RestartKubelet starts the kubelet of a Linode again, which is in no LKE pool. It says whether there is such a Linode.
 func (s *Simulator) RestartKubelet(id int) (found bool) {
-	s.settled(func(st *state, _ time.Time) {
+	s.update(func(st *state, _ time.Time) {
 		if l := st.ownLinode(id); l != nil {
 			l.Restarts++
 			found = true
@@ -217,7 +217,7 @@ func (c *cloudController) pass(ctx context.Context) time.Time {
 // due returns what is to be done by now for Nodes, and when there is more.
 func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func(context.Context) error, next time.Time) {
 	seen := map[string]time.Time{}
-	c.sim.settled(func(st *state, _ time.Time) {
+	c.sim.update(func(st *state, _ time.Time) {
 		next = st.agenda.next()
 		for _, node := range nodes {
 			task, at := c.wants(st, node, now, seen)
@@ -253,7 +253,7 @@ func (c *cloudController) wants(
 	if !was || node.DeletionTimestamp != nil {
 		return nil, at
 	}
-	return func(ctx context.Context) error { return c.bury(ctx, node) }, gone.Add(st.cfg.NodeGoneDelay)
+	return func(ctx context.Context) error { return c.remove(ctx, node) }, gone.Add(st.cfg.NodeGoneDelay)
 }
 
 // linodeOf is the id of the Linode that a Node names; 0 where it names none.
@@ -287,9 +287,9 @@ func (c *cloudController) complete(
 	return nil
 }
 
-// bury deletes the Node of a Linode that is gone. (The real one waits for the Node to be not ready first; here it is
+// deleteDue deletes the Node of a Linode that is gone. (The real one waits for the Node to be not ready first; here it is
 // the configured delay.)
-func (c *cloudController) bury(ctx context.Context, node *corev1.Node) error {
+func (c *cloudController) remove(ctx context.Context, node *corev1.Node) error {
 	return deleteNode(ctx, c.client.CoreV1().Nodes(), node, c.log)
 }
 

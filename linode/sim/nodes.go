@@ -43,7 +43,7 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *s
 	}
 	n := &nodes{
 		sim: s, cluster: s.first, client: c, log: log,
-		known: map[int]*memory{}, orphans: map[orphan]time.Time{},
+		known: map[int]*memory{}, unowned: map[unownedNode]time.Time{},
 	}
 	changes, stop := s.watch()
 	defer stop()
@@ -60,10 +60,10 @@ type nodes struct {
 	client  kubernetes.Interface
 	log     *slog.Logger
 
-	nextSync time.Time            // when all nodes get the labels and taints of their pools again
-	retry    time.Duration        // after errors; 0 after a good pass
-	known    map[int]*memory      // by instance
-	orphans  map[orphan]time.Time // Nodes whose machine is gone, since when
+	nextSync time.Time                 // when all nodes get the labels and taints of their pools again
+	retry    time.Duration             // after errors; 0 after a good pass
+	known    map[int]*memory           // by instance
+	unowned  map[unownedNode]time.Time // Nodes whose machine is gone, since when
 }
 
 // memory is what was done for a machine's Node, so that a pass handles only those that have something due.
@@ -107,15 +107,15 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 		}
 	}
 	again, err := each(tasks, func(t task) (time.Time, error) { return n.reconcile(ctx, t, now) })
-	buried, buryErr := n.bury(ctx, now)
-	if err = errors.Join(err, buryErr); err != nil {
+	deleted, deleteErr := n.deleteDue(ctx, now)
+	if err = errors.Join(err, deleteErr); err != nil {
 		return n.failed(ctx, now, err)
 	}
 	n.retry = 0
-	return earlier(next, earlier(again, buried))
+	return earlier(next, earlier(again, deleted))
 }
 
-// remember begins a memory for each new machine, and turns that of one that is gone into an orphan.
+// remember begins a memory for each new machine, and turns that of one that is gone into an unownedNode.
 func (n *nodes) remember(machines []machine, now time.Time) {
 	live := map[int]bool{}
 	for _, m := range machines {
@@ -126,7 +126,7 @@ func (n *nodes) remember(machines []machine, now time.Time) {
 	}
 	for id, mem := range n.known {
 		if !live[id] {
-			n.orphans[orphan{mem.name, mem.machineID}] = now
+			n.unowned[unownedNode{mem.name, mem.machineID}] = now
 			delete(n.known, id)
 		}
 	}
@@ -223,7 +223,7 @@ type machine struct {
 
 // machines returns the instances of a cluster, and when the next of what the account has planned is due.
 func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
-	s.settled(func(st *state, _ time.Time) {
+	s.update(func(st *state, _ time.Time) {
 		for _, i := range byID(st.instances) {
 			if i.slot == nil || i.slot.pool.cluster.ID != cluster {
 				continue
@@ -263,8 +263,8 @@ func (s *Simulator) watch() (chan struct{}, func()) {
 	}
 }
 
-// orphan is the Node of a machine that is gone. Another machine may have its name by now.
-type orphan struct{ name, machineID string }
+// unownedNode is the Node of a machine that is gone. Another machine may have its name by now.
+type unownedNode struct{ name, machineID string }
 
 // adopt finds the Nodes of this cluster whose machine is not there and was never seen, as after a restart.
 func (n *nodes) adopt(objects map[string]*corev1.Node, machines []machine, now time.Time) {
@@ -276,9 +276,9 @@ func (n *nodes) adopt(objects map[string]*corev1.Node, machines []machine, now t
 		if m, ok := alive[name]; (ok && m.owns(node)) || !n.ours(name) {
 			continue
 		}
-		key := orphan{name, node.Status.NodeInfo.SystemUUID}
-		if _, known := n.orphans[key]; !known {
-			n.orphans[key] = now
+		key := unownedNode{name, node.Status.NodeInfo.SystemUUID}
+		if _, known := n.unowned[key]; !known {
+			n.unowned[key] = now
 		}
 	}
 }
@@ -288,30 +288,30 @@ func (n *nodes) ours(name string) bool {
 	return strings.HasPrefix(name, fmt.Sprintf("lke%d-", n.cluster))
 }
 
-// bury deletes the orphans whose time has come, as the cloud controller's node lifecycle does. (The real one waits for
+// deleteDue deletes the unowned whose time has come, as the cloud controller's node lifecycle does. (The real one waits for
 // the Node to be not ready first; here it is the configured delay.) It returns when the next one is due.
-func (n *nodes) bury(ctx context.Context, now time.Time) (next time.Time, err error) {
-	var due []orphan
-	for key, since := range n.orphans {
+func (n *nodes) deleteDue(ctx context.Context, now time.Time) (next time.Time, err error) {
+	var due []unownedNode
+	for key, since := range n.unowned {
 		if at := since.Add(n.sim.cfg.NodeGoneDelay); at.After(now) {
 			next = earlier(next, at)
 		} else {
 			due = append(due, key)
 		}
 	}
-	_, err = each(due, func(key orphan) (time.Time, error) { return time.Time{}, n.delete(ctx, key) })
+	_, err = each(due, func(key unownedNode) (time.Time, error) { return time.Time{}, n.delete(ctx, key) })
 	if err != nil {
 		return next, err // all of them again; who is gone is found gone
 	}
 	for _, key := range due {
-		delete(n.orphans, key)
+		delete(n.unowned, key)
 	}
 	return next, nil
 }
 
 // delete removes exactly that Node, not one that has come to its name since. One that is being deleted already, and
 // waits for a finalizer, is left to them.
-func (n *nodes) delete(ctx context.Context, key orphan) error {
+func (n *nodes) delete(ctx context.Context, key unownedNode) error {
 	node, err := getNode(ctx, n.objects(), key.name)
 	if err != nil {
 		return fmt.Errorf("node %s: %w", key.name, err)

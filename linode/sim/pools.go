@@ -50,7 +50,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	}
 	p := st.addPool(cl, spec)
 	st.grow(p, st.faults.clamp(p.plan.ID, cl.Region, *spec.Count), q.now)
-	st.agenda.settle(q.now)
+	st.agenda.run(q.now)
 	return st.firstView(p, q), nil
 }
 
@@ -116,7 +116,7 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 	} else {
 		st.shrink(p, -more, q.now)
 	}
-	st.agenda.settle(q.now)
+	st.agenda.run(q.now)
 	return p.view(q.now), nil
 }
 

@@ -81,8 +81,8 @@ func TestPoolValidation(t *testing.T) {
 		},
 		{"tag short", "standard", fields{"tags": []string{"ab"}}, "tags: Length must be 3-50 characters"},
 		{"tag long", "standard", fields{"tags": []string{strings.Repeat("x", 51)}}, "tags: Length must be 3-50 characters"},
-		{"disks", "standard", fields{"disks": slices.Repeat([]linodego.LKENodePoolDisk{{100, "ext4"}}, 8)}, "disks: At most 7 disks"},
-		{"disk type", "standard", fields{"disks": []linodego.LKENodePoolDisk{{100, "ext3"}}}, "disks: A disk needs"},
+		{"disks", "standard", fields{"disks": slices.Repeat([]linodego.LKENodePoolDisk{{Size: 100, Type: "ext4"}}, 8)}, "disks: At most 7 disks"},
+		{"disk type", "standard", fields{"disks": []linodego.LKENodePoolDisk{{Size: 100, Type: "ext3"}}}, "disks: A disk needs"},
 		{
 			"autoscaler half", "standard", fields{
 				"autoscaler": fields{"enabled": true, "min": 1},

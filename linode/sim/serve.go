@@ -129,7 +129,7 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 	if len(x.body) > 0 && json.Unmarshal(x.body, &object) != nil {
 		return nil, refusal(http.StatusBadRequest, "", "Invalid JSON") // assumption: the text
 	}
-	s.state.agenda.settle(now)
+	s.state.agenda.run(now)
 	return x.route.serve(s.state, &request{http: x.http, body: x.body, now: now})
 }
 
@@ -156,9 +156,9 @@ func (s *Simulator) authorize(token string, rt route, header http.Header) error 
 
 // grants says whether a token's scopes hold the one that is needed; who may write may read.
 func grants(scopes, needed string) bool {
-	held := strings.FieldsFunc(scopes, func(r rune) bool { return r == ' ' || r == ',' })
-	return needed == "" || slices.Contains(held, "*") || slices.Contains(held, needed) ||
-		slices.Contains(held, strings.Replace(needed, ":read_only", ":read_write", 1))
+	granted := strings.FieldsFunc(scopes, func(r rune) bool { return r == ' ' || r == ',' })
+	return needed == "" || slices.Contains(granted, "*") || slices.Contains(granted, needed) ||
+		slices.Contains(granted, strings.Replace(needed, ":read_only", ":read_write", 1))
 }
 
 func bearer(r *http.Request) string {

@@ -7,7 +7,7 @@
 // to it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
-// State moves on only when it is read: each call first settles what was due by then. So the handler has no
+// State moves on only when it is read: each call first does what was due by then. So the handler has no
 // goroutine of its own and runs under testing/synctest as it is.
 package sim
 
@@ -74,12 +74,12 @@ func (s *Simulator) Config() Config { return s.cfg }
 // ClusterID is the id of the first cluster; 0 where there is none.
 func (s *Simulator) ClusterID() int { return s.first }
 
-// settled runs read with the lock held and the state up to date.
-func (s *Simulator) settled(read func(st *state, now time.Time)) {
+// update runs read with the lock held and the state up to date.
+func (s *Simulator) update(read func(st *state, now time.Time)) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.agenda.settle(now)
+	s.state.agenda.run(now)
 	read(s.state, now)
 }
 

@@ -56,7 +56,7 @@ func (st *state) provide(sl *slot, now time.Time) {
 			}
 		})
 	}
-	if sl.starved = sl.hidden || unmade || st.faults.lacks(NullSlots, plan, region); sl.starved {
+	if sl.noStock = sl.hidden || unmade || st.faults.lacks(NullSlots, plan, region); sl.noStock {
 		return
 	}
 	st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
@@ -66,12 +66,12 @@ func (st *state) provide(sl *slot, now time.Time) {
 	})
 }
 
-// feed gives starved slots their instances, after the faults that starved them were cleared.
-func (st *state) feed(now time.Time) {
+// fill gives slots without stock their instances, after the faults that took it away were cleared.
+func (st *state) fill(now time.Time) {
 	for _, c := range byID(st.clusters) {
 		for _, p := range byID(c.pools) {
 			for _, sl := range p.slots {
-				if sl.starved {
+				if sl.noStock {
 					st.provide(sl, now)
 				}
 			}

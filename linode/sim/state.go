@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// state is the account. It knows no HTTP; its caller holds the lock and has settled it.
+// state is the account. It knows no HTTP; its caller holds the lock and has done what was due.
 type state struct {
 	cfg       Config
 	rng       *rand.Rand
@@ -52,9 +52,9 @@ type slot struct {
 	// listed is from when on Enterprise the pool shows the slot.
 	listed   time.Time
 	instance *instance
-	// starved: there was no capacity; hidden: it is never listed, either; forgotten: LKE does not know that the instance
+	// noStock: there was no capacity; hidden: it is never listed, either; forgotten: LKE does not know that the instance
 	// is gone.
-	starved, hidden, forgotten bool
+	noStock, hidden, forgotten bool
 	gone                       bool
 }
 

@@ -29,8 +29,8 @@ type Approver struct {
 }
 
 // NewApprover returns the controller. nodeOf is the name of the Node of a claim's machine.
-func NewApprover(c client.Client, told nodeclaim.Writer, nodeOf func(uid string) string) *Approver {
-	return &Approver{c, told, nodeOf}
+func NewApprover(c client.Client, warn nodeclaim.Writer, nodeOf func(uid string) string) *Approver {
+	return &Approver{c, warn, nodeOf}
 }
 
 // Register implements operatorpkg's Controller.
