@@ -71,13 +71,19 @@ func (p *playground) object(object runtime.Object) {
 // machine makes a Linode whose user data join.
 func (p *playground) machine(label string) Instance {
 	p.Helper()
-	join := Join{
-		Server: "https://cluster.test:6443", Bundle: fmt.Sprintf("%x", sha256.Sum256([]byte("authority"))),
-		Token: JoinToken{ID: "abcdef", Secret: "0123456789abcdef"}, Name: label,
-		Taints: []corev1.Taint{{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}},
-		Labels: map[string]string{"team": "a"},
-	}
-	data := fields{"user_data": base64.StdEncoding.EncodeToString(join.K3s())}
+	text := fmt.Sprintf(`#cloud-config
+write_files:
+- path: %s
+  content: |
+    server: https://cluster.test:6443
+    token: K10%x::abcdef.0123456789abcdef
+    node-name: %s
+    node-taint: ["karpenter.sh/unregistered=:NoExecute"]
+    node-label: [team=a]
+    kubelet-arg: [cloud-provider=external, "provider-id=linode://@LINODE_ID@"]
+runcmd: [k3s agent]
+`, k3sFile, sha256.Sum256([]byte("authority")), label)
+	data := fields{"user_data": base64.StdEncoding.EncodeToString([]byte(text))}
 	return p.buy(label, fields{"metadata": data})
 }
 

@@ -41,7 +41,7 @@ func TestATokenIsForOneNode(t *testing.T) {
 	}}
 	s.signs(j.good, true)
 	other := j.join("another")
-	for how, userData := range map[string][]byte{"kubeadm": other.Kubeadm(), "k3s": other.K3s()} {
+	for how, userData := range map[string][]byte{"kubeadm": kubeadm(t, other), "k3s": k3s(t, other)} {
 		got := s.refusedTo(userData)
 		if got.Step != sim.Certificate || !strings.Contains(got.Problem, "denied") {
 			t.Errorf("somebody who poses as another Node with %s: %+v", how, got)

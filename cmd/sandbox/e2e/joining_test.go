@@ -34,8 +34,8 @@ func TestMachinesJoinByThemselves(t *testing.T) {
 	j := &joining{sandbox: startSandbox(t, "--mode", "instance")}
 	j.api, j.good = j.apiServer(), j.bootstrapToken("aaaaaa", time.Hour)
 	seen := j.watchNodes()
-	made := j.makeLinode("good", j.join("good").Kubeadm())
-	j.makeLinode("good-k3s", j.join("good-k3s").K3s())
+	made := j.makeLinode("good", kubeadm(j.t, j.join("good")))
+	j.makeLinode("good-k3s", k3s(j.t, j.join("good-k3s")))
 	j.completed("good", made)
 	j.completed("good-k3s", 0)
 	j.refused()
@@ -108,10 +108,10 @@ func (j *joining) refused() {
 	for name, token := range tokens {
 		join := j.join(name)
 		join.Token = token
-		j.makeLinode(name, join.Kubeadm())
+		j.makeLinode(name, kubeadm(j.t, join))
 		want[name] = "discovery: cluster-info has no signature for token " + token.ID
 		join.Name = name + "-k3s"
-		j.makeLinode(join.Name, join.K3s())
+		j.makeLinode(join.Name, k3s(j.t, join))
 		want[join.Name] = "certificate: cannot create certificate signing request: Unauthorized"
 		if err := j.presented(token); !apierrors.IsUnauthorized(err) {
 			j.t.Errorf("somebody who has the %s token is told %v", name, err)
@@ -120,14 +120,14 @@ func (j *joining) refused() {
 	want["wrong"] = "discovery: cluster-info is not signed with token aaaaaa"
 	elsewhere := j.join("elsewhere")
 	elsewhere.Pins = []string{"sha256:" + strings.Repeat("0", 64)}
-	j.makeLinode("elsewhere", elsewhere.Kubeadm())
+	j.makeLinode("elsewhere", kubeadm(j.t, elsewhere))
 	want["elsewhere"] = "discovery: wrong authority: its hash is sha256:"
 	label := j.join("label")
 	label.Labels = map[string]string{"node-restriction.kubernetes.io/team": "a"}
-	j.makeLinode("label", label.Kubeadm())
+	j.makeLinode("label", kubeadm(j.t, label))
 	want["label"] = `registration: nodes "label" is forbidden: `
 	j.inject(`{"poses_as": "control-plane"}`)
-	j.makeLinode("impostor", j.join("impostor").Kubeadm())
+	j.makeLinode("impostor", kubeadm(j.t, j.join("impostor")))
 	want["impostor"] = `registration: nodes "control-plane" is forbidden: `
 	for name, want := range want {
 		j.eventually(name+" is refused", 10*time.Second, func() error {
