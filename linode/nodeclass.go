@@ -193,7 +193,7 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 }
 
 func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
-	claims, err := n.claims(ctx, class.Name)
+	claims, err := nodeclaim.OfClass(ctx, n.client, class.Name)
 	if err != nil {
 		return err
 	}
@@ -220,17 +220,12 @@ func stampWith(meta *metav1.ObjectMeta, hash string) {
 	metav1.SetMetaDataAnnotation(meta, linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
 }
 
-// claims returns the NodeClaims of a class.
-func (n *NodeClass) claims(ctx context.Context, class string) ([]karpv1.NodeClaim, error) {
-	return nodeclaim.OfClass(ctx, n.client, class)
-}
-
 // finalize removes the finalizer when no NodeClaim uses the class any more.
 func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(class, linodev1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	claims, err := n.claims(ctx, class.Name)
+	claims, err := nodeclaim.OfClass(ctx, n.client, class.Name)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

@@ -126,8 +126,8 @@ type Bind struct {
 
 // Decide compares claims with pools. It has no Works for groups with a Work that is not
 // finished, or was finished after LKE was asked: the view may not show what that has
-// done. The Works and Binds it returns count as begun; Memory.Finish, Memory.Bound and
-// Memory.BindFailed end them.
+// done. The Works and Binds it returns count as begun; Memory.Finish and Memory.Bound
+// end them.
 func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, now)}
 	s := &scene{

@@ -65,14 +65,11 @@ func (m *Memory) Release(uid string, now time.Time) (first, gone bool) {
 	return true, m.gone[uid]
 }
 
-// Bound records that a Bind was stored, before a view shows it.
+// Bound records that a Bind was stored, before a view shows it, that it was not, or that it is not known. The machine
+// stays the claim's, and is bound to it again if it still waits for such a one.
 func (m *Memory) Bound(b Bind, now time.Time) {
 	put(&m.assigned, b.UID, assignment{instance: b.Instance, at: now})
 }
-
-// BindFailed records that a Bind was not stored, or that nobody knows. The machine stays
-// the claim's, and is bound to it again where it still waits for such a one.
-func (m *Memory) BindFailed(b Bind, now time.Time) { m.Bound(b, now) }
 
 // Holders returns the claims whose machines those are, in order.
 func (m *Memory) Holders(machines map[int]bool) (uids []string) {

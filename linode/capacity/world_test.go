@@ -169,12 +169,12 @@ func (w *world) bind(b Bind) {
 		}
 	}
 	if c == nil || c.Instance != 0 || c.Group.Key() != b.Key || w.chance(20) {
-		w.memory.BindFailed(b, w.now)
+		w.memory.Bound(b, w.now)
 		return
 	}
 	c.Instance = b.Instance
 	if w.chance(20) {
-		w.memory.BindFailed(b, w.now)
+		w.memory.Bound(b, w.now)
 		return
 	}
 	w.memory.Bound(b, w.now)

@@ -85,7 +85,7 @@ func (b *book) Extend(_ context.Context, uid string) error {
 	return nil
 }
 
-func (b *book) End(_ context.Context, uid string, instance int, _ string) error {
+func (b *book) Lose(_ context.Context, uid string, instance int, _ string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if c, ok := b.claims[uid]; ok && c.Instance == instance {

@@ -81,8 +81,8 @@ func (b *bugs) Extend(ctx context.Context, uid string) error {
 	return b.at("Extend", func() error { return b.Claims.Extend(ctx, uid) })
 }
 
-func (b *bugs) End(ctx context.Context, uid string, instance int, reason string) error {
-	return b.at("End", func() error { return b.Claims.End(ctx, uid, instance, reason) })
+func (b *bugs) Lose(ctx context.Context, uid string, instance int, reason string) error {
+	return b.at("Lose", func() error { return b.Claims.Lose(ctx, uid, instance, reason) })
 }
 
 func (b *bugs) Warn(ctx context.Context, uid, reason, text string) {
@@ -107,7 +107,7 @@ func buggy(t *testing.T, tier string, b *bugs) *rig {
 // without an answer, and no machine is made or lost for it.
 func TestABugInTheWorkForOneGroupDoesNotEndTheController(t *testing.T) {
 	for _, method := range []string{
-		"CreatePool", "GrowPool", "ChangePool", "DeletePool", "DeleteSlot", "Bind", "GiveUp", "Extend", "End", "Warn",
+		"CreatePool", "GrowPool", "ChangePool", "DeletePool", "DeleteSlot", "Bind", "GiveUp", "Extend", "Lose", "Warn",
 		"WarnNodePool",
 	} {
 		for _, late := range []bool{false, true} {

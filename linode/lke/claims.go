@@ -136,11 +136,6 @@ func (n *NodeClaims) Extend(ctx context.Context, uid string) error {
 	return client.IgnoreNotFound(err)
 }
 
-// End implements Claims.
-func (n *NodeClaims) End(ctx context.Context, uid string, instance int, reason string) error {
-	return n.Lose(ctx, uid, instance, reason)
-}
-
 // another chooses another plan type for a claim, and stores it. Labels and group come
 // first: they say what to ask LKE for. The resources that Karpenter schedules by come
 // second; where that write fails, they are wrong until the Node reports its own.

@@ -132,8 +132,8 @@ func (d *day) GiveUp(_ context.Context, uid, _ string) error {
 func (d *day) List(ctx context.Context) ([]capacity.Claim, error) { return d.book.List(ctx) }
 func (d *day) Bind(ctx context.Context, b capacity.Bind) error    { return d.book.Bind(ctx, b) }
 func (d *day) Extend(context.Context, string) error               { return nil }
-func (d *day) End(ctx context.Context, uid string, instance int, reason string) error {
-	return d.book.End(ctx, uid, instance, reason)
+func (d *day) Lose(ctx context.Context, uid string, instance int, reason string) error {
+	return d.book.Lose(ctx, uid, instance, reason)
 }
 func (d *day) Warn(context.Context, string, string, string)         {}
 func (d *day) WarnNodePool(context.Context, string, string, string) {}

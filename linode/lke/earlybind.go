@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -203,10 +204,8 @@ func mayHavePods(node *corev1.Node) bool {
 	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
 		return t.Key == uninitialized || t.Key == karpv1.UnregisteredTaintKey
 	})
-	return !tainted && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue &&
-			time.Since(c.LastTransitionTime.Time) > 5*time.Second
-	})
+	ready := nodeutils.GetCondition(node, corev1.NodeReady)
+	return !tainted && ready.Status == corev1.ConditionTrue && time.Since(ready.LastTransitionTime.Time) > 5*time.Second
 }
 
 // inPools returns the pool of a Node and its slot, and whether the pool is listed. LKE

@@ -221,8 +221,8 @@ func (b *burst) Bind(ctx context.Context, bind capacity.Bind) error { return b.b
 func (b *burst) WarnNodePool(ctx context.Context, name, reason, text string) {
 	b.book.WarnNodePool(ctx, name, reason, text)
 }
-func (b *burst) End(ctx context.Context, uid string, instance int, reason string) error {
-	return b.book.End(ctx, uid, instance, reason)
+func (b *burst) Lose(ctx context.Context, uid string, instance int, reason string) error {
+	return b.book.Lose(ctx, uid, instance, reason)
 }
 
 // room is how many pods that request so much memory fit.

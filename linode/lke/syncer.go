@@ -50,8 +50,8 @@ type Claims interface {
 	GiveUp(ctx context.Context, uid, reason string) error
 	// Extend has Karpenter's time for a claim to register begin again, if half of it is over.
 	Extend(ctx context.Context, uid string) error
-	// End deletes a claim whose machine, that instance, is gone.
-	End(ctx context.Context, uid string, instance int, reason string) error
+	// Lose deletes a claim whose machine, that instance, is gone.
+	Lose(ctx context.Context, uid string, instance int, reason string) error
 	// Warn writes a warning event on a claim.
 	Warn(ctx context.Context, uid, reason, message string)
 	// WarnNodePool writes a warning event on a NodePool.
@@ -259,13 +259,7 @@ func (f *Syncer) bind(ctx context.Context, binds []capacity.Bind, claims []capac
 	}
 	_ = loop.Each(f.cfg.Log, 32, binds, func(b capacity.Bind) error {
 		err := f.loop.Try(func() error { return f.cfg.Claims.Bind(ctx, b) })
-		f.loop.Do(func(m *capacity.Memory, now time.Time) {
-			if err != nil {
-				m.BindFailed(b, now)
-			} else {
-				m.Bound(b, now)
-			}
-		})
+		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.Bound(b, now) })
 		if err != nil {
 			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
 			f.Wake() // the next decisions wait for it, and have it stored again
@@ -302,7 +296,7 @@ const (
 // end deletes the claims whose machine is lost, so that Karpenter makes others.
 func (f *Syncer) end(ctx context.Context, lost []string, why string) {
 	_ = loop.Each(f.cfg.Log, 8, lost, func(uid string) error {
-		if err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), why); err != nil {
+		if err := f.cfg.Claims.Lose(ctx, uid, f.Assigned(uid), why); err != nil {
 			f.cfg.Log.Error("could not end a NodeClaim whose machine is lost", "uid", uid, "why", why, "error", err)
 		}
 		return nil

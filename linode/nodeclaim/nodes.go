@@ -3,12 +3,12 @@ package nodeclaim
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 )
 
 // AnnotationOrphaned, on a Node whose NodeClaim is gone, says what happens to it.
@@ -31,7 +31,7 @@ func NewNodes(c client.Client) *Nodes { return &Nodes{client: c} }
 type Node struct {
 	Name         string
 	NodePool     string
-	Ready        bool // its kubelet answers
+	Ready        bool // its kubelet answers; the control plane takes it back 40 s after it has ceased to
 	Leaving      bool // it is being deleted, and so drained
 	MayBeDeleted bool // it has OrphanDelete: it may go though no claim owns it
 	Kept         bool // it has OrphanKeep
@@ -51,7 +51,8 @@ func (n *Nodes) List(ctx context.Context) (map[int]Node, error) {
 		node := &list.Items[i]
 		if instance := InstanceOf(node.Spec.ProviderID); instance != 0 {
 			nodes[instance] = Node{
-				Name: node.Name, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey],
+				Name: node.Name, NodePool: node.Labels[karpv1.NodePoolLabelKey],
+				Ready:        nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionTrue,
 				Leaving:      !node.DeletionTimestamp.IsZero(),
 				MayBeDeleted: node.Annotations[AnnotationOrphaned] == OrphanDelete,
 				Kept:         node.Annotations[AnnotationOrphaned] == OrphanKeep,
@@ -59,14 +60,6 @@ func (n *Nodes) List(ctx context.Context) (map[int]Node, error) {
 		}
 	}
 	return nodes, nil
-}
-
-// ready reports whether the kubelet answers. The control plane takes it back 40 s after it
-// has ceased to.
-func ready(node *corev1.Node) bool {
-	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
-	})
 }
 
 // Drain deletes a Node. Karpenter's finalizer keeps it until it is drained.
