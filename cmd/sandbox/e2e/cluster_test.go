@@ -160,16 +160,7 @@ func (s cluster) poolsByName() map[string]*karpv1.NodePool {
 // pools are the names of the NodePools, sorted.
 func (s cluster) pools() []string {
 	s.t.Helper()
-	var list karpv1.NodePoolList
-	if err := s.client.List(s.t.Context(), &list); err != nil {
-		s.t.Fatal(err)
-	}
-	names := make([]string, 0, len(list.Items))
-	for _, p := range list.Items {
-		names = append(names, p.Name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(s.poolsByName()))
 }
 
 // class is the class default.
@@ -185,44 +176,20 @@ func (s cluster) class() (class linodev1alpha1.LinodeNodeClass) {
 // message.
 func (s cluster) told(kind, reason, text string) bool {
 	s.t.Helper()
-	var events corev1.EventList
-	if err := s.client.List(s.t.Context(), &events); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == kind && e.Reason == reason && strings.Contains(e.Message, text) {
-			return true
-		}
-	}
-	return false
+	return s.hasEvent(kind, "", reason, text)
 }
 
-// hasEvent reports whether an object of the kind has an event with the text.
-func (s cluster) hasEvent(kind, name, text string) bool {
-	s.t.Helper()
-	var events corev1.EventList
-	if err := s.client.List(s.t.Context(), &events); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) &&
-			strings.Contains(e.Message, text) {
-			return true
-		}
-	}
-	return false
-}
-
-// toldOf reports whether a pod of a Deployment that waits has an event with a reason.
-func (s cluster) toldOf(deployment, reason string) bool {
+// hasEvent reports whether an object of the kind, whose name begins so, has an event of the reason, or of any if that is
+// empty, with the text.
+func (s cluster) hasEvent(kind, name, reason, text string) bool {
 	s.t.Helper()
 	var events corev1.EventList
 	if err := s.client.List(s.t.Context(), &events); err != nil {
 		s.t.Fatal(err)
 	}
 	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-		return e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, deployment+"-") &&
-			e.Reason == reason && strings.HasPrefix(e.Message, "Failed to schedule pod")
+		return e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) &&
+			(reason == "" || e.Reason == reason) && strings.Contains(e.Message, text)
 	})
 }
 
@@ -375,10 +342,7 @@ func (s cluster) watchNodes() func() map[string][]corev1.Taint {
 // condition, and whether the class is ready.
 func (s cluster) answers() (reason string, ready bool) {
 	s.t.Helper()
-	var class linodev1alpha1.LinodeNodeClass
-	if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: "default"}, &class); err != nil {
-		s.t.Fatal(err)
-	}
+	class := s.class()
 	if c := class.StatusConditions().Get(linodev1alpha1.ConditionLinodeAnswers); c != nil {
 		reason = c.Reason
 	}

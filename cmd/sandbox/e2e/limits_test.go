@@ -96,8 +96,8 @@ func (s *sandbox) full(name string) {
 			cl.Status.Used.Nodes != nil && *cl.Status.Used.Nodes == 3
 	})
 	s.until("an event on the pods names CapacityLimit "+name, 20*time.Second, func(state) bool {
-		return s.hasEvent("Pod", name+"-", "CapacityLimit "+name+" ") &&
-			s.hasEvent("NodePool", name, "CapacityLimit "+name+" ")
+		return s.hasEvent("Pod", name+"-", "", "CapacityLimit "+name+" ") &&
+			s.hasEvent("NodePool", name, "", "CapacityLimit "+name+" ")
 	})
 }
 

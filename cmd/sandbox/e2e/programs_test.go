@@ -32,16 +32,11 @@ func (s commands) run(name string, args ...string) string {
 // ends runs lkeplan, and fails the test if it exits with another code.
 func (s commands) ends(code int, args ...string) string {
 	s.t.Helper()
-	out, err := s.command(bin(s.t, "lkeplan"), nil, args...).CombinedOutput()
-	got := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
-	}
+	said, got := s.lkeplan(s.env["KUBECONFIG"], args...)
 	if got != code {
-		s.t.Fatalf("lkeplan %s exited with %d, want %d:\n%s", strings.Join(args, " "), got, code, out)
+		s.t.Fatalf("lkeplan %s exited with %d, want %d:\n%s", strings.Join(args, " "), got, code, said)
 	}
-	return string(out)
+	return said
 }
 
 // lkeplan runs the command line with a kubeconfig, and returns its output and exit code.
@@ -58,11 +53,11 @@ func (s commands) lkeplan(kubeconfig string, args ...string) (said string, code 
 // asViewer runs lkeplan with the rights of an account.
 func (s commands) asViewer(viewer string, args ...string) string {
 	s.t.Helper()
-	out, err := s.command(bin(s.t, "lkeplan"), map[string]string{"KUBECONFIG": viewer}, args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("lkeplan %s: %v\n%s", strings.Join(args, " "), err, out)
+	said, code := s.lkeplan(viewer, args...)
+	if code != 0 {
+		s.t.Fatalf("lkeplan %s: exit code %d\n%s", strings.Join(args, " "), code, said)
 	}
-	return string(out)
+	return said
 }
 
 func (s commands) status(viewer string) (found inspect.Status) {

@@ -121,7 +121,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	}
 	s.until("Karpenter has refused the others", time.Minute, func(state) bool {
 		for _, one := range refusals {
-			if one.name != "gate" && one.name != "unbound" && !s.toldOf(one.name, "FailedScheduling") {
+			if one.name != "gate" && one.name != "unbound" && !s.hasEvent("Pod", one.name+"-", "FailedScheduling", "Failed to schedule pod") {
 				return false
 			}
 		}
