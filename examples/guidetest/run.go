@@ -105,24 +105,13 @@ func (r Runner) ask(t *testing.T, root string, s step) (out string, code int) {
 func (r Runner) clone(t *testing.T, from, to string) string {
 	t.Helper()
 	root := t.TempDir()
-	err := filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(name) == ".md" {
-			return err
+	target := filepath.Join(root, to)
+	err := errors.Join(os.CopyFS(target, os.DirFS(from)), filepath.WalkDir(target, func(name string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(name) == ".md" {
+			err = os.Remove(name)
 		}
-		relative, err := filepath.Rel(from, name)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(root, to, relative)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return err
-		}
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, text, 0o644)
-	})
+		return err
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

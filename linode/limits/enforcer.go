@@ -226,7 +226,7 @@ func (e *Enforcer) wish(pool string, it *cloudprovider.InstanceType) Node {
 	return Node{Pool: pool, Plan: it.Name, Sold: e.sold(it.Name), Reported: reported(it.Capacity)}
 }
 
-// held is the node that a NodeClaim has or gets.
+// nodeOf is the node that a NodeClaim has or gets.
 func (e *Enforcer) nodeOf(nc *karpv1.NodeClaim) Node {
 	plan := nodeclaim.PlanOf(nc)
 	n := Node{
