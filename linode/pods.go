@@ -23,7 +23,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Pods is the controller that tells pending pods what keeps them waiting, where Karpenter
+// Pods is the controller that says on pending pods what keeps them waiting, if Karpenter
 // does not know it: that their NodePools are not ready, which it leaves out with their
 // names; that Linode has no machines of a plan type, and what is tried next; that a placement
 // group is full; and that Linode does not answer.
@@ -32,15 +32,15 @@ type Pods struct {
 	plans  *instancetype.Set
 	full   Full
 	events events.EventRecorder
-	told   map[types.UID]telling
+	last   map[types.UID]lastEvent
 }
 
 // Full says why a NodePool has no room for a node of its class, where neither of them does;
 // "" where it has.
 type Full func(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error)
 
-// telling is the last event of a pod.
-type telling struct {
+// lastEvent is the last event of a pod.
+type lastEvent struct {
 	reason string
 	at     time.Time
 }
@@ -50,19 +50,19 @@ func NewPods(c client.Client, plans *instancetype.Set, full Full, recorder event
 	return &Pods{client: c, plans: plans, full: full, events: recorder}
 }
 
-// How often pending pods are listed while there is something to tell, and how often an
+// How often pending pods are listed while there is something to report, and how often an
 // event is repeated on a pod.
 const (
 	podsEvery = 10 * time.Second
-	tellEvery = 2 * time.Minute
-	settling  = 2 * time.Second // how long changes of NodePools are collected
+	warnEvery = 2 * time.Minute
+	gather    = 2 * time.Second // how long changes of NodePools are collected
 )
 
 // Register implements operatorpkg's Controller. Any change of a NodePool or a class
 // reconciles all pods, a moment later: a thousand that are new change five thousand times.
 func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	later := func(q queue) { q.AddAfter(reconcile.Request{}, settling) }
+	later := func(q queue) { q.AddAfter(reconcile.Request{}, gather) }
 	all := handler.Funcs{
 		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { later(q) },
 		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { later(q) },
@@ -72,18 +72,18 @@ func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
 		Watches(&linodev1alpha1.LinodeNodeClass{}, all).Complete(p)
 }
 
-// Reconcile tells all pods that wait for something that is in the way.
+// Reconcile writes events on all pods that wait for something that is in the way.
 func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	found, err := p.look(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if found.nothing() {
-		p.told = nil
+		p.last = nil
 		return ctrl.Result{}, nil
 	}
 	// New pods cause no event of a NodePool.
-	return ctrl.Result{RequeueAfter: podsEvery}, p.tell(ctx, found)
+	return ctrl.Result{RequeueAfter: podsEvery}, p.warn(ctx, found)
 }
 
 // look finds what is in the way of pods.
@@ -135,28 +135,28 @@ func (p *Pods) fullOnes(ctx context.Context, found obstacles) (map[string]string
 	return full, nil
 }
 
-// tell writes an event on each pending pod that something is in the way of.
-func (p *Pods) tell(ctx context.Context, found obstacles) error {
+// warn writes an event on each pending pod that something is in the way of.
+func (p *Pods) warn(ctx context.Context, found obstacles) error {
 	var pods corev1.PodList
 	if err := p.client.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
 		return fmt.Errorf("list the pods: %w", err)
 	}
-	now, told := time.Now(), map[types.UID]telling{}
+	now, next := time.Now(), map[types.UID]lastEvent{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if !podutils.IsProvisionable(pod) {
 			continue
 		}
 		o := found.of(pod)
-		last, before := p.told[pod.UID]
+		last, before := p.last[pod.UID]
 		switch {
-		case before && now.Sub(last.at) < tellEvery && (o.reason == last.reason || o.reason == ""):
-			told[pod.UID] = last
+		case before && now.Sub(last.at) < warnEvery && (o.reason == last.reason || o.reason == ""):
+			next[pod.UID] = last
 		case o.reason != "":
 			p.events.Eventf(pod, o.pool, corev1.EventTypeWarning, o.reason, "Provision", "%s", o.text)
-			told[pod.UID] = telling{o.reason, now}
+			next[pod.UID] = lastEvent{o.reason, now}
 		}
 	}
-	p.told = told
+	p.last = next
 	return nil
 }

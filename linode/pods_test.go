@@ -103,19 +103,19 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		full["second"] = "group 4 is full"
 		hears("NodePool first: group 3 is full; the pod waits until one of them is gone")
 		clear(full)
-		time.Sleep(time.Hour - 2*tellEvery)
+		time.Sleep(time.Hour - 2*warnEvery)
 		hears("")
 		plans.Block("g6-standard-6", time.Now().Add(time.Hour)) // dearer than what is tried anyway
 		hears("")
 		plans.Block("g6-standard-4", time.Now().Add(time.Hour))
 		hears("of g6-standard-4 (tried again at 01:56:00 UTC), g6-standard-6 (tried again at 01:56:00 UTC); " +
 			"g6-standard-8 of NodePool second is tried next")
-		time.Sleep(tellEvery / 2)
+		time.Sleep(warnEvery / 2)
 		hears("")
-		time.Sleep(tellEvery / 2)
+		time.Sleep(warnEvery / 2)
 		hears("g6-standard-8 of NodePool second is tried next")
 		plans.Block("g6-standard-8", time.Now().Add(time.Hour))
-		time.Sleep(tellEvery)
+		time.Sleep(warnEvery)
 		hears("no other plan type of its NodePools would do")
 		class.StatusConditions().SetFalse(linodev1alpha1.ConditionLinodeAnswers, api.ReasonNoAnswer, "Linode is silent")
 		if err := c.Status().Update(t.Context(), class); err != nil {

@@ -20,7 +20,7 @@ type Standing struct {
 	changed chan struct{}
 
 	mu         sync.Mutex
-	told       string // the reason of the Problem at the last change
+	announced  string // the reason of the Problem at the last change
 	unanswered int    // calls in a row
 	silence    error  // of the last of them
 	reading    error  // the last read was refused
@@ -85,8 +85,8 @@ func (s *Standing) Observe(call Call) {
 	default:
 		s.unanswered, *refusal = 0, nil
 	}
-	if now := s.problem().Reason; now != s.told {
-		s.told = now
+	if now := s.problem().Reason; now != s.announced {
+		s.announced = now
 		select {
 		case s.changed <- struct{}{}:
 		default:
