@@ -140,7 +140,7 @@ func good(s, want *corev1.Secret, now time.Time) bool {
 }
 
 func (t *Tokens) create(ctx context.Context, claim *karpv1.NodeClaim, id string, now time.Time) (string, error) {
-	secret := random(16)
+	secret := strings.ToLower(rand.Text()[:16])
 	s := wanted(claim, id, secret, now)
 	if err := t.writer.Create(ctx, s); err != nil {
 		return "", explain("create", "Secret "+s.Name, err)
@@ -262,12 +262,8 @@ func owner(s *corev1.Secret) string {
 
 // named reports whether the Secret of a claim may have a name.
 func named(name, uid string) bool {
-	for _, id := range IDs(uid) {
-		if name == prefix+id {
-			return true
-		}
-	}
-	return false
+	id, is := strings.CutPrefix(name, prefix)
+	return is && slices.Contains(IDs(uid), id)
 }
 
 // IsOf reports whether an account is the one that Kubernetes gives to the token of a claim.
@@ -283,33 +279,13 @@ func Spent(claim *karpv1.NodeClaim) bool {
 		claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
 }
 
-const characters = "0123456789abcdefghijklmnopqrstuvwxyz"
-
 // IDs are the ids that the token of a claim may have, in the order in which they are tried.
 func IDs(uid string) (all []string) {
 	for n := range names {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, n))
-		rest, base := new(big.Int).SetBytes(sum[:]), big.NewInt(int64(len(characters)))
-		var id []byte
-		for range 6 {
-			var digit big.Int
-			rest.DivMod(rest, base, &digit)
-			id = append(id, characters[digit.Int64()])
-		}
-		all = append(all, string(id))
+		digits := []byte(new(big.Int).SetBytes(sum[:]).Text(36))
+		slices.Reverse(digits)
+		all = append(all, string(digits[:6]))
 	}
 	return all
-}
-
-// random returns so many characters that cannot be guessed.
-func random(n int) string {
-	text := make([]byte, 0, n)
-	for len(text) < n {
-		var b [1]byte
-		_, _ = rand.Read(b[:])                     // never fails
-		if i := int(b[0]); i < 7*len(characters) { // so that each character is as likely
-			text = append(text, characters[i%len(characters)])
-		}
-	}
-	return string(text)
 }
