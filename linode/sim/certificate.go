@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
 
@@ -18,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/certificate/csr"
 	"k8s.io/client-go/util/keyutil"
 )
@@ -95,14 +95,9 @@ func (k *Kubelet) request() (name string, text []byte, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
-		Subject: pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + k.join.Name},
-	}, k.key)
-	if err != nil {
-		return "", nil, err
-	}
-	text = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
-	return fmt.Sprintf("node-csr-%x", sha256.Sum256(append(public, k.join.Name...))), text, nil
+	subject := &pkix.Name{Organization: []string{"system:nodes"}, CommonName: "system:node:" + k.join.Name}
+	text, err = cert.MakeCSR(k.key, subject, nil, nil)
+	return fmt.Sprintf("node-csr-%x", sha256.Sum256(append(public, k.join.Name...))), text, err
 }
 
 // own is the configuration of the client that has the machine's certificate, and no other right.

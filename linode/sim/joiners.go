@@ -68,7 +68,7 @@ func (j *joiners) run(ctx context.Context) {
 	defer end()
 	defer j.ended.Wait()
 	for ctx.Err() == nil {
-		sleep(ctx, j.pass(ctx), changes)
+		sleepUntil(ctx, j.pass(ctx), changes)
 	}
 }
 
@@ -194,7 +194,7 @@ func (c *cloudController) run(ctx context.Context) error {
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())
 	for ctx.Err() == nil {
-		sleep(ctx, c.pass(ctx), changes)
+		sleepUntil(ctx, c.pass(ctx), changes)
 	}
 	return nil
 }
@@ -287,7 +287,7 @@ func (c *cloudController) complete(
 	return nil
 }
 
-// deleteDue deletes the Node of a Linode that is gone. (The real one waits for the Node to be not ready first; here it is
+// remove deletes the Node of a Linode that is gone. (The real one waits for the Node to be not ready first; here it is
 // the configured delay.)
 func (c *cloudController) remove(ctx context.Context, node *corev1.Node) error {
 	return deleteNode(ctx, c.client.CoreV1().Nodes(), node, c.log)

@@ -136,12 +136,8 @@ func (k *Kubelet) take(ctx context.Context, s step) bool {
 			return err == nil
 		}
 		k.fail(s.name, err)
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if sleep(ctx, wait, nil); ctx.Err() != nil {
 			return false
-		case <-timer.C:
 		}
 	}
 }

@@ -48,7 +48,7 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *s
 	changes, stop := s.watch()
 	defer stop()
 	for ctx.Err() == nil {
-		sleep(ctx, n.pass(ctx), changes)
+		sleepUntil(ctx, n.pass(ctx), changes)
 	}
 	return nil
 }
@@ -156,26 +156,27 @@ func (n *nodes) failed(ctx context.Context, now time.Time, err error) time.Time 
 	return now.Add(n.retry)
 }
 
-// sleep waits until then, which zero never comes, or until something changed, and a gap at least.
-func sleep(ctx context.Context, until time.Time, changes <-chan struct{}) {
+// sleepUntil waits until then, which zero never comes, or until something changed, and a gap at least.
+func sleepUntil(ctx context.Context, until time.Time, changes <-chan struct{}) {
 	if until.IsZero() {
 		until = time.Now().Add(time.Hour)
 	}
-	wait := time.NewTimer(max(passGap, time.Until(until)))
-	defer wait.Stop()
+	if sleep(ctx, max(passGap, time.Until(until)), changes) {
+		sleep(ctx, passGap, nil)
+	}
+}
+
+// sleep waits that long, or until something changed, which it reports, or ctx ends.
+func sleep(ctx context.Context, wait time.Duration, changes <-chan struct{}) (changed bool) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return
-	case <-wait.C:
-		return
+	case <-timer.C:
 	case <-changes:
+		return true
 	}
-	gap := time.NewTimer(passGap)
-	defer gap.Stop()
-	select {
-	case <-ctx.Done():
-	case <-gap.C:
-	}
+	return false
 }
 
 // each does something for all items, some at a time. It returns the earliest time at which one is due

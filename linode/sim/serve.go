@@ -180,12 +180,7 @@ func pause(ctx context.Context, f Fault) {
 		<-ctx.Done()
 	}
 	if f.Delay.Duration > 0 {
-		timer := time.NewTimer(f.Delay.Duration)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
+		sleep(ctx, f.Delay.Duration, nil)
 	}
 	if (f.Hang || f.Delay.Duration > 0) && ctx.Err() != nil {
 		panic(http.ErrAbortHandler)
