@@ -90,10 +90,10 @@ func (j job) furnish() error {
 			return err
 		}
 	}
-	if err := replaceFile(filepath.Join(j.dir, "go.sum"), bytes.NewReader(sum), 0o644); err != nil {
+	if err := replaceFile(filepath.Join(j.dir, "go.sum"), bytes.NewReader(sum)); err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(j.dir, "go.mod"), bytes.NewReader(mod), 0o644)
+	return replaceFile(filepath.Join(j.dir, "go.mod"), bytes.NewReader(mod))
 }
 
 // buildPrograms builds all that is missing in one run of the go command, which links some
@@ -209,7 +209,7 @@ func (j job) copyAsset(ctx context.Context, goCommand string, a Asset) error {
 		return err
 	}
 	defer file.Close()
-	return replaceFile(j.asset(a), file, 0o644)
+	return replaceFile(j.asset(a), file)
 }
 
 // run runs the go command in the job's directory. Its errors go to the log.
@@ -238,14 +238,14 @@ func (j job) run(ctx context.Context, stdout io.Writer, goCommand string, args .
 }
 
 // replaceFile puts a file in its place in one step.
-func replaceFile(path string, content io.Reader, mode os.FileMode) error {
+func replaceFile(path string, content io.Reader) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
 	_, err = io.Copy(file, content)
-	if err := errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
+	if err := errors.Join(err, file.Chmod(0o644), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), path)

@@ -50,9 +50,8 @@ func (m Module) buildFlags() ([]string, error) {
 			link += " -X " + pair
 		}
 	}
-	// -mod first, so that a module may say otherwise; it overrules GOFLAGS. Nothing that
+	// -mod overrules GOFLAGS. Nothing that
 	// compiles packages otherwise than go build does: what lkeplan has compiled is not
 	// compiled again.
-	flags := []string{"-mod=readonly", "-buildvcs=false", "-ldflags", link}
-	return append(flags, m.Flags...), nil
+	return []string{"-mod=readonly", "-buildvcs=false", "-ldflags", link}, nil
 }

@@ -17,19 +17,17 @@ import (
 )
 
 //go:embed modules
-var files embed.FS
+var embedded embed.FS
 
 // Module is a set of programs that are built from one go.mod.
 type Module struct {
 	Name string
 	// Source has go.mod and go.sum as NAME.mod and NAME.sum, because a directory
-	// with a file called go.mod cannot be embedded.
+	// with a file called go.mod cannot be embedded. Without it they are those embedded here.
 	Source fs.FS
 	// Main is the required module whose version is the version of the set.
 	Main     string
 	Programs []Program
-	// Flags are given to go build besides those every program gets.
-	Flags []string
 	// Stamp lists "variable=value" pairs for the linker.
 	Stamp func(version string) []string
 	// Assets are files of the modules' sources that the programs need.
@@ -102,7 +100,7 @@ func Flux() []Module {
 func flux() Module {
 	const module = "github.com/fluxcd/source-controller"
 	return Module{
-		Name: "flux", Source: embedded(),
+		Name: "flux",
 		Main: module,
 		Programs: []Program{
 			{Name: SourceController, Package: module, Usual: 3 * time.Minute},
@@ -117,7 +115,7 @@ func flux() Module {
 func notification() Module {
 	const module = "github.com/fluxcd/notification-controller"
 	return Module{
-		Name: "flux-notification", Source: embedded(),
+		Name:   "flux-notification",
 		Main:   module,
 		Assets: crds(module, "notification.toolkit.fluxcd.io_", "alerts", "providers", "receivers"),
 	}
@@ -143,7 +141,7 @@ func crds(module, prefix string, plurals ...string) []Asset {
 func karpenter() Module {
 	const module = "sigs.k8s.io/karpenter"
 	return Module{
-		Name: "karpenter", Source: embedded(),
+		Name: "karpenter",
 		Main: module,
 		Programs: []Program{
 			{Name: KarpenterSuite, Package: module + "/test/suites/regression", Usual: 3 * time.Minute, Test: true},
@@ -151,19 +149,10 @@ func karpenter() Module {
 	}
 }
 
-// embedded returns the directory of the embedded modules.
-func embedded() fs.FS {
-	dir, err := fs.Sub(files, "modules")
-	if err != nil {
-		panic(err) // the name is not a valid path: it is, two lines above
-	}
-	return dir
-}
-
 func kubernetes() Module {
 	const kube = "k8s.io/kubernetes"
 	return Module{
-		Name: "kubernetes", Source: embedded(),
+		Name: "kubernetes",
 		Main: kube,
 		Programs: []Program{
 			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Module: "go.etcd.io/etcd/server/v3", Usual: 2 * time.Minute},
@@ -196,7 +185,7 @@ func kwok() Module {
 		return Asset{Module: module, Path: "kustomize/stage/" + path, Name: name}
 	}
 	return Module{
-		Name: "kwok", Source: embedded(),
+		Name: "kwok",
 		Main: module,
 		Programs: []Program{
 			{Name: KWOK, Package: module + "/cmd/kwok", Usual: time.Minute},
@@ -213,13 +202,17 @@ func kwok() Module {
 
 // source returns the module's two files.
 func (m Module) source() (mod, sum []byte, err error) {
-	if mod, err = fs.ReadFile(m.Source, m.Name+".mod"); err != nil {
+	files := m.Source
+	if files == nil {
+		if files, err = fs.Sub(embedded, "modules"); err != nil {
+			return nil, nil, err
+		}
+	}
+	if mod, err = fs.ReadFile(files, m.Name+".mod"); err != nil {
 		return nil, nil, err
 	}
-	if sum, err = fs.ReadFile(m.Source, m.Name+".sum"); err != nil {
-		return nil, nil, err
-	}
-	return mod, sum, nil
+	sum, err = fs.ReadFile(files, m.Name+".sum")
+	return mod, sum, err
 }
 
 // Version returns the version of the program that the module pins.

@@ -99,7 +99,6 @@ func TestDigest(t *testing.T) {
 	changes := map[string]func(*Module){
 		"source":  func(m *Module) { m.Name, m.Main = "kubernetes", "k8s.io/kubernetes" },
 		"program": func(m *Module) { m.Programs[0].Package += "/x" },
-		"flags":   func(m *Module) { m.Flags = []string{"-race"} },
 		"stamp":   func(m *Module) { m.Stamp = kubernetesVersion },
 		"asset":   func(m *Module) { m.Assets[0].Path += "x" },
 	}

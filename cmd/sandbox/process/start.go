@@ -1,11 +1,11 @@
 package process
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"syscall"
 )
 
@@ -125,21 +125,7 @@ func start(c Command, attr *syscall.SysProcAttr) (*Process, error) {
 
 // Tail returns the last n lines of a log, or nothing if it cannot be read.
 func Tail(path string, n int) string {
-	const most = 64 << 10
-	file, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > most {
-		if _, err := file.Seek(-most, 2); err != nil {
-			return ""
-		}
-	}
-	var text bytes.Buffer
-	if _, err := text.ReadFrom(file); err != nil {
-		return ""
-	}
-	lines := bytes.Split(bytes.TrimRight(text.Bytes(), "\n"), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+	text, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }

@@ -32,24 +32,16 @@ type checker struct {
 
 // connect makes the clients from the administrator's kubeconfig.
 func (c *checker) connect() error {
-	config, err := restConfig(c.dir)
+	config, err := clientcmd.BuildConfigFromFlags("", c.dir.kubeconfig())
 	if err != nil {
-		return err
+		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
+	config.QPS, config.Burst = -1, -1
 	if c.kube, err = rest.HTTPClientFor(config); err != nil {
 		return err
 	}
 	c.client, err = kubernetes.NewForConfigAndClient(config, c.kube)
 	return err
-}
-
-func restConfig(l layout) (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig())
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = -1, -1
-	return config, nil
 }
 
 // check returns nil when the component answers as it should.

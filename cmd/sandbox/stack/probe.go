@@ -36,16 +36,12 @@ func (c *checker) probeReady(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return nodeReady(node)
-}
-
-func nodeReady(node *corev1.Node) error {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
 			return nil
 		}
 	}
-	return fmt.Errorf("node %s does not become ready", node.Name)
+	return fmt.Errorf("node %s does not become ready", probeNode)
 }
 
 // removeProbe returns nil when neither the node nor its lease is left. KWOK may renew
