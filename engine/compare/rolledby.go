@@ -6,7 +6,6 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -103,13 +102,13 @@ func rolls(c plan.Change) bool {
 func partOf(obj map[string]any) (any, error) {
 	switch manifest.Kind(obj) {
 	case schemas.Pool.Object.Kind:
-		pool, err := object.As[karpv1.NodePool](obj)
+		pool, err := manifest.As[karpv1.NodePool](obj)
 		if err != nil {
 			return nil, err
 		}
 		return pool.Spec.Template, nil
 	case schemas.NodeClass.Object.Kind:
-		class, err := object.As[linodev1alpha1.LinodeNodeClass](obj)
+		class, err := manifest.As[linodev1alpha1.LinodeNodeClass](obj)
 		if err != nil {
 			return nil, err
 		}

@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A checker is one run of the rules over one input. Fleets repeat themselves:
@@ -86,7 +86,7 @@ func typed[T any](c *checker, kind string) iter.Seq2[config.Object, *T] {
 			if declared.Kind() != kind {
 				continue
 			}
-			if typed, err := object.As[T](declared.Defaulted); err == nil && !yield(declared, typed) {
+			if typed, err := manifest.As[T](declared.Defaulted); err == nil && !yield(declared, typed) {
 				return
 			}
 		}

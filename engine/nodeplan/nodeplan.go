@@ -23,8 +23,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/engine/object"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Cluster is the cluster with the NodePlans; kube.Cluster is one.
@@ -58,7 +58,7 @@ func List(ctx context.Context, c Cluster, namespace string) ([]lkeplanv1alpha1.N
 	}
 	plans := make([]lkeplanv1alpha1.NodePlan, len(objects))
 	for i, obj := range objects {
-		np, err := object.As[lkeplanv1alpha1.NodePlan](obj)
+		np, err := manifest.As[lkeplanv1alpha1.NodePlan](obj)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alp
 		return nil, err
 	}
 	if obj != nil {
-		return object.As[lkeplanv1alpha1.NodePlan](obj)
+		return manifest.As[lkeplanv1alpha1.NodePlan](obj)
 	}
 	err = fmt.Errorf("there is no NodePlan %s", at)
 	others, listErr := List(ctx, c, at.Namespace)

@@ -7,10 +7,9 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A limitsBlock is a CapacityLimit: what several pools may hold and cost together.
@@ -24,28 +23,28 @@ type limitsBlock struct {
 func (l limitsBlock) covers(pool string) bool { return l.pools == nil || l.pools[pool] }
 
 // limitsOfSeveral are the CapacityLimits among objects.
-func limitsOfSeveral(objects []config.Object) (all []limitsBlock, err error) {
+func limitsOfSeveral(objects []object) (all []limitsBlock, err error) {
 	for _, o := range objects {
-		if o.Kind() != "CapacityLimit" {
+		if o.limit == nil {
 			continue
 		}
 		l := limitsBlock{addr: o.Addr.String(), amounts: map[string]resource.Quantity{}, monthly: Ceiling{Unlimited: true}}
-		spec := manifest.Map(o.Defaulted, "spec")
-		if names, ok := spec["nodePools"].([]any); ok {
+		spec := o.limit.Spec
+		if spec.NodePools != nil {
 			l.pools = map[string]bool{}
-			for _, name := range names {
-				l.pools[fmt.Sprint(name)] = true
+			for _, name := range spec.NodePools {
+				l.pools[name] = true
 			}
 		}
-		for _, name := range counted {
-			if spec[name] == nil {
-				continue
-			}
-			if l.amounts[name], err = resource.ParseQuantity(fmt.Sprint(spec[name])); err != nil {
-				return nil, fmt.Errorf("price %s: %w", o.Addr, err)
+		if spec.Nodes != nil {
+			l.amounts["nodes"] = *resource.NewQuantity(*spec.Nodes, resource.DecimalSI)
+		}
+		for name, amount := range map[string]*resource.Quantity{"cpu": spec.CPU, "memory": spec.Memory} {
+			if amount != nil {
+				l.amounts[name] = *amount
 			}
 		}
-		if text := manifest.Text(spec, "monthlyCost"); text != "" {
+		if text := ptr.Deref(spec.MonthlyCost, ""); text != "" {
 			money, err := catalog.ParseMoney(text)
 			if err != nil {
 				return nil, fmt.Errorf("price %s: %w", o.Addr, err)

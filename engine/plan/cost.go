@@ -13,12 +13,12 @@ import (
 
 // cost adds up what all pools can cost, before and after, and what their nodes
 // cost now, and notes it on the changes.
-func (p *Plan) cost(base, head State) error {
-	before, err := Of(base.Objects, base.Offers, &p.Before)
+func (p *Plan) cost(base, head side) error {
+	before, err := costsOf(base.objects, base.Offers, &p.Before)
 	if err != nil {
 		return err
 	}
-	after, err := Of(head.Objects, head.Offers, &p.After)
+	after, err := costsOf(head.objects, head.Offers, &p.After)
 	if err != nil {
 		return err
 	}
@@ -36,12 +36,8 @@ func (p *Plan) cost(base, head State) error {
 			" is not known, so what the nodes cost now is not; a newer catalogue may have it.")
 	}
 	if most := p.After.Ceiling; most.AtLeast && !most.Unlimited && len(p.Changes) > 0 {
-		plans, err := head.unpriced()
-		if err != nil {
-			return err
-		}
 		p.Notes = append(p.Notes, "What the pools cost at most is not known: they allow plans of which the catalogue lacks the "+
-			"price or the size ("+plans+"). A newer one may have it: lkeplan catalog refresh FILE.")
+			"price or the size ("+head.unpriced()+"). A newer one may have it: lkeplan catalog refresh FILE.")
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -64,26 +60,22 @@ func (p *Plan) cost(base, head State) error {
 }
 
 // unpriced names the plans that pools allow and whose price or size is not known.
-func (s State) unpriced() (string, error) {
+func (s side) unpriced() string {
 	unknown := slices.DeleteFunc(slices.Clone(s.Offers), func(o Offer) bool { return !o.Unknown })
 	names := map[string]bool{}
-	for _, o := range s.Objects {
-		if o.Kind() != "NodePool" {
+	for _, o := range s.objects {
+		if o.pool == nil {
 			continue
 		}
-		requirements, err := Requirements(o.Defaulted)
-		if err != nil {
-			return "", fmt.Errorf("price %s: %w", o.Addr, err)
-		}
-		for _, offer := range Admitted(unknown, requirements) {
+		for _, offer := range Admitted(unknown, o.requirements()) {
 			names[offer.Name] = true
 		}
 	}
 	all := slices.Sorted(maps.Keys(names))
 	if len(all) > 2 {
-		return fmt.Sprintf("%s and %d others", all[0], len(all)-1), nil
+		return fmt.Sprintf("%s and %d others", all[0], len(all)-1)
 	}
-	return strings.Join(all, " and "), nil
+	return strings.Join(all, " and ")
 }
 
 // spent is what the nodes of each pool cost in a month, by the pool's name, and which pools have

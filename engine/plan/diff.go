@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -14,13 +15,20 @@ import (
 
 // Diff compares two revisions. Objects are the same when kind and name are; an
 // object that is called otherwise is another one.
-func Diff(base, head State) (Plan, error) {
-	before, after := byID(base.Objects), byID(head.Objects)
+func Diff(from, to State) (Plan, error) {
+	base, err := sideOf(from)
+	if err != nil {
+		return Plan{}, err
+	}
+	head, err := sideOf(to)
+	if err != nil {
+		return Plan{}, err
+	}
 	p := Plan{Now: head.Now}
-	for _, o := range head.Objects {
-		old, existed := before[o.Key()]
+	for _, o := range head.objects {
+		old, existed := base.byKey[o.Key()]
 		if !existed {
-			p.Changes = append(p.Changes, created(o, head))
+			p.Changes = append(p.Changes, created(o.Object, head.State))
 			continue
 		}
 		c, err := updated(old, o, base.Unheld)
@@ -29,19 +37,17 @@ func Diff(base, head State) (Plan, error) {
 		}
 		p.Changes = append(p.Changes, c)
 	}
-	for _, o := range base.Objects {
-		if _, stays := after[o.Key()]; stays {
+	for _, o := range base.objects {
+		if _, stays := head.byKey[o.Key()]; stays {
 			continue
 		}
-		if c := gone(o, base, head); c.Prune != Draining { // Rolling says how far it is
+		if c := gone(o.Object, base.State, head.State); c.Prune != Draining { // Rolling says how far it is
 			p.Changes = append(p.Changes, c)
 		}
 	}
-	p.fanOut(before, after)
+	p.fanOut(base, head)
 	p.outside(head)
-	if err := p.loosenOthers(base, head); err != nil {
-		return p, err
-	}
+	p.loosenOthers(base, head)
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
 	}
@@ -52,13 +58,14 @@ func Diff(base, head State) (Plan, error) {
 	if err := p.migrations(base, head); err != nil {
 		return p, err
 	}
-	if err := p.SetImpact(base, head); err != nil {
+	if err := p.setImpact(base, head); err != nil {
 		return p, err
 	}
 	return p, p.cost(base, head)
 }
 
-func byID(objects []config.Object) map[manifest.Key]config.Object {
+// ByKey are objects by their keys.
+func ByKey(objects []config.Object) map[manifest.Key]config.Object {
 	m := make(map[manifest.Key]config.Object, len(objects))
 	for _, o := range objects {
 		m[o.Key()] = o
@@ -188,9 +195,9 @@ const directory = "metadata.annotations[lkeplan.dev/directory]"
 
 // updated compares the objects as the API server would store them: a default
 // that is written out is no change.
-func updated(old, o config.Object, unheld func(map[string]any) map[string]any) (Change, error) {
-	c := changeOf(o, Keep)
-	c.Old, c.New = stored(old), stored(o)
+func updated(old, o object, unheld func(map[string]any) map[string]any) (Change, error) {
+	c := changeOf(o.Object, Keep)
+	c.Old, c.New = stored(old.Object), stored(o.Object)
 	c.UID = manifest.UID(old.Defaulted)
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
@@ -198,14 +205,15 @@ func updated(old, o config.Object, unheld func(map[string]any) map[string]any) (
 	if _, condemned := ReadRemoval(old.Defaulted); condemned { // its nodes are what they were before
 		c.Prune = CancelRemoval
 	}
-	acted := UnmarkRemoval(old.Defaulted)
+	acted := old.Object
+	acted.Defaulted = UnmarkRemoval(acted.Defaulted)
 	if unheld != nil && c.Kind == "NodePool" {
-		acted = unheld(acted)
+		acted.Defaulted = unheld(acted.Defaulted)
 	}
-	effects, err := effectsOf(acted, o.Defaulted)
-	if err != nil {
-		return c, err
-	}
+	effects := sync.OnceValues(func() (func(string) outcome, error) {
+		was, err := typed(acted)
+		return effectsOf(was, o), err
+	})
 	before, after := flatten(old.Defaulted), flatten(o.Defaulted)
 	owned, err := ownersOf(old.Defaulted)
 	if err != nil {
@@ -217,10 +225,14 @@ func updated(old, o config.Object, unheld func(map[string]any) map[string]any) (
 		if !differs(before, after, path) {
 			continue
 		}
-		of := effects(path)
+		effectOf, err := effects()
+		if err != nil {
+			return c, err
+		}
+		of := effectOf(path)
 		c.Fields = append(c.Fields, Field{
 			Path: path, Before: before[path], After: after[path], Effect: of.effect, Partial: of.partial,
-			Source: origin(o, path), Owners: owned.of(path),
+			Source: origin(o.Object, path), Owners: owned.of(path),
 		})
 		c.worsen(of.effect, of.partial)
 		c.Loosens = c.Loosens || of.loosens
@@ -231,19 +243,18 @@ func updated(old, o config.Object, unheld func(map[string]any) map[string]any) (
 
 // fanOut carries a roll from a class to the pools that refer to it. One that is forgotten is
 // as it was before.
-func (p *Plan) fanOut(before, after map[manifest.Key]config.Object) {
+func (p *Plan) fanOut(base, head side) {
 	rolled := p.rolledClasses()
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		o, declared := after[c.Key()]
+		o, declared := head.byKey[c.Key()]
 		if !declared {
-			o = before[c.Key()]
+			o = base.byKey[c.Key()]
 		}
-		class := manifest.Text(o.Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
-		if by, ok := rolled[class]; ok {
+		if by, ok := rolled[o.classRef()]; ok {
 			c.Because = append(c.Because, by.Addr)
 			c.worsen(Roll, by.Partial)
 		}

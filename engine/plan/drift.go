@@ -20,7 +20,7 @@ import (
 // returns the fields that others than the manager have set to something else.
 // The base is what was applied last, as far as that is known; it may be empty.
 func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
-	applied := byID(base)
+	applied := ByKey(base)
 	var drifts []Drift
 	for _, o := range head {
 		there := live[o.Key()]

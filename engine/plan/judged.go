@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
 )
 
 // Unnamed returns the paths in which two states of an object differ and that the change does
@@ -28,24 +30,17 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 			unnamed = append(unnamed, path)
 		}
 	}
-	old, err := TemplateHash(UnmarkRemoval(before))
-	if err != nil {
-		return nil, err
-	}
-	hash, err := TemplateHash(after)
-	if err != nil {
-		return nil, err
-	}
-	var misfit map[string]bool
-	if c.Kind == "NodePool" {
-		misfit, err = misfits(before, after)
-	}
+	s, err := sideOf(State{Objects: []config.Object{
+		{Manifest: before, Defaulted: UnmarkRemoval(before)}, {Manifest: after, Defaulted: after},
+	}})
 	if err != nil || gravity[c.Effect] >= gravity[Roll] {
 		return unnamed, err
 	}
-	if hash != old {
+	old, changed := s.objects[0], s.objects[1]
+	if changed.hash() != old.hash() {
 		unnamed = append(unnamed, "the hash by which nodes are replaced")
 	}
+	misfit := misfits(old, changed)
 	for _, key := range slices.Sorted(maps.Keys(misfit)) {
 		if misfit[key] {
 			unnamed = append(unnamed, "the requirement "+key+", by which nodes are replaced")

@@ -11,12 +11,11 @@ import (
 	"github.com/robfig/cron/v3"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -193,19 +192,14 @@ type loosener struct {
 //
 // A new pool and a higher limit only add capacity and are not held back, although Karpenter may
 // then find a better place for the pods of a node that is under-utilized.
-func (p *Plan) loosenOthers(base, head State) error {
-	all, err := p.looseners(base, head)
-	if err != nil {
-		return err
-	}
+func (p *Plan) loosenOthers(base, head side) {
+	all := p.looseners(base, head)
 	pools := map[int]consolidation{}
 	for i, c := range p.Changes {
 		if c.Kind != schemas.Pool.Object.Kind || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		if pools[i], err = p.allows(c, base, head); err != nil {
-			return err
-		}
+		pools[i] = allows(c, base, head)
 	}
 	because := map[int][]string{}
 	for _, l := range all {
@@ -241,38 +235,28 @@ func (p *Plan) loosenOthers(base, head State) error {
 			c.worsen(MayRemove, false)
 		}
 	}
-	return nil
 }
 
 // allows is what the pool of a change allows after it.
-func (p *Plan) allows(c Change, base, head State) (consolidation, error) {
-	for _, o := range slices.Concat(head.Objects, base.Objects, head.Others) {
-		if o.Key() != c.Key() {
-			continue
+func allows(c Change, base, head side) consolidation {
+	for _, o := range slices.Concat(head.objects, base.objects, head.others) {
+		if o.Key() == c.Key() && o.pool != nil {
+			return consolidationOf(o.pool)
 		}
-		if manifest.Map(o.Defaulted, "spec") == nil { // only its nodes are known
-			return consolidatesUnderutilized, nil
-		}
-		pool, err := object.As[karpv1.NodePool](o.Defaulted)
-		if err != nil {
-			return 0, err
-		}
-		return consolidationOf(pool), nil
 	}
-	return consolidatesUnderutilized, nil
+	return consolidatesUnderutilized // only its nodes are known
 }
 
 const weight = "spec.weight"
 
 // looseners are the changes of a plan that may loosen other pools.
-func (p *Plan) looseners(base, head State) (all []loosener, err error) {
-	before, after := byID(base.Objects), byID(head.Objects)
-	stay := func(o config.Object) bool {
-		_, existed := before[o.Key()]
-		_, stays := after[o.Key()]
-		return existed && stays
+func (p *Plan) looseners(base, head side) (all []loosener) {
+	stay := func(o object) bool {
+		_, existed := base.byKey[o.Key()]
+		_, stays := head.byKey[o.Key()]
+		return existed && stays || slices.ContainsFunc(head.others, func(other object) bool { return other.Key() == o.Key() })
 	}
-	reordered := !slices.Equal(byWeight(base.Objects, head.Others, stay), byWeight(head.Objects, head.Others, stay))
+	reordered := !slices.Equal(byWeight(base.objects, head.others, stay), byWeight(head.objects, head.others, stay))
 	for i, c := range p.Changes {
 		if c.Action == Forget {
 			continue
@@ -281,7 +265,7 @@ func (p *Plan) looseners(base, head State) (all []loosener, err error) {
 			return c.Action == Delete || c.Action == Create ||
 				slices.ContainsFunc(c.Fields, func(f Field) bool { return strings.HasPrefix(f.Path, prefix) })
 		}
-		old, now := before[c.Key()], after[c.Key()]
+		old, now := base.byKey[c.Key()], head.byKey[c.Key()]
 		switch c.Kind {
 		case schemas.Pool.Object.Kind:
 			if c.Action == Update && changed(weight) && reordered {
@@ -292,36 +276,23 @@ func (p *Plan) looseners(base, head State) (all []loosener, err error) {
 				all = append(all, loosener{i, consolidatesEmpty})
 			}
 		case schemas.Overlay.Object.Kind:
-			if !changed("spec.") {
-				continue
-			}
-			selects := false
-			for _, overlay := range []config.Object{old, now} {
-				if overlay.Defaulted == nil || selects {
-					continue
-				}
-				if selects, err = selectsAny(overlay, before, head); err != nil {
-					return nil, err
-				}
-			}
-			if selects {
+			if changed("spec.") && (selectsAny(old.overlay, base, head) || selectsAny(now.overlay, base, head)) {
 				all = append(all, loosener{i, consolidatesBalanced})
 			}
 		}
 	}
-	return all, nil
+	return all
 }
 
 // byWeight are the names of some of the objects that are pools, and of other pools, in the order
 // in which Karpenter tries them (karpenter v1.14.1, OrderByWeight).
-func byWeight(objects, others []config.Object, some func(config.Object) bool) (names []string) {
-	weights := map[string]int64{}
-	for _, o := range slices.Concat(slices.Clone(objects), others) {
-		if o.Kind() == schemas.Pool.Object.Kind && (some(o) || slices.ContainsFunc(others, func(other config.Object) bool {
-			return other.Key() == o.Key()
-		})) {
-			weights[o.Name()], _ = lookup(o.Defaulted, weight).(int64)
-			names = append(names, o.Name())
+func byWeight(objects, others []object, some func(object) bool) (names []string) {
+	weights := map[string]int32{}
+	for _, o := range slices.Concat(objects, others) {
+		if o.Kind() == schemas.Pool.Object.Kind && some(o) {
+			if names = append(names, o.Name()); o.pool != nil {
+				weights[o.Name()] = ptr.Deref(o.pool.Spec.Weight, 0)
+			}
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int {
@@ -381,50 +352,40 @@ func amountOf(v any) (resource.Quantity, bool) {
 
 // selectsAny reports whether an overlay may be about machines of a pool that is there before the
 // change. Without a cluster, it may be about pools that are not declared.
-func selectsAny(overlay config.Object, before map[manifest.Key]config.Object, head State) (bool, error) {
-	typed, err := object.As[v1alpha1.NodeOverlay](overlay.Defaulted)
-	if err != nil {
-		return false, err
+func selectsAny(overlay *v1alpha1.NodeOverlay, base, head side) bool {
+	if overlay == nil {
+		return false
 	}
 	wanted := scheduling.NewRequirements()
-	for _, r := range typed.Spec.Requirements {
+	for _, r := range overlay.Spec.Requirements {
 		s := r.AsNodeSelectorRequirement()
 		wanted.Add(scheduling.NewRequirement(s.Key, s.Operator, s.Values...))
 	}
 	named := map[string]bool{}
-	for _, o := range slices.Concat(head.Objects, head.Others) {
+	for _, o := range slices.Concat(head.objects, head.others) {
 		if o.Kind() != schemas.Pool.Object.Kind {
 			continue
 		}
 		named[o.Name()] = true
-		if _, existed := before[o.Key()]; !existed && !slices.ContainsFunc(head.Others, func(other config.Object) bool {
-			return other.Key() == o.Key()
-		}) {
-			continue
-		}
-		selects, err := selectsPool(wanted, o)
-		if selects || err != nil {
-			return selects, err
+		_, existed := base.byKey[o.Key()]
+		there := existed || slices.ContainsFunc(head.others, func(other object) bool { return other.Key() == o.Key() })
+		if there && selectsPool(wanted, o) {
+			return true
 		}
 	}
 	pools := wanted.Get(karpv1.NodePoolLabelKey)
 	unknown := func(name string) bool { return !named[name] }
 	confined := pools.Operator() == "In" && !slices.ContainsFunc(pools.Values(), unknown)
-	return head.Nodes == nil && !confined, nil
+	return head.Nodes == nil && !confined
 }
 
 // selectsPool reports whether requirements of an overlay may select machines of a pool, as far
 // as the pool tells.
-func selectsPool(wanted scheduling.Requirements, pool config.Object) (bool, error) {
-	has, err := Requirements(pool.Defaulted)
-	if err != nil {
-		return false, err
+func selectsPool(wanted scheduling.Requirements, o object) bool {
+	has := o.requirements()
+	has.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, "In", o.Name()))
+	if o.pool != nil {
+		has.Add(scheduling.NewLabelRequirements(o.pool.Spec.Template.Labels).Values()...)
 	}
-	has.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, "In", pool.Name()))
-	for key, value := range manifest.Map(pool.Defaulted, "spec", "template", "metadata", "labels") {
-		if text, ok := value.(string); ok {
-			has.Add(scheduling.NewRequirement(key, "In", text))
-		}
-	}
-	return has.Intersects(wanted) == nil, nil
+	return has.Intersects(wanted) == nil
 }

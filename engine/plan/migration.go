@@ -36,25 +36,24 @@ type Step struct {
 }
 
 // migrations finds the pools that become other objects.
-func (p *Plan) migrations(base, head State) error {
-	before, after := byID(base.Objects), byID(head.Objects)
-	var created, deleted []config.Object
+func (p *Plan) migrations(base, head side) error {
+	var created, deleted []object
 	for _, c := range p.Changes {
-		switch old, o := before[c.Key()], after[c.Key()]; {
+		switch old, o := base.byKey[c.Key()], head.byKey[c.Key()]; {
 		case c.Kind != "NodePool":
 		case c.Action == Create:
 			created = append(created, o)
 		case c.Action == Delete:
 			deleted = append(deleted, old)
 		case static(old) != static(o):
-			m, err := transition(old, o, head)
+			m, err := transition(old, o, head.State)
 			if err != nil {
 				return err
 			}
 			p.Migrations = append(p.Migrations, m)
 		}
 	}
-	if err := p.renames(deleted, created, head); err != nil {
+	if err := p.renames(deleted, created, head.State); err != nil {
 		return err
 	}
 	slices.SortFunc(p.Migrations, func(a, b Migration) int { return cmp.Compare(a.From, b.From) })
@@ -63,14 +62,11 @@ func (p *Plan) migrations(base, head State) error {
 
 // renames pairs pools that go with those that come. Who is at the same address
 // comes before who is only similar.
-func (p *Plan) renames(deleted, created []config.Object, head State) error {
-	for _, succeeds := range []func(old, o config.Object) (bool, error){sameAddress, alike} {
-		var left []config.Object
+func (p *Plan) renames(deleted, created []object, head State) error {
+	for _, succeeds := range []func(old, o object) bool{sameAddress, alike} {
+		var left []object
 		for _, old := range deleted {
-			i, err := find(created, old, succeeds)
-			if err != nil {
-				return err
-			}
+			i := slices.IndexFunc(created, func(o object) bool { return succeeds(old, o) })
 			if i < 0 {
 				left = append(left, old)
 				continue
@@ -88,43 +84,20 @@ func (p *Plan) renames(deleted, created []config.Object, head State) error {
 }
 
 // static reports whether a pool has a fixed number of nodes.
-func static(o config.Object) bool {
-	return lookup(o.Defaulted, "spec.replicas") != nil
-}
-
-// find returns the first of the new pools that is the old one under another
-// name; -1 where there is none.
-func find(created []config.Object, old config.Object, succeeds func(old, o config.Object) (bool, error)) (int, error) {
-	for i, o := range created {
-		yes, err := succeeds(old, o)
-		if yes || err != nil {
-			return i, err
-		}
-	}
-	return -1, nil
-}
+func static(o object) bool { return o.pool != nil && o.pool.Spec.Replicas != nil }
 
 // sameAddress reports whether a new pool is at the address of the old one, or
 // where that was moved to.
-func sameAddress(old, o config.Object) (bool, error) {
-	return o.Addr == old.Addr || o.Before == old.Addr, nil
-}
+func sameAddress(old, o object) bool { return o.Addr == old.Addr || o.Before == old.Addr }
 
 // alike reports whether nodes of two pools are interchangeable: Karpenter's hash
 // is the same, and so are the requirements, which are not in it.
-func alike(a, b config.Object) (bool, error) {
-	var hashes [2]string
-	for i, o := range []config.Object{a, b} {
-		var err error
-		if hashes[i], err = TemplateHash(o.Defaulted); err != nil {
-			return false, fmt.Errorf("read %s: %w", o.Addr, err)
-		}
-	}
-	return hashes[0] == hashes[1] && reflect.DeepEqual(requirementFields(a), requirementFields(b)), nil
+func alike(a, b object) bool {
+	return a.hash() == b.hash() && reflect.DeepEqual(requirementFields(a), requirementFields(b))
 }
 
 // requirementFields are what a pool requires, whatever the order.
-func requirementFields(o config.Object) map[string]any {
+func requirementFields(o object) map[string]any {
 	fields := flatten(o.Defaulted)
 	maps.DeleteFunc(fields,
 		func(path string, _ any) bool { return !strings.HasPrefix(path, "spec.template.spec.requirements") })
@@ -132,7 +105,7 @@ func requirementFields(o config.Object) map[string]any {
 }
 
 // rename is the migration to a pool that the head has under another name.
-func rename(old, o config.Object, head State) (Migration, error) {
+func rename(old, o object, head State) (Migration, error) {
 	w := migration{old: old, next: o, head: head, label: o.Addr.Name}
 	w.oldLabel = old.Addr.Name
 	if old.Addr == o.Addr || w.taken(w.oldLabel) {
@@ -147,7 +120,7 @@ func rename(old, o config.Object, head State) (Migration, error) {
 // moved is the block that says that a pool has only moved. It works where the names
 // of both pools are those that follow from their addresses in the root.
 func (m migration) moved() string {
-	named := func(o config.Object) bool {
+	named := func(o object) bool {
 		follows := strings.TrimSuffix(o.Addr.Name+"-"+o.Addr.Key, "-")
 		return o.Addr.Module != "" || o.Name() != strings.ReplaceAll(follows, "_", "-")
 	}
@@ -159,7 +132,7 @@ func (m migration) moved() string {
 
 // transition is the migration of a pool that becomes static or dynamic, to one
 // next to it.
-func transition(old, o config.Object, head State) (Migration, error) {
+func transition(old, o object, head State) (Migration, error) {
 	kind := "dynamic"
 	if static(o) {
 		kind = "static"

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A migration is one that is being written.
 type migration struct {
-	old, next       config.Object
+	old, next       object
 	oldLabel, label string // of their blocks while both are there
 	head            State
 }

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -95,20 +96,26 @@ type Held struct {
 // drift.go in pkg/controllers/nodeclaim/disruption), and the provider for its
 // class.
 func (p *Plan) SetImpact(base, head State) error {
+	before, err := sideOf(base)
+	if err != nil {
+		return err
+	}
+	after, err := sideOf(head)
+	if err != nil {
+		return err
+	}
+	return p.setImpact(before, after)
+}
+
+func (p *Plan) setImpact(base, head side) error {
 	changes := map[manifest.Key]bool{}
 	for _, c := range p.Changes {
 		changes[c.Key()] = true
 	}
 	changed := func(key manifest.Key) bool { return changes[key] }
-	before, err := judgesOf(base, changed)
-	if err != nil {
-		return err
-	}
-	kept := State{Objects: head.Objects, Others: slices.Concat(base.Objects, head.Others)}
-	after, err := judgesOf(kept, changed) // pools that are forgotten among them
-	if err != nil {
-		return err
-	}
+	before := judgesOf(base, changed)
+	kept := side{objects: head.objects, others: slices.Concat(base.objects, head.others)}
+	after := judgesOf(kept, changed) // pools that are forgotten among them
 	pools := byPool(head.Nodes)
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -128,7 +135,7 @@ func (p *Plan) SetImpact(base, head State) error {
 			c.Impact.Deleted = c.Impact.Of
 			continue
 		}
-		if err := c.Impact.roll(asks, was, pools[c.Name], head); err != nil {
+		if err := c.Impact.roll(asks, was, pools[c.Name], head.State); err != nil {
 			return fmt.Errorf("%s: %w", c.Addr, err)
 		}
 		if c.Action == Create && c.Impact.Rolled > 0 {
@@ -264,43 +271,35 @@ type judge struct {
 	condemned    bool              // it is to have no nodes at all
 }
 
-func judges(s State) (map[manifest.Key]judge, error) {
+func judges(s side) map[manifest.Key]judge {
 	return judgesOf(s, func(manifest.Key) bool { return true })
 }
 
 // judgesOf returns the judges of some pools.
-func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, error) {
+func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
-	for _, o := range s.Objects {
-		if o.Kind() != "LinodeNodeClass" {
-			continue
+	for _, o := range s.objects {
+		if o.class != nil {
+			classes[o.Name()], versions[o.Name()] = o.hash(), ptr.Deref(o.class.Spec.LKEK8sVersion, "")
 		}
-		hash, err := TemplateHash(o.Defaulted)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
-		}
-		classes[o.Name()], versions[o.Name()] = hash, manifest.Text(o.Defaulted, "spec", versionField)
 	}
-	for _, o := range slices.Concat(s.Others, s.Objects) { // what is declared counts
+	for _, o := range slices.Concat(s.others, s.objects) { // what is declared counts
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
-		if manifest.Map(o.Defaulted, "spec") == nil { // only its nodes are known
-			all[o.Key()] = judge{classes: classes, versions: versions}
-			continue
+		j := judge{classes: classes, versions: versions, requirements: o.requirements(), pool: o.pool}
+		if _, j.condemned = ReadRemoval(o.Defaulted); j.condemned && j.pool != nil {
+			j.pool = j.pool.DeepCopy()
+			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {
+				j.pool.Spec.Template.Annotations = nil // none has another hash than an empty map
+			}
 		}
-		pool, err := object.As[karpv1.NodePool](UnmarkRemoval(o.Defaulted))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.Addr, err)
+		if j.pool != nil {
+			j.hash = sync.OnceValue(j.pool.Hash)
 		}
-		_, condemned := ReadRemoval(o.Defaulted)
-		all[o.Key()] = judge{
-			condemned: condemned,
-			pool:      pool, hash: sync.OnceValue(pool.Hash), classes: classes, versions: versions,
-			requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...),
-		}
+		all[o.Key()] = j
 	}
-	return all, nil
+	return all
 }
 
 // replaces reports whether a node is replaced that was not before. One whose version is not

@@ -34,7 +34,7 @@ var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
 // nodesOf are nodes that were made by a pool, with n CPUs each.
 func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	t.Helper()
-	all, err := judges(State{Objects: []config.Object{o}})
+	hash, err := TemplateHash(o.Defaulted)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	for _, cpu := range cpus {
 		nodes = append(nodes, Node{
 			Pool: "web", Settled: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
-			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.Key()].hash(),
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: hash,
 				karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		})
 	}

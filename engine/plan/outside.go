@@ -3,21 +3,20 @@ package plan
 import (
 	"slices"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // outside adds a change for each pool that neither state declares, which rolls the pool if its
 // class rolls: the nodes of such a pool are replaced as those of any other. One without an
 // effect is left out later.
-func (p *Plan) outside(head State) {
+func (p *Plan) outside(head side) {
 	rolled := p.rolledClasses()
 	nodes := byPool(head.Nodes)
-	for _, o := range head.Others {
+	for _, o := range head.others {
 		if _, condemned := ReadRemoval(o.Defaulted); condemned {
 			continue // its nodes go in any case
 		}
-		c := changeOf(o, Keep)
+		c := changeOf(o.Object, Keep)
 		c.Addr, c.Outside, c.UID = o.Key().String(), true, manifest.UID(o.Defaulted)
 		for _, class := range classesOf(o, nodes[o.Name()]) {
 			if by, ok := rolled[class]; ok {
@@ -31,8 +30,8 @@ func (p *Plan) outside(head State) {
 
 // classesOf are the node classes of a pool: the one that it names, or else those that its
 // nodes were made of, sorted.
-func classesOf(pool config.Object, nodes []Node) (classes []string) {
-	if class := manifest.Text(pool.Defaulted, "spec", "template", "spec", "nodeClassRef", "name"); class != "" {
+func classesOf(pool object, nodes []Node) (classes []string) {
+	if class := pool.classRef(); class != "" {
 		return []string{class}
 	}
 	for _, n := range nodes {

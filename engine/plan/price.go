@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -127,9 +125,9 @@ func (c Cost) Plus(other Cost) Cost {
 	return sum
 }
 
-// Of tells what each pool among objects costs at least and at most in a month, and
+// costsOf tells what each pool among objects costs at least and at most in a month, and
 // adds it up. The limits of the objects count.
-func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
+func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
 	each := map[manifest.Key]Cost{}
 	limits, err := limitsOfSeveral(objects)
 	if err != nil {
@@ -139,24 +137,19 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 	var alone Ceiling
 	admitted := map[string][]Offer{} // by requirements, which many pools have in common
 	for _, o := range objects {
-		if o.Kind() != "NodePool" {
+		if o.pool == nil {
 			continue
 		}
-		wanted, _ := manifest.Lookup(o.Defaulted, "spec", "template", "spec", "requirements")
-		text, err := json.Marshal(wanted)
+		text, err := json.Marshal(o.pool.Spec.Template.Spec.Requirements)
 		if err != nil {
 			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
 		}
 		allowed, known := admitted[string(text)]
 		if !known {
-			requirements, err := Requirements(o.Defaulted)
-			if err != nil {
-				return nil, fmt.Errorf("price %s: %w", o.Addr, err)
-			}
-			allowed = Admitted(offers, requirements)
+			allowed = Admitted(offers, o.requirements())
 			admitted[string(text)] = allowed
 		}
-		c, nodes := boundsOf(o.Defaulted, allowed), mixOf(allowed)
+		c, nodes := boundsOf(o.pool, allowed), mixOf(allowed)
 		for _, l := range limits {
 			if l.covers(o.Name()) {
 				c.capTo(l.bound([]pricedPool{{o.Name(), nodes, c}}), l.addr)
@@ -174,24 +167,21 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 	return each, nil
 }
 
-// Requirements are those of a NodePool.
-func Requirements(obj map[string]any) (scheduling.Requirements, error) {
-	pool, err := object.As[karpv1.NodePool](obj)
-	if err != nil {
-		return nil, err
-	}
-	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...), nil
-}
-
 // boundsOf tells what the nodes of a NodePool cost at least and at most, of the
 // offers that it allows. The floor is that of a static pool with its cheapest plan. A plan whose
 // price is not known may cost more than all others, and is taken to cost no less.
-func boundsOf(pool map[string]any, allowed []Offer) Cost {
+func boundsOf(pool *karpv1.NodePool, allowed []Offer) Cost {
+	limits := map[string]resource.Quantity{}
+	for name, limit := range pool.Spec.Limits {
+		limits[string(name)] = limit
+	}
+	replicas, static := ptr.Deref(pool.Spec.Replicas, 0), pool.Spec.Replicas != nil
+	if static { // the number of nodes is fixed
+		limits["nodes"] = *resource.NewQuantity(replicas, resource.DecimalSI)
+	}
 	var cost Cost
-	cost.Ceiling, cost.By = mixOf(allowed).most(limitsOf(pool))
-	written, _ := manifest.Lookup(pool, "spec", "replicas")
+	cost.Ceiling, cost.By = mixOf(allowed).most(limits)
 	priced := slices.DeleteFunc(slices.Clone(allowed), func(o Offer) bool { return o.Unknown })
-	replicas, static := written.(int64)
 	cost.FloorUnknown = static && replicas > 0 && len(priced) == 0 && len(allowed) > 0
 	if static && len(priced) > 0 {
 		cheapest := slices.MinFunc(priced, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
@@ -203,21 +193,4 @@ func boundsOf(pool map[string]any, allowed []Offer) Cost {
 // Admitted are the offers that requirements allow.
 func Admitted(offers []Offer, requirements scheduling.Requirements) []Offer {
 	return slices.DeleteFunc(slices.Clone(offers), func(o Offer) bool { return o.Requirements.Intersects(requirements) != nil })
-}
-
-// limitsOf returns the limits of a pool; of a static pool, whose number of
-// nodes is fixed, that number.
-func limitsOf(pool map[string]any) map[string]resource.Quantity {
-	written := map[string]any{}
-	maps.Copy(written, manifest.Map(pool, "spec", "limits"))
-	if replicas, static := manifest.Lookup(pool, "spec", "replicas"); static && replicas != nil {
-		written["nodes"] = replicas
-	}
-	limits := map[string]resource.Quantity{}
-	for name, raw := range written {
-		if q, err := resource.ParseQuantity(fmt.Sprint(raw)); err == nil {
-			limits[name] = q
-		}
-	}
-	return limits
 }

@@ -1,14 +1,17 @@
 package plan
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 func TestCeiling(t *testing.T) {
@@ -53,7 +56,7 @@ func TestCeiling(t *testing.T) {
 			pool := config.Object{Defaulted: map[string]any{"kind": "NodePool", "spec": spec}}
 			pool.Manifest = pool.Defaulted
 			var total Cost
-			_, err := Of([]config.Object{pool}, offers, &total)
+			_, err := costs([]config.Object{pool}, offers, &total)
 			if err != nil || total.Ceiling.String() != tt.want {
 				t.Errorf("ceiling = %s, %v; want %s", total.Ceiling, err, tt.want)
 			}
@@ -109,7 +112,7 @@ func TestUnknownPriceIsAtLeastTheRest(t *testing.T) {
 			"at least $24", 24 * catalog.Dollar, true},
 	} {
 		var total Cost
-		_, err := Of(tt.objects, offers, &total)
+		_, err := costs(tt.objects, offers, &total)
 		if err != nil || total.Ceiling.String() != tt.ceiling || total.Floor != tt.floor || total.FloorUnknown != tt.unknown {
 			t.Errorf("%s: ceiling %s, floor %s, unknown %v, %v; want %s, %s, %v", tt.name, total.Ceiling, total.Floor,
 				total.FloorUnknown, err, tt.ceiling, tt.floor, tt.unknown)
@@ -131,12 +134,18 @@ func TestALargerLimitNeverCostsLess(t *testing.T) {
 			return []config.Object{object("NodePool", map[string]any{"limits": map[string]any{name: limit}})}
 		},
 		"several pools": func(name string, limit any) []config.Object {
+			if name == "nodes" { // the CRD takes an int64
+				most, err := resource.ParseQuantity(limit.(string))
+				if limit = most.Value(); err != nil || most.Cmp(*resource.NewQuantity(math.MaxInt64, resource.DecimalSI)) >= 0 {
+					limit = int64(math.MaxInt64)
+				}
+			}
 			return []config.Object{pool, object("CapacityLimit", map[string]any{name: limit})}
 		},
 	}
 	check := func(t *testing.T, what any, last *Cost, objects []config.Object) {
 		var c Cost
-		if _, err := Of(objects, offers, &c); err != nil {
+		if _, err := costs(objects, offers, &c); err != nil {
 			t.Fatal(err)
 		}
 		if c.Floor < last.Floor || !c.Ceiling.Unlimited && (last.Ceiling.Unlimited || c.Ceiling.Monthly < last.Ceiling.Monthly) {
@@ -199,10 +208,18 @@ func TestCeilingOfSeveralPools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var total Cost
-			_, err := Of(append(slices.Clone(three), tt.limits...), offers, &total)
+			_, err := costs(append(slices.Clone(three), tt.limits...), offers, &total)
 			if err != nil || total.Ceiling.String() != tt.want {
 				t.Errorf("ceiling = %s, %v; want %s", total.Ceiling, err, tt.want)
 			}
 		})
 	}
+}
+
+func costs(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
+	s, err := sideOf(State{Objects: objects})
+	if err != nil {
+		return nil, err
+	}
+	return costsOf(s.objects, offers, total)
 }

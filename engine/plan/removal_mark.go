@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -40,7 +39,7 @@ func MarkRemoval(live map[string]any, nodes []RemovalNode, now time.Time) (map[s
 		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
 		annotations[schemas.AnnotationRemoval] = Removal{now, len(nodes), textOf(limit)}.String()
 	}
-	typed, err := object.As[karpv1.NodePool](pool)
+	typed, err := manifest.As[karpv1.NodePool](pool)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 // escapes gives the template another stamp where a node was made from it all the same,
 // by a scheduler that had not seen the limit yet: the node would never drift.
 func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) error {
-	hash, err := hashAs[karpv1.NodePool](pool)
+	hash, err := TemplateHash(pool)
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,11 @@ func (r Rolling) Good() int { return r.Of - r.Outdated - r.Joining }
 // Rolls says for each pool of a state, in order of its name, how far its nodes
 // are. Limits hold none where the state has no offers.
 func Rolls(s State) ([]Rolling, error) {
-	all, err := judges(s)
+	of, err := sideOf(s)
 	if err != nil {
 		return nil, err
 	}
-	pools := byPool(s.Nodes)
+	all, pools := judges(of), byPool(s.Nodes)
 	var rolling []Rolling
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
@@ -58,11 +58,11 @@ func Rolls(s State) ([]Rolling, error) {
 // Outdated are the nodes of a state that are to be replaced, by the names of their
 // NodeClaims.
 func Outdated(s State) (map[string]bool, error) {
-	all, err := judges(s)
+	of, err := sideOf(s)
 	if err != nil {
 		return nil, err
 	}
-	pools, outdated := byPool(s.Nodes), map[string]bool{}
+	all, pools, outdated := judges(of), byPool(s.Nodes), map[string]bool{}
 	for _, o := range s.Objects {
 		for _, n := range pools[o.Name()] {
 			if asks, ok := all[o.Key()]; ok && asks.drifted(n) {

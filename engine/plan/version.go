@@ -16,15 +16,6 @@ import (
 // the version of each node.
 const versionField = "lkeK8sVersion"
 
-// versionEffect is what a change of the version does: nodes that have another are
-// replaced. Where none is named any more, nodes keep what they have.
-func versionEffect(class map[string]any) (effect Effect, partial bool) {
-	if manifest.Text(class, "spec", versionField) == "" {
-		return None, false
-	}
-	return Roll, true
-}
-
 // upgraded says from which versions to which one the nodes go that are replaced;
 // "" where none has another version than it will have.
 func (j judge) upgraded(nodes []Node) string {

@@ -93,7 +93,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 // Sides are the objects before and after the change, as they are stored. What of head does
 // not change is on both sides, and so is what is forgotten.
 func (p Plan) Sides(base, head []config.Object) (before, after []config.Object) {
-	changed, known := map[manifest.Key]bool{}, byID(base)
+	changed, known := map[manifest.Key]bool{}, ByKey(base)
 	add := func(to *[]config.Object, stored map[string]any) {
 		if stored != nil {
 			*to = append(*to, config.Object{Manifest: stored, Defaulted: stored})

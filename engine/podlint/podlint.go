@@ -18,11 +18,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/lint"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Skipped is a rule that was not looked at although pods are given.
@@ -111,7 +111,7 @@ func (c *checker) read(objects []config.Object) error {
 		if o.Kind() != schemas.Pool.Object.Kind {
 			continue
 		}
-		typed, err := object.As[karpv1.NodePool](o.Defaulted)
+		typed, err := manifest.As[karpv1.NodePool](o.Defaulted)
 		if err != nil {
 			return err
 		}

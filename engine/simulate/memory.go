@@ -15,7 +15,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/events"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -200,7 +199,7 @@ func (s *store) Declare(objects []map[string]any) (others []string, err error) {
 }
 
 func put[T any](into map[string]*T, raw map[string]any) error {
-	typed, err := object.As[T](raw)
+	typed, err := manifest.As[T](raw)
 	into[manifest.Name(raw)] = typed
 	return err
 }

@@ -15,10 +15,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Attempt is a simulation with a cap on the size of nodes, one class of plans, or both.
@@ -178,7 +178,7 @@ func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []
 		if kind, _ := raw["kind"].(string); kind != "NodePool" {
 			continue
 		}
-		pool, err := object.As[karpv1.NodePool](raw)
+		pool, err := manifest.As[karpv1.NodePool](raw)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -1,0 +1,106 @@
+package plan
+
+import (
+	"fmt"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/config"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// An object has the Go type of its defaulted form: one of the pointers is set, or none for other kinds and for a pool
+// of which only the nodes are known.
+type object struct {
+	config.Object
+	pool    *karpv1.NodePool
+	class   *linodev1alpha1.LinodeNodeClass
+	limit   *lkeplanv1alpha1.CapacityLimit
+	overlay *v1alpha1.NodeOverlay
+}
+
+func typed(o config.Object) (t object, err error) {
+	if t.Object = o; o.Defaulted == nil {
+		return t, nil
+	}
+	switch o.Kind() {
+	case "NodePool":
+		if manifest.Map(o.Defaulted, "spec") != nil {
+			t.pool, err = manifest.As[karpv1.NodePool](o.Defaulted)
+		}
+	case "LinodeNodeClass":
+		t.class, err = manifest.As[linodev1alpha1.LinodeNodeClass](o.Defaulted)
+	case "CapacityLimit":
+		t.limit, err = manifest.As[lkeplanv1alpha1.CapacityLimit](o.Defaulted)
+	case "NodeOverlay":
+		t.overlay, err = manifest.As[v1alpha1.NodeOverlay](o.Defaulted)
+	}
+	if err != nil {
+		return t, fmt.Errorf("%s: %w", o.Addr, err)
+	}
+	return t, nil
+}
+
+// hash is the digest by which Karpenter and the provider find that nodes have drifted; "" for objects that no nodes are
+// made from.
+func (o object) hash() string {
+	switch {
+	case o.pool != nil:
+		return o.pool.Hash()
+	case o.class != nil:
+		return o.class.Hash()
+	}
+	return ""
+}
+
+// requirements are those of a pool; none where it is not known.
+func (o object) requirements() scheduling.Requirements {
+	if o.pool == nil {
+		return scheduling.NewRequirements()
+	}
+	return scheduling.NewNodeSelectorRequirementsWithMinValues(o.pool.Spec.Template.Spec.Requirements...)
+}
+
+// classRef is the name of the node class of a pool; "" where it is not known.
+func (o object) classRef() string {
+	if o.pool == nil || o.pool.Spec.Template.Spec.NodeClassRef == nil {
+		return ""
+	}
+	return o.pool.Spec.Template.Spec.NodeClassRef.Name
+}
+
+// TemplateHash is the hash of an object.
+func TemplateHash(obj map[string]any) (string, error) {
+	o, err := typed(config.Object{Manifest: obj, Defaulted: obj})
+	return o.hash(), err
+}
+
+// A side is one of the two states that are compared, with its objects decoded once.
+type side struct {
+	State
+	objects, others []object
+	byKey           map[manifest.Key]object // of objects
+}
+
+func sideOf(s State) (of side, err error) {
+	of = side{State: s, byKey: make(map[manifest.Key]object, len(s.Objects))}
+	for _, o := range s.Objects {
+		t, err := typed(o)
+		if err != nil {
+			return of, err
+		}
+		of.objects, of.byKey[o.Key()] = append(of.objects, t), t
+	}
+	for _, o := range s.Others {
+		t, err := typed(o)
+		if err != nil {
+			return of, err
+		}
+		of.others = append(of.others, t)
+	}
+	return of, nil
+}
