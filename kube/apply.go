@@ -147,9 +147,9 @@ func (c *Cluster) TakeBack(ctx context.Context, desired, before map[string]any, 
 			return "", err
 		}
 		for _, found := range conflicts {
-			if !slices.Contains(paths, strings.TrimPrefix(found.Field, ".")) {
-				return "", fmt.Errorf("%s: nothing was changed: %s has set %s meanwhile", manifest.KeyOf(desired), found.Owner,
-					found.Field)
+			if !slices.Contains(paths, found.Path) {
+				return "", fmt.Errorf("%s: nothing was changed: %s has set .%s meanwhile", manifest.KeyOf(desired), found.Owner,
+					found.Path)
 			}
 		}
 		exactly := runtime.DeepCopyJSON(desired)
@@ -209,8 +209,8 @@ func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any,
 // it. Where somebody else has set a field to another value the answer is that
 // of a forced apply, and the conflicts say what would be taken over. The live
 // object is not needed: the API server has its own. It takes the right to patch.
-func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []Conflict, error) {
-	var conflicts []Conflict
+func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
+	var conflicts []manifest.Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
 		answer := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
 		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer),

@@ -29,11 +29,11 @@ func (c *Cluster) ListIn(ctx context.Context, apiVersion, kind, namespace string
 // removes one. Who owns a field does not matter.
 func (c *Cluster) Merge(ctx context.Context, obj, change map[string]any, manager string) error {
 	target, patch, err := merging(obj, change)
-	if err != nil {
-		return err
+	if err == nil {
+		err = explain(c.client.Patch(ctx, target, patch, client.FieldOwner(manager)), c.host)
 	}
-	if err := c.client.Patch(ctx, target, patch, client.FieldOwner(manager)); err != nil {
-		return fmt.Errorf("change %s: %w", manifest.KeyOf(obj), explain(err, c.host))
+	if err != nil {
+		return fmt.Errorf("change %s: %w", manifest.KeyOf(obj), err)
 	}
 	return nil
 }
@@ -41,11 +41,11 @@ func (c *Cluster) Merge(ctx context.Context, obj, change map[string]any, manager
 // MergeStatus does what Merge does to the status of an object.
 func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, manager string) error {
 	target, patch, err := merging(obj, change)
-	if err != nil {
-		return err
+	if err == nil {
+		err = explain(c.client.Status().Patch(ctx, target, patch, client.FieldOwner(manager)), c.host)
 	}
-	if err := c.client.Status().Patch(ctx, target, patch, client.FieldOwner(manager)); err != nil {
-		return fmt.Errorf("change the status of %s: %w", manifest.KeyOf(obj), explain(err, c.host))
+	if err != nil {
+		return fmt.Errorf("change the status of %s: %w", manifest.KeyOf(obj), err)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func refusal(err error) string {
 func merging(obj, change map[string]any) (*unstructured.Unstructured, client.Patch, error) {
 	raw, err := json.Marshal(change)
 	if err != nil {
-		return nil, nil, fmt.Errorf("change %s: %w", manifest.KeyOf(obj), err)
+		return nil, nil, err
 	}
 	target, like := &unstructured.Unstructured{}, &unstructured.Unstructured{Object: obj}
 	target.SetGroupVersionKind(like.GroupVersionKind())

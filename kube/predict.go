@@ -21,13 +21,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Conflict is a field that an apply would leave as it is, because somebody else
-// has set it to another value.
-type Conflict struct {
-	Field string // as the API server writes it: .spec.weight
-	Owner string // the field manager
-}
-
 // Predict returns what a server-side apply of an object as FieldManager would
 // make of the live one, by the code that the API server does it with; nil
 // stands for an object that is not there. Where somebody else has set a field
@@ -36,7 +29,7 @@ type Conflict struct {
 //
 // Neither object is changed; desired should be Spelled as the live one is.
 // Webhooks that change objects are not asked.
-func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]any, conflicts []Conflict, err error) {
+func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]any, conflicts []manifest.Conflict, err error) {
 	manager, err := v.manager(desired)
 	if err != nil {
 		return nil, nil, err
@@ -95,7 +88,7 @@ func requested(obj map[string]any) map[string]any {
 	return obj
 }
 
-func conflictsOf(err error) (conflicts []Conflict) {
+func conflictsOf(err error) (conflicts []manifest.Conflict) {
 	answer, ok := err.(apierrors.APIStatus)
 	if !ok || answer.Status().Details == nil {
 		return nil
@@ -103,7 +96,7 @@ func conflictsOf(err error) (conflicts []Conflict) {
 	for _, cause := range answer.Status().Details.Causes {
 		_, owner, _ := strings.Cut(cause.Message, `"`)
 		owner, _, _ = strings.Cut(owner, `"`)
-		conflicts = append(conflicts, Conflict{Field: cause.Field, Owner: owner})
+		conflicts = append(conflicts, manifest.Conflict{Path: strings.TrimPrefix(cause.Field, "."), Owner: owner})
 	}
 	return conflicts
 }

@@ -37,7 +37,7 @@ func TestPredictionsHaveDefaultsAndConflicts(t *testing.T) {
 		}},
 	}}
 	forced, conflicts, err := v.Predict(edited, desired)
-	if diff := cmp.Diff([]kube.Conflict{{Field: ".spec.weight", Owner: "jane"}}, conflicts); diff != "" || err != nil {
+	if diff := cmp.Diff([]manifest.Conflict{{Path: "spec.weight", Owner: "jane"}}, conflicts); diff != "" || err != nil {
 		t.Errorf("%v, conflicts (-want +got):\n%s", err, diff)
 	}
 	weight, _ := manifest.Lookup(forced, "spec", "weight")

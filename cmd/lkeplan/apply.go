@@ -152,9 +152,7 @@ func (a *application) directory(ctx context.Context) error {
 			return err
 		}
 	}
-	return a.execute(ctx, found.Cluster, found.Head, compare.Comparison{
-		Plan: found.Plan, Targets: found.Targets, Condemned: found.Condemned,
-	})
+	return a.execute(ctx, found.Cluster, found.Head, found.Comparison)
 }
 
 // saved carries out a plan that was saved.

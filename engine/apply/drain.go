@@ -13,7 +13,7 @@ import (
 // Drain waits until condemned pools have no nodes, and deletes each of them then. It
 // reports how many nodes are left. When ctx ends first, the error says how many those
 // are; who prunes again goes on.
-func Drain(ctx context.Context, to ender, in compare.View, condemned []compare.Target, report func(Progress)) error {
+func Drain(ctx context.Context, to executor, in compare.View, condemned []compare.Target, report func(Progress)) error {
 	waiting, left := slices.Clone(condemned), map[string]int{}
 	reported := map[string]int{}
 	return poll(ctx, pollNodes, func(ctx context.Context) (bool, error) {

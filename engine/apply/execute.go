@@ -23,13 +23,8 @@ import (
 
 // executor is the cluster as Run changes it; kube.Cluster is one.
 type executor interface {
-	applier
-	ender
+	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
-}
-
-// ender ends the management of objects; kube.Cluster is one.
-type ender interface {
 	Delete(ctx context.Context, obj map[string]any) error
 	Orphan(ctx context.Context, obj map[string]any) error
 }
@@ -114,17 +109,9 @@ func ending(changes []plan.Change) []plan.Change {
 	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
 		return c.UID == "" || c.Prune == plan.StartRemoval || (c.Action != plan.Delete && c.Action != plan.Forget)
 	})
-	slices.SortStableFunc(ends, func(a, b plan.Change) int {
-		return cmp.Compare(rank(a), rank(b))
-	})
-	return ends
-}
-
-func rank(c plan.Change) int {
-	if c.Kind == schemas.NodeClass.Object.Kind {
-		return 1
-	}
-	return 0
+	isClass := func(c plan.Change) bool { return c.Kind == schemas.NodeClass.Object.Kind }
+	classes := slices.DeleteFunc(slices.Clone(ends), func(c plan.Change) bool { return !isClass(c) })
+	return append(slices.DeleteFunc(ends, isClass), classes...)
 }
 
 // objectOf names an object as the API server does.
@@ -165,13 +152,6 @@ func orphaned(obj map[string]any) plan.Change {
 	key := manifest.KeyOf(obj)
 	return plan.Change{
 		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
-		UID: manifest.UID(obj), Action: plan.Forget, Released: released(key.Kind, obj),
+		UID: manifest.UID(obj), Action: plan.Forget, Released: compare.Released(obj),
 	}
-}
-
-func released(kind string, obj map[string]any) map[string]any {
-	if kind != schemas.Pool.Object.Kind {
-		return nil
-	}
-	return compare.Released(obj)
 }

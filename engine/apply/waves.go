@@ -11,11 +11,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// applier is the cluster as objects needs it; kube.Cluster is one.
-type applier interface {
-	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
-}
-
 // Progress is one thing that was done to an object, or that happened to it.
 type Progress struct {
 	Kind, Name string
@@ -42,13 +37,13 @@ const (
 // objects brings objects into a cluster, node classes before the pools that refer
 // to them, and reports each one in order. It stops at the first object that cannot
 // be applied: what was applied before stays, and applying again continues there.
-func objects(ctx context.Context, to applier, targets []compare.Target, report func(Progress)) error {
-	for _, wave := range waves(targets) {
-		if err := applyWave(ctx, to, wave, report); err != nil {
-			return err
-		}
+func objects(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
+	isClass := func(t compare.Target) bool { return manifest.Kind(t.Desired) == schemas.NodeClass.Object.Kind }
+	classes := slices.DeleteFunc(slices.Clone(targets), func(t compare.Target) bool { return !isClass(t) })
+	if err := applyWave(ctx, to, classes, report); err != nil {
+		return err
 	}
-	return nil
+	return applyWave(ctx, to, slices.DeleteFunc(slices.Clone(targets), isClass), report)
 }
 
 // atOnce is how many objects are applied at a time.
@@ -56,7 +51,7 @@ const atOnce = 8
 
 // applyWave applies objects that do not refer to one another, several at a time.
 // One that is as it should be costs no request.
-func applyWave(ctx context.Context, to applier, targets []compare.Target, report func(Progress)) error {
+func applyWave(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	for some := range slices.Chunk(targets, atOnce) {
 		outcomes, errs := make([]kube.Outcome, len(some)), make([]error, len(some))
 		var wg sync.WaitGroup
@@ -74,17 +69,4 @@ func applyWave(ctx context.Context, to applier, targets []compare.Target, report
 		}
 	}
 	return nil
-}
-
-// waves puts what is referred to before what refers to it.
-func waves(targets []compare.Target) [][]compare.Target {
-	var classes, others []compare.Target
-	for _, t := range targets {
-		if manifest.Kind(t.Desired) == schemas.NodeClass.Object.Kind {
-			classes = append(classes, t)
-		} else {
-			others = append(others, t)
-		}
-	}
-	return [][]compare.Target{classes, others}
 }

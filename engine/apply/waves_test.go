@@ -17,6 +17,7 @@ import (
 
 // memory is a cluster that remembers in which order it was applied to.
 type memory struct {
+	executor
 	mu      sync.Mutex
 	applied []string
 	refuse  string

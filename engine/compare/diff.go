@@ -55,10 +55,7 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := make(map[manifest.Key]config.Object, len(base))
-	for _, o := range base {
-		before[o.Key()] = o
-	}
+	before := plan.ByKey(base)
 	head = slices.Clone(head)
 	for i, o := range head {
 		was, existed := before[o.Key()]

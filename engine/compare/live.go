@@ -350,10 +350,3 @@ func index(objects []map[string]any) map[manifest.Key]map[string]any {
 	}
 	return m
 }
-
-func conflictsOf(found []kube.Conflict) (conflicts []plan.Conflict) {
-	for _, c := range found {
-		conflicts = append(conflicts, plan.Conflict{Path: strings.TrimPrefix(c.Field, "."), Owner: c.Owner})
-	}
-	return conflicts
-}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -21,10 +19,7 @@ import (
 // condemned and not as they should be. The node classes of both stay.
 func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []plan.Node, predict Predictor,
 	now time.Time) error {
-	changes := map[manifest.Key]plan.Change{}
-	for _, change := range c.Plan.Changes {
-		changes[change.Key()] = change
-	}
+	changes := c.Plan.ByKey()
 	var pools []map[string]any
 	for _, o := range over {
 		change, goes := changes[o.Key()]
@@ -46,14 +41,7 @@ func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []
 
 func condemnedTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
 	now time.Time) (Target, error) {
-	var own []plan.RemovalNode
-	for _, n := range nodes {
-		if n.Pool == manifest.Name(live) {
-			own = append(own, plan.RemovalNode{
-				Hash: n.Annotations[karpv1.NodePoolHashAnnotationKey], Settled: n.Settled, Leaving: n.Leaving,
-			})
-		}
-	}
+	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
 	desired, err := plan.MarkRemoval(live, own, now)
 	if err != nil {
 		return Target{}, err

@@ -12,7 +12,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Saved is a plan against a cluster, written down with what it takes to carry
@@ -112,10 +111,7 @@ func (e StaleError) Error() string {
 // has done already, in a run that was interrupted, is fine; everything else
 // must be as it was, or the error is a StaleError.
 func (s Saved) Fresh(now plan.Plan) error {
-	planned := map[manifest.Key]plan.Change{}
-	for _, c := range s.Plan.Changes {
-		planned[c.Key()] = c
-	}
+	planned := s.Plan.ByKey()
 	var e StaleError
 	for _, c := range now.Changes {
 		if reason := staleness(planned[c.Key()], c); reason != "" {

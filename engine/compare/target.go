@@ -22,7 +22,7 @@ import (
 // one, which is nil where there is none, and which fields it would take over.
 // Validator.Predict and Cluster.DryRun of package kube are two.
 type Predictor func(ctx context.Context, live, desired map[string]any) (predicted map[string]any,
-	conflicts []kube.Conflict, err error)
+	conflicts []manifest.Conflict, err error)
 
 // Target is an object of a configuration as it is to be applied to a cluster.
 type Target struct {
@@ -42,10 +42,7 @@ type Target struct {
 // the plan names: guards, windows and policies have not seen it, and nothing may be applied.
 // The error means a bug in lkeplan.
 func (c Comparison) Judged() error {
-	changes := map[manifest.Key]plan.Change{}
-	for _, change := range c.Plan.Changes {
-		changes[change.Key()] = change
-	}
+	changes := c.Plan.ByKey()
 	var unjudged []string
 	for _, t := range c.Targets {
 		if t.Unchanged {
@@ -85,7 +82,7 @@ func predictor(given Predictor) (Predictor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(_ context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error) {
+	return func(_ context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
 		return validator.Predict(live, desired)
 	}, nil
 }
@@ -108,7 +105,7 @@ func targetOf(ctx context.Context, head, base compile.Result, o config.Object, l
 	if err != nil {
 		return t, err
 	}
-	t.predicted, t.conflicts = predicted, slices.Concat(conflictsOf(conflicts), keptByNodePlan(live, head.Owner()),
+	t.predicted, t.conflicts = predicted, slices.Concat(conflicts, keptByNodePlan(live, head.Owner()),
 		keptByDirectory(live, predicted, head, base))
 	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
 	return t, nil

@@ -12,33 +12,29 @@ import (
 )
 
 // accountClients are connections in the name of the service accounts that NodePlans are applied as,
-// each made once.
+// each made once. NodePlans that name no account have the other one; "" for that of the client
+// configuration.
 type accountClients struct {
-	cfg   *rest.Config
-	other string
+	cfg    *rest.Config
+	other  string
+	counts *reconcilerMetrics
 
-	byUser sync.Map // *kube.Cluster by name
-}
-
-// newAccountClients returns connections to a cluster. NodePlans that name no account have the other one;
-// "" for that of the client configuration.
-func newAccountClients(cfg *rest.Config, other string) *accountClients {
-	return &accountClients{cfg: cfg, other: other}
+	byUser sync.Map // Cluster by name
 }
 
 // Connect returns the cluster as the service account of a NodePlan reads and changes it.
-func (a *accountClients) Connect(np *lkeplanv1alpha1.NodePlan) (*kube.Cluster, error) {
+func (a *accountClients) Connect(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
 	as := rest.CopyConfig(a.cfg)
 	if account := cmp.Or(np.Spec.ServiceAccountName, a.other); account != "" {
 		as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
 	}
 	if known, ok := a.byUser.Load(as.Impersonate.UserName); ok {
-		return known.(*kube.Cluster), nil
+		return known.(Cluster), nil
 	}
 	cluster, err := kube.NewCluster(as)
 	if err != nil {
 		return nil, err
 	}
-	kept, _ := a.byUser.LoadOrStore(as.Impersonate.UserName, cluster)
-	return kept.(*kube.Cluster), nil
+	kept, _ := a.byUser.LoadOrStore(as.Impersonate.UserName, countedCluster{cluster, a.counts})
+	return kept.(Cluster), nil
 }

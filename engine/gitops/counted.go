@@ -14,11 +14,7 @@ import (
 )
 
 // countedSource are sources whose revisions are found and fetched as steps of a trace.
-type countedSource struct {
-	Next interface {
-		Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error)
-	}
-}
+type countedSource struct{ Next Sources }
 
 // Find is that of the next sources.
 func (s countedSource) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
@@ -38,39 +34,24 @@ func (s countedSource) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 
 // countedCluster is a cluster whose applies are counted, and are steps of a trace.
 type countedCluster struct {
-	objects
+	Cluster
 	Metrics *reconcilerMetrics
-}
-
-// objects are the objects of a cluster; kube.Cluster is one.
-type objects interface {
-	Get(ctx context.Context, like map[string]any) (map[string]any, error)
-	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
-	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
-	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
-	Delete(ctx context.Context, obj map[string]any) error
-	Orphan(ctx context.Context, obj map[string]any) error
-}
-
-// observed returns a cluster whose applies are counted.
-func observed(cluster objects, metrics *reconcilerMetrics) countedCluster {
-	return countedCluster{cluster, metrics}
 }
 
 // Apply is that of the cluster.
 func (c countedCluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
-	return c.count(ctx, desired, before, c.objects.Apply)
+	return c.count(ctx, desired, before, c.Cluster.Apply)
 }
 
 // ApplyForced is that of the cluster.
 func (c countedCluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
-	return c.count(ctx, desired, before, c.objects.ApplyForced)
+	return c.count(ctx, desired, before, c.Cluster.ApplyForced)
 }
 
 // Delete is that of the cluster.
 func (c countedCluster) Delete(ctx context.Context, obj map[string]any) error {
 	ctx, done := trace.Step(ctx, trace.ApplyObject, attribute(trace.Object, manifest.KeyOf(obj).String()))
-	err, outcome := c.objects.Delete(ctx, obj), "deleted"
+	err, outcome := c.Cluster.Delete(ctx, obj), "deleted"
 	if err != nil {
 		outcome = "failed"
 	}
@@ -91,9 +72,7 @@ func (c countedCluster) count(ctx context.Context, desired, before map[string]an
 
 // countedCompiler is a compiler whose compilations are counted, and are steps of a trace.
 type countedCompiler struct {
-	Next interface {
-		Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
-	}
+	Next    Compiler
 	Metrics *reconcilerMetrics
 }
 

@@ -25,54 +25,34 @@ type reconcilerMetrics struct {
 
 // newMetrics returns metrics that are registered.
 func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
-	of := []string{"namespace", "name"}
-	m := &reconcilerMetrics{
-		compile: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "lkeplan_nodeplan_compile_duration_seconds",
-			Help:    "How long compilations took, by what came of them: compiled, errors (in the configuration) or failed.",
-			Buckets: prometheus.ExponentialBuckets(0.05, 2, 11),
-		}, []string{"outcome"}),
-		apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "lkeplan_nodeplan_apply_duration_seconds",
-			Help: "How long the requests took that apply an object, by what came of them: created, changed, unchanged or " +
-				"failed.",
-			Buckets: prometheus.ExponentialBuckets(0.005, 2, 11),
-		}, []string{"outcome"}),
-		objects: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lkeplan_nodeplan_plan_objects",
-			Help: "Objects of the plan in the status, by what it does to them: create, update or delete.",
-		}, append(of, "action")),
-		nodes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lkeplan_nodeplan_plan_nodes",
-			Help: "Nodes of the plan in the status, by what becomes of them: roll, delete or may_remove.",
-		}, append(of, "action")),
-		guard: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lkeplan_nodeplan_guards",
-			Help: "Guards and policies that do not simply pass the plan, by what they say: blocked, allowed or unknown.",
-		}, append(of, "guard", "status")),
-		pool: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "lkeplan_nodeplan_nodes",
-			Help: "Nodes of the pools, by whether they are outdated or current.",
-		}, append(of, "state")),
+	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "lkeplan_nodeplan_" + name, Help: help},
+			append([]string{"namespace", "name"}, labels...))
 	}
-	m.ready = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "lkeplan_nodeplan_ready",
-		Help: "1 where the NodePlan is ready, else 0; with the reason that its condition Ready has.",
-	}, append(of, "reason"))
-	m.ceiling = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "lkeplan_nodeplan_cost_ceiling_dollars",
-		Help: "The most that all pools can cost in a month by the plan in the status, in US dollars; +Inf where nothing " +
-			"bounds it or there was no plan yet. Absent in the mode PlanOnly.",
-	}, of)
-	m.source = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "lkeplan_nodeplan_source_checked_timestamp_seconds",
-		Help: "When the source was last found to be up to date: it was asked, or source-controller says that it could " +
-			"fetch it.",
-	}, of)
-	m.interval = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "lkeplan_nodeplan_interval_seconds",
-		Help: "How often the NodePlan asks for its source at least; absent where it is suspended.",
-	}, of)
+	durations := func(name, help string, least float64) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lkeplan_nodeplan_" + name, Help: help, Buckets: prometheus.ExponentialBuckets(least, 2, 11),
+		}, []string{"outcome"})
+	}
+	m := &reconcilerMetrics{
+		compile: durations("compile_duration_seconds", "How long compilations took, by what came of them: compiled, errors "+
+			"(in the configuration) or failed.", 0.05),
+		apply: durations("apply_duration_seconds", "How long the requests took that apply an object, by what came of them: "+
+			"created, changed, unchanged or failed.", 0.005),
+		objects: gauge("plan_objects", "Objects of the plan in the status, by what it does to them: create, update or delete.",
+			"action"),
+		nodes: gauge("plan_nodes", "Nodes of the plan in the status, by what becomes of them: roll, delete or may_remove.",
+			"action"),
+		guard: gauge("guards", "Guards and policies that do not simply pass the plan, by what they say: blocked, allowed or "+
+			"unknown.", "guard", "status"),
+		pool:  gauge("nodes", "Nodes of the pools, by whether they are outdated or current.", "state"),
+		ready: gauge("ready", "1 where the NodePlan is ready, else 0; with the reason that its condition Ready has.", "reason"),
+		ceiling: gauge("cost_ceiling_dollars", "The most that all pools can cost in a month by the plan in the status, in US "+
+			"dollars; +Inf where nothing bounds it or there was no plan yet. Absent in the mode PlanOnly."),
+		source: gauge("source_checked_timestamp_seconds", "When the source was last found to be up to date: it was asked, or "+
+			"source-controller says that it could fetch it."),
+		interval: gauge("interval_seconds", "How often the NodePlan asks for its source at least; absent where it is suspended."),
+	}
 	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval)
 	return m
 }
@@ -84,7 +64,7 @@ func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 	}
 	m.forgetStatus(np.Namespace, np.Name)
 	if c := conditions.Get(np, meta.ReadyCondition); c != nil {
-		m.ready.WithLabelValues(np.Namespace, np.Name, c.Reason).Set(oneIf(c.Status == metav1.ConditionTrue))
+		m.ready.WithLabelValues(np.Namespace, np.Name, c.Reason).Set(map[bool]float64{true: 1}[c.Status == metav1.ConditionTrue])
 	}
 	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
 		m.ceiling.WithLabelValues(np.Namespace, np.Name).Set(ceiling(np.Status.Plan))
@@ -141,13 +121,6 @@ func ceiling(p *lkeplanv1alpha1.PlanSummary) float64 {
 		return math.Inf(1)
 	}
 	return most.Float64()
-}
-
-func oneIf(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // Applied counts a request that applies an object.

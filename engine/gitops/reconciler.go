@@ -160,9 +160,7 @@ func (r *Reconciler) reconcile(
 		np.Status.NextWindow = opening
 	}
 	said := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
-	r.Traces.End(ctx, work, before, np, reconciliationEnd{
-		Revision: o.revision, Origin: o.origin, Reason: o.reason, Error: o.failureMessage(), Said: said,
-	})
+	r.Traces.End(ctx, work, before, np, o, said)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
 

@@ -105,7 +105,7 @@ func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker,
 			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
 		}},
 		Compiler:      countedCompiler{Next: compiler, Metrics: counts},
-		Connect:       connect(newAccountClients(mgr.GetConfig(), o.ServiceAccount), counts),
+		Connect:       (&accountClients{cfg: mgr.GetConfig(), other: o.ServiceAccount, counts: counts}).Connect,
 		Vars:          ReadVariables(uncached),
 		Records:       recordStore{Client: uncached},
 		Cache:         mgr.GetClient(),
@@ -117,14 +117,4 @@ func worker(mgr manager.Manager, o Options, counts *reconcilerMetrics) (*Worker,
 		SameNamespace: o.SameNamespace,
 		Now:           time.Now,
 	}, nil
-}
-
-// connect returns a function that connects to the cluster as the account of a NodePlan.
-func connect(
-	accounts *accountClients, counts *reconcilerMetrics,
-) func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
-	return func(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
-		cluster, err := accounts.Connect(np)
-		return observed(cluster, counts), err
-	}
 }

@@ -52,7 +52,7 @@ func TestNodesThatAreReplacedArePartOfTheTrace(t *testing.T) {
 	}
 	pass := func(before, after *lkeplanv1alpha1.NodePlan) {
 		ctx, work := traces.Begin(t.Context())
-		traces.End(ctx, work, before, after, reconciliationEnd{Revision: after.Status.LastAppliedRevision})
+		traces.End(ctx, work, before, after, outcome{revision: after.Status.LastAppliedRevision}, false)
 	}
 	check := func(want string, ids ...trace.ID) {
 		t.Helper()
@@ -99,7 +99,7 @@ func TestARevisionThatProvesItselfIsPartOfTheTrace(t *testing.T) {
 		before := np.DeepCopy()
 		np.Status.Rollout.Phase, np.Status.Rollout.Message = phase, "web: no node in time"
 		ctx, work := traces.Begin(t.Context())
-		traces.End(ctx, work, before, np, reconciliationEnd{Revision: revision})
+		traces.End(ctx, work, before, np, outcome{revision: revision}, false)
 		if got, _ := sink.Taken(); got != want {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}

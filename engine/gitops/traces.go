@@ -42,14 +42,6 @@ type roll struct {
 	since    time.Time
 }
 
-// reconciliationEnd is how a reconciliation has ended.
-type reconciliationEnd struct {
-	Revision, Origin string // "" where none was found
-	Reason           string // of the condition Ready
-	Error            string // why the NodePlan is not ready; "" where it is, or will be by itself
-	Said             bool   // an event tells of it
-}
-
 // Begin begins a reconciliation. Its steps are those of the context.
 func (t *traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
 	if t == nil {
@@ -58,24 +50,26 @@ func (t *traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
 	return trace.Begin(ctx, trace.Reconcile)
 }
 
-// End ends a reconciliation of a NodePlan, which was another before. One that says nothing
-// new is not shown: there is one in each interval, for weeks.
-func (t *traces) End(ctx context.Context, work *trace.Work, before, np *lkeplanv1alpha1.NodePlan, how reconciliationEnd) {
+// End ends a reconciliation of a NodePlan, which was another before. One without an event is not
+// shown: there is one in each interval, for weeks.
+func (t *traces) End(
+	ctx context.Context, work *trace.Work, before, np *lkeplanv1alpha1.NodePlan, o outcome, event bool,
+) {
 	if t == nil {
 		return
 	}
 	t.proven(before, np)
 	var err error
-	if how.Error != "" {
-		err = errors.New(how.Error)
+	if text := o.failureMessage(); text != "" {
+		err = errors.New(text)
 	}
-	span := work.End(err, nodePlanAttribute(np), attribute(trace.UID, string(np.UID)), attribute(trace.Revision, how.Revision),
-		attribute(trace.Origin, how.Origin), attribute(trace.Reason, how.Reason))
+	span := work.End(err, nodePlanAttribute(np), attribute(trace.UID, string(np.UID)), attribute(trace.Revision, o.revision),
+		attribute(trace.Origin, o.origin), attribute(trace.Reason, o.reason))
 	id := trace.ID{}
-	if how.Revision != "" {
-		id = trace.OfRevision(string(np.UID), how.Revision)
+	if o.revision != "" {
+		id = trace.OfRevision(string(np.UID), o.revision)
 	}
-	if how.Said {
+	if event {
 		t.pending(id, before, np, span.From)
 		t.sink.Take(id, span)
 	}

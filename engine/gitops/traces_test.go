@@ -34,7 +34,7 @@ func TestATraceSaysWhereARevisionSpendsItsTime(t *testing.T) {
 	compiler := &faulty{Compiler: w}
 	w.worker.Memory = &appliedMemory{}
 	w.worker.Sources, w.worker.Compiler = countedSource{Next: w}, countedCompiler{Next: compiler}
-	w.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return observed(w, nil), nil }
+	w.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return countedCluster{w, nil}, nil }
 	w.worker.Vars = func(ctx context.Context, _ *lkeplanv1alpha1.NodePlan) (Variables, error) {
 		trace.Hide(ctx, []string{"hunter22"})
 		return Variables{Secrets: []string{"hunter22"}}, nil

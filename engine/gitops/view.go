@@ -21,16 +21,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// viewCluster is the cluster as the account of a NodePlan reads it; kube.Cluster is one.
-type viewCluster interface {
-	Get(ctx context.Context, like map[string]any) (map[string]any, error)
-	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
-}
-
 // nodePlanView is the cluster as one NodePlan sees it: the objects that carry its label or are in
 // its source, and all nodes and pods, which are from the controller's cache.
 type nodePlanView struct {
-	cluster viewCluster
+	cluster Cluster // as the account of the NodePlan
 	cache   client.Reader
 	label   string                              // the value of the inventory label
 	desired map[schemas.Object][]map[string]any // in the source
@@ -40,7 +34,7 @@ type nodePlanView struct {
 }
 
 // newView returns the cluster as what a configuration compiles to is compared with it.
-func newView(cluster viewCluster, cache client.Reader, head compile.Result) *nodePlanView {
+func newView(cluster Cluster, cache client.Reader, head compile.Result) *nodePlanView {
 	v := &nodePlanView{
 		cluster: cluster, cache: cache, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
 	}

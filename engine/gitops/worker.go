@@ -230,7 +230,7 @@ func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (change
 	defer func() { done(err) }()
 	applying, cancel := context.WithTimeout(ctx, timeout(rev.np))
 	defer cancel()
-	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets, Condemned: p.Condemned}
+	agreed := p.Comparison
 	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
 	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
 		agreed.Plan.Changes[i].Conflicts = nil

@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Level is how bad something is.
@@ -38,7 +39,7 @@ type Cluster interface {
 	Server(ctx context.Context) (version.Info, time.Time, error)
 	MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
 	May(ctx context.Context, namespace, account string, what authorizationv1.ResourceAttributes) (bool, error)
-	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error)
+	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error)
 }
 
 // Account is the account; api.Client is one.

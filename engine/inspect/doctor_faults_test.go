@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/kube/kubetest"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // served are the kinds that doctor lists.
@@ -41,7 +42,7 @@ func (lister) May(context.Context, string, string, authorizationv1.ResourceAttri
 	return true, nil
 }
 
-func (lister) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []kube.Conflict, error) {
+func (lister) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []manifest.Conflict, error) {
 	return nil, nil, nil
 }
 

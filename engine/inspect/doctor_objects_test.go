@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -96,7 +95,7 @@ func (e examined) Server(context.Context) (version.Info, time.Time, error) {
 	return version.Info{GitVersion: e.version}, time.Time{}, nil
 }
 
-func (e examined) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []kube.Conflict, error) {
+func (e examined) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []manifest.Conflict, error) {
 	return nil, nil, e.dryRun
 }
 

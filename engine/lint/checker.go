@@ -186,8 +186,10 @@ func short(label string) string {
 }
 
 // say joins the names of things, and leaves out those that are too many.
-func say(names []string) string {
-	const shown = 4
+func say(names []string) string { return Join(names, 4) }
+
+// Join joins the names of things, of which so many are shown.
+func Join(names []string, shown int) string {
 	switch n := len(names); {
 	case n == 0:
 		return "none"

@@ -66,11 +66,16 @@ func Check(in Input) []Finding {
 	} else {
 		c.look(lints())
 	}
-	slices.SortStableFunc(c.findings, func(a, b Finding) int {
+	Sort(c.findings)
+	return c.findings
+}
+
+// Sort sorts findings by object, field and rule.
+func Sort(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Addr.String(), b.Addr.String()),
 			strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
 	})
-	return c.findings
 }
 
 func isError(f Finding) bool { return f.Severity == Error }

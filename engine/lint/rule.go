@@ -32,12 +32,12 @@ func Rules() []Rule {
 
 // Lookup returns the rule of that name.
 func Lookup(name string) (Rule, bool) {
-	for _, rule := range Rules() {
-		if rule.Name == name {
-			return rule, true
-		}
+	all := Rules()
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		return Rule{}, false
 	}
-	return Rule{}, false
+	return all[i], true
 }
 
 // Names returns the names of the rules whose findings can be silenced.

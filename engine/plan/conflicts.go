@@ -9,13 +9,7 @@ import (
 )
 
 // Conflict is a field of an object that is in the way of an apply.
-type Conflict struct {
-	Path  string // such as spec.weight
-	Owner string // the field manager
-	// Holder applies the whole object and would take it back: the NodePlan of that
-	// name; "" where the field is all that is contested.
-	Holder string
-}
+type Conflict = manifest.Conflict
 
 // TakeBack drops the conflicts about fields that are named, as ADDRESS:PATH or as
 // a path in any object, and returns them by object: an apply is to take them from

@@ -285,6 +285,15 @@ func (c Count) Plus(other Count) Count { return Count{c.Nodes + other.Nodes, c.K
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 
+// ByKey are the changes by their objects.
+func (p Plan) ByKey() map[manifest.Key]Change {
+	m := make(map[manifest.Key]Change, len(p.Changes))
+	for _, c := range p.Changes {
+		m[c.Key()] = c
+	}
+	return m
+}
+
 // Refused reports whether a guard or policy blocks the plan.
 func (p Plan) Refused() bool {
 	return slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Status == Blocked })

@@ -15,13 +15,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// RemovalNode is a node of a NodePool, as far as condemning that goes.
-type RemovalNode struct {
-	Hash    string // of the template that it was made from
-	Settled bool   // it counts for budgets
-	Leaving bool   // it goes already, or is not ready
-}
-
 // MarkRemoval returns a live NodePool as it has to be applied to make no node any more
 // and to give up those that it has. It is that object and no other: it has its UID.
 //
@@ -32,7 +25,7 @@ type RemovalNode struct {
 // of its pods, after the nodes are there that its pods need elsewhere; where its pods
 // have no other place, it stays (Drift.ComputeCommands). A pool with replicas does not
 // heed limits; its replicas are lowered as its budgets let nodes go.
-func MarkRemoval(live map[string]any, nodes []RemovalNode, now time.Time) (map[string]any, error) {
+func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]any, error) {
 	pool := authored(live)
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
 	if s, _ := ReadRemoval(live); s.Since.IsZero() {
@@ -82,13 +75,13 @@ func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 
 // escapes gives the template another stamp where a node was made from it all the same,
 // by a scheduler that had not seen the limit yet: the node would never drift.
-func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) error {
+func escapes(pool, template map[string]any, nodes []Node, now time.Time) error {
 	hash, err := TemplateHash(pool)
 	if err != nil {
 		return err
 	}
 	for _, n := range nodes {
-		if n.Hash == hash && !n.Leaving {
+		if n.Annotations[karpv1.NodePoolHashAnnotationKey] == hash && !n.Leaving {
 			template[schemas.AnnotationRemoval] = stamp(now)
 		}
 	}
@@ -96,7 +89,7 @@ func escapes(pool, template map[string]any, nodes []RemovalNode, now time.Time) 
 }
 
 // lower takes as many replicas from a pool as its budgets let nodes go at this moment.
-func lower(pool map[string]any, typed *karpv1.NodePool, nodes []RemovalNode, now time.Time) error {
+func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.Time) error {
 	settled, going, staying := 0, 0, 0
 	for _, n := range nodes {
 		if n.Settled {

@@ -82,9 +82,11 @@ func (w *world) reconcile() {
 	if w.live == nil {
 		return
 	}
-	var nodes []RemovalNode
+	var nodes []Node
 	for _, n := range w.nodes {
-		nodes = append(nodes, RemovalNode{Hash: n.hash, Settled: true, Leaving: n.leaving})
+		nodes = append(nodes, Node{
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: n.hash}, Settled: true, Leaving: n.leaving,
+		})
 	}
 	switch stage := NextRemoval(w.live, len(nodes)); stage {
 	case RemoveAtOnce, Drained:

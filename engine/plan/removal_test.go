@@ -54,17 +54,17 @@ func TestASentenceIsReadAsItWasWritten(t *testing.T) {
 // number of replicas at once, so that the number falls step by step.
 func TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet(t *testing.T) {
 	seven := int64(7)
-	stays, leaves := RemovalNode{Settled: true}, RemovalNode{Settled: true, Leaving: true}
+	stays, leaves := Node{Settled: true}, Node{Settled: true, Leaving: true}
 	for _, tt := range []struct {
 		name  string
-		nodes []RemovalNode
+		nodes []Node
 		want  int64
 	}{
-		{"at the beginning", []RemovalNode{stays, stays, stays, stays, stays, stays, stays}, 4},
-		{"while some leave", []RemovalNode{leaves, leaves, stays, stays, stays, stays, stays}, 4},
-		{"while as many leave as may", []RemovalNode{leaves, leaves, leaves, stays, stays}, 2},
-		{"at the end", []RemovalNode{stays, stays}, 0},
-		{"never more than before", []RemovalNode{stays, stays, stays, stays, stays, stays, stays, stays, stays, stays, stays, stays}, 7},
+		{"at the beginning", []Node{stays, stays, stays, stays, stays, stays, stays}, 4},
+		{"while some leave", []Node{leaves, leaves, stays, stays, stays, stays, stays}, 4},
+		{"while as many leave as may", []Node{leaves, leaves, leaves, stays, stays}, 2},
+		{"at the end", []Node{stays, stays}, 0},
+		{"never more than before", []Node{stays, stays, stays, stays, stays, stays, stays, stays, stays, stays, stays, stays}, 7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := MarkRemoval(pool(nil, &seven), tt.nodes, time.Now())
@@ -84,17 +84,17 @@ func TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet(t *testing.T) {
 // TestAReleasedPoolIsAsItWasBefore: the same template, so that its nodes match, and the
 // same limits.
 func TestAReleasedPoolIsAsItWasBefore(t *testing.T) {
-	stays := RemovalNode{Settled: true}
+	stays := Node{Settled: true}
 	for name, limits := range map[string]map[string]any{
 		"without limits": nil, "with a limit of nodes": {"nodes": "30", "cpu": "100"}, "with another limit": {"cpu": "100"},
 	} {
 		before := pool(limits, nil)
-		condemned, err := MarkRemoval(before, []RemovalNode{stays}, time.Now())
+		condemned, err := MarkRemoval(before, []Node{stays}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		// MarkRemoval again, as it is in each reconciliation.
-		if condemned, err = MarkRemoval(condemned, []RemovalNode{stays}, time.Now()); err != nil {
+		if condemned, err = MarkRemoval(condemned, []Node{stays}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		got := ReleaseRemoval(condemned)

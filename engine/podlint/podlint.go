@@ -84,10 +84,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 	if err := c.caps(ctx); err != nil {
 		return c.report, err
 	}
-	slices.SortStableFunc(c.report.Findings, func(a, b lint.Finding) int {
-		return cmp.Or(strings.Compare(a.Addr.String(), b.Addr.String()), strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Name, b.Name))
-	})
+	lint.Sort(c.report.Findings)
 	slices.SortFunc(c.report.Skipped, func(a, b Skipped) int { return strings.Compare(a.Rule, b.Rule) })
 	return c.report, nil
 }
@@ -137,14 +134,4 @@ func (c *checker) skip(rule, why string) {
 }
 
 // say joins names, and leaves out those that are too many.
-func say(names []string) string {
-	const shown = 3
-	switch n := len(names); {
-	case n == 1:
-		return names[0]
-	case n <= shown:
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	default:
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), n-shown)
-	}
-}
+func say(names []string) string { return lint.Join(names, 3) }

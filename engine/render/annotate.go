@@ -1,7 +1,6 @@
 package render
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -52,23 +51,15 @@ func Annotate(compiled compile.Result) compile.Result {
 
 // annotate returns a copy of an object with the annotations.
 func annotate(obj map[string]any, t treatment) map[string]any {
-	obj = maps.Clone(obj)
-	metadata, annotations := map[string]any{}, map[string]any{}
-	maps.Copy(metadata, manifest.Map(obj, "metadata"))
-	maps.Copy(annotations, manifest.Map(obj, "metadata", "annotations"))
-	if annotations[schemas.ArgoWave] == nil {
-		annotations[schemas.ArgoWave] = t.wave
+	if _, written := manifest.Lookup(obj, "metadata", "annotations", schemas.ArgoWave); !written {
+		obj = manifest.Annotated(obj, schemas.ArgoWave, t.wave)
 	}
-	text, _ := annotations[schemas.ArgoOptions].(string)
-	written, ours := strings.Split(text, ","), append([]string{"ServerSideApply=true"}, t.options...)
+	options := strings.Split(manifest.Text(obj, "metadata", "annotations", schemas.ArgoOptions), ",")
+	ours := append([]string{"ServerSideApply=true"}, t.options...)
 	if t.protected {
-		annotations[schemas.ArgoOptions] = merge(ours, written)
-	} else {
-		annotations[schemas.ArgoOptions] = merge(written, ours)
+		options, ours = ours, options
 	}
-	metadata["annotations"] = annotations
-	obj["metadata"] = metadata
-	return obj
+	return manifest.Annotated(obj, schemas.ArgoOptions, merge(options, ours))
 }
 
 // merge joins options. The name of an option is the part before its "=", and the first one of a

@@ -82,13 +82,10 @@ func kept(object map[string]any) map[string]any {
 	if kind := manifest.Kind(object); kind != schemas.Pool.Object.Kind && kind != schemas.NodeClass.Object.Kind {
 		return object
 	}
-	object = maps.Clone(object)
-	metadata, annotations := map[string]any{}, map[string]any{schemas.FluxPrune: "disabled"}
-	maps.Copy(metadata, manifest.Map(object, "metadata"))
-	maps.Copy(annotations, manifest.Map(object, "metadata", "annotations"))
-	metadata["annotations"] = annotations
-	object["metadata"] = metadata
-	return object
+	if _, written := manifest.Lookup(object, "metadata", "annotations", schemas.FluxPrune); written {
+		return object
+	}
+	return manifest.Annotated(object, schemas.FluxPrune, "disabled")
 }
 
 // tree is a directory that is written to.

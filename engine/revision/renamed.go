@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/source"
 )
@@ -20,16 +22,7 @@ func configured(fsys fs.FS, dir string) bool {
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	for _, e := range entries {
-		if isConfiguration(e.Name()) {
-			return true
-		}
-	}
-	return false
-}
-
-func isConfiguration(name string) bool {
-	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return load.Configures(e.Name()) })
 }
 
 // renamed returns the directory that a commit has for the cluster, "" for none: one that is
@@ -47,7 +40,8 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 	for _, dir := range candidates {
 		opts.Dir = dir
 		compiled, _ := compile.Dir(ctx, rev.FS, opts)
-		if compiled.Cluster.Name == g.Cluster && (!g.stays(dir) || compiled.Directory == g.Directory) {
+		stays := g.Stays != nil && g.Stays(dir) // in the working tree
+		if compiled.Cluster.Name == g.Cluster && (!stays || compiled.Directory == g.Directory) {
 			found = append(found, dir)
 		}
 	}
@@ -61,14 +55,11 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 		"compare with by --base dir:PATH", rev.ID, strings.Join(found, ", "), g.Cluster)
 }
 
-// stays reports whether the working tree still has a directory.
-func (g Git) stays(dir string) bool { return g.Stays != nil && g.Stays(dir) }
-
 // mentioning lists the directories with a file of configuration that has a cluster block
 // and a text in it.
 func mentioning(rev source.Revision, text string) (dirs []string, err error) {
 	err = fs.WalkDir(rev.FS, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !isConfiguration(path.Base(name)) {
+		if err != nil || d.IsDir() || !load.Configures(path.Base(name)) {
 			return err
 		}
 		data, err := fs.ReadFile(rev.FS, name)

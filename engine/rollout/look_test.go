@@ -12,7 +12,7 @@ import (
 // long time in which nobody looked a minute counts.
 func TestReadyIsWhatWasSeenReady(t *testing.T) {
 	began := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
-	s := rollout.Begin(lkeplanv1alpha1.RolloutSpec{}, []rollout.First{{Name: "web"}}, true, "", began)
+	s := rollout.Begin(lkeplanv1alpha1.RolloutSpec{}, []lkeplanv1alpha1.RolloutPool{{Name: "web"}}, true, "", began)
 	for _, look := range []struct {
 		at    time.Duration // of the clock of who looks
 		since time.Time     // by the clock of the cluster

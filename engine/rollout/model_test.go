@@ -104,7 +104,7 @@ func TestAModelOfRollouts(t *testing.T) {
 		terms := rollout.Terms{Nodes: 1 + rng.IntN(4), Stable: m.some(3 * time.Minute), Timeout: 10 * time.Minute}
 		before, leaders := m.outdated, time.Duration(0)
 		clock := m.some(4*time.Hour) - 2*time.Hour // of the controller, against that of the cluster
-		state := rollout.Begin(lkeplanv1alpha1.RolloutSpec{}, []rollout.First{{Name: "web", Before: before}}, true, "",
+		state := rollout.Begin(lkeplanv1alpha1.RolloutSpec{}, []lkeplanv1alpha1.RolloutPool{{Name: "web", Before: before}}, true, "",
 			began.Add(clock))
 		ended := rollout.Wait
 		for m.now.Before(began.Add(4*time.Hour)) && ended == rollout.Wait {

@@ -52,7 +52,11 @@ func TestStages(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		fmt.Fprintf(&out, "first: %v, all that changes: %v\n", first, whole)
+		var pools []string
+		for _, p := range first {
+			pools = append(pools, fmt.Sprintf("{%s %d %v}", p.Name, p.Before, p.Created))
+		}
+		fmt.Fprintf(&out, "first: %v, all that changes: %v\n", pools, whole)
 		for _, o := range brakes {
 			fmt.Fprintln(&out, "before all else:", described(o, base, head))
 		}

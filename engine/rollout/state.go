@@ -20,16 +20,13 @@ import (
 // wave; whole tells that these are all that it changes. The digest names what the revision
 // and what was applied before it come to.
 func Begin(
-	spec lkeplanv1alpha1.RolloutSpec, first []First, whole bool, digest string, now time.Time,
+	spec lkeplanv1alpha1.RolloutSpec, first []lkeplanv1alpha1.RolloutPool, whole bool, digest string, now time.Time,
 ) *lkeplanv1alpha1.RolloutStatus {
 	at := metav1.NewTime(now.UTC().Truncate(time.Second))
-	s := &lkeplanv1alpha1.RolloutStatus{
+	return &lkeplanv1alpha1.RolloutStatus{
 		Phase: lkeplanv1alpha1.PhasePlanned, Whole: whole, Digest: digest, Terms: digestOf(spec), Since: at, Looked: &at,
+		Pools: first,
 	}
-	for _, f := range first {
-		s.Pools = append(s.Pools, lkeplanv1alpha1.RolloutPool{Name: f.Name, Before: f.Before, Created: f.Created})
-	}
-	return s
 }
 
 // Same reports whether a state is about what would be applied now.
@@ -174,11 +171,7 @@ func Tick(s *lkeplanv1alpha1.RolloutStatus, d Decision) {
 
 // StageOf is the stage of a state, of a revision and what was applied before it.
 func StageOf(s *lkeplanv1alpha1.RolloutStatus, head, base []config.Object) Stage {
-	stage := Stage{Head: head, Base: base, Whole: s.Whole}
-	for _, p := range s.Pools {
-		stage.Pools = append(stage.Pools, First{Name: p.Name, Before: p.Before, Created: p.Created})
-	}
-	return stage
+	return Stage{Head: head, Base: base, Pools: s.Pools, Whole: s.Whole}
 }
 
 // Names are the pools of the first wave, or some of them, for a sentence.

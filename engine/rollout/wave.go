@@ -12,15 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
-
-// First is a pool that a revision is applied to first.
-type First struct {
-	Name    string
-	Before  int  // its nodes that are to be replaced
-	Created bool // it was not declared before
-}
 
 // Change is what a revision does.
 type Change struct {
@@ -32,13 +26,13 @@ type Change struct {
 // Wave are the pools that a revision is applied to first: the canaries among those whose
 // nodes it replaces and those that it creates. Where it changes no canary, all of them go
 // first, and also where none is named. whole tells that these are all.
-func (c Change) Wave(t Terms) (first []First, whole bool) {
-	var all []First
+func (c Change) Wave(t Terms) (first []lkeplanv1alpha1.RolloutPool, whole bool) {
+	var all []lkeplanv1alpha1.RolloutPool
 	for _, declared := range c.Declared.Changes {
 		if declared.Kind != schemas.Pool.Object.Kind {
 			continue
 		}
-		f := First{Name: declared.Name, Before: c.Outdated[declared.Name]}
+		f := lkeplanv1alpha1.RolloutPool{Name: declared.Name, Before: c.Outdated[declared.Name]}
 		switch rolls := declared.Effect == plan.Roll; declared.Action {
 		case plan.Create:
 			f.Created, rolls = c.creates(declared.Key())
@@ -76,15 +70,15 @@ func (c Change) creates(key manifest.Key) (created, rolls bool) {
 
 // Stage is what is applied of a revision while it proves itself.
 type Stage struct {
-	Head, Base []config.Object // the revision, and what was last applied
-	Pools      []First         // of the first wave
+	Head, Base []config.Object               // the revision, and what was last applied
+	Pools      []lkeplanv1alpha1.RolloutPool // of the first wave
 	// Whole tells that the wave is all that the revision changes: then all of it is applied,
 	// and only the replacement of nodes is held back.
 	Whole bool
 }
 
-func (s Stage) first(o config.Object) (f First, found bool) {
-	i := slices.IndexFunc(s.Pools, func(f First) bool { return f.Name == o.Name() && isPool(o) })
+func (s Stage) first(o config.Object) (f lkeplanv1alpha1.RolloutPool, found bool) {
+	i := slices.IndexFunc(s.Pools, func(f lkeplanv1alpha1.RolloutPool) bool { return f.Name == o.Name() && isPool(o) })
 	if i < 0 {
 		return f, false
 	}
@@ -98,7 +92,7 @@ func isPool(o config.Object) bool { return o.Kind() == schemas.Pool.Object.Kind 
 // changes. What the revision removes is not among them: it is left alone until the revision
 // is proven. The error is that a pool has no room for another budget.
 func (s Stage) Objects(room map[string]int) (objects []config.Object, err error) {
-	base, classes := index(s.Base), s.classes()
+	base, classes := plan.ByKey(s.Base), s.classes()
 	for _, o := range s.Head {
 		before, existed := base[o.Key()]
 		switch first, found := s.first(o); {
@@ -129,7 +123,7 @@ func (s Stage) Brakes() (pools []config.Object, err error) {
 	if err != nil {
 		return nil, err
 	}
-	staged := index(objects)
+	staged := plan.ByKey(objects)
 	for _, o := range s.Base {
 		if !Waits(staged[o.Key()].Manifest) {
 			continue
@@ -153,7 +147,7 @@ func (s Stage) Back(calm bool) (objects []config.Object, err error) {
 	if err != nil {
 		return nil, err
 	}
-	braked := index(brakes)
+	braked := plan.ByKey(brakes)
 	for _, o := range s.Base {
 		if brake, found := braked[o.Key()]; found {
 			o = brake
@@ -166,7 +160,7 @@ func (s Stage) Back(calm bool) (objects []config.Object, err error) {
 // classes are the node classes of the pools of the wave that the revision changes. Other
 // pools that use them have their nodes replaced for it, too.
 func (s Stage) classes() map[string]bool {
-	used, base, changed := map[string]bool{}, index(s.Base), map[string]bool{}
+	used, base, changed := map[string]bool{}, plan.ByKey(s.Base), map[string]bool{}
 	for _, o := range s.Head {
 		if _, found := s.first(o); found {
 			used[classOf(o)] = true
@@ -182,14 +176,6 @@ func (s Stage) classes() map[string]bool {
 
 func classOf(pool config.Object) string {
 	return manifest.Text(pool.Manifest, "spec", "template", "spec", "nodeClassRef", "name")
-}
-
-func index(objects []config.Object) map[manifest.Key]config.Object {
-	all := make(map[manifest.Key]config.Object, len(objects))
-	for _, o := range objects {
-		all[o.Key()] = o
-	}
-	return all
 }
 
 // mostBudgets is how many budgets the CRD of NodePools takes.
@@ -271,13 +257,9 @@ func budgets(o config.Object) []any {
 // they were set back: nobody was asked about that, as the revision was judged. Pools of the
 // wave are none, nor those that it keeps from following a class.
 func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
-	was := map[manifest.Key]map[string]any{}
-	for _, o := range base {
-		was[o.Key()] = o.Manifest
-	}
-	same := map[manifest.Key]bool{}
+	was, same := plan.ByKey(base), map[manifest.Key]bool{}
 	for _, o := range head {
-		same[o.Key()] = reflect.DeepEqual(was[o.Key()], o.Manifest)
+		same[o.Key()] = reflect.DeepEqual(was[o.Key()].Manifest, o.Manifest)
 	}
 	unjudged := map[manifest.Key]bool{}
 	for _, c := range set.Changes {

@@ -7,10 +7,22 @@
 // objects have. Only Ensure changes what it reads.
 package manifest
 
+import "maps"
+
 // Key says which object of a cluster one is, whatever it holds. Kinds of this
 // project have different names, so that no API group is needed. The zero Key is
 // that of no object.
 type Key struct{ Kind, Namespace, Name string }
+
+// Conflict is a field that an apply would leave as it is, because somebody else has set it to
+// another value.
+type Conflict struct {
+	Path  string // such as spec.weight
+	Owner string // the field manager
+	// Holder applies the whole object and would take it back: the NodePlan of that
+	// name; "" where the field is all that is contested.
+	Holder string
+}
 
 // KeyOf returns the key of an object. What the object does not say is empty.
 func KeyOf(object map[string]any) Key {
@@ -80,6 +92,22 @@ func Lookup(object map[string]any, path ...string) (value any, found bool) {
 		}
 	}
 	return value, found
+}
+
+// Annotated returns an object with an annotation, or with "" without it. It shares all else with the
+// object, which is not changed.
+func Annotated(object map[string]any, key, value string) map[string]any {
+	object, metadata, annotations := maps.Clone(object), map[string]any{}, map[string]any{}
+	maps.Copy(metadata, Map(object, "metadata"))
+	maps.Copy(annotations, Map(metadata, "annotations"))
+	if annotations[key] = value; value == "" {
+		delete(annotations, key)
+	}
+	if metadata["annotations"] = annotations; len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	object["metadata"] = metadata
+	return object
 }
 
 // Ensure returns the map at a path of names, which it makes where there is none.

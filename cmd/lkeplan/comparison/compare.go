@@ -127,17 +127,15 @@ func (d *Comparison) Effects() flags.Effects {
 
 // Compared is what a comparison has found.
 type Compared struct {
-	Head, Base compile.Result // base: what was last applied, as far as that is known
-	Rules      compile.Result // whose guards and policies judge
-	Cluster    *kube.Cluster  // nil where none was asked
-	Plan       plan.Plan
-	Targets    []compare.Target  // of head in the cluster; none where none was compared with
-	Condemned  []compare.Target  // pools that head does not have and that have nodes to give up
-	warnings   []diag.Diagnostic // of compiling head
-	picture    template.HTML     // of the nodes that pods get
-	renamed    string            // the directory that the base has for the cluster instead
-	asked      *opened           // the cluster, where it is asked ahead
-	work       fs.FS             // that head was compiled from
+	Head, Base         compile.Result    // base: what was last applied, as far as that is known
+	Rules              compile.Result    // whose guards and policies judge
+	Cluster            *kube.Cluster     // nil where none was asked
+	compare.Comparison                   // without targets, where no cluster was compared with
+	warnings           []diag.Diagnostic // of compiling head
+	picture            template.HTML     // of the nodes that pods get
+	renamed            string            // the directory that the base has for the cluster instead
+	asked              *opened           // the cluster, where it is asked ahead
+	work               fs.FS             // that head was compiled from
 }
 
 // Report is the plan with what else is known of it.
@@ -220,7 +218,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		}
 		c.Plan, err = compare.RevisionsOn(ctx, c.Base, head, view, prices, now)
 	}
-	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, d.headRevision(), rules
+	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, plan.Revision{Kind: "dir", Ref: d.Dir()}, rules
 	return c, err
 }
 
@@ -277,13 +275,8 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	if d.Keeper != nil {
 		live.Ignore, live.Spare = d.Keeper.Ignore, d.Keeper.spare(c.Head.Removed)
 	}
-	found, err := compare.Live(ctx, c.Head, view, live)
-	c.Plan, c.Targets, c.Condemned = found.Plan, found.Targets, found.Condemned
+	c.Comparison, err = compare.Live(ctx, c.Head, view, live)
 	return against, Another(err)
-}
-
-func (d *Comparison) headRevision() plan.Revision {
-	return plan.Revision{Kind: "dir", Ref: d.Dir()}
 }
 
 // Now is the moment for which budgets and freezes are evaluated.
