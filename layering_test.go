@@ -98,8 +98,6 @@ var rules = []rule{
 		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},
 	{from: "kube/deploy", forbidden: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
 		why: "what is installed is read from its manifests, without a cluster"},
-	{from: "engine", exactly: true, forbidden: []string{"engine", "config", "kube", "linode", "schemas"},
-		why: "the root of the engine is a signpost; code has a package that says what it does"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/api", "github.com/go-git"},
 		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/api", "github.com/go-git"},

@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/engine/lint"
-	"github.com/lkeplan/lkeplan/engine/report/planjson"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -49,7 +49,7 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 		RunE: func(*cobra.Command, []string) error {
 			schema := schemas.JSONSchema()
 			if ofPlans {
-				schema = planjson.Schema()
+				schema = reports.Schema()
 			}
 			return writeJSON(env.Stdout, schema)
 		},

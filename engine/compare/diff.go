@@ -21,12 +21,7 @@ import (
 // when the budgets let it happen from a moment on. Both must have compiled
 // without errors; one that is empty is a directory that is not there.
 func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
-	linode.Register()
-	before, after, err := statesOf(base, head, prices, now)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	return plan.Diff(before, after)
+	return RevisionsAmong(base, head, nil, prices, now)
 }
 
 // RevisionsAmong is Revisions on nodes that no cluster has: simulated ones.

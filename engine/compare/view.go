@@ -87,7 +87,7 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 	n := plan.Node{
 		Name: claim.Name, Node: claim.Status.NodeName,
 		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,
-		Made:        claim.CreationTimestamp.Time,
+		Created:        claim.CreationTimestamp.Time,
 		MilliCPU:    claim.Status.Capacity.Cpu().MilliValue(),
 		MemoryBytes: claim.Status.Capacity.Memory().Value(),
 		Settled:     claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeInitialized).IsTrue(),

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )

@@ -186,12 +186,9 @@ func (s Summary) touches() bool {
 // frozen refuses what touches nodes while a freeze lasts.
 func (p Plan) frozen(f config.Period) (Verdict, error) {
 	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
-	if p.Now.IsZero() || !p.Summary().touches() {
-		_, err := FreezeLasts(f, p.Now)
-		return v, err
-	}
-	until, err := FreezeLasts(f, p.Now)
-	if err != nil || until.IsZero() {
+	all, err := recurrencesOf([]config.Period{f})
+	until := thaws(all, p.Now.UTC())
+	if err != nil || p.Now.IsZero() || !p.Summary().touches() || !until.After(p.Now) {
 		return v, err
 	}
 	v.Status = Blocked

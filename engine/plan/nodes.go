@@ -28,7 +28,7 @@ type Node struct {
 	Labels      map[string]string `json:"labels"` // of the NodeClaim
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Version     string            `json:"version,omitempty"` // of Kubernetes; "" where it is not known
-	Made        time.Time         `json:"made"`
+	Created        time.Time         `json:"made"`
 	ExpireAfter time.Duration     `json:"expire_after,omitempty"` // 0: never
 	MilliCPU    int64             `json:"milli_cpu"`              // capacity
 	MemoryBytes int64             `json:"memory_bytes"`
@@ -184,7 +184,7 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		if n.Settled && n.Leaving {
 			leaving++
 		}
-		if n.ExpireAfter > 0 && n.Made.Add(n.ExpireAfter).Before(head.Now.AddDate(0, 0, 7)) {
+		if n.ExpireAfter > 0 && n.Created.Add(n.ExpireAfter).Before(head.Now.AddDate(0, 0, 7)) {
 			im.Expiring++
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/timing"
@@ -140,15 +139,8 @@ func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
 	p.Windows = append(p.Windows, Window{from, until, nodes})
 }
 
-// timetable is when a budget applies: for the duration from each hit of the
-// schedule.
-type timetable struct {
-	schedule cron.Schedule
-	duration time.Duration
-}
-
 // schedulesOf reads the schedules of the budgets that are about drift.
-func schedulesOf(pool *karpv1.NodePool) (all []timetable, err error) {
+func schedulesOf(pool *karpv1.NodePool) (all []recurrence, err error) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
 			continue
@@ -157,16 +149,16 @@ func schedulesOf(pool *karpv1.NodePool) (all []timetable, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the schedule %q: %w", *b.Schedule, err)
 		}
-		all = append(all, timetable{s, b.Duration.Duration})
+		all = append(all, recurrence{s, b.Duration.Duration})
 	}
 	return all, nil
 }
 
 // turnAt is the next moment at which a budget begins or ends, at most the limit.
-func turnAt(schedules []timetable, at, limit time.Time) time.Time {
+func turnAt(schedules []recurrence, at, limit time.Time) time.Time {
 	next := limit
 	for _, s := range schedules {
-		for _, t := range []time.Time{s.schedule.Next(at), s.schedule.Next(at.Add(-s.duration)).Add(s.duration)} {
+		for _, t := range []time.Time{s.Next(at), s.Next(at.Add(-s.lasts)).Add(s.lasts)} {
 			if t.After(at) && t.Before(next) {
 				next = t
 			}

@@ -36,19 +36,6 @@ func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, er
 	return time.Time{}, nil
 }
 
-// FreezeLasts returns until when a period lasts that has begun, and may begin again before it
-// has ended; the zero time where it does not last now.
-func FreezeLasts(p config.Period, now time.Time) (time.Time, error) {
-	all, err := recurrencesOf([]config.Period{p})
-	if err != nil {
-		return time.Time{}, err
-	}
-	if until := thaws(all, now.UTC()); until.After(now) {
-		return until, nil
-	}
-	return time.Time{}, nil
-}
-
 // A recurrence is when a period recurs, and for how long it lasts each time.
 type recurrence struct {
 	cron.Schedule

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 const (
@@ -82,7 +81,7 @@ func simulatedDelta(r Report) string {
 	if r.Workloads == nil {
 		return ""
 	}
-	return planjson.Dollars(r.Workloads.After.Monthly - r.Workloads.Before.Monthly)
+	return Dollars(r.Workloads.After.Monthly - r.Workloads.Before.Monthly)
 }
 
 // lostCount is how many pods get no node any more; "" where none are simulated.
@@ -99,7 +98,7 @@ func costDelta(r Report) string {
 	if !r.Before.Ceiling.Known() || !r.After.Ceiling.Known() {
 		return ""
 	}
-	return planjson.Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)
+	return Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)
 }
 
 // GitLabTerraform writes the counts that GitLab shows in a merge request for

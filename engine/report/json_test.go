@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 // schemaFile is where the schema is published.
@@ -22,7 +20,7 @@ func TestPublishedSchema(t *testing.T) {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(planjson.Schema()); err != nil {
+	if err := enc.Encode(Schema()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, schemaFile, b.String())

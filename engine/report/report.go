@@ -22,7 +22,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 // Report is what is written down: a plan, and what else is known of it.
@@ -99,8 +98,8 @@ func Write(w io.Writer, format string, r Report, o Options) error {
 }
 
 // document is the report in JSON.
-func (r Report) document(o Options) planjson.Document {
-	return planjson.New(r.Plan, r.Diagnostics, r.Digest, o.Version)
+func (r Report) document(o Options) Document {
+	return newDocument(r.Plan, r.Diagnostics, r.Digest, o.Version)
 }
 
 func writeJSON(w io.Writer, r Report, o Options) error {
@@ -118,12 +117,12 @@ func writeLines(w io.Writer, r Report, o Options) error {
 }
 
 // fleet is the report of several directories in JSON.
-func (r Report) fleet(o Options) planjson.Fleet {
-	directories := make([]planjson.Directory, len(r.Parts))
+func (r Report) fleet(o Options) Fleet {
+	directories := make([]Directory, len(r.Parts))
 	for i, part := range r.Parts {
-		directories[i] = planjson.Directory{Directory: part.Directory, Failed: part.Failed, Plan: part.document(o)}
+		directories[i] = Directory{Directory: part.Directory, Failed: part.Failed, Plan: part.document(o)}
 	}
-	return planjson.NewFleet(directories, r.Unreached, r.Plan, o.Version, r.ExitCode)
+	return NewFleet(directories, r.Unreached, r.Plan, o.Version, r.ExitCode)
 }
 
 // refusing are the guards and policies that block the plan.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/planjson"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -119,7 +118,7 @@ func workloadCounts(before, after int, noun string) string {
 }
 
 func workloadMoney(before, after plan.Placed) string {
-	text := func(m catalog.Money) string { return "$" + planjson.Dollars(m) }
+	text := func(m catalog.Money) string { return "$" + Dollars(m) }
 	return sides(text(before.Monthly), text(after.Monthly))
 }
 

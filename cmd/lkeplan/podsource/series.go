@@ -115,7 +115,7 @@ func machines(s compare.Snapshot) (list []simulate.Machine) {
 		if n.Node == "" {
 			continue // it has not joined, and may never have had a machine
 		}
-		m := simulate.Machine{Name: n.Name, Pool: n.Pool, Plan: compare.PlanOf(n), Made: n.Made}
+		m := simulate.Machine{Name: n.Name, Pool: n.Pool, Plan: compare.PlanOf(n), Made: n.Created}
 		if price, known := s.Prices[m.Plan]; known {
 			m.Price = &price
 		}

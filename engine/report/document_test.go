@@ -1,4 +1,4 @@
-package planjson_test
+package report
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/engine/report/planjson"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -19,7 +18,7 @@ func TestDollarsAreRoundedToCents(t *testing.T) {
 		0: "0.00", catalog.Dollar: "1.00", catalog.Dollar / 200: "0.01", catalog.Dollar/200 - 1: "0.00",
 		-12*catalog.Dollar - catalog.Dollar/2: "-12.50",
 	} {
-		if got := planjson.Dollars(money); got != want {
+		if got := Dollars(money); got != want {
 			t.Errorf("%d is written %s, want %s", money, got, want)
 		}
 	}
@@ -37,7 +36,7 @@ func TestDriftIsOneObjectInTheDocument(t *testing.T) {
 			Owners: []string{"jane"},
 		}
 	}
-	doc := planjson.New(
+	doc := newDocument(
 		plan.Plan{Drift: []plan.Drift{drift("spec.limits.cpu", "9"), drift("spec.weight", 3)}},
 		nil,
 		"",

@@ -1,4 +1,4 @@
-package planjson
+package report
 
 import (
 	"fmt"
