@@ -75,9 +75,9 @@ type transport struct {
 	host string
 	root *url.URL
 
-	mu     sync.Mutex
-	silent NoResponseError // of the request of discovery that was last not answered
-	since  time.Time
+	mu         sync.Mutex
+	unanswered NoResponseError // of the request of discovery that was last not answered
+	since      time.Time
 }
 
 // queued is how long the requests that have waited for one of discovery take to follow it.
@@ -106,7 +106,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if silent, ok := errors.AsType[NoResponseError](err); ok {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.silent, t.since = silent, time.Now()
+		t.unanswered, t.since = silent, time.Now()
 	}
 	return nil, err
 }
@@ -117,7 +117,7 @@ func (t *transport) waited() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if time.Since(t.since) < queued {
-		return t.silent
+		return t.unanswered
 	}
 	return nil
 }
@@ -126,11 +126,11 @@ func (t *transport) waited() error {
 func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Response, error) {
 	ctx, end := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(silence.After, func() { end(silence) })
-	a := &answer{silent: func() error { return silenceOf(ctx) }, end: func() { timer.Stop(); end(nil) }}
+	a := &answer{noResponse: func() error { return noResponseOf(ctx) }, end: func() { timer.Stop(); end(nil) }}
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		defer a.end()
-		return nil, cmp.Or(a.silent(), err)
+		return nil, cmp.Or(a.noResponse(), err)
 	}
 	if req.URL.Query().Get("watch") == "true" {
 		timer.Stop()
@@ -142,7 +142,7 @@ func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Resp
 	return resp, nil
 }
 
-func silenceOf(ctx context.Context) error {
+func noResponseOf(ctx context.Context) error {
 	if silence, ok := errors.AsType[NoResponseError](context.Cause(ctx)); ok {
 		return silence
 	}
@@ -152,15 +152,15 @@ func silenceOf(ctx context.Context) error {
 // answer is the body of an answer, which is read in time. It implements io.ReadCloser.
 type answer struct {
 	io.ReadCloser
-	silent func() error
-	end    func()
+	noResponse func() error
+	end        func()
 }
 
 // Read implements io.Reader.
 func (a *answer) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
-		err = cmp.Or(a.silent(), err)
+		err = cmp.Or(a.noResponse(), err)
 	}
 	return n, err
 }

@@ -55,7 +55,7 @@ func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	return Within(ctx, func() error {
 		err := a.WithWatch.Get(ctx, key, obj, opts...)
 		if err == nil && obj.GetName() != key.Name {
-			return a.wrong(obj, "/"+key.Name, "an object without its name")
+			return a.wrongAnswer(obj, "/"+key.Name, "an object without its name")
 		}
 		return err
 	})
@@ -93,7 +93,7 @@ func (a asking) listed(list *unstructured.UnstructuredList, want schema.GroupVer
 		return nil
 	}
 	list.SetGroupVersionKind(want)
-	return a.wrong(list, "", cameAs(got, want))
+	return a.wrongAnswer(list, "", cameAs(got, want))
 }
 
 // cameAs names a kind that came for another one.
@@ -104,8 +104,8 @@ func cameAs(got, want schema.GroupVersionKind) string {
 	return "a " + got.Kind
 }
 
-// wrong is the error for an answer that is not what was asked for.
-func (a asking) wrong(obj runtime.Object, path, got string) error {
+// wrongAnswer is the error for an answer that is not what was asked for.
+func (a asking) wrongAnswer(obj runtime.Object, path, got string) error {
 	want, err := apiutil.GVKForObject(obj, a.Scheme())
 	if err != nil {
 		return err

@@ -53,15 +53,15 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err
 	}
-	if err := condemn(ctx, to, found.Condemned, report); err != nil {
+	if err := startRemovals(ctx, to, found.Condemned, report); err != nil {
 		return nil, err
 	}
 	return end(ctx, to, found.Plan.Changes, report)
 }
 
-// condemn has pools give up their nodes. Fields that others have set are taken
+// startRemovals has pools give up their nodes. Fields that others have set are taken
 // over: the pools go in any case.
-func condemn(ctx context.Context, to executor, pools []compare.Target, report func(Progress)) error {
+func startRemovals(ctx context.Context, to executor, pools []compare.Target, report func(Progress)) error {
 	for _, t := range pools {
 		if t.Unchanged {
 			continue

@@ -58,7 +58,7 @@ func WaitNodes(ctx context.Context, in compare.View, objects []map[string]any) e
 		left := map[string]bool{}
 		clear(missing)
 		for _, n := range nodes {
-			if pools[n.Pool] && !n.Leaving && (!n.Settled || n.Unready) && (waiting == nil || waiting[n.Name]) {
+			if pools[n.Pool] && !n.Deleting && (!n.Initialized || n.Unready) && (waiting == nil || waiting[n.Name]) {
 				left[n.Name] = true
 				missing[n.Pool]++
 			}

@@ -30,16 +30,16 @@ func (n nodesAt) Nodes(context.Context) ([]plan.Node, error) {
 // TestNodesAreWaitedFor until those that a pool has at first are ready, or gone.
 func TestNodesAreWaitedFor(t *testing.T) {
 	node := func(name string, change func(*plan.Node)) plan.Node {
-		n := plan.Node{Name: name, Pool: "web", Settled: true}
+		n := plan.Node{Name: name, Pool: "web", Initialized: true}
 		if change != nil {
 			change(&n)
 		}
 		return n
 	}
-	joining := func(n *plan.Node) { n.Settled = false }
+	joining := func(n *plan.Node) { n.Initialized = false }
 	unready := func(n *plan.Node) { n.Unready = true }
-	leaving := func(n *plan.Node) { n.Settled, n.Leaving = false, true }
-	other := func(n *plan.Node) { n.Settled, n.Pool = false, "other" }
+	leaving := func(n *plan.Node) { n.Initialized, n.Deleting = false, true }
+	other := func(n *plan.Node) { n.Initialized, n.Pool = false, "other" }
 	tests := []struct {
 		name  string
 		looks [][]plan.Node

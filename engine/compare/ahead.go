@@ -14,9 +14,9 @@ import (
 func Ahead(ctx context.Context, view View) View {
 	a := ahead{View: view, objects: map[schemas.Object]list[map[string]any]{}}
 	for _, kind := range Kinds() {
-		a.objects[kind] = begun(func() ([]map[string]any, error) { return view.Objects(ctx, kind) })
+		a.objects[kind] = startList(func() ([]map[string]any, error) { return view.Objects(ctx, kind) })
 	}
-	a.nodes = begun(func() ([]plan.Node, error) { return view.Nodes(ctx) })
+	a.nodes = startList(func() ([]plan.Node, error) { return view.Nodes(ctx) })
 	return a
 }
 
@@ -29,7 +29,7 @@ type ahead struct {
 // A list waits for its answer.
 type list[T any] func() ([]T, error)
 
-func begun[T any](ask list[T]) list[T] {
+func startList[T any](ask list[T]) list[T] {
 	once := sync.OnceValues(ask)
 	go once()
 	return once

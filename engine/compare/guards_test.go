@@ -233,7 +233,7 @@ func stamped(t *testing.T, nodes []plan.Node, c compile.Result) []plan.Node {
 	t.Helper()
 	made := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
-		n.Settled = true
+		n.Initialized = true
 		n.Labels = map[string]string{"karpenter.k8s.linode/instance-cpu": "4", "karpenter.sh/capacity-type": "on-demand"}
 		for _, r := range c.Objects {
 			if r.Kind() == "NodePool" && r.Name() == n.Pool {

@@ -43,7 +43,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 	held := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
-			n.Leaving = n.Leaving || !ready(machine)
+			n.Deleting = n.Deleting || !ready(machine)
 			_, looped := machine.Annotations[limits.AnnotationHeld]
 			switch kept := machine.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"; {
 			case kept && looped:
@@ -53,7 +53,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "node " + n.Node})
 			}
 		}
-		if n.Patient && n.Node != "" {
+		if n.NoTerminationGrace && n.Node != "" {
 			n.Holds = append(n.Holds, byPods(on[n.Node], capacityLimits, timing.ClockAt(now))...)
 		}
 		if n.Condemned && elsewhere != nil && n.Node != "" {
@@ -89,10 +89,10 @@ func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan
 		}
 	}
 	for _, pod := range pods {
-		if !podutil.IsDisruptable(pod, at, silent{}) {
+		if !podutil.IsDisruptable(pod, at, noEvents{}) {
 			add(plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "pod " + pod.Namespace + "/" + pod.Name})
 		}
-		if blocking, ok := limits.CanEvictPods([]*corev1.Pod{pod}, at, silent{}); !ok {
+		if blocking, ok := limits.CanEvictPods([]*corev1.Pod{pod}, at, noEvents{}); !ok {
 			for _, key := range blocking {
 				add(plan.Hold{Reason: plan.HeldByPDB, Object: key.String()})
 			}
@@ -119,10 +119,10 @@ func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 	return nil
 }
 
-// silent drops the events that Karpenter would publish in a cluster.
-type silent struct{}
+// noEvents drops the events that Karpenter would publish in a cluster.
+type noEvents struct{}
 
-func (silent) Publish(...events.Event) {}
+func (noEvents) Publish(...events.Event) {}
 
 // places knows where pods of condemned pools can go: to nodes that other pools make, or
 // to nodes that are there already. Whether there is room it does not know, so what it says is

@@ -79,13 +79,13 @@ func TestHolds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			nodes := []plan.Node{{Name: "web-abc", Node: "lke1-1", Patient: !tt.hasty}}
+			nodes := []plan.Node{{Name: "web-abc", Node: "lke1-1", NoTerminationGrace: !tt.hasty}}
 			got, err := Hold(nodes, clusters.Snapshot{Nodes: []*corev1.Node{tt.machine}, Pods: tt.pods, Budgets: tt.budgets}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got[0].Holds); diff != "" || got[0].Leaving != tt.leaving {
-				t.Errorf("leaving: %v, holds (-want +got):\n%s", got[0].Leaving, diff)
+			if diff := cmp.Diff(tt.want, got[0].Holds); diff != "" || got[0].Deleting != tt.leaving {
+				t.Errorf("leaving: %v, holds (-want +got):\n%s", got[0].Deleting, diff)
 			}
 		})
 	}

@@ -39,9 +39,9 @@ type LiveOptions struct {
 	// Prune puts objects into the plan that were applied from an earlier state of
 	// the configuration and are no longer in it.
 	Prune bool
-	// Spare reports whether such an object is left as it is, and is not in the plan; nil
+	// Keeps reports whether such an object is left as it is, and is not in the plan; nil
 	// for none.
-	Spare func(config.Object) bool
+	Keeps func(config.Object) bool
 	// PruneNow has pools among them go at once, with their nodes.
 	PruneNow bool
 	// Predict says what applying a desired object makes of the live one, which is
@@ -100,8 +100,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	addTargets(&before, &after, head, targets)
 	over, unclaimed := leftOver(head, objects)
 	notes = slices.Concat(notes, unclaimed, directoryNotes(head, opts.Base, targets))
-	if opts.Spare != nil {
-		over = slices.DeleteFunc(over, opts.Spare)
+	if opts.Keeps != nil {
+		over = slices.DeleteFunc(over, opts.Keeps)
 	} else {
 		var copies []string
 		over, copies = withoutCopies(over)
@@ -123,7 +123,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	before.Objects = append(before.Objects, over...)
 	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
-	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
+	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster, notes)
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -134,7 +134,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	if err := found.sign(opts.By); err != nil {
 		return Comparison{}, err
 	}
-	return found, found.condemn(ctx, over, nodes, opts.Predict, opts.Now)
+	return found, found.addRemovals(ctx, over, nodes, opts.Predict, opts.Now)
 }
 
 // addUpgrades puts into a plan where the control plane is, next to the versions that
@@ -161,7 +161,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	before.Nodes, after.Nodes = nodes, nodes
 	before.Others, after.Others = undeclared(objects, nodes, before), undeclared(objects, nodes, before, after)
 	live := index(objects)
-	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
+	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster, notes)
 	if err != nil {
 		return p, err
 	}
@@ -187,7 +187,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 	if p.Rolling = plan.UnderWay(p.Rolling); len(p.Rolling) == 0 && !moves(p.Summary()) {
 		return p, nil
 	}
-	held, more, err := cluster.Holds(ctx, condemnedNodes(p, after.Nodes), after.Now)
+	held, more, err := cluster.Holds(ctx, withRemovals(p, after.Nodes), after.Now)
 	if err != nil {
 		return p, err
 	}
@@ -259,17 +259,15 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 	if owner == "" {
 		return nil, nil
 	}
-	declared := map[manifest.Key]bool{}
-	for _, o := range head.Objects {
-		declared[o.Key()] = true
-	}
+	declared := plan.ByKey(head.Objects)
 	addrs := map[manifest.Key]config.Addr{}
 	for _, r := range head.Removed {
 		addrs[r.Key()] = r.Addr
 	}
 	for _, obj := range live {
 		key := manifest.KeyOf(obj)
-		if manifest.Label(obj, kube.InventoryLabel) != owner || declared[key] || manifest.Deleted(obj) {
+		_, stays := declared[key]
+		if manifest.Label(obj, kube.InventoryLabel) != owner || stays || manifest.Deleted(obj) {
 			continue
 		}
 		addr, known := addrs[key]

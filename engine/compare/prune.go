@@ -14,10 +14,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// condemn adds to a comparison the pools of what is left over that have nodes to give
+// addRemovals adds to a comparison the pools of what is left over that have nodes to give
 // up, as they are to be applied: those that the plan condemns, and those that are
 // condemned and not as they should be. The node classes of both stay.
-func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []plan.Node, predict Predictor,
+func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, nodes []plan.Node, predict Predictor,
 	now time.Time) error {
 	changes := c.Plan.ByKey()
 	var pools []map[string]any
@@ -26,7 +26,7 @@ func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []
 		if o.Kind() != schemas.Pool.Object.Kind || goes && change.Prune != plan.StartRemoval {
 			continue
 		}
-		t, err := condemnedTarget(ctx, o.Manifest, nodes, predict, now)
+		t, err := removalTarget(ctx, o.Manifest, nodes, predict, now)
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []
 	return nil
 }
 
-func condemnedTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
+func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
 	now time.Time) (Target, error) {
 	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
 	desired, err := plan.MarkRemoval(live, own, now)
@@ -54,8 +54,8 @@ func condemnedTarget(ctx context.Context, live map[string]any, nodes []plan.Node
 	return t, nil
 }
 
-// condemnedNodes are nodes, with a note on those whose pools are condemned, or are to be.
-func condemnedNodes(p plan.Plan, nodes []plan.Node) []plan.Node {
+// withRemovals are nodes, with a note on those whose pools are condemned, or are to be.
+func withRemovals(p plan.Plan, nodes []plan.Node) []plan.Node {
 	pools := map[string]bool{}
 	for _, c := range p.Changes {
 		pools[c.Name] = pools[c.Name] || c.Prune == plan.StartRemoval
@@ -70,9 +70,9 @@ func condemnedNodes(p plan.Plan, nodes []plan.Node) []plan.Node {
 	return nodes
 }
 
-// condemnedIn are the condemned pools of a cluster that head neither declares nor lets go
+// removingPools are the condemned pools of a cluster that head neither declares nor lets go
 // of, whoever has condemned them.
-func condemnedIn(objects []map[string]any, head compile.Result) (pools []config.Object) {
+func removingPools(objects []map[string]any, head compile.Result) (pools []config.Object) {
 	stays := map[manifest.Key]bool{}
 	for _, o := range head.Objects {
 		stays[o.Key()] = true

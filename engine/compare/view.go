@@ -87,12 +87,12 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 	n := plan.Node{
 		Name: claim.Name, Node: claim.Status.NodeName,
 		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,
-		Created:        claim.CreationTimestamp.Time,
-		MilliCPU:    claim.Status.Capacity.Cpu().MilliValue(),
-		MemoryBytes: claim.Status.Capacity.Memory().Value(),
-		Settled:     claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeInitialized).IsTrue(),
-		Leaving:     !claim.DeletionTimestamp.IsZero(),
-		Patient:     claim.Spec.TerminationGracePeriod == nil,
+		Created:            claim.CreationTimestamp.Time,
+		MilliCPU:           claim.Status.Capacity.Cpu().MilliValue(),
+		MemoryBytes:        claim.Status.Capacity.Memory().Value(),
+		Initialized:        claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeInitialized).IsTrue(),
+		Deleting:           !claim.DeletionTimestamp.IsZero(),
+		NoTerminationGrace: claim.Spec.TerminationGracePeriod == nil,
 	}
 	if claim.Spec.NodeClassRef != nil {
 		n.Class = claim.Spec.NodeClassRef.Name

@@ -80,7 +80,7 @@ func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) st
 		if other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly || !other.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if rev.ending || !w.sameOrigin(ctx, rev, other) { // of one that is deleted there are no files to look at
+		if rev.deleting || !w.sameOrigin(ctx, rev, other) { // of one that is deleted there are no files to look at
 			if waitsFor(other, o.Manifest, rev.target.NodePlan) {
 				return fmt.Sprintf("NodePlan %s declares it, too. Say what becomes of it: add removed { from = %s, "+
 					"delete = false } to hand it over, or with true to have it deleted, each on a line of its own", name, o.Addr)
@@ -126,11 +126,11 @@ func (w *Worker) others(ctx context.Context, rev *revision) ([]lkeplanv1alpha1.N
 // once. Nothing of it is shown, for it may be of another namespace.
 func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) declaration {
 	at := client.ObjectKeyFromObject(other)
-	if known, ok := rev.declared[at]; ok {
+	if known, ok := rev.othersDeclare[at]; ok {
 		return known
 	}
-	if rev.declared == nil {
-		rev.declared = map[client.ObjectKey]declaration{}
+	if rev.othersDeclare == nil {
+		rev.othersDeclare = map[client.ObjectKey]declaration{}
 	}
 	d := declaration{objects: map[manifest.Key]bool{}}
 	answer, err := w.compileFor(ctx, rev, other)
@@ -138,7 +138,7 @@ func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkepla
 		d.objects[o.Key()] = true
 	}
 	d.err = err
-	rev.declared[at] = d
+	rev.othersDeclare[at] = d
 	return d
 }
 

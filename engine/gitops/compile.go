@@ -166,17 +166,15 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 // applied files do not declare. Either they stayed when they were removed, as spec.prune was false,
 // or another NodePlan or a directory has released them: no guard was asked about their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
-	declared := map[manifest.Key]bool{}
-	for _, o := range c.Objects {
-		declared[o.Key()] = true
-	}
+	declared := plan.ByKey(c.Objects)
 	var left []string
 	for _, change := range p.Plan.Changes {
 		_, condemned := plan.ReadRemoval(change.Old)
+		_, declares := declared[change.Key()]
 		none := change.Impact != nil && change.Impact.Known && change.Impact.Of == 0
 		goes := change.Prune == plan.StartRemoval || change.Effect != plan.None && change.Effect != plan.InPlace || change.Loosens
 		if goes && change.Old != nil && change.Kind == "NodePool" && !change.Outside &&
-			!declared[change.Key()] && !condemned && !none {
+			!declares && !condemned && !none {
 			left = append(left, change.Addr)
 		}
 	}

@@ -109,7 +109,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	defer os.RemoveAll(dir)
 	rev := &revision{
 		sourceArtifact: sourceArtifact{Revision: np.Status.LastAttemptedRevision},
-		np:             np, target: target{NodePlan: np}, cluster: to, ending: true,
+		np:             np, target: target{NodePlan: np}, cluster: to, deleting: true,
 	}
 	vars, _ := w.Vars(ctx, np) // only values from Secrets are needed, and without one the change waits for approval
 	rev.target.vars, rev.record = vars, Variables{Secrets: vars.Secrets}.masked(np, record)

@@ -95,7 +95,7 @@ func (r watcher) enqueue(index string, key func(client.Object) string) handler.E
 			return nil
 		}
 		for _, np := range list.Items {
-			if r.Mine(&np) {
+			if r.InShard(&np) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
 			}
 		}

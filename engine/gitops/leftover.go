@@ -23,15 +23,15 @@ type leftovers struct {
 
 func (w *Worker) leftovers(rev *revision) *leftovers {
 	return &leftovers{
-		worker: w, rev: rev, prune: rev.ending || rev.deletes != nil || rev.target.Spec.Prune == nil || *rev.target.Spec.Prune,
+		worker: w, rev: rev, prune: rev.deleting || rev.deletes != nil || rev.target.Spec.Prune == nil || *rev.target.Spec.Prune,
 		inventory: nodeplan.InventoryOf(rev.target.Status.Inventory),
 	}
 }
 
-// spare reports whether an object is left as it is: the NodePlan has not applied it, or
+// keepsObject reports whether an object is left as it is: the NodePlan has not applied it, or
 // another one may want it. A removed block says what becomes of it all the same, but
 // nothing has a copy deleted.
-func (l *leftovers) spare(ctx context.Context, o config.Object) bool {
+func (l *leftovers) keepsObject(ctx context.Context, o config.Object) bool {
 	if l.rev.deletes != nil && !l.rev.deletes(o) {
 		return true
 	}

@@ -34,8 +34,8 @@ import (
 // cache only: nothing is fetched or compiled for it.
 type nodeCounter struct {
 	client.Client
-	Index string // of NodePlans in the cache, by the inventory label of their objects
-	Mine  func(*lkeplanv1alpha1.NodePlan) bool
+	Index   string // of NodePlans in the cache, by the inventory label of their objects
+	InShard func(*lkeplanv1alpha1.NodePlan) bool
 	// Counted is called with each NodePlan that has pools, when its status is up to date.
 	Counted func(context.Context, *lkeplanv1alpha1.NodePlan)
 	Now     func() time.Time
@@ -68,7 +68,7 @@ func (p nodeCounter) later() handler.EventHandler {
 			return // it is gone, or the cache is not there yet; reconciliations count nodes, too
 		}
 		for _, np := range list.Items {
-			if p.Mine(&np) {
+			if p.InShard(&np) {
 				q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)}, settling)
 			}
 		}

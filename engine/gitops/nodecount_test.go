@@ -51,7 +51,7 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(np).WithObjects(np, web, pool("other"), class,
 		claim("a", "web", web.Hash()), claim("b", "web", "0"), claim("c", "other", "0")).Build()
-	r := nodeCounter{Client: c, Mine: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now,
+	r := nodeCounter{Client: c, InShard: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now,
 		Counted: func(context.Context, *lkeplanv1alpha1.NodePlan) {}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(np)}); err != nil {
 		t.Fatal(err)

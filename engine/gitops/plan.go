@@ -59,9 +59,9 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	defer cancel()
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
 		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
-		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
+		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
-		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
+		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },
 		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
 	})
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 		Guards: nodeplan.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),
 	}
-	if rev.ending { // that nothing is left is no mistake
+	if rev.deleting { // that nothing is left is no mistake
 		bounds.Before = 0
 	}
 	verdicts, err := p.Plan.Judge(bounds)

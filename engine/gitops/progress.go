@@ -39,7 +39,7 @@ func (o outcome) opening() *metav1.Time {
 // nodes, which it adds to the status; before are the pools as the status had them.
 // Without such pools it is the outcome as it was.
 func pruning(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkeplanv1alpha1.PoolStatus) outcome {
-	condemned := condemnedStatuses(p)
+	condemned := removalStatuses(p)
 	if len(condemned) == 0 {
 		return o
 	}

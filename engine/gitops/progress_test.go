@@ -48,7 +48,7 @@ func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
 			Since: *at(now), Nodes: 4, Message: "condemned: 4 of 4 nodes are left, and it is deleted when it has none",
 		}},
 	}
-	got := condemnedStatuses(p)
+	got := removalStatuses(p)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pools (-want +got):\n%s", diff)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// condemnedStatuses are the pools that give up their nodes when a plan is applied, by name:
+// removalStatuses are the pools that give up their nodes when a plan is applied, by name:
 // those that did before, and those that begin to.
-func condemnedStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
+func removalStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 	for _, r := range p.Rolling {
 		if r.Condemned != nil {
 			pools = append(pools, rollingStatus(r, p.Now))

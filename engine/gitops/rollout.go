@@ -100,7 +100,7 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 			"known. %s\nCommit a correction, or revert it; either waits for approval.", rev.Revision, rev.base.lastAppliedError)
 	}
 	digest, err := rev.digest()
-	if err != nil || !rollout.Same(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.again(s) {
+	if err != nil || !rollout.Same(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.restarts(s) {
 		return o, false, err
 	}
 	switch s.Phase {
@@ -115,9 +115,9 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 	return o, false, nil
 }
 
-// again reports whether somebody has asked for a rollout to begin again: by other terms, or by
+// restarts reports whether somebody has asked for a rollout to begin restarts: by other terms, or by
 // the annotation that asks for it.
-func (r *revision) again(s *lkeplanv1alpha1.RolloutStatus) bool {
+func (r *revision) restarts(s *lkeplanv1alpha1.RolloutStatus) bool {
 	asked := retry(r.np)
 	return s.Terms != "" && !rollout.SameTerms(s, *r.np.Spec.Rollout) || asked != "" && asked != s.Retried
 }
@@ -184,7 +184,7 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 	p, err := w.applyPart(ctx, rev, objects, s)
 	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
 		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
-	o.inProgress, o.requeueAfter, o.corrected = true, d.Again, correctionsText(p.Plan, p.ours)
+	o.inProgress, o.requeueAfter, o.corrected = true, d.RequeueAfter, correctionsText(p.Plan, p.ours)
 	return o, true, err
 }
 
@@ -260,7 +260,7 @@ func (w *Worker) applyPart(
 	if err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
-	rev.np.Status.Pools = append(pools, condemnedStatuses(p.Plan)...)
+	rev.np.Status.Pools = append(pools, removalStatuses(p.Plan)...)
 	return p, nil
 }
 

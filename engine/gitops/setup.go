@@ -78,12 +78,12 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Shard:              o.Shard,
 	}
 	counter := nodeCounter{
-		Client: r.Client, Index: byInventory, Mine: r.inShard, Counted: r.Traces.Counted, Now: time.Now,
+		Client: r.Client, Index: byInventory, InShard: r.inShard, Counted: r.Traces.Counted, Now: time.Now,
 	}
 	if err := counter.Watch(mgr); err != nil {
 		return err
 	}
-	return watcher{Cache: r.Client, Mine: r.inShard, Concurrent: o.Concurrent}.Watch(mgr, r)
+	return watcher{Cache: r.Client, InShard: r.inShard, Concurrent: o.Concurrent}.Watch(mgr, r)
 }
 
 // worker returns the Worker of a manager's cluster.

@@ -23,7 +23,7 @@ import (
 // Secrets: a right to watch them is a right to read all of them.
 type watcher struct {
 	Cache      client.Reader // has the indexes that AddIndexes adds
-	Mine       func(*lkeplanv1alpha1.NodePlan) bool
+	InShard    func(*lkeplanv1alpha1.NodePlan) bool
 	Concurrent int // NodePlans at a time; at least 1
 }
 

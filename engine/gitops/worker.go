@@ -25,7 +25,6 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Worker does the work of a reconciliation. It changes the status of the
@@ -72,12 +71,12 @@ type revision struct {
 	head         compile.Result
 	base         compiled                  // what was last applied
 	usedApproval *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
-	ending       bool                      // the NodePlan is deleted, and all that it has applied with it
+	deleting     bool                      // the NodePlan is deleted, and all that it has applied with it
 	// deletes reports, while the revision proves itself, whether an object that is not
 	// applied is deleted; nil where all of it is applied.
 	deletes func(config.Object) bool
-	// declared is what other NodePlans declare at this revision, as far as it was asked.
-	declared map[client.ObjectKey]declaration
+	// othersDeclare is what other NodePlans declare at this revision, as far as it was asked.
+	othersDeclare map[client.ObjectKey]declaration
 }
 
 func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
@@ -281,10 +280,6 @@ func (w *Worker) takeInventory(ctx context.Context, rev *revision, p judged, cha
 		}
 		labelled = view.Found()
 	}
-	declared := owned{}
-	for _, m := range rev.head.Manifests() {
-		declared[manifest.KeyOf(m)] = true
-	}
-	rev.np.Status.Inventory = p.applied.After(labelled, func(key manifest.Key) bool { return declared[key] })
+	rev.np.Status.Inventory = p.applied.After(labelled, plan.ByKey(rev.head.Objects))
 	return nil
 }

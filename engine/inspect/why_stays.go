@@ -89,7 +89,7 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 // holds say what keeps Karpenter from draining a node.
 func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 	nodes := compare.NodesOf([]*karpv1.NodeClaim{nc}, w.Snapshot.Nodes)
-	nodes[0].Patient = true // pods hold a node from being consolidated, however long it would wait for them
+	nodes[0].NoTerminationGrace = true // pods hold a node from being consolidated, however long it would wait for them
 	nodes, err = compare.Hold(nodes, w.Snapshot, w.Now)
 	if err != nil {
 		return nil, err

@@ -138,16 +138,8 @@ func shadows(above, p *pool) bool {
 }
 
 func containsAll(above, p *pool) bool {
-	have := map[string]bool{}
-	for _, it := range above.plans {
-		have[it.Name] = true
-	}
-	for _, it := range p.plans {
-		if !have[it.Name] {
-			return false
-		}
-	}
-	return true
+	lacks := func(it *cloudprovider.InstanceType) bool { return !slices.Contains(above.plans, it) }
+	return !slices.ContainsFunc(p.plans, lacks)
 }
 
 // groups divides pools that are not static and can have nodes, in the order of

@@ -3,6 +3,7 @@ package nodeplan
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -39,19 +40,12 @@ func (i Inventory) Declared(live map[string]any, label string, imports []config.
 		return Ours
 	case owner != label && strings.HasPrefix(owner, kube.NodePlanOwner+"."):
 		return HeldByOther
-	case kube.Applied(live) || imported(imports, manifest.KeyOf(live)):
+	case kube.Applied(live) || slices.ContainsFunc(imports, func(i config.Import) bool {
+		return i.Kind == manifest.Kind(live) && i.Name == manifest.Name(live)
+	}):
 		return Free
 	}
 	return Foreign
-}
-
-func imported(imports []config.Import, object manifest.Key) bool {
-	for _, i := range imports {
-		if i.Kind == object.Kind && i.Name == object.Name {
-			return true
-		}
-	}
-	return false
 }
 
 // InventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's objects. A label has

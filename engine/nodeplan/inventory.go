@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -35,10 +36,12 @@ func (i Inventory) Has(obj map[string]any) bool {
 // After returns the entries of a NodePlan that has applied objects, sorted: of the live
 // objects with its label those that it declares, and those that it had applied before and
 // that are still there.
-func (i Inventory) After(labelled []map[string]any, declares func(manifest.Key) bool) []lkeplanv1alpha1.InventoryEntry {
+func (i Inventory) After(
+	labelled []map[string]any, declared map[manifest.Key]config.Object,
+) []lkeplanv1alpha1.InventoryEntry {
 	entries := map[string]lkeplanv1alpha1.InventoryEntry{}
 	for _, obj := range labelled {
-		if i.Has(obj) || declares(manifest.KeyOf(obj)) && kube.Applied(obj) {
+		if _, declares := declared[manifest.KeyOf(obj)]; i.Has(obj) || declares && kube.Applied(obj) {
 			e := EntryOf(obj)
 			entries[e.ID] = e
 		}

@@ -152,7 +152,7 @@ func gone(o config.Object, base, head State) Change {
 	}
 	c := deleted(o)
 	if c.Kind == "NodePool" && !now {
-		c.condemn(o, head.Nodes)
+		c.startRemoval(o, head.Nodes)
 	}
 	return c
 }
@@ -169,9 +169,9 @@ func deleted(o config.Object) Change {
 	return c
 }
 
-// condemn has a pool that goes give up its nodes first. Without a cluster they are not
+// startRemoval has a pool that goes give up its nodes first. Without a cluster they are not
 // known, and it is as if it had some.
-func (c *Change) condemn(o config.Object, nodes []Node) {
+func (c *Change) startRemoval(o config.Object, nodes []Node) {
 	c.Prune = StartRemoval
 	if nodes != nil {
 		c.Prune = NextRemoval(o.Defaulted, len(byPool(nodes)[c.Name]))

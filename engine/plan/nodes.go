@@ -21,23 +21,23 @@ import (
 // Node is a NodeClaim of a cluster and the node that it became, as far as its
 // replacement goes.
 type Node struct {
-	Name        string            `json:"name"`           // of the NodeClaim
-	Node        string            `json:"node,omitempty"` // "" until it has joined
-	Pool        string            `json:"pool"`
-	Class       string            `json:"class"`
-	Labels      map[string]string `json:"labels"` // of the NodeClaim
-	Annotations map[string]string `json:"annotations,omitempty"`
-	Version     string            `json:"version,omitempty"` // of Kubernetes; "" where it is not known
-	Created        time.Time         `json:"made"`
-	ExpireAfter time.Duration     `json:"expire_after,omitempty"` // 0: never
-	MilliCPU    int64             `json:"milli_cpu"`              // capacity
-	MemoryBytes int64             `json:"memory_bytes"`
-	Settled     bool              `json:"settled"`           // it counts for budgets: Karpenter has initialized it
-	Unready     bool              `json:"unready,omitempty"` // it has joined, and is not ready
-	Leaving     bool              `json:"leaving,omitempty"` // it counts against budgets: deleted, or not ready
-	Patient     bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
-	Holds       []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it
-	Condemned   bool              `json:"-"`                 // its pool is, or is to be
+	Name               string            `json:"name"`           // of the NodeClaim
+	Node               string            `json:"node,omitempty"` // "" until it has joined
+	Pool               string            `json:"pool"`
+	Class              string            `json:"class"`
+	Labels             map[string]string `json:"labels"` // of the NodeClaim
+	Annotations        map[string]string `json:"annotations,omitempty"`
+	Version            string            `json:"version,omitempty"` // of Kubernetes; "" where it is not known
+	Created            time.Time         `json:"made"`
+	ExpireAfter        time.Duration     `json:"expire_after,omitempty"` // 0: never
+	MilliCPU           int64             `json:"milli_cpu"`              // capacity
+	MemoryBytes        int64             `json:"memory_bytes"`
+	Initialized        bool              `json:"settled"`           // it counts for budgets: Karpenter has initialized it
+	Unready            bool              `json:"unready,omitempty"` // it has joined, and is not ready
+	Deleting           bool              `json:"leaving,omitempty"` // it counts against budgets: deleted, or not ready
+	NoTerminationGrace bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
+	Holds              []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it
+	Condemned          bool              `json:"-"`                 // its pool is, or is to be
 }
 
 // Impact is what becomes of the nodes of a pool. Where no cluster was asked,
@@ -126,11 +126,11 @@ func (p *Plan) setImpact(base, head side) error {
 		}
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
 		asks, was := after[key], before[key]
-		was.condemned = false // of one that is declared again, the nodes are judged as if it had never been
+		was.removing = false // of one that is declared again, the nodes are judged as if it had never been
 		switch {
 		case c.Prune == StartRemoval:
 			asks, was = before[key], judge{}
-			asks.condemned = true
+			asks.removing = true
 		case c.Action == Delete:
 			c.Impact.Deleted = c.Impact.Of
 			continue
@@ -178,17 +178,17 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		if after.replaces(before, n) {
 			rolled = append(rolled, n)
 		}
-		if n.Settled {
+		if n.Initialized {
 			settled++
 		}
-		if n.Settled && n.Leaving {
+		if n.Initialized && n.Deleting {
 			leaving++
 		}
 		if n.ExpireAfter > 0 && n.Created.Add(n.ExpireAfter).Before(head.Now.AddDate(0, 0, 7)) {
 			im.Expiring++
 		}
 	}
-	if im.Rolled, im.Elsewhere = len(rolled), after.condemned; !im.Elsewhere {
+	if im.Rolled, im.Elsewhere = len(rolled), after.removing; !im.Elsewhere {
 		im.Upgrade = after.upgraded(rolled)
 	}
 	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
@@ -233,7 +233,7 @@ func held(nodes []Node) []Held {
 // type next to its nodes: Karpenter creates the replacement before the old node
 // goes.
 func (j judge) noRoom(nodes []Node, offers []Offer) string {
-	if j.pool == nil || j.condemned || len(offers) == 0 {
+	if j.pool == nil || j.removing || len(offers) == 0 {
 		return ""
 	}
 	used := map[string]int64{"nodes": int64(len(nodes))}
@@ -268,7 +268,7 @@ type judge struct {
 	requirements scheduling.Requirements
 	classes      map[string]string // hashes by name
 	versions     map[string]string // of Kubernetes, that nodes are to have, by class
-	condemned    bool              // it is to have no nodes at all
+	removing     bool              // it is to have no nodes at all
 }
 
 func judges(s side) map[manifest.Key]judge {
@@ -288,7 +288,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 			continue
 		}
 		j := judge{classes: classes, versions: versions, requirements: o.requirements(), pool: o.pool}
-		if _, j.condemned = ReadRemoval(o.Defaulted); j.condemned && j.pool != nil {
+		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
 			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {
 				j.pool.Spec.Template.Annotations = nil // none has another hash than an empty map
@@ -315,7 +315,7 @@ func (j judge) replaces(before judge, n Node) bool {
 // were made in another way are not compared, as Karpenter and the provider
 // compare none.
 func (j judge) drifted(n Node) bool {
-	if j.condemned {
+	if j.removing {
 		return true
 	}
 	same := func(versionKey, version, hashKey, hash string) bool {

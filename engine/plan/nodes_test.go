@@ -41,7 +41,7 @@ func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	var nodes []Node
 	for _, cpu := range cpus {
 		nodes = append(nodes, Node{
-			Pool: "web", Settled: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
+			Pool: "web", Initialized: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
 			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: hash,
 				karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		})

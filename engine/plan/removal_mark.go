@@ -81,7 +81,7 @@ func escapes(pool, template map[string]any, nodes []Node, now time.Time) error {
 		return err
 	}
 	for _, n := range nodes {
-		if n.Annotations[karpv1.NodePoolHashAnnotationKey] == hash && !n.Leaving {
+		if n.Annotations[karpv1.NodePoolHashAnnotationKey] == hash && !n.Deleting {
 			template[schemas.AnnotationRemoval] = stamp(now)
 		}
 	}
@@ -92,10 +92,10 @@ func escapes(pool, template map[string]any, nodes []Node, now time.Time) error {
 func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.Time) error {
 	settled, going, staying := 0, 0, 0
 	for _, n := range nodes {
-		if n.Settled {
+		if n.Initialized {
 			settled++
 		}
-		if n.Leaving {
+		if n.Deleting {
 			going++
 		} else {
 			staying++

@@ -85,7 +85,7 @@ func (w *world) reconcile() {
 	var nodes []Node
 	for _, n := range w.nodes {
 		nodes = append(nodes, Node{
-			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: n.hash}, Settled: true, Leaving: n.leaving,
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: n.hash}, Initialized: true, Deleting: n.leaving,
 		})
 	}
 	switch stage := NextRemoval(w.live, len(nodes)); stage {

@@ -54,7 +54,7 @@ func TestASentenceIsReadAsItWasWritten(t *testing.T) {
 // number of replicas at once, so that the number falls step by step.
 func TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet(t *testing.T) {
 	seven := int64(7)
-	stays, leaves := Node{Settled: true}, Node{Settled: true, Leaving: true}
+	stays, leaves := Node{Initialized: true}, Node{Initialized: true, Deleting: true}
 	for _, tt := range []struct {
 		name  string
 		nodes []Node
@@ -84,7 +84,7 @@ func TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet(t *testing.T) {
 // TestAReleasedPoolIsAsItWasBefore: the same template, so that its nodes match, and the
 // same limits.
 func TestAReleasedPoolIsAsItWasBefore(t *testing.T) {
-	stays := Node{Settled: true}
+	stays := Node{Initialized: true}
 	for name, limits := range map[string]map[string]any{
 		"without limits": nil, "with a limit of nodes": {"nodes": "30", "cpu": "100"}, "with another limit": {"cpu": "100"},
 	} {

@@ -82,7 +82,7 @@ func UnderWay(all []Rolling) []Rolling {
 // joining counts the machines that match and have not joined.
 func (j judge) joining(nodes []Node) (n int) {
 	for _, node := range nodes {
-		if !node.Settled && !node.Leaving && !j.drifted(node) {
+		if !node.Initialized && !node.Deleting && !j.drifted(node) {
 			n++
 		}
 	}

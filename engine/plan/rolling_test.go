@@ -29,7 +29,7 @@ func TestARollIsUnderWayUntilEachNodeMatchesAndHasJoined(t *testing.T) {
 	pdb := Hold{Reason: HeldByPDB, Object: "default/web"}
 	node := func(hash string, settled, leaving bool, holds ...Hold) Node {
 		return Node{
-			Name: fmt.Sprint("web-", len(s.Nodes)), Pool: "web", Settled: settled, Leaving: leaving, Holds: holds,
+			Name: fmt.Sprint("web-", len(s.Nodes)), Pool: "web", Initialized: settled, Deleting: leaving, Holds: holds,
 			Annotations: map[string]string{
 				karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey: hash,
 			},

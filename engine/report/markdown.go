@@ -44,11 +44,11 @@ func fitting(r Report, o Options, fits func(string) bool) string {
 type detail int
 
 const (
-	onlyNames    detail = iota // of what is deleted and of the pools whose nodes go
-	graveRows                  // one line for each of those, none for others
-	onlyRows                   // one line for each object
-	graveDetails               // fields of what is deleted, or whose nodes go
-	allDetails                 // fields of all objects
+	onlyNames         detail = iota // of what is deleted and of the pools whose nodes go
+	disruptiveRows                  // one line for each of those, none for others
+	onlyRows                        // one line for each object
+	disruptiveDetails               // fields of what is deleted, or whose nodes go
+	allDetails                      // fields of all objects
 )
 
 // comment is Markdown that is being written.
@@ -72,11 +72,11 @@ func (c *comment) write(target string) string {
 	c.rolling()
 	c.warnings()
 	for _, e := range c.Entries {
-		if c.detail == allDetails || c.detail == graveDetails && neverOmitted(e.Change) {
+		if c.detail == allDetails || c.detail == disruptiveDetails && neverOmitted(e.Change) {
 			c.details(e)
 		}
 	}
-	if c.detail >= graveDetails {
+	if c.detail >= disruptiveDetails {
 		for _, m := range c.Migrations {
 			c.migration(m)
 		}
@@ -106,7 +106,7 @@ func verdict(r Report) string {
 // say of.
 func (c *comment) overview() {
 	rows := c.Report.overview()
-	if c.detail <= graveRows {
+	if c.detail <= disruptiveRows {
 		rows = slices.DeleteFunc(rows, func(p part) bool { return p.Status == "" })
 	}
 	if len(rows) > 0 {
@@ -124,14 +124,14 @@ func (c *comment) overview() {
 	if names := c.unchanged(); len(names) > 0 && len(c.Changes) > 0 {
 		c.printf("\n%s without changes.\n", directories(len(names)))
 	}
-	if n := len(c.Unreached); n > 0 && c.detail > graveRows {
+	if n := len(c.Unreached); n > 0 && c.detail > disruptiveRows {
 		c.printf("\n%s that the change does not reach.\n", directories(n))
 	}
 }
 
 // rolling lists pools whose nodes are still being replaced.
 func (c *comment) rolling() {
-	if len(c.Rolling) > 0 && c.detail <= graveRows {
+	if len(c.Rolling) > 0 && c.detail <= disruptiveRows {
 		c.printf("\nNodes of %s are still being replaced or join.\n", diag.Counted(len(c.Rolling), "pool"))
 		return
 	}
@@ -159,7 +159,7 @@ func (c *comment) guards() {
 		switch {
 		case g.Status == plan.Blocked:
 			c.printf("%s- 🛑 **blocked** by %s", separator, g.Text)
-		case c.detail <= graveRows:
+		case c.detail <= disruptiveRows:
 			continue
 		default:
 			c.printf("%s- %s: %s", separator, g.Status, g.Text)
@@ -187,7 +187,7 @@ func (c *comment) table() {
 	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
 	hidden := 0
 	for _, e := range c.Entries {
-		if c.detail == graveRows && !neverOmitted(e.Change) {
+		if c.detail == disruptiveRows && !neverOmitted(e.Change) {
 			hidden += len(e.All())
 			continue
 		}
@@ -341,7 +341,7 @@ func (c *comment) drifted() {
 	if len(c.Drifted) == 0 {
 		return
 	}
-	if c.detail <= graveRows {
+	if c.detail <= disruptiveRows {
 		c.printf("\n%s set by others in the cluster.\n", diag.Counted(len(c.Drifted), "field"))
 		return
 	}
@@ -359,7 +359,7 @@ func (c *comment) drifted() {
 
 // warnings are those of compiling, and what could not be checked.
 func (c *comment) warnings() {
-	if c.detail <= graveRows {
+	if c.detail <= disruptiveRows {
 		return
 	}
 	separator := "\n"
@@ -419,7 +419,7 @@ func (c *comment) footer() {
 	if !c.Empty() {
 		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report))
 	}
-	if line := retaking(c.Plan, c.apply); line != "" && c.detail > graveRows {
+	if line := retaking(c.Plan, c.apply); line != "" && c.detail > disruptiveRows {
 		c.printf("\nTo take back what others have set: %s\n", code(abridged(line)))
 	}
 	var parts []string

@@ -156,7 +156,7 @@ func (c *comment) workloads() {
 	if c.Workloads == nil {
 		return
 	}
-	few, w := c.detail <= graveRows, c.Pods
+	few, w := c.detail <= disruptiveRows, c.Pods
 	if few {
 		w = code.workloadView(c.Workloads, 3)
 	}

@@ -125,7 +125,7 @@ func TestAModelOfRollouts(t *testing.T) {
 			if !m.loses && len(m.made) > min(terms.Nodes, before) {
 				t.Fatalf("seed %d: %d nodes are made in a first wave of %d", seed, len(m.made), terms.Nodes)
 			}
-			m.step(d.Room["web"], d.Again)
+			m.step(d.Room["web"], d.RequeueAfter)
 		}
 		nothing := m.outdated == 0 && len(m.made) == 0
 		want := map[bool]rollout.Step{false: rollout.Proven, true: rollout.Failed}[m.broken]

@@ -104,9 +104,9 @@ type Decision struct {
 	// Room is how many nodes each pool of the wave may still have replaced.
 	Room map[string]int
 	// Excused are the pools whose time does not run at this moment.
-	Excused map[string]bool
-	Words   []string      // a line for each pool that is not proven, or why it failed
-	Again   time.Duration // when to look again; 0 where nothing is waited for
+	Excused      map[string]bool
+	Words        []string      // a line for each pool that is not proven, or why it failed
+	RequeueAfter time.Duration // when to look again; 0 where nothing is waited for
 }
 
 // look is how often a wave is looked at, at the least.
@@ -115,10 +115,10 @@ const look = 10 * time.Second
 // Decide decides about a wave that has run for a time; whole tells that its pools are all of
 // which the revision replaces or creates nodes.
 func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
-	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, Again: look}
+	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, RequeueAfter: look}
 	soon := func(left time.Duration) {
 		if left > 0 {
-			d.Again = min(d.Again, left+time.Second)
+			d.RequeueAfter = min(d.RequeueAfter, left+time.Second)
 		}
 	}
 	if ran < t.Stable { // pods need their time to find that they fit nowhere
@@ -155,7 +155,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 		return Decision{Step: Failed, Room: closed(pools), Words: failures}
 	}
 	if d.Step == Proven {
-		d.Again = 0
+		d.RequeueAfter = 0
 	}
 	return d
 }

@@ -83,8 +83,8 @@ func TestStories(t *testing.T) {
 			for _, name := range slices.Sorted(maps.Keys(d.Room)) {
 				fmt.Fprintf(&out, ", room for %d of %s", d.Room[name], name)
 			}
-			if d.Again > 0 {
-				fmt.Fprintf(&out, ", again in %s", d.Again)
+			if d.RequeueAfter > 0 {
+				fmt.Fprintf(&out, ", again in %s", d.RequeueAfter)
 			}
 			out.WriteString("\n")
 			for _, line := range d.Words {

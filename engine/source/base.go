@@ -102,7 +102,7 @@ func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, err
 		return Revision{}, err
 	}
 	short := strings.TrimPrefix(branch, "refs/heads/")
-	if begun, err := s.begun(short, to); err != nil || begun {
+	if begun, err := s.isNewBranch(short, to); err != nil || begun {
 		why := fmt.Sprintf("the checked out commit, where %s leaves %s, %s", short, to.name, to.why)
 		if err != nil {
 			return Revision{}, err
@@ -147,9 +147,9 @@ func (s *Source) empty() bool {
 	return err == nil && remotesErr == nil && len(branches)+len(remotes) == 0
 }
 
-// begun reports whether a branch has just begun: it has no commit of its own, is not the
+// isNewBranch reports whether a branch has just isNewBranch: it has no commit of its own, is not the
 // trunk, and nobody else has it. What is not committed is then all of the change.
-func (s *Source) begun(branch string, to trunk) (bool, error) {
+func (s *Source) isNewBranch(branch string, to trunk) (bool, error) {
 	if branch == "" || to.name == branch || strings.HasSuffix(to.name, "/"+branch) {
 		return false, nil
 	}

@@ -43,24 +43,24 @@ type Comparison struct {
 	dryRun bool             // ask the API server what it would make of the objects
 	at     time.Time        // zero: now
 	Allow  []string         // permissions for what guards refuse
-	Keeper *Keeper          // nil where this program applies the directory
+	Owner  *Owner           // nil where this program applies the directory
 	member *revision.Member // where it is one of several directories
 
 	simulate bool // simulate pods on both sides
 	pods     podsource.Flags
 }
 
-// Keeper is a NodePlan that applies the directory, as far as a comparison knows it.
-type Keeper struct {
-	Owner   string                                              // of its objects: the value of the inventory label
+// Owner is a NodePlan that applies the directory, as far as a comparison knows it.
+type Owner struct {
+	Label   string                                              // of its objects: the value of the inventory label
 	Applied func(obj map[string]any) bool                       // it has applied a live object
 	Ignore  func(plan.Drift) bool                               // the fields that others may set
 	Guards  func(source config.Guards, nodes int) config.Guards // with its own
 }
 
-// spare returns a function that reports whether an object that is no longer declared stays:
+// keepsObject returns a function that reports whether an object that is no longer declared stays:
 // it has the label, and the NodePlan has not applied it.
-func (k Keeper) spare(removed []config.Removal) func(config.Object) bool {
+func (k Owner) keepsObject(removed []config.Removal) func(config.Object) bool {
 	return func(o config.Object) bool {
 		orphaned := slices.ContainsFunc(removed, func(r config.Removal) bool { return r.Key() == o.Key() && !r.Delete })
 		return !orphaned && !k.Applied(o.Manifest)
@@ -171,8 +171,8 @@ func (d *Comparison) Run(ctx context.Context) (Compared, error) {
 	if err := d.workloads(ctx, &c); err != nil {
 		return c, err
 	}
-	if d.Keeper != nil {
-		c.Rules.Guards = d.Keeper.Guards(c.Rules.Guards, c.Plan.Nodes)
+	if d.Owner != nil {
+		c.Rules.Guards = d.Owner.Guards(c.Rules.Guards, c.Plan.Nodes)
 	}
 	return c, compare.Guard(&c.Plan, c.Rules, c.Head, d.Allow)
 }
@@ -251,8 +251,8 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 	}
 	c.work = fsys
 	head, diags := compile.Dir(ctx, fsys, opts)
-	if d.Keeper != nil {
-		head.Inventory = d.Keeper.Owner
+	if d.Owner != nil {
+		head.Inventory = d.Owner.Label
 	}
 	c.Head, c.warnings = head, diag.New(diags, head.Files)
 	return opts, flags.Report(d.Env, head, diags)
@@ -272,8 +272,8 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 		}
 		live.Predict = c.Cluster.DryRun
 	}
-	if d.Keeper != nil {
-		live.Ignore, live.Spare = d.Keeper.Ignore, d.Keeper.spare(c.Head.Removed)
+	if d.Owner != nil {
+		live.Ignore, live.Keeps = d.Owner.Ignore, d.Owner.keepsObject(c.Head.Removed)
 	}
 	c.Comparison, err = compare.Live(ctx, c.Head, view, live)
 	return against, Another(err)
