@@ -134,9 +134,9 @@ func (s *sandbox) compare(validator *kube.Validator, live, wish *unstructured.Un
 	}
 	var expected []string
 	for _, c := range conflicts {
-		expected = append(expected, c.Field)
+		expected = append(expected, "."+c.Path)
 		if c.Owner != "somebody" && c.Owner != "kubectl-edit" {
-			s.t.Errorf("%s: %s is said to be owned by %q", what, c.Field, c.Owner)
+			s.t.Errorf("%s: %s is said to be owned by %q", what, c.Path, c.Owner)
 		}
 	}
 	if diff := cmp.Diff(refused, expected); diff != "" {
