@@ -172,7 +172,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	head := saved.Result
 	before := head
 	before.Directory = saved.BaseDirectory
-	now, err := compare.Live(ctx, head, comparison.Tied(cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)),
+	now, err := compare.Live(ctx, head, comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)),
 		compare.LiveOptions{
 			Base: before, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
 		})

@@ -29,7 +29,9 @@ const (
 // as it gets there. When ctx ends first the error names those that are not, and
 // why.
 func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
-	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool { return !becomesReady(obj) })
+	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool {
+		return manifest.Kind(obj) == schemas.Buffer.Object.Kind // its conditions come and go with the pods
+	})
 	return waitEach(ctx, in, waiting, Ready, report, func(_, live map[string]any) (bool, string) {
 		if live == nil {
 			return false, "it has been deleted meanwhile"
@@ -198,10 +200,6 @@ func list(ctx context.Context, in compare.View, objects []map[string]any) (map[m
 	}
 	return found, nil
 }
-
-// becomesReady reports whether a controller says of an object that it is ready. A
-// CapacityBuffer has other conditions, which come and go with the pods.
-func becomesReady(obj map[string]any) bool { return manifest.Kind(obj) != schemas.Buffer.Object.Kind }
 
 // unfinished names the objects that are not done in time, sorted.
 func unfinished(objects []map[string]any, states map[manifest.Key]string) error {

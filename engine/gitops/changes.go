@@ -17,31 +17,27 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
+// never passes no new object.
+func never(event.CreateEvent) bool { return false }
+
 // changedByOthers passes what others than lkeplan do to the objects of a
 // NodePlan: that they change its spec, or delete it.
-type changedByOthers struct{ predicate.Funcs }
-
-// Create implements predicate.Predicate.
-func (changedByOthers) Create(event.CreateEvent) bool { return false }
-
-// Update implements predicate.Predicate.
-func (changedByOthers) Update(e event.UpdateEvent) bool {
-	return ofNodePlan(e.ObjectOld) && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() &&
-		!slices.Equal(writers(e.ObjectOld), writers(e.ObjectNew))
+func changedByOthers() predicate.Funcs {
+	return predicate.Funcs{
+		CreateFunc: never,
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return ofNodePlan(e.ObjectOld) && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() &&
+				!slices.Equal(writers(e.ObjectOld), writers(e.ObjectNew))
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool { return ofNodePlan(e.Object) },
+	}
 }
 
-// Delete implements predicate.Predicate.
-func (changedByOthers) Delete(e event.DeleteEvent) bool { return ofNodePlan(e.Object) }
-
-// changedHands passes what makes an object another NodePlan's, or nobody's.
-type changedHands struct{ predicate.Funcs }
-
-// Create implements predicate.Predicate.
-func (changedHands) Create(event.CreateEvent) bool { return false }
-
-// Update implements predicate.Predicate.
-func (changedHands) Update(e event.UpdateEvent) bool {
-	return e.ObjectOld.GetLabels()[kube.InventoryLabel] != e.ObjectNew.GetLabels()[kube.InventoryLabel]
+// ownerChanged passes what makes an object another NodePlan's, or unowned.
+func ownerChanged() predicate.Funcs {
+	return predicate.Funcs{CreateFunc: never, UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetLabels()[kube.InventoryLabel] != e.ObjectNew.GetLabels()[kube.InventoryLabel]
+	}}
 }
 
 // idOf returns a function that returns what inventories call an object.
@@ -71,25 +67,19 @@ func writers(obj client.Object) (written []string) {
 	return written
 }
 
-// lastAppliedChanged passes the updates of a NodePlan after which another one that
+// lastAppliedChanged reports the updates of a NodePlan after which another one that
 // plans for it gets another plan, or other verdicts on it: it has applied another
 // revision, or its spec or its approval has changed.
-type lastAppliedChanged struct{ predicate.Funcs }
-
-// Update implements predicate.Predicate.
-func (lastAppliedChanged) Update(e event.UpdateEvent) bool {
+func lastAppliedChanged(e event.UpdateEvent) bool {
 	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
 	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
 	return wasPlan && isPlan && (before.Generation != after.Generation || approvalDiffers(e) ||
 		before.Status.LastAppliedRevision != after.Status.LastAppliedRevision)
 }
 
-// revised passes the updates of a source that bring another artifact, or after
+// revised reports the updates of a source that bring another artifact, or after
 // which its signature is verified, or no longer.
-type revised struct{ predicate.Funcs }
-
-// Update implements predicate.Predicate.
-func (revised) Update(e event.UpdateEvent) bool {
+func revised(e event.UpdateEvent) bool {
 	before, wasSource := e.ObjectOld.(fluxSource)
 	after, isSource := e.ObjectNew.(fluxSource)
 	if !wasSource || !isSource || after.GetArtifact() == nil {
@@ -100,12 +90,9 @@ func (revised) Update(e event.UpdateEvent) bool {
 		verified(before) != verified(after)
 }
 
-// approvalGiven passes the updates of a NodePlan that give it an approval: the status has
+// approvalGiven reports the updates of a NodePlan that give it an approval: the status has
 // no generation.
-type approvalGiven struct{ predicate.Funcs }
-
-// Update implements predicate.Predicate.
-func (approvalGiven) Update(e event.UpdateEvent) bool {
+func approvalGiven(e event.UpdateEvent) bool {
 	after, ok := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
 	return ok && after.Status.Approval != nil && approvalDiffers(e)
 }

@@ -43,12 +43,12 @@ func TestChangesByOthersAreReconciled(t *testing.T) {
 		{"the inventory label is removed", pool(label, 1, ours(1)), pool("", 2, ours(1), jane(2)), true},
 	}
 	for _, tt := range tests {
-		if got := (changedByOthers{}).Update(event.UpdateEvent{ObjectOld: tt.before, ObjectNew: tt.after}); got != tt.want {
+		if got := changedByOthers().Update(event.UpdateEvent{ObjectOld: tt.before, ObjectNew: tt.after}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
 	for label, want := range map[string]bool{label: true, "dev": false} {
-		if got := (changedByOthers{}).Delete(event.DeleteEvent{Object: pool(label, 1)}); got != want {
+		if got := changedByOthers().Delete(event.DeleteEvent{Object: pool(label, 1)}); got != want {
 			t.Errorf("a deleted object with the label %s: %v, want %v", label, got, want)
 		}
 	}
@@ -71,7 +71,7 @@ func TestAnApprovalHasItsNodePlanReconciled(t *testing.T) {
 		"used up": {jane, nil, false}, "none": {nil, nil, false},
 	} {
 		update := event.UpdateEvent{ObjectOld: with(tt.before), ObjectNew: with(tt.after)}
-		if got := (approvalGiven{}).Update(update); got != tt.want {
+		if got := approvalGiven(update); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
 	} {
 		after := before.DeepCopy()
 		change.change(after)
-		if got := (lastAppliedChanged{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
+		if got := lastAppliedChanged(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
 			t.Errorf("%s: %v, want %v", name, got, change.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -20,9 +21,11 @@ import (
 
 // declaration is what another NodePlan declares at a revision.
 type declaration struct {
-	objects map[manifest.Key]bool
+	objects map[manifest.Key]config.Object
 	err     error // it is not known
 }
+
+func (d declaration) has(key manifest.Key) bool { _, ok := d.objects[key]; return ok }
 
 // keeps says why a NodePlan keeps a live object with its label, as the end of a sentence;
 // "" where it gives it up: it has the same source, and does not declare the object at this
@@ -53,7 +56,7 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 	switch d := w.declarationOf(ctx, rev, holder); {
 	case d.err != nil:
 		return fmt.Sprintf("and whether that still declares it is not known: %v", d.err), true
-	case d.objects[manifest.KeyOf(live)]:
+	case d.has(manifest.KeyOf(live)):
 		return "which declares it as well: remove it from one of them", false
 	}
 	return "", false
@@ -91,7 +94,7 @@ func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) st
 		case d.err != nil:
 			return fmt.Sprintf("whether NodePlan %s, of the same source, declares it now is not known: %v. To have it deleted "+
 				"all the same, add removed { from = %s, delete = true }, each on a line of its own", name, d.err, o.Addr)
-		case d.objects[o.Key()]:
+		case d.has(o.Key()):
 			return fmt.Sprintf("NodePlan %s declares it now, and takes it over", name)
 		}
 	}
@@ -132,12 +135,8 @@ func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkepla
 	if rev.othersDeclare == nil {
 		rev.othersDeclare = map[client.ObjectKey]declaration{}
 	}
-	d := declaration{objects: map[manifest.Key]bool{}}
 	answer, err := w.compileFor(ctx, rev, other)
-	for _, o := range answer.Objects {
-		d.objects[o.Key()] = true
-	}
-	d.err = err
+	d := declaration{plan.ByKey(answer.Objects), err}
 	rev.othersDeclare[at] = d
 	return d
 }

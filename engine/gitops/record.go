@@ -47,7 +47,9 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 	if client.IgnoreNotFound(err) != nil {
 		return appliedRecord{}, fmt.Errorf("get NodePlanRecord %s/%s: %w", np.Namespace, np.Name, err)
 	}
-	there := err == nil && ownedBy(&kept, np) // not that of a NodePlan of this name that is gone
+	// Not that of a NodePlan of this name that is gone.
+	owned := func(o metav1.OwnerReference) bool { return o.UID == np.UID }
+	there := err == nil && slices.ContainsFunc(kept.OwnerReferences, owned)
 	switch {
 	case !there && np.Status.LastAppliedRevision == "":
 		return appliedRecord{}, nil
@@ -76,10 +78,6 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 		return appliedRecord{Missing: "Its record is of a release that did not keep the values of variables."}, nil
 	}
 	return appliedRecord{Missing: "Its record has other files or values than those that were applied."}, nil
-}
-
-func ownedBy(record *lkeplanv1alpha1.NodePlanRecord, np *lkeplanv1alpha1.NodePlan) bool {
-	return slices.ContainsFunc(record.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == np.UID })
 }
 
 // isLastApplied reports whether a digest is that of the status. The NodePlan may come

@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -38,7 +38,7 @@ func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.
 		}
 		trace.Hide(ctx, v.Secrets)
 		for name, raw := range np.Spec.Variables {
-			values[name] = config.Var{Name: name, Value: textOf(raw.Raw)}
+			values[name] = config.Var{Name: name, Value: nodeplan.Text(raw.Raw)}
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			v.Vars = append(v.Vars, values[name])
@@ -71,14 +71,4 @@ func readFrom(
 		return nil, fmt.Errorf("read variables from %s %s: %w", from.Kind, at, err)
 	}
 	return values, nil
-}
-
-// textOf returns a JSON value as it is written on a command line: text without its
-// quotes, and anything else as JSON, which is HCL as well.
-func textOf(raw []byte) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
-	}
-	return string(raw)
 }

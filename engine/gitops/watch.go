@@ -31,13 +31,13 @@ type watcher struct {
 // or the NodePlan that it plans for do, and when others change its objects.
 func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) error {
 	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{},
-		approvalGiven{})
+		predicate.Funcs{UpdateFunc: approvalGiven})
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeplan").
 		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(r.Concurrent, 1)}).
 		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
 		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyOf("NodePlan")),
-			builder.WithPredicates(lastAppliedChanged{})).
+			builder.WithPredicates(predicate.Funcs{UpdateFunc: lastAppliedChanged})).
 		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
 			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
@@ -46,9 +46,9 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 	for _, obj := range []client.Object{
 		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
 	} {
-		b = b.Watches(obj, inventory, builder.WithPredicates(changedByOthers{})).
-			Watches(obj, inventory, builder.WithPredicates(changedHands{})).
-			Watches(obj, r.enqueue(byContested, idOf(mgr.GetScheme())), builder.WithPredicates(changedHands{}))
+		b = b.Watches(obj, inventory, builder.WithPredicates(changedByOthers())).
+			Watches(obj, inventory, builder.WithPredicates(ownerChanged())).
+			Watches(obj, r.enqueue(byContested, idOf(mgr.GetScheme())), builder.WithPredicates(ownerChanged()))
 	}
 	for kind, empty := range fluxKinds() {
 		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
@@ -56,7 +56,7 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 			return err
 		}
 		if known {
-			b = b.Watches(empty(), r.enqueue(bySource, keyOf(kind)), builder.WithPredicates(revised{}))
+			b = b.Watches(empty(), r.enqueue(bySource, keyOf(kind)), builder.WithPredicates(predicate.Funcs{UpdateFunc: revised}))
 		}
 	}
 	return b.Complete(reconciler)

@@ -116,7 +116,8 @@ func grouped(c *checker) map[string]bool {
 
 // shadows reports whether whatever fits p fits above.
 func shadows(above, p *pool) bool {
-	if len(p.plans) > len(above.plans) || !containsAll(above, p) {
+	lacks := func(it *cloudprovider.InstanceType) bool { return !slices.Contains(above.plans, it) }
+	if len(p.plans) > len(above.plans) || slices.ContainsFunc(p.plans, lacks) {
 		return false
 	}
 	for _, t := range above.Spec.Template.Spec.Taints {
@@ -135,11 +136,6 @@ func shadows(above, p *pool) bool {
 		}
 	}
 	return true // labels that above has besides keep no pod away
-}
-
-func containsAll(above, p *pool) bool {
-	lacks := func(it *cloudprovider.InstanceType) bool { return !slices.Contains(above.plans, it) }
-	return !slices.ContainsFunc(p.plans, lacks)
 }
 
 // groups divides pools that are not static and can have nodes, in the order of

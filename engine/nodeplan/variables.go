@@ -36,14 +36,20 @@ func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (va
 		}
 	}
 	for name, raw := range np.Spec.Variables {
-		var text string
-		if json.Unmarshal(raw.Raw, &text) != nil { // anything but text is JSON, which is HCL as well
-			text = string(raw.Raw)
-		}
-		values[name] = text
+		values[name] = Text(raw.Raw)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		vars = append(vars, name+"="+values[name])
 	}
 	return vars, secrets, nil
+}
+
+// Text is a JSON value as it is written on a command line: text without its quotes, and
+// anything else as JSON, which is HCL as well.
+func Text(raw []byte) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
 }

@@ -133,10 +133,6 @@ type boundedSet struct {
 	by      []string // the limits blocks that bind
 }
 
-func (s boundedSet) meets(l limitsBlock) bool {
-	return slices.ContainsFunc(s.pools, func(p pricedPool) bool { return l.covers(p.name) })
-}
-
 // together bounds what pools cost within limits on several of them. Each pool is
 // counted in one set; a limit joins the sets that it meets where that is less than
 // they are by themselves. Where limits lie side by side or within each other the
@@ -173,7 +169,7 @@ func joinSets(sets []boundedSet, l limitsBlock) []boundedSet {
 	var covered []pricedPool
 	var separately, outside Ceiling
 	for _, s := range sets {
-		if !s.meets(l) {
+		if !slices.ContainsFunc(s.pools, func(p pricedPool) bool { return l.covers(p.name) }) {
 			apart = append(apart, s)
 			continue
 		}

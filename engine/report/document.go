@@ -54,7 +54,8 @@ func newDocument(p plan.Plan, diagnostics []diag.Diagnostic, digest, version str
 		doc.Rolling = append(doc.Rolling, rollingOf(r))
 	}
 	for _, v := range p.Verdicts {
-		doc.Guards = append(doc.Guards, guardOf(v))
+		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until),
+			v.Permission, sourceOf(v.Source)})
 	}
 	return doc
 }
@@ -251,10 +252,6 @@ type guard struct {
 	Until   *time.Time  `json:"until,omitempty" doc:"Of waiting: when it lets the plan pass; left out if it never does."`
 	Allow   string      `json:"permission,omitempty" doc:"What --allow takes to let it pass."`
 	Source  *diag.Range `json:"source,omitempty"`
-}
-
-func guardOf(v plan.Verdict) guard {
-	return guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until), v.Permission, sourceOf(v.Source)}
 }
 
 type summary struct {

@@ -84,7 +84,7 @@ func (r *Report) add(part Report) {
 		r.addWorkloads(part, in)
 	}
 	r.addDiagnostics(part)
-	r.addCosts(part.Plan)
+	r.Before, r.After, r.Nodes = r.Before.Plus(part.Before), r.After.Plus(part.After), r.Nodes+part.Nodes
 	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
 }
 
@@ -128,11 +128,6 @@ func (r *Report) addDiagnostics(part Report) {
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	}
-}
-
-func (r *Report) addCosts(p plan.Plan) {
-	r.Before, r.After = r.Before.Plus(p.Before), r.After.Plus(p.After)
-	r.Nodes += p.Nodes
 }
 
 // currently is what the nodes of all parts cost; nil if it is not known of one.

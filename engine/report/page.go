@@ -21,7 +21,9 @@ type textPage struct {
 func newTextPage(width int, color, ascii bool) *textPage {
 	p := &textPage{ascii: ascii, width: width}
 	if color {
-		p.palette = colors()
+		p.palette = palette{
+			Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Warn: "\x1b[33m", Grave: "\x1b[31m", Bad: "\x1b[1;31m",
+		}
 	}
 	return p
 }
@@ -31,12 +33,6 @@ func newTextPage(width int, color, ascii bool) *textPage {
 type palette struct{ Bold, Dim, Good, Warn, Grave, Bad string }
 
 const reset = "\x1b[0m"
-
-func colors() palette {
-	return palette{
-		Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Warn: "\x1b[33m", Grave: "\x1b[31m", Bad: "\x1b[1;31m",
-	}
-}
 
 // styledText is a piece of a line. What comes from others is harmless in it already.
 type styledText struct {

@@ -35,7 +35,7 @@ type Git struct {
 	Stays     func(dir string) bool
 	Getenv    func(string) string // of the process: CI systems say there where a change goes
 	// Edited reports whether the working tree differs from the commit that is checked out in
-	// what the directory is made of; nil for one without edits.
+	// what the directory is made of.
 	Edited func(head source.Revision) (bool, error)
 	// At is the commit, where it has been opened for several directories, and Below the
 	// directory in it.
@@ -76,7 +76,7 @@ func sentences(parts ...string) string {
 // Compile compiles the directory as the commit has it. The error says what to type
 // where there is no such commit, or it is not known which one it is.
 func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) {
-	rev, err := g.revision(ctx)
+	rev, err := g.Open(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -123,9 +123,7 @@ func values(rev source.Revision, named []config.File) (files []config.File, lack
 }
 
 // Open finds the commit, for several directories of its repository.
-func (g Git) Open(ctx context.Context) (source.Revision, error) { return g.revision(ctx) }
-
-func (g Git) revision(ctx context.Context) (rev source.Revision, err error) {
+func (g Git) Open(ctx context.Context) (rev source.Revision, err error) {
 	if g.At != nil {
 		rev = *g.At
 		rev.Dir = g.Below
@@ -138,16 +136,9 @@ func (g Git) revision(ctx context.Context) (rev source.Revision, err error) {
 	case err != nil:
 		return rev, err
 	case g.Ref == "":
-		return s.Base(g.edited)
+		return s.Base(g.Edited)
 	}
 	return s.At(g.Ref)
-}
-
-func (g Git) edited(head source.Revision) (bool, error) {
-	if g.Edited == nil {
-		return false, nil
-	}
-	return g.Edited(head)
 }
 
 // SavedPlan reads a plan that was saved to a file.

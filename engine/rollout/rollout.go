@@ -143,7 +143,7 @@ func Decide(t Terms, whole bool, ran time.Duration, pools []Pool) Decision {
 		d.Words = append(d.Words, t.waits(p, s))
 		soon(s.stableIn)
 		switch {
-		case s.excused():
+		case !s.runs() && s.ready == 0: // all that is missing is nothing that the revision could mend
 			d.Excused[p.Name] = true
 		case s.runs() && p.Waited >= t.Timeout:
 			failures = append(failures, t.failed(p, s))
@@ -188,9 +188,6 @@ func (s standing) proven() bool { return s.good >= s.need && !s.late }
 
 // runs reports whether the time of the pool can come to its end.
 func (s standing) runs() bool { return s.late || s.empty }
-
-// excused reports whether all that is missing is nothing that the revision could mend.
-func (s standing) excused() bool { return !s.runs() && s.ready == 0 }
 
 // standing counts the nodes of a pool. While nodes are to be replaced a new one has to be good:
 // those that are gone without a new one in their place, as their pods went elsewhere or nobody

@@ -30,7 +30,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 			return nil, plan.Revision{}, live.err
 		}
 		c.Cluster = live.cluster
-		return tied(live.view, live.cluster, c.Head, other), plan.Revision{Kind: "live", Ref: live.cluster.Place()}, nil
+		return Tied(live.view, live.cluster, c.Head, other), plan.Revision{Kind: "live", Ref: live.cluster.Place()}, nil
 	case "snapshot":
 		if d.member != nil {
 			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
@@ -73,13 +73,9 @@ func (d *Comparison) askAhead(ctx context.Context) *opened {
 	return live
 }
 
-// Tied is the live cluster, which is read only if it is the one that a directory is for,
+// Tied is a view of the live cluster, which is read only if it is the one that a directory is for,
 // or has the other name.
-func Tied(cluster *kube.Cluster, head compile.Result, other string) compare.View {
-	return tied(compare.LiveView(cluster), cluster, head, other)
-}
-
-func tied(view compare.View, cluster *kube.Cluster, head compile.Result, other string) compare.View {
+func Tied(view compare.View, cluster *kube.Cluster, head compile.Result, other string) compare.View {
 	tie := tieOf(head, other, cluster.Place())
 	tie.Asked = cluster
 	return compare.Tied(view, tie)
