@@ -39,10 +39,8 @@ func (r proofReader) Identify(
 ) error {
 	var claims karpv1.NodeClaimList
 	var pools karpv1.NodePoolList
-	for _, list := range []client.ObjectList{&claims, &pools} {
-		if err := r.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return err
-		}
+	if err := listAll(ctx, r.Cache, &claims, &pools); err != nil {
+		return err
 	}
 	at := map[string]*lkeplanv1alpha1.RolloutPool{}
 	for i := range s.Pools {
@@ -83,10 +81,8 @@ func (r proofReader) Wave(
 	var claims karpv1.NodeClaimList
 	var machines corev1.NodeList
 	var pools karpv1.NodePoolList
-	for _, list := range []client.ObjectList{&claims, &machines, &pools} {
-		if err := r.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("list the nodes of the first wave: %w", err)
-		}
+	if err := listAll(ctx, r.Cache, &claims, &machines, &pools); err != nil {
+		return nil, fmt.Errorf("list the nodes of the first wave: %w", err)
 	}
 	wave, at := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}
 	known := map[string]lkeplanv1alpha1.RolloutPool{}

@@ -135,14 +135,14 @@ func (c *comment) rolling() {
 		c.printf("\nNodes of %s are still being replaced or join.\n", diag.Counted(len(c.Rolling), "pool"))
 		return
 	}
-	separator := "\n"
+	var items []string
 	for _, p := range c.Pools {
-		c.printf("%s- under way: %s: %s\n", separator, p.Addr, p.Progress)
+		items = append(items, "- under way: "+p.Addr+": "+p.Progress)
 		for _, text := range p.Obstacles {
-			c.printf("  - %s\n", text)
+			items = append(items, "  - "+text)
 		}
-		separator = ""
 	}
+	c.list(items)
 }
 
 // neverOmitted reports whether a comment never leaves an object out.
@@ -154,22 +154,20 @@ func (c *comment) guards() {
 		c.printf("\n🛑 **blocked** by %s\n", code.list(c.refusing()))
 		return
 	}
-	separator := "\n"
+	var items []string
 	for _, g := range c.Guards {
-		switch {
-		case g.Status == plan.Blocked:
-			c.printf("%s- 🛑 **blocked** by %s", separator, g.Text)
-		case c.detail <= disruptiveRows:
+		item := fmt.Sprintf("- %s: %s", g.Status, g.Text)
+		if g.Status == plan.Blocked {
+			item = "- 🛑 **blocked** by " + g.Text
+		} else if c.detail <= disruptiveRows {
 			continue
-		default:
-			c.printf("%s- %s: %s", separator, g.Status, g.Text)
 		}
 		if g.Place != "" {
-			c.printf(" (%s)", code(g.Place))
+			item += " (" + code(g.Place) + ")"
 		}
-		c.printf("\n")
-		separator = ""
+		items = append(items, item)
 	}
+	c.list(items)
 	if guards := c.guarded(); guards != "" {
 		c.printf("\nGuards: %s.\n", guards)
 	}
@@ -362,19 +360,18 @@ func (c *comment) warnings() {
 	if c.detail <= disruptiveRows {
 		return
 	}
-	separator := "\n"
+	var items []string
 	for _, d := range c.Diagnostics {
-		c.printf("%s- %s: %s", separator, d.Severity, code(abridged(d.Summary+". "+d.Detail)))
+		item := "- " + d.Severity + ": " + code(abridged(d.Summary+". "+d.Detail))
 		if d.Range != nil {
-			c.printf(" (%s)", code(fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)))
+			item += " (" + code(fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)) + ")"
 		}
-		c.printf("\n")
-		separator = ""
+		items = append(items, item)
 	}
 	for _, text := range c.Missing {
-		c.printf("%s- not checked: %s\n", separator, text)
-		separator = ""
+		items = append(items, "- not checked: "+text)
 	}
+	c.list(items)
 }
 
 // details lists the fields of one object, with the signs in the first column
@@ -384,13 +381,13 @@ func (c *comment) details(e entryView) {
 		return
 	}
 	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", HTMLEntities(e.Change.Addr), inHTML.headline(e.Change))
-	separator := "\n"
+	var items []string
 	for _, text := range append([]string{e.Consequence}, e.Obstacles...) {
 		if text != "" {
-			c.printf("%s- %s\n", separator, text)
-			separator = ""
+			items = append(items, "- "+text)
 		}
 	}
+	c.list(items)
 	if len(e.Fields) > 0 {
 		text := diffLines(e.Fields)
 		fence := fenceFor(text)

@@ -4,7 +4,8 @@
 // A format is a function of one Report: a plan, and what else is known of it. The
 // package decides nothing: what changes, and what it does to nodes, is in the
 // plan. What is said of it is built once (view.go, in the sentences of words.go), and
-// text, Markdown, HTML and the findings for CI lay it out. It knows no terminal and no environment: its caller says how wide and
+// text, Markdown, HTML and the findings for CI lay it out; programs read it as JSON
+// (document.go). It knows no terminal and no environment: its caller says how wide and
 // colorful a page may be, and which files a report goes to (outfile.go). Equal
 // reports give equal bytes.
 //

@@ -138,13 +138,11 @@ func (p *text) overview(r Report) {
 	p.Section("Directories")
 	var rows []textRow
 	for _, d := range r.overview() {
-		rows = append(rows, textRow{Name: plainText(d.Directory), Before: d.Objects, Words: d.Nodes, Place: d.Status})
-	}
-	for i := range rows {
-		rows[i].Before, rows[i].After = "", rows[i].Before
-		if rows[i].Place != "" {
-			rows[i].Style = p.Bad
+		row := textRow{Name: plainText(d.Directory), After: d.Objects, Words: d.Nodes, Place: d.Status}
+		if d.Status != "" {
+			row.Style = p.Bad
 		}
+		rows = append(rows, row)
 	}
 	p.Table(2, rows)
 	for _, line := range []struct {

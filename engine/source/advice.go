@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -75,10 +76,8 @@ func (s *Source) remote() (string, error) {
 	if err != nil || len(remotes) == 0 {
 		return "", err
 	}
-	for _, name := range remotes {
-		if name == "origin" {
-			return name, nil
-		}
+	if slices.Contains(remotes, "origin") {
+		return "origin", nil
 	}
 	if len(remotes) == 1 {
 		return remotes[0], nil

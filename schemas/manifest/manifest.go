@@ -1,6 +1,6 @@
 // Package manifest reads Kubernetes objects as JSON has them: which object one
-// is, what stands at a path of it, and whether text gives a key twice
-// (jsonkeys.go). It has the note on an object that says which revision of which
+// is, what stands at a path of it, its Go type (typed.go), and whether text gives
+// a key twice (jsonkeys.go). It has the note on an object that says which revision of which
 // NodePlan last changed what replaces its nodes (rolledby.go).
 //
 // It is a leaf. It knows no kind and no field beyond the metadata that all
