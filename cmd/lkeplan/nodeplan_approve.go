@@ -237,13 +237,13 @@ func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags,
 	}
 	d.Given(vars)
 	d.Prune = np.Spec.Prune == nil || *np.Spec.Prune
-	d.Keeper = keeperOf(np)
+	d.Owner = ownerOf(np)
 	return nil
 }
 
-func keeperOf(np *lkeplanv1alpha1.NodePlan) *comparison.Keeper {
-	return &comparison.Keeper{
-		Owner:   kube.LabelValue(kube.NodePlanOwner, np.Namespace, np.Name),
+func ownerOf(np *lkeplanv1alpha1.NodePlan) *comparison.Owner {
+	return &comparison.Owner{
+		Label:   kube.LabelValue(kube.NodePlanOwner, np.Namespace, np.Name),
 		Applied: nodeplan.InventoryOf(np.Status.Inventory).Has,
 		Ignore:  nodeplan.Ignored(np.Spec.DriftIgnore),
 		Guards: func(source config.Guards, nodes int) config.Guards {

@@ -26,11 +26,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Snapshot is what was read of a cluster. Nothing of it is changed.
@@ -216,7 +216,7 @@ func List[T any](ctx context.Context, from Lister, apiVersion, kind string) ([]*
 	}
 	typed := make([]*T, len(objects))
 	for i, obj := range objects {
-		if typed[i], err = object.As[T](obj); err != nil {
+		if typed[i], err = manifest.As[T](obj); err != nil {
 			return nil, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report"
@@ -37,9 +38,8 @@ type proofReader struct {
 func (r proofReader) Identify(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, head []config.Object, m, was compare.Measured,
 ) error {
-	var claims karpv1.NodeClaimList
-	var pools karpv1.NodePoolList
-	if err := listAll(ctx, r.Cache, &claims, &pools); err != nil {
+	read, err := clusters.Cached(ctx, r.Cache, &karpv1.NodeClaimList{}, &karpv1.NodePoolList{})
+	if err != nil {
 		return err
 	}
 	at := map[string]*lkeplanv1alpha1.RolloutPool{}
@@ -48,14 +48,12 @@ func (r proofReader) Identify(
 	}
 	for _, o := range head {
 		if p := at[o.Name()]; p != nil && o.Kind() == schemas.Pool.Object.Kind {
-			var err error
 			if p.Hash, err = plan.TemplateHash(o.Defaulted); err != nil {
 				return fmt.Errorf("read %s: %w", o.Addr, err)
 			}
 		}
 	}
-	for i := range claims.Items {
-		claim := &claims.Items[i]
+	for _, claim := range read.Claims {
 		if p := at[claim.Labels[karpv1.NodePoolLabelKey]]; p != nil && !m.Outdated[claim.Name] {
 			p.Earlier = append(p.Earlier, claim.Name)
 		}
@@ -63,9 +61,9 @@ func (r proofReader) Identify(
 			s.Drifted = append(s.Drifted, claim.Name)
 		}
 	}
-	for i := range pools.Items {
-		if p := at[pools.Items[i].Name]; p != nil {
-			if c := unhealthyPool(&pools.Items[i]); c != nil {
+	for _, pool := range read.Pools {
+		if p := at[pool.Name]; p != nil {
+			if c := unhealthyPool(pool); c != nil {
 				p.Unhealthy = &c.LastTransitionTime
 			}
 		}
@@ -78,10 +76,8 @@ func (r proofReader) Identify(
 func (r proofReader) Wave(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured,
 ) ([]rollout.Pool, error) {
-	var claims karpv1.NodeClaimList
-	var machines corev1.NodeList
-	var pools karpv1.NodePoolList
-	if err := listAll(ctx, r.Cache, &claims, &machines, &pools); err != nil {
+	read, err := clusters.Cached(ctx, r.Cache, &karpv1.NodeClaimList{}, &corev1.NodeList{}, &karpv1.NodePoolList{})
+	if err != nil {
 		return nil, fmt.Errorf("list the nodes of the first wave: %w", err)
 	}
 	wave, at := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}
@@ -90,28 +86,27 @@ func (r proofReader) Wave(
 		wave[i] = rollout.Pool{Name: p.Name}
 		at[p.Name], known[p.Name] = &wave[i], p
 	}
-	byName := make(map[string]*corev1.Node, len(machines.Items))
-	for i := range machines.Items {
-		byName[machines.Items[i].Name] = &machines.Items[i]
+	byName := make(map[string]*corev1.Node, len(read.Nodes))
+	for _, node := range read.Nodes {
+		byName[node.Name] = node
 	}
-	for i := range claims.Items {
-		claim := &claims.Items[i]
+	for _, claim := range read.Claims {
 		p := at[claim.Labels[karpv1.NodePoolLabelKey]]
 		if p != nil && !m.Outdated[claim.Name] && isNew(claim, known[p.Name]) {
 			p.New = append(p.New, nodeOf(claim, byName[claim.Status.NodeName]))
 		}
 	}
 	holds(at, m)
-	if err := r.said(ctx, at, clusterTime(machines.Items)); err != nil {
+	if err := r.said(ctx, at, clusterTime(read.Nodes)); err != nil {
 		return nil, err
 	}
-	for i := range pools.Items {
-		if p := at[pools.Items[i].Name]; p != nil {
+	for _, pool := range read.Pools {
+		if p := at[pool.Name]; p != nil {
 			before := known[p.Name].Unhealthy
-			if c := unhealthyPool(&pools.Items[i]); c != nil && !c.LastTransitionTime.Equal(before) {
+			if c := unhealthyPool(pool); c != nil && !c.LastTransitionTime.Equal(before) {
 				p.Unhealthy = c.Message
 			}
-			if ready := pools.Items[i].StatusConditions().Root(); ready.IsFalse() {
+			if ready := pool.StatusConditions().Root(); ready.IsFalse() {
 				p.Blocked = "the NodePool is not ready: " + ready.Message
 			}
 		}
@@ -130,9 +125,9 @@ func isNew(claim *karpv1.NodeClaim, p lkeplanv1alpha1.RolloutPool) bool {
 
 // clusterTime is the latest time that kubelets have written: the clock of this process may be
 // another one.
-func clusterTime(machines []corev1.Node) (now time.Time) {
-	for i := range machines {
-		for _, c := range machines[i].Status.Conditions {
+func clusterTime(machines []*corev1.Node) (now time.Time) {
+	for _, machine := range machines {
+		for _, c := range machine.Status.Conditions {
 			if c.LastHeartbeatTime.After(now) {
 				now = c.LastHeartbeatTime.Time
 			}

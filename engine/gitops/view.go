@@ -92,16 +92,6 @@ func (v *nodePlanView) Found() []map[string]any {
 	return v.labelled
 }
 
-// listAll lists what is only read.
-func listAll(ctx context.Context, cache client.Reader, lists ...client.ObjectList) error {
-	for _, list := range lists {
-		if err := cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Nodes implements compare.View.
 func (v *nodePlanView) Nodes(ctx context.Context) ([]plan.Node, error) {
 	read, err := clusters.Cached(ctx, v.cache, &karpv1.NodeClaimList{}, &corev1.NodeList{})

@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/kube/deploy"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -94,7 +93,7 @@ func (p Installation) crds(ctx context.Context) []Finding {
 			missing = append(missing, w.Spec.Names.Kind)
 			continue
 		}
-		have, err := object.As[apiextensionsv1.CustomResourceDefinition](live[at]) // those of others are large, and many
+		have, err := manifest.As[apiextensionsv1.CustomResourceDefinition](live[at]) // those of others are large, and many
 		if err != nil {
 			return notKnown(of, err)
 		}

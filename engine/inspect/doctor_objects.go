@@ -17,7 +17,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -124,7 +123,7 @@ func (p Installation) gpus(ctx context.Context) []Finding {
 	}
 	pool, unread := "", []Finding(nil)
 	for _, obj := range pools {
-		switch typed, err := object.As[karpv1.NodePool](obj); {
+		switch typed, err := manifest.As[karpv1.NodePool](obj); {
 		case err != nil:
 			unread = append(unread, Finding{LevelWarn, of, fmt.Sprintf("not known: NodePool %s: %v", manifest.Name(obj), err),
 				"compare the NodePool with what kubectl explain nodepools.spec prints"})

@@ -74,7 +74,7 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	rest = append(rest, changed...)
 	for _, c := range conflicts {
 		rest = append(rest, Difference{
-			Path: strings.TrimPrefix(c.Field, "."),
+			Path: c.Path,
 			Why:  fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner),
 		})
 	}

@@ -21,11 +21,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // UninstallCluster is the cluster to leave; kube.Cluster is one.
@@ -147,9 +147,9 @@ func release(ctx context.Context, in UninstallCluster, obj client.Object) error 
 			return nil // it is gone
 		}
 		if _, isNode := obj.(*corev1.Node); isNode && readErr == nil {
-			obj, readErr = object.As[corev1.Node](live)
+			obj, readErr = manifest.As[corev1.Node](live)
 		} else if readErr == nil {
-			obj, readErr = object.As[metav1.PartialObjectMetadata](live)
+			obj, readErr = manifest.As[metav1.PartialObjectMetadata](live)
 		}
 		if readErr != nil {
 			return errors.Join(err, readErr)
@@ -247,7 +247,7 @@ func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(Step
 			return err
 		}
 		if live != nil {
-			left, err := object.As[metav1.PartialObjectMetadata](live)
+			left, err := manifest.As[metav1.PartialObjectMetadata](live)
 			if err != nil {
 				return err
 			}

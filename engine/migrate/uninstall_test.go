@@ -11,8 +11,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine/object"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 func parse(t *testing.T, text string) (obj map[string]any) {
@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) (obj map[string]any) {
 // as is an object of a type.
 func as[T any](t *testing.T, text string) *T {
 	t.Helper()
-	typed, err := object.As[T](parse(t, text))
+	typed, err := manifest.As[T](parse(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
