@@ -2,10 +2,14 @@ package compare
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
 	"time"
+
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -52,18 +56,21 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 	}
 	before := plan.ByKey(base)
 	head = slices.Clone(head)
-	for i, o := range head {
+	failures := make([]error, len(head))
+	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(head), func(i int) {
+		o := head[i]
 		was, existed := before[o.Key()]
 		if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) {
-			continue
+			return
 		}
 		live, _, err := validator.Predict(nil, was.Manifest)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			head[i].Defaulted, _, err = validator.Predict(live, kube.Spelled(o.Manifest, live))
 		}
-		if head[i].Defaulted, _, err = validator.Predict(live, kube.Spelled(o.Manifest, live)); err != nil {
-			return nil, err
-		}
+		failures[i] = err
+	})
+	if err := cmp.Or(failures...); err != nil {
+		return nil, err
 	}
 	return head, nil
 }

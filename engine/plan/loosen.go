@@ -239,8 +239,13 @@ func (p *Plan) loosenOthers(base, head side) {
 
 // allows is what the pool of a change allows after it.
 func allows(c Change, base, head side) consolidation {
-	for _, o := range slices.Concat(head.objects, base.objects, head.others) {
-		if o.Key() == c.Key() && o.pool != nil {
+	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
+		if o.pool != nil {
+			return consolidationOf(o.pool)
+		}
+	}
+	for _, o := range head.others {
+		if o.pool != nil && o.Key() == c.Key() {
 			return consolidationOf(o.pool)
 		}
 	}

@@ -135,7 +135,11 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 	}
 	var pools []pricedPool
 	var alone Ceiling
-	admitted := map[string][]Offer{} // by requirements, which many pools have in common
+	type offered struct {
+		offers []Offer
+		nodes  mix
+	}
+	admitted := map[string]offered{} // by requirements, which many pools have in common
 	for _, o := range objects {
 		if o.pool == nil {
 			continue
@@ -146,10 +150,11 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 		}
 		allowed, known := admitted[string(text)]
 		if !known {
-			allowed = Admitted(offers, o.requirements())
+			allowed.offers = Admitted(offers, o.requirements())
+			allowed.nodes = mixOf(allowed.offers)
 			admitted[string(text)] = allowed
 		}
-		c, nodes := boundsOf(o.pool, allowed), mixOf(allowed)
+		c, nodes := boundsOf(o.pool, allowed.offers, allowed.nodes), allowed.nodes
 		for _, l := range limits {
 			if l.covers(o.Name()) {
 				c.capTo(l.bound([]pricedPool{{o.Name(), nodes, c}}), l.addr)
@@ -168,9 +173,9 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 }
 
 // boundsOf tells what the nodes of a NodePool cost at least and at most, of the
-// offers that it allows. The floor is that of a static pool with its cheapest plan. A plan whose
+// offers that it allows, which are also the mix nodes. The floor is that of a static pool with its cheapest plan. A plan whose
 // price is not known may cost more than all others, and is taken to cost no less.
-func boundsOf(pool *karpv1.NodePool, allowed []Offer) Cost {
+func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes mix) Cost {
 	limits := map[string]resource.Quantity{}
 	for name, limit := range pool.Spec.Limits {
 		limits[string(name)] = limit
@@ -180,7 +185,7 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer) Cost {
 		limits["nodes"] = *resource.NewQuantity(replicas, resource.DecimalSI)
 	}
 	var cost Cost
-	cost.Ceiling, cost.By = mixOf(allowed).most(limits)
+	cost.Ceiling, cost.By = nodes.most(limits)
 	priced := slices.DeleteFunc(slices.Clone(allowed), func(o Offer) bool { return o.Unknown })
 	cost.FloorUnknown = static && replicas > 0 && len(priced) == 0 && len(allowed) > 0
 	if static && len(priced) > 0 {
