@@ -22,8 +22,8 @@ const (
 `
 )
 
-// spread are pods that spread over nodes, more than there can be nodes.
-var spread = []simulatedLoad{
+// spreadLoads are pods that spread over nodes, more than there can be nodes.
+var spreadLoads = []simulatedLoad{
 	{threeNodes, 5, "500m", "512Mi", fmt.Sprintf(spreadWith, "maxSkew: 1")},
 	{threeNodes, 7, "500m", "512Mi", fmt.Sprintf(spreadWith, "maxSkew: 2")},
 	{threeNodes, 4, "200m", "256Mi", fmt.Sprintf(spreadWith, "maxSkew: 1, minDomains: 4")},
@@ -40,7 +40,7 @@ func TestSpreadPodsRunAsSimulated(t *testing.T) {
 	s.installCRDs()
 	dir := t.TempDir()
 	hcl, yaml := "cluster {\n  name   = \"sandbox\"\n  region = \"us-southeast\"\n}\n\nnode_class \"default\" {}\n", ""
-	for i, w := range spread {
+	for i, w := range spreadLoads {
 		block, manifest := w.files(i)
 		hcl, yaml = hcl+block, yaml+manifest
 	}

@@ -242,6 +242,7 @@ var tests = map[string][]tiered{
 		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool", takes: 80 * time.Second},
 		{name: "TestPruneDeletesWhatItAppliedAndNothingElse", takes: 20 * time.Second},
 		{name: "TestScenariosOfTheExistingProvider", takes: 300 * time.Second},
+		{name: "TestSpreadPodsRunAsSimulated", takes: 60 * time.Second},
 		{name: "TestTemplatePlansAndApplies", takes: 30 * time.Second},
 		{name: "TestTheAPIServerTakesWhatTheChartMakes", takes: 20 * time.Second},
 		{name: "TestTheCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
