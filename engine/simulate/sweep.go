@@ -166,7 +166,7 @@ func (s sweepSize) cap(in Input, most int) (objects []map[string]any, changed []
 	})
 }
 
-// changePools changes the requirements of the pools that plan nodes for pods, where that makes a
+// changePools changes the requirements of the pools whose nodes can be for the pods, if that makes a
 // difference and leaves some plan type. The function returns what it comes to in HCL, and
 // whether it changes anything.
 func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []map[string]any, changed []Capped,
@@ -181,6 +181,12 @@ func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []
 		pool, err := manifest.As[karpv1.NodePool](raw)
 		if err != nil {
 			return nil, nil, err
+		}
+		if !slices.ContainsFunc(in.Workloads, func(load Workload) bool {
+			_, can := instancetype.ForPod(pool, &load.Pod)
+			return can
+		}) {
+			continue // none of its nodes would be for these pods
 		}
 		had := plansOf(types, pool)
 		hcl, differs := by(pool)

@@ -19,7 +19,10 @@ func RequirementsOf(pool *karpv1.NodePool) scheduling.Requirements {
 // ForPod returns what a NodePool and a pod together require of a node; false where the
 // NodePool's nodes are not for the pod.
 func ForPod(pool *karpv1.NodePool, pod *corev1.Pod) (want scheduling.Requirements, ok bool) {
-	if scheduling.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
+	taints := slices.DeleteFunc(slices.Clone(pool.Spec.Template.Spec.Taints), func(t corev1.Taint) bool {
+		return t.Effect == corev1.TaintEffectPreferNoSchedule // Karpenter plans with such nodes if there are no others
+	})
+	if scheduling.Taints(taints).ToleratesPod(pod) != nil {
 		return nil, false
 	}
 	want = RequirementsOf(pool)

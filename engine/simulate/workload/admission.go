@@ -142,7 +142,6 @@ func (r *reader) within(namespace string, spec *corev1.PodSpec) (why string) {
 	if len(r.ranges[namespace]) == 0 {
 		return ""
 	}
-	simulate.DefaultRequests(spec)
 	for _, found := range r.ranges[namespace] {
 		for _, item := range found.Spec.Limits {
 			if item.Type != corev1.LimitTypeContainer {
@@ -314,9 +313,7 @@ func (r *reader) ration() {
 
 // uses is what one pod uses of what quotas count.
 func uses(load simulate.Workload) map[string]resource.Quantity {
-	pod := load.Pod.DeepCopy()
-	simulate.DefaultRequests(&pod.Spec)
-	all := resources.Ceiling(pod)
+	all := resources.Ceiling(&load.Pod)
 	use := map[string]resource.Quantity{"pods": resource.MustParse("1")}
 	for name, q := range all.Requests {
 		use["requests."+string(name)] = q
@@ -370,10 +367,8 @@ func (q *quota) room(load simulate.Workload) (fit int, why string) {
 
 // unsaid is what of CPU or memory each container has to say, and one that does not.
 func (q *quota) unsaid(load simulate.Workload) (name, container string) {
-	pod := load.Pod.DeepCopy()
-	simulate.DefaultRequests(&pod.Spec)
 	for _, what := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
-		for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
+		for _, c := range slices.Concat(load.Pod.Spec.InitContainers, load.Pod.Spec.Containers) {
 			_, asked := c.Resources.Requests[what]
 			_, limited := c.Resources.Limits[what]
 			if _, counts := q.hard["requests."+string(what)]; counts && !asked {

@@ -276,6 +276,7 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) erro
 	if err := r.complete(o, &template.Spec); err != nil {
 		return err
 	}
+	simulate.DefaultRequests(&template.Spec)
 	pods = r.scale(o, pods)
 	if r.asked += int(pods); r.asked > simulate.MaxPods {
 		return fmt.Errorf("with its %d pods there are more than %d, the most that can be simulated", pods, simulate.MaxPods)
