@@ -24,7 +24,7 @@ func TestTheAPIServerTakesWhatTheChartMakes(t *testing.T) {
 			t.Errorf("%s: %s", what, said)
 		}
 	}
-	values, err := filepath.Glob("helm/testdata/values/*.yaml")
+	values, err := filepath.Glob("testdata/chart/values/*.yaml")
 	if err != nil || len(values) == 0 {
 		t.Fatalf("no values: %v", err)
 	}
