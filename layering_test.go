@@ -85,7 +85,7 @@ var rules = []rule{
 		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
 	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},
 		why: "where pods go follows from pools, prices and pods, wherever they were read; no cluster is asked"},
-	{from: "engine/simulate/disrupt", forbidden: []string{"linode/lkeapi", "linode/fleet", "engine/simulate/workload"},
+	{from: "engine/simulate/disrupt", forbidden: []string{"linode/api", "linode/lke", "engine/simulate/workload"},
 		why: "what Karpenter disrupts follows from its own code and the cluster that it is shown"},
 	{from: "engine/lint", forbidden: []string{"engine/simulate"},
 		why: "the compiler and the controller check configurations without pods; rules that need pods are in engine/podlint"},
@@ -156,6 +156,35 @@ func TestLayering(t *testing.T) {
 				if broken := r.broken(deps); len(broken) > 0 {
 					t.Errorf("%s must not link %s: %s", pkg, strings.Join(broken, ", "), r.why)
 				}
+			}
+		}
+	}
+}
+
+// TestRulesNamePackagesThatExist: a rule about a package that was renamed forbids nothing.
+func TestRulesNamePackagesThatExist(t *testing.T) {
+	var all []string
+	for _, dir := range modules {
+		for path := range packagesOf(t, dir) {
+			all = append(all, strings.TrimPrefix(path, module))
+		}
+	}
+	exists := func(name string) bool {
+		return slices.ContainsFunc(all, func(pkg string) bool { return under(pkg, name) })
+	}
+	for _, r := range rules {
+		names := []string{r.from}
+		if r.but != "" {
+			names = append(names, r.but)
+		}
+		for _, name := range r.forbidden {
+			if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") { // ours, or Go's own
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			if !exists(name) {
+				t.Errorf("the rule for %s names %s, which does not exist", r.from, name)
 			}
 		}
 	}
