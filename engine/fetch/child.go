@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/lkeplan/lkeplan/engine/confine"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // ChildCommand is the argument that makes a program call ChildMain.
@@ -53,7 +54,7 @@ type question struct {
 	Artifact *meta.Artifact
 	Retries  int
 	Remote   Remote
-	Ref      Ref
+	Ref      lkeplanv1alpha1.GitRef
 	Commit   *Commit
 	Dir      string
 }
@@ -78,7 +79,7 @@ func (c Child) Commit(ctx context.Context, remote Remote, commit Commit, dir str
 
 // Resolve is Repository.Resolve in a child. Where the reference is a commit already,
 // there is none.
-func (c Child) Resolve(ctx context.Context, remote Remote, ref Ref) (Commit, error) {
+func (c Child) Resolve(ctx context.Context, remote Remote, ref lkeplanv1alpha1.GitRef) (Commit, error) {
 	if ref.Commit != "" {
 		return Repository{}.Resolve(ctx, ref)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/confine"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // TestMain lets the test's program be the child.
@@ -71,7 +72,7 @@ func gitServer(t *testing.T) (url string) {
 
 func TestAChildFetches(t *testing.T) {
 	remote := Remote{URL: gitServer(t)}
-	commit, err := Child{}.Resolve(t.Context(), remote, Ref{})
+	commit, err := Child{}.Resolve(t.Context(), remote, lkeplanv1alpha1.GitRef{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,13 +101,13 @@ func TestErrorsOfAChildComeBack(t *testing.T) {
 	remote := Remote{URL: gitServer(t)}
 	for _, tt := range []struct {
 		remote Remote
-		ref    Ref
+		ref    lkeplanv1alpha1.GitRef
 		says   string
 		login  bool
 	}{
-		{remote, Ref{Branch: "nosuch"}, "it has no refs/heads/nosuch", false},
-		{Remote{URL: "ssh://127.0.0.1:1/fleet", Login: &Login{}}, Ref{}, "it has no known_hosts", true},
-		{Remote{URL: "http://deploy:hunter2@127.0.0.1:1/fleet"}, Ref{}, "connection refused", false},
+		{remote, lkeplanv1alpha1.GitRef{Branch: "nosuch"}, "it has no refs/heads/nosuch", false},
+		{Remote{URL: "ssh://127.0.0.1:1/fleet", Login: &Login{}}, lkeplanv1alpha1.GitRef{}, "it has no known_hosts", true},
+		{Remote{URL: "http://deploy:hunter2@127.0.0.1:1/fleet"}, lkeplanv1alpha1.GitRef{}, "connection refused", false},
 	} {
 		_, err := Child{}.Resolve(t.Context(), tt.remote, tt.ref)
 		if err == nil || !strings.Contains(err.Error(), tt.says) || IsBadLogin(err) != tt.login ||
@@ -149,7 +150,7 @@ func TestAServerWithoutEnd(t *testing.T) {
 			defer cancel()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := Child{}.Resolve(ctx, Remote{URL: server.URL + "/x.git"}, Ref{})
+			_, err := Child{}.Resolve(ctx, Remote{URL: server.URL + "/x.git"}, lkeplanv1alpha1.GitRef{})
 			runtime.ReadMemStats(&after)
 			if err == nil || !strings.Contains(err.Error(), tt.says) || tt.err != nil && !errors.Is(err, tt.err) &&
 				!errors.Is(err, confine.ErrTimeout) {

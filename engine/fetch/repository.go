@@ -22,6 +22,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/lkeplan/lkeplan/schemas"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Repository is a Git repository on a server.
@@ -83,19 +84,15 @@ func overSSH(at string, login *Login) (Repository, error) {
 	return Repository{at, keys}, nil
 }
 
-// Ref names a commit of a repository: Commit, a whole hash, or else Tag, or else
-// Branch, or else the branch main.
-type Ref struct{ Branch, Tag, Commit string }
-
 // Commit is one commit, and the reference, or the short hash, that it was found by.
 type Commit struct {
 	Name plumbing.ReferenceName
 	Hash plumbing.Hash
 }
 
-// Resolve asks the server for the commit of a reference. Where the reference is a
-// commit already, the server is not asked.
-func (r Repository) Resolve(ctx context.Context, ref Ref) (Commit, error) {
+// Resolve asks the server for the commit of a reference, which is the branch main if it names
+// nothing. If it names a commit, the server is not asked.
+func (r Repository) Resolve(ctx context.Context, ref lkeplanv1alpha1.GitRef) (Commit, error) {
 	name := plumbing.NewBranchReferenceName("main")
 	switch {
 	case ref.Commit != "":

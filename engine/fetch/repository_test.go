@@ -14,6 +14,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/memory"
 	"github.com/google/go-cmp/cmp"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // TestWhatIsWrittenOfACommit: regular files that are of use. In the place of a link
@@ -63,7 +65,7 @@ func TestNoPasswordIsInAnError(t *testing.T) {
 	for _, url := range []string{"http://deploy:hunter2@127.0.0.1:1/fleet", "http://deploy:hunter2@127.0.0.1:1/%zz"} {
 		repository, err := NewRepository(url, nil)
 		if err == nil {
-			_, err = repository.Resolve(t.Context(), Ref{})
+			_, err = repository.Resolve(t.Context(), lkeplanv1alpha1.GitRef{})
 		}
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)

@@ -19,9 +19,9 @@ func (s originCluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (s
 		return sourceArtifact{}, err
 	}
 	remote := fetch.Remote{URL: np.Spec.Git.URL, Login: login}
-	var ref fetch.Ref
+	var ref lkeplanv1alpha1.GitRef
 	if named := np.Spec.Git.Ref; named != nil {
-		ref = fetch.Ref(*named)
+		ref = *named
 	}
 	commit, err := s.Fetcher.Resolve(ctx, remote, ref)
 	if fetch.IsBadLogin(err) {

@@ -55,7 +55,7 @@ type fetcher interface {
 	Artifact(ctx context.Context, artifact meta.Artifact, dir string) error
 	Commit(ctx context.Context, remote fetch.Remote, commit fetch.Commit, dir string) error
 	// Resolve returns the commit of a reference.
-	Resolve(ctx context.Context, remote fetch.Remote, ref fetch.Ref) (fetch.Commit, error)
+	Resolve(ctx context.Context, remote fetch.Remote, ref lkeplanv1alpha1.GitRef) (fetch.Commit, error)
 }
 
 // Find returns the present revision of a NodePlan's source. The error is a deniedError
