@@ -134,7 +134,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 		req.Vars = declared(root.FS(), req)
 	}
 	files := observe(root.FS())
-	compiled, diags := Dir(ctx, files, Options{
+	compiled, diags := observedDir(ctx, files, Options{
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})
 	answer := Answer{

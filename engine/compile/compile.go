@@ -68,7 +68,10 @@ func (c Result) Manifests() []map[string]any {
 // a cluster. Where the diagnostics have errors, the result has the files for
 // showing them and is not to be applied.
 func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
-	files := observe(fsys)
+	return observedDir(ctx, observe(fsys), opts)
+}
+
+func observedDir(ctx context.Context, files *observed, opts Options) (Result, hcl.Diagnostics) {
 	result, diags := dir(ctx, files, opts)
 	if unreadable := files.unreadable(); unreadable != nil {
 		return result, unreadable

@@ -3,6 +3,7 @@ package compile_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"slices"
 	"testing"
 	"testing/fstest"
@@ -19,6 +20,27 @@ func TestBad(t *testing.T) {
 		_, diags := compile.Dir(context.Background(), files, compile.Options{})
 		return diags
 	})
+}
+
+// opens counts how often each file is opened.
+type opens struct {
+	fstest.MapFS
+	of map[string]int
+}
+
+func (o opens) Open(name string) (fs.File, error) {
+	o.of[name]++
+	return o.MapFS.Open(name)
+}
+
+// TestFilesAreReadOnce: a file is opened to see whether it is a pointer of Git LFS, and to read it.
+func TestFilesAreReadOnce(t *testing.T) {
+	const name = "main.lke.hcl"
+	files := opens{fstest.MapFS{name: {Data: []byte("cluster {\n  name = \"dev\"\n}\n")}}, map[string]int{}}
+	compile.Look(t.Context(), files, compile.Options{})
+	if files.of[name] != 2 {
+		t.Errorf("%s is opened %d times, want 2", name, files.of[name])
+	}
 }
 
 // TestOwnWords holds that where config has words of its own for a mistake, the

@@ -25,7 +25,7 @@ type Reads struct {
 // Look compiles a directory for what it looks at, whether it compiles or not.
 func Look(ctx context.Context, fsys fs.FS, opts Options) Reads {
 	files := observe(fsys)
-	Dir(ctx, files, opts)
+	observedDir(ctx, files, opts)
 	return Reads{slices.Sorted(maps.Keys(files.asked)), slices.Sorted(maps.Keys(files.listed))}
 }
 
