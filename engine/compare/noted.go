@@ -81,11 +81,11 @@ func unread(err error) error {
 
 // differs is an OtherClusterError where a note is of another cluster than the one that is
 // meant.
-func (n note) differs(tie Tie, meant string) error {
+func (n note) differs(tie Tie) error {
 	switch {
-	case n.label == "" || n.label == meant:
+	case n.label == "" || n.label == tie.Other:
 		return nil
-	case !slices.Contains(tie.Names, n.label):
+	case n.label != tie.Name:
 		return OtherClusterError{tie, n.label, "", fmt.Sprintf("its controller calls it %s, by the %s", n.label, n.in)}
 	case n.mode != "" && n.mode != tie.mode():
 		return OtherClusterError{tie, "", "mode",

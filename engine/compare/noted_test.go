@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -60,28 +61,28 @@ func TestAClusterWithoutObjectsIsKnown(t *testing.T) {
 	head := compiled(t, "node_class \"default\" {}\n") // of the cluster dev in us-ord
 	for name, tt := range map[string]struct {
 		in    asked
-		names []string
+		other string
 		want  string
 	}{
-		"its own":                    {asked{cluster: own}, nil, ""},
-		"another":                    {asked{cluster: other}, nil, "its controller calls it prod, by the ConfigMap karpenter/" + in},
-		"another, which is meant":    {asked{cluster: other}, []string{"prod"}, ""},
-		"another than what is meant": {asked{cluster: other}, []string{"qa"}, "its controller calls it prod, by the ConfigMap karpenter/" + in},
-		"another of its name": {asked{cluster: noted("a", "584693", "dev", "us-ord")}, nil,
+		"its own":                    {asked{cluster: own}, "", ""},
+		"another":                    {asked{cluster: other}, "", "its controller calls it prod, by the ConfigMap karpenter/" + in},
+		"another, which is meant":    {asked{cluster: other}, "prod", ""},
+		"another than what is meant": {asked{cluster: other}, "qa", "its controller calls it prod, by the ConfigMap karpenter/" + in},
+		"another of its name": {asked{cluster: noted("a", "584693", "dev", "us-ord")}, "",
 			"its id is 584693 and not 584692, by the ConfigMap a/" + in},
-		"in another region": {asked{cluster: noted("a", "584692", "dev", "us-sea")}, nil,
+		"in another region": {asked{cluster: noted("a", "584692", "dev", "us-sea")}, "",
 			"it is in us-sea, not in us-ord, by the ConfigMap a/" + in},
-		"no controller":                    {asked{}, nil, ""},
-		"a note that is not whole":         {asked{cluster: noted("a", "", "", "")}, nil, ""},
-		"no controller has noted it":       {asked{cluster: cluster{"Lease": other["Lease"]}}, nil, ""},
-		"a ConfigMap of no controller":     {asked{cluster: cluster{"ConfigMap": other["ConfigMap"]}}, nil, ""},
-		"Leases may not be read":           {asked{cluster: other, refused: "Lease"}, nil, ""},
-		"ConfigMaps may not be read":       {asked{cluster: other, refused: "ConfigMap"}, nil, ""},
-		"its own, with a name from before": {asked{cluster: applied}, nil, ""},
+		"no controller":                    {asked{}, "", ""},
+		"a note that is not whole":         {asked{cluster: noted("a", "", "", "")}, "", ""},
+		"no controller has noted it":       {asked{cluster: cluster{"Lease": other["Lease"]}}, "", ""},
+		"a ConfigMap of no controller":     {asked{cluster: cluster{"ConfigMap": other["ConfigMap"]}}, "", ""},
+		"Leases may not be read":           {asked{cluster: other, refused: "Lease"}, "", ""},
+		"ConfigMaps may not be read":       {asked{cluster: other, refused: "ConfigMap"}, "", ""},
+		"its own, with a name from before": {asked{cluster: applied}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := Tied(LiveView(tt.in), Tie{
-				Names: append([]string{"dev"}, tt.names...), ID: 584692, Region: "us-ord", Place: "context x", Asked: tt.in,
+				Cluster: config.Cluster{Name: "dev", ID: 584692, Region: "us-ord"}, Other: tt.other, Place: "context x", Asked: tt.in,
 			})
 			_, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
 			other, _ := errors.AsType[OtherClusterError](err)
@@ -98,28 +99,29 @@ func TestAClusterOfAnotherModeIsNotMeant(t *testing.T) {
 	const lke, own = `"id": "584692", "tier": "standard"`, `"id": "", "tier": "instance", "tag": "lkeplan-id=5f"`
 	for name, tt := range map[string]struct {
 		data string // of the note, besides name and region
-		tie  Tie
+		of   config.Cluster
+		also string // a name that is meant as well
 		want string
 	}{
-		"its own": {own, Tie{Names: []string{"dev"}, Region: "us-ord", Instances: true}, ""},
-		"another": {own, Tie{Names: []string{"prod"}, Region: "us-ord", Instances: true},
+		"its own": {own, config.Cluster{Name: "dev", Region: "us-ord", Tier: schemas.ModeInstance}, "", ""},
+		"another": {own, config.Cluster{Name: "prod", Region: "us-ord", Tier: schemas.ModeInstance}, "",
 			"its controller calls it dev, by the ConfigMap a/lkeplan-cluster"},
-		"in another region": {own, Tie{Names: []string{"dev"}, Region: "us-sea", Instances: true},
+		"in another region": {own, config.Cluster{Name: "dev", Region: "us-sea", Tier: schemas.ModeInstance}, "",
 			"it is in us-ord, not in us-sea, by the ConfigMap a/lkeplan-cluster"},
-		"a directory for LKE": {own, Tie{Names: []string{"dev"}, ID: 584692, Region: "us-ord"},
+		"a directory for LKE": {own, config.Cluster{Name: "dev", ID: 584692, Region: "us-ord"}, "",
 			"its mode is instance and not lke, by the ConfigMap a/lkeplan-cluster"},
-		"a directory for Linodes": {lke, Tie{Names: []string{"dev"}, Region: "us-ord", Instances: true},
+		"a directory for Linodes": {lke, config.Cluster{Name: "dev", Region: "us-ord", Tier: schemas.ModeInstance}, "",
 			"its mode is lke and not instance, by the ConfigMap a/lkeplan-cluster"},
-		"which is meant":      {own, Tie{Names: []string{"qa", "dev"}}, ""},
-		"no mode in the note": {`"id": "584692"`, Tie{Names: []string{"dev"}, Instances: true}, ""},
+		"which is meant":      {own, config.Cluster{Name: "qa"}, "dev", ""},
+		"no mode in the note": {`"id": "584692"`, config.Cluster{Name: "dev", Tier: schemas.ModeInstance}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.tie.Asked = asked{cluster: cluster{
+			tie := Tie{Cluster: tt.of, Other: tt.also, Asked: asked{cluster: cluster{
 				"Lease": {`{"metadata": {"namespace": "a", "name": "lkeplan-controller"}}`},
 				"ConfigMap": {`{"metadata": {"namespace": "a", "name": "lkeplan-cluster"},
 					"data": {"label": "dev", "region": "us-ord", ` + tt.data + `}}`},
-			}}
-			_, err := Tied(LiveView(cluster{}), tt.tie).Objects(t.Context(), *schemas.Pool.Object)
+			}}}
+			_, err := Tied(LiveView(cluster{}), tie).Objects(t.Context(), *schemas.Pool.Object)
 			other, _ := errors.AsType[OtherClusterError](err)
 			if other.Evidence != tt.want || (err != nil) != (tt.want != "") {
 				t.Errorf("%v, want %q", err, tt.want)

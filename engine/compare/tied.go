@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -19,21 +20,16 @@ import (
 
 // Tie is which cluster a configuration is for.
 type Tie struct {
-	// Names are those that the cluster may have: the name in the configuration, and others
-	// that somebody has said are the same cluster.
-	Names  []string
-	ID     int64 // of the cluster in LKE; 0 where the configuration does not say
-	Region string
-	// Instances is whether its nodes are Linodes that join by themselves: it is not LKE's.
-	Instances bool
-	Place     string // of the cluster that is asked: its context and server
+	config.Cluster        // as the configuration says it
+	Other          string // another name that somebody has said is of the same cluster; "" for none
+	Place          string // of the cluster that is asked: its context and server
 	// Asked says what its controller has noted; nil where nobody can be asked, as of a snapshot.
 	Asked Asked
 }
 
 // mode is how the cluster's nodes are made.
 func (t Tie) mode() string {
-	if t.Instances {
+	if t.Instances() {
 		return schemas.ModeInstance
 	}
 	return schemas.ModeLKE
@@ -49,7 +45,7 @@ type OtherClusterError struct {
 
 // Error implements error.
 func (e OtherClusterError) Error() string {
-	return fmt.Sprintf("this is not the cluster %s, which the directory is for: %s (%s)", e.Names[0], e.Evidence, e.Place)
+	return fmt.Sprintf("this is not the cluster %s, which the directory is for: %s (%s)", e.Cluster.Name, e.Evidence, e.Place)
 }
 
 // Tied is a cluster that is read only if it is the one that a configuration is for, as
@@ -57,7 +53,7 @@ func (e OtherClusterError) Error() string {
 // objects that were applied from another directory, and by the region of its nodes. Where
 // the controller calls it as the configuration does, such labels are noted only.
 func Tied(view View, tie Tie) View {
-	if tie.Names[0] == "" {
+	if tie.Name == "" {
 		return view
 	}
 	return &tied{View: view, tie: tie, renamed: map[string]int{}}
@@ -128,7 +124,7 @@ func (t *tied) recorded(objects []map[string]any) error {
 
 func (t *tied) differ(notes []note) error {
 	for _, n := range notes {
-		if err := n.differs(t.tie, t.meant()); err != nil {
+		if err := n.differs(t.tie); err != nil {
 			return err
 		}
 	}
@@ -140,7 +136,7 @@ func (t *tied) differ(notes []note) error {
 func (t *tied) foreign(objects []map[string]any) (foreign map[string]int, first map[string]any) {
 	foreign = map[string]int{}
 	for _, obj := range objects {
-		if name := appliedTo(obj); name != "" && !slices.Contains(t.tie.Names, name) {
+		if name := appliedTo(obj); name != "" && name != t.tie.Name && name != t.tie.Other {
 			if first == nil {
 				first = obj
 			}
@@ -163,7 +159,7 @@ func (t *tied) confirmed(ctx context.Context, kind schemas.Object, objects []map
 	for _, obj := range objects {
 		calls = append(calls, writtenDown(obj))
 	}
-	return slices.ContainsFunc(calls, func(n note) bool { return n.label == t.tie.Names[0] })
+	return slices.ContainsFunc(calls, func(n note) bool { return n.label == t.tie.Name })
 }
 
 func (t *tied) rename(foreign map[string]int) {
@@ -187,17 +183,9 @@ func (t *tied) Notes() []string {
 		}
 		notes = append(notes, fmt.Sprintf("%s applied from the directory of the cluster %s. The controller calls this "+
 			"cluster %s, as the directory does, so an apply takes over those that are declared; the others stay.",
-			objects, name, t.tie.Names[0]))
+			objects, name, t.tie.Name))
 	}
 	return notes
-}
-
-// meant is the name of another cluster that somebody has said is meant; "" for none.
-func (t *tied) meant() string {
-	if len(t.tie.Names) > 1 {
-		return t.tie.Names[1]
-	}
-	return ""
 }
 
 // appliedTo is the name of the cluster that an object was applied to; "" where none is
@@ -226,7 +214,7 @@ func (t *tied) Nodes(ctx context.Context) ([]plan.Node, error) {
 				fmt.Sprintf("its node %s is in %s, not in %s", n.Name, region, t.tie.Region)}
 		}
 		m := nodeName.FindStringSubmatch(n.Node)
-		if m != nil && t.tie.ID != 0 && t.meant() == "" && m[1] != fmt.Sprint(t.tie.ID) {
+		if m != nil && t.tie.ID != 0 && t.tie.Other == "" && m[1] != fmt.Sprint(t.tie.ID) {
 			return nil, OtherClusterError{t.tie, "", "id",
 				fmt.Sprintf("its id is %s and not %d, by the name of its node %s", m[1], t.tie.ID, n.Node)}
 		}

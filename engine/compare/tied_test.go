@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -39,7 +40,8 @@ func TestANameThatWasWrittenWrongIsCorrected(t *testing.T) {
 		"no controller has written what it is called": {record: "", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			view := Tied(LiveView(objects(tt.record)), Tie{Names: []string{"dev"}, ID: 584692, Place: "context x"})
+			view := Tied(LiveView(objects(tt.record)), Tie{
+				Cluster: config.Cluster{Name: "dev", ID: 584692}, Place: "context x"})
 			found, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
 			if _, other := errors.AsType[OtherClusterError](err); other != tt.fails || (err != nil) != tt.fails {
 				t.Fatalf("%v, want an error: %v", err, tt.fails)
@@ -77,33 +79,33 @@ func TestAnotherClusterIsNotCompared(t *testing.T) {
 	head := compiled(t, "node_class \"default\" {}\n") // of the cluster dev in us-ord
 	for name, tt := range map[string]struct {
 		in    cluster
-		names []string
+		other string
 		want  string
 	}{
-		"empty":                      {cluster{}, nil, ""},
-		"its own":                    {pool("dev"), nil, ""},
-		"of nobody":                  {pool(""), nil, ""},
-		"of a NodePlan":              {pool("nodeplan.flux-system.dev"), nil, ""},
-		"of another":                 {pool("prod"), nil, "NodePool web was applied from the directory of the cluster prod"},
-		"of another, by its name":    {pool("prod"), []string{"prod"}, ""},
-		"of another, by a wrong one": {pool("prod"), []string{"staging"}, "NodePool web was applied from the directory of the cluster prod"},
-		"recorded as its own":        {class("584692/dev"), nil, ""},
-		"recorded as another": {class("584692/prod"), nil, "its controller calls it prod, by the annotation " +
+		"empty":                      {cluster{}, "", ""},
+		"its own":                    {pool("dev"), "", ""},
+		"of nobody":                  {pool(""), "", ""},
+		"of a NodePlan":              {pool("nodeplan.flux-system.dev"), "", ""},
+		"of another":                 {pool("prod"), "", "NodePool web was applied from the directory of the cluster prod"},
+		"of another, by its name":    {pool("prod"), "prod", ""},
+		"of another, by a wrong one": {pool("prod"), "staging", "NodePool web was applied from the directory of the cluster prod"},
+		"recorded as its own":        {class("584692/dev"), "", ""},
+		"recorded as another": {class("584692/prod"), "", "its controller calls it prod, by the annotation " +
 			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
-		"recorded as another of its name": {class("584693/dev"), nil, "its id is 584693 and not 584692, by the annotation " +
+		"recorded as another of its name": {class("584693/dev"), "", "its id is 584693 and not 584692, by the annotation " +
 			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
-		"recorded as another, which is meant":             {class("584693/prod"), []string{"prod"}, ""},
-		"recorded as another of its name, which is meant": {class("584693/dev"), []string{"dev"}, ""},
-		"with its nodes": {machine("lke584692-886455-0a1b2c3d"), nil, ""},
-		"with nodes of another": {machine("lke584693-886455-0a1b2c3d"), nil,
+		"recorded as another, which is meant":             {class("584693/prod"), "prod", ""},
+		"recorded as another of its name, which is meant": {class("584693/dev"), "dev", ""},
+		"with its nodes": {machine("lke584692-886455-0a1b2c3d"), "", ""},
+		"with nodes of another": {machine("lke584693-886455-0a1b2c3d"), "",
 			"its id is 584693 and not 584692, by the name of its node lke584693-886455-0a1b2c3d"},
-		"with other nodes": {machine("worker-1"), nil, ""},
-		"in its region":    {node("us-ord"), nil, ""},
-		"in another one":   {node("us-sea"), nil, "its node web-a is in us-sea, not in us-ord"},
+		"with other nodes": {machine("worker-1"), "", ""},
+		"in its region":    {node("us-ord"), "", ""},
+		"in another one":   {node("us-sea"), "", "its node web-a is in us-sea, not in us-ord"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			view := Tied(LiveView(tt.in), Tie{Names: append([]string{"dev"}, tt.names...), ID: 584692, Region: "us-ord",
-				Place: "context x"})
+			view := Tied(LiveView(tt.in), Tie{
+				Cluster: config.Cluster{Name: "dev", ID: 584692, Region: "us-ord"}, Other: tt.other, Place: "context x"})
 			_, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
 			var other OtherClusterError
 			if errors.As(err, &other); other.Evidence != tt.want || (err != nil) != (tt.want != "") {

@@ -175,10 +175,7 @@ func (t *trying) compare(ctx context.Context) (change plan.Plan, ok bool) {
 func (t *trying) change(ctx context.Context, base compile.Result) (plan.Plan, error) {
 	switch {
 	case t.snapshot != nil:
-		tie := compare.Tie{
-			Names: []string{t.head.Cluster.Name, base.Cluster.Name}, ID: t.head.Cluster.ID, Region: t.head.Cluster.Region,
-			Instances: t.head.Cluster.Instances(), Place: "snapshot " + t.run.Snapshot,
-		}
+		tie := compare.Tie{Cluster: t.head.Cluster, Other: base.Cluster.Name, Place: "snapshot " + t.run.Snapshot}
 		return compare.RevisionsOn(ctx, base, t.head, compare.Tied(t.snapshot.View(), tie), t.prices, t.at)
 	case t.named():
 		before, err := t.simulate(ctx, base)

@@ -39,7 +39,7 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		if err != nil {
 			return nil, plan.Revision{}, err
 		}
-		tie := tieOf(c.Head, other, "snapshot "+name)
+		tie := compare.Tie{Cluster: c.Head.Cluster, Other: other, Place: "snapshot " + name}
 		return compare.Tied(snapshot.View(), tie), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
 	}
 	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
@@ -76,20 +76,7 @@ func (d *Comparison) askAhead(ctx context.Context) *opened {
 // Tied is a view of the live cluster, which is read only if it is the one that a directory is for,
 // or has the other name.
 func Tied(view compare.View, cluster *kube.Cluster, head compile.Result, other string) compare.View {
-	tie := tieOf(head, other, cluster.Place())
-	tie.Asked = cluster
-	return compare.Tied(view, tie)
-}
-
-func tieOf(head compile.Result, other, place string) compare.Tie {
-	in := head.Cluster
-	tie := compare.Tie{
-		Names: []string{in.Name}, ID: in.ID, Region: in.Region, Instances: in.Instances(), Place: place,
-	}
-	if other != "" {
-		tie.Names = append(tie.Names, other)
-	}
-	return tie
+	return compare.Tied(view, compare.Tie{Cluster: head.Cluster, Other: other, Place: cluster.Place(), Asked: cluster})
 }
 
 // Another says what to do about an error that it is another cluster.
