@@ -118,8 +118,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	return nil
 }
 
-// momentText is when the approval ends: where the plan waits for a window, the time counts from
-// when that opens.
+// until is when the approval ends: if the plan waits for a window, the time counts from when that opens.
 func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now
 	if opens := np.Status.NextWindow; opens != nil && opens.After(now) {

@@ -57,7 +57,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 			n.Holds = append(n.Holds, byPods(on[n.Node], capacityLimits, timing.ClockAt(now))...)
 		}
 		if n.Condemned && elsewhere != nil && n.Node != "" {
-			n.Holds = append(n.Holds, elsewhere.homeless(on[n.Node])...)
+			n.Holds = append(n.Holds, elsewhere.withoutOtherPlace(on[n.Node])...)
 		}
 		held[i] = n
 	}
@@ -165,8 +165,8 @@ func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[str
 	return p
 }
 
-// homeless are the holds of pods that have no place but the pool that they are to leave.
-func (p *places) homeless(pods []*corev1.Pod) (holds []plan.Hold) {
+// withoutOtherPlace are the holds of pods that have no place but the pool that they are to leave.
+func (p *places) withoutOtherPlace(pods []*corev1.Pod) (holds []plan.Hold) {
 	for _, pod := range pods {
 		if podutil.IsReschedulable(pod) && !p.takes(pod) {
 			holds = append(holds, plan.Hold{Reason: plan.NoOtherPlace, Object: "pod " + pod.Namespace + "/" + pod.Name})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -80,6 +79,13 @@ func partOf(obj map[string]any) (any, error) {
 	return nil, nil
 }
 
+// annotationsOf are the annotations that are text; one that is not hides no other.
 func annotationsOf(obj map[string]any) map[string]string {
-	return (&unstructured.Unstructured{Object: obj}).GetAnnotations()
+	texts := map[string]string{}
+	for name, value := range manifest.Map(obj, "metadata", "annotations") {
+		if text, ok := value.(string); ok {
+			texts[name] = text
+		}
+	}
+	return texts
 }

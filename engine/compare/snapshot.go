@@ -229,7 +229,7 @@ func (s Snapshot) SeriesShapes(words []string) (workload.Shapes, error) {
 	return set.Followed(s.Series), nil
 }
 
-// SimulationOf is what a simulation of what a directory compiles to is of, without pods.
+// SimulationOf is the input of a simulation, without pods, of a compiled directory.
 func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Input {
 	in := simulate.Input{
 		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier).WithGPUs(compiled.Cluster.GPUPlans), Catalog: prices,
@@ -251,7 +251,7 @@ func (s Snapshot) PodsFor(in simulate.Input) (workload.Found, error) {
 	return workload.FromShapes(set), err
 }
 
-// SeriesFor are the pods of several snapshots of one cluster, as PodsFor has them and SeriesShapes.
+// SeriesFor are the pods of several snapshots of one cluster, by SeriesShapes.
 func SeriesFor(in simulate.Input, snapshots []Snapshot) (all []workload.Found, err error) {
 	words := wordsOf(in)
 	for _, s := range snapshots {

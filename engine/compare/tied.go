@@ -21,9 +21,9 @@ import (
 // Tie is which cluster a configuration is for.
 type Tie struct {
 	config.Cluster        // as the configuration says it
-	Other          string // another name that somebody has said is of the same cluster; "" for none
+	Other          string // another name that was given for the same cluster; "" for none
 	Place          string // of the cluster that is asked: its context and server
-	// Asked says what its controller has noted; nil where nobody can be asked, as of a snapshot.
+	// Asked says what its controller has noted; nil if none can be asked, as of a snapshot.
 	Asked Asked
 }
 

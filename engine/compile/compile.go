@@ -71,7 +71,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	return observedDir(ctx, observe(fsys), opts)
 }
 
-// observedDir is Dir, which notes in files what is read.
+// observedDir is Dir for files that note what is read of them.
 func observedDir(ctx context.Context, files *observed, opts Options) (Result, hcl.Diagnostics) {
 	result, diags := dir(ctx, files, opts)
 	if unreadable := files.unreadable(); unreadable != nil {

@@ -36,7 +36,7 @@ type claimStory struct {
 	left  int // calls that were too many
 }
 
-// newClaimTracer returns a Tracer for a sink; nil without one.
+// newClaimTracer returns a claimTracer for a sink; nil without one.
 func newClaimTracer(sink trace.Sink) *claimTracer {
 	if sink == nil {
 		return nil

@@ -115,8 +115,7 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 	return o, false, nil
 }
 
-// restarts reports whether somebody has asked for a rollout to begin restarts: by other terms, or by
-// the annotation that asks for it.
+// restarts reports whether a rollout was asked to begin again: by other terms, or by the annotation for it.
 func (r *revision) restarts(s *lkeplanv1alpha1.RolloutStatus) bool {
 	asked := retry(r.np)
 	return s.Terms != "" && !rollout.SameTerms(s, *r.np.Spec.Rollout) || asked != "" && asked != s.Retried

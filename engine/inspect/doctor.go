@@ -19,7 +19,7 @@ type Level string
 // The levels.
 const (
 	LevelOK   Level = "ok"
-	LevelWarn Level = "warn" // it works, and perhaps not as somebody expects
+	LevelWarn Level = "warn" // it works, and perhaps not as expected
 	LevelFail Level = "fail" // something does not work
 )
 
@@ -41,7 +41,7 @@ type Cluster interface {
 	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error)
 }
 
-// Account is the account; api.Client is one.
+// Account is what doctor asks of Linode; api.Client is one.
 type Account interface {
 	Clusters(ctx context.Context) ([]api.Cluster, error)
 	Instances(ctx context.Context, tag string) ([]api.Instance, error)

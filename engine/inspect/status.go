@@ -57,7 +57,7 @@ type Remark struct {
 // RemarkKind is a class of remarks.
 type RemarkKind string
 
-// RemarkKind there is to tell.
+// The kinds of remarks.
 const (
 	RemarkNotReady  RemarkKind = "not-ready" // nothing is made with it
 	RemarkClass     RemarkKind = "class"     // nothing is made with it, for its LinodeNodeClass is not ready
@@ -107,7 +107,7 @@ func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
 	return s, nil
 }
 
-// statusReader is what is looked at.
+// statusReader makes a Status of a snapshot.
 type statusReader struct {
 	cluster.Snapshot
 	Given

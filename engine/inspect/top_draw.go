@@ -33,7 +33,7 @@ const (
 	InkFaint      // of headings
 	InkGood       // of bars, while there is room
 	InkFull       // of bars with little room
-	InkAlarm      // of what somebody should look at
+	InkAlarm      // of what needs attention
 	InkChange     // of what is about to become different
 	InkChosen     // of the line under the cursor
 )

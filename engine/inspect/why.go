@@ -60,7 +60,7 @@ const (
 	AboutWent     About = "went"     // why a node is gone
 	AboutState    About = "state"    // how a pool is
 	AboutPlans    About = "plans"    // what a pool can make
-	AboutSaid     About = "said"     // what was said last, by whoever writes events
+	AboutSaid     About = "said"     // what was said last, by those who write events
 )
 
 func (a About) title() string {
@@ -104,7 +104,7 @@ func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, 
 	return a, fmt.Errorf("why answers for %s, and not for %q", strings.Join(QuestionKinds(), ", "), q.Kind)
 }
 
-// explainer is what is looked at.
+// explainer makes Answers of a snapshot.
 type explainer struct {
 	cluster.Snapshot
 	Given

@@ -194,7 +194,7 @@ func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason k
 	return texts
 }
 
-// kindsCounted are the nodes of a pool that budgets count, and the names of those among the others
+// counted are the nodes of a pool that budgets count, and the names of those among the others
 // that count against them: they go, or are not ready.
 func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
 	for _, nc := range w.Claims {

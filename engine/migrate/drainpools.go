@@ -308,11 +308,10 @@ func tiedBy(pod *corev1.Pod, pool int) string {
 	return ""
 }
 
-// soon is why something is not done yet that needs no more than another look, as long as
-// they are not uncordoned.
+// soon is why something is not done yet that needs no more than another look, unless nodes are uncordoned again.
 const soon = "its nodes do not stay cordoned"
 
-// silentFor is how long nothing is said of what a move waits for, and between two such words.
+// silentFor is how long nothing is said of what a move waits for, and between two such reports.
 const silentFor = 30 * time.Second
 
 // retry tries until nothing is in the way, for at most Timeout. Of a node, or of

@@ -181,7 +181,7 @@ func colon(message string) string {
 // ErrNoLease tells that nothing shows whether a controller runs.
 var ErrNoLease = errors.New("no controller has, or had, a Lease")
 
-// Stopped returns an error that says what to stop, where a process of lkeplan runs, or is
+// Stopped returns an error that says what to stop, if a process of lkeplan runs, or is
 // about to: it would put back what UninstallAndKeep takes off. Only those who started a controller that
 // elects no leader know whether it has ended; it is ErrNoLease if nothing else says it.
 func Stopped(ctx context.Context, in cluster.Lister, running []cluster.Controller) error {
@@ -241,7 +241,7 @@ func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(Step
 		if err := in.Delete(ctx, reference(obj)); err != nil {
 			return err
 		}
-		// Nothing is left that its finalizer could wait for, whichever process would take it off.
+		// Nothing is left that its finalizer could wait for: no process need take it off.
 		live, err := in.Get(ctx, reference(obj))
 		if err != nil {
 			return err

@@ -39,10 +39,7 @@ func typed(o config.Object) (t object, err error) {
 	case "NodeOverlay":
 		t.overlay, err = manifest.As[v1alpha1.NodeOverlay](o.Defaulted)
 	}
-	if err != nil {
-		return t, fmt.Errorf("%s: %w", o.Addr, err)
-	}
-	return t, nil
+	return t, err
 }
 
 // hash is the digest by which Karpenter and the provider find that nodes have drifted; "" for objects that no nodes are
@@ -73,7 +70,8 @@ func (o object) classRef() string {
 	return o.pool.Spec.Template.Spec.NodeClassRef.Name
 }
 
-// TemplateHash is the hash of an object.
+// TemplateHash is the hash of an object by which Karpenter and the provider find that nodes have drifted; "" for kinds that
+// no nodes are made from.
 func TemplateHash(obj map[string]any) (string, error) {
 	o, err := typed(config.Object{Manifest: obj, Defaulted: obj})
 	return o.hash(), err
@@ -91,7 +89,7 @@ func sideOf(s State) (of side, err error) {
 	for _, o := range s.Objects {
 		t, err := typed(o)
 		if err != nil {
-			return of, err
+			return of, fmt.Errorf("%s: %w", o.Addr, err)
 		}
 		of.objects, of.byKey[o.Key()] = append(of.objects, t), t
 	}

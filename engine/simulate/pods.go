@@ -156,20 +156,24 @@ func withAttached(pod *corev1.Pod, attached []string) *corev1.Pod {
 
 // selectsNode reports whether one of the terms of a pod is for a node with the labels.
 func selectsNode(pod *corev1.Pod, labels reqs.Requirements) bool {
-	terms := 1
-	affinity := pod.Spec.Affinity
-	if affinity != nil && affinity.NodeAffinity != nil &&
-		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		terms = len(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
-	}
+	return anyTerm(pod, func(pod *corev1.Pod) bool { return labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil })
+}
+
+// anyTerm reports whether something holds for a pod with one of the terms that it requires of its node, and with nothing
+// that it only prefers.
+func anyTerm(pod *corev1.Pod, holds func(*corev1.Pod) bool) bool {
 	pod = pod.DeepCopy()
-	for range terms {
-		if labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil {
+	if pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
+		pod.Spec.Affinity.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution = nil
+	}
+	terms := termsOf(pod.Spec)
+	if terms == nil {
+		return holds(pod)
+	}
+	for _, term := range slices.Clone(*terms) {
+		*terms = []corev1.NodeSelectorTerm{term}
+		if holds(pod) {
 			return true
-		}
-		if terms > 1 {
-			required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-			required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
 		}
 	}
 	return false

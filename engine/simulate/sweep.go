@@ -183,8 +183,10 @@ func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []
 			return nil, nil, err
 		}
 		if !slices.ContainsFunc(in.Workloads, func(load Workload) bool {
-			_, can := instancetype.ForPod(pool, &load.Pod)
-			return can
+			return anyTerm(&load.Pod, func(pod *corev1.Pod) bool {
+				_, can := instancetype.ForPod(pool, pod)
+				return can
+			})
 		}) {
 			continue // none of its nodes would be for these pods
 		}

@@ -147,8 +147,8 @@ func (s *Source) empty() bool {
 	return err == nil && remotesErr == nil && len(branches)+len(remotes) == 0
 }
 
-// isNewBranch reports whether a branch has just isNewBranch: it has no commit of its own, is not the
-// trunk, and nobody else has it. What is not committed is then all of the change.
+// isNewBranch reports whether a branch has just begun: it has no commits besides those of the trunk, is not the
+// trunk, and no remote has it. What is not committed is then all of the change.
 func (s *Source) isNewBranch(branch string, to trunk) (bool, error) {
 	if branch == "" || to.name == branch || strings.HasSuffix(to.name, "/"+branch) {
 		return false, nil

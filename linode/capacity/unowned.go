@@ -5,7 +5,7 @@ type Node struct {
 	Name         string
 	NodePool     string
 	Slot         string // that it is named after
-	Ready        bool   // its kubelet answers: the machine is there, whatever LKE lists
+	Ready        bool   // its kubelet answers: the machine is there, even if LKE does not list it
 	Leaving      bool   // it is being deleted, and so drained
 	MayBeDeleted bool   // a person lets it go though no claim owns it
 	Kept         bool   // it was reported that it stays until a person does

@@ -115,7 +115,7 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 	return earlier(next, earlier(again, deleted))
 }
 
-// remember begins a memory for each new machine, and turns that of one that is gone into an unownedNode.
+// remember begins a memory for each new machine, and makes an unownedNode of the memory of a machine that is gone.
 func (n *nodes) remember(machines []machine, now time.Time) {
 	live := map[int]bool{}
 	for _, m := range machines {
@@ -289,7 +289,7 @@ func (n *nodes) ours(name string) bool {
 	return strings.HasPrefix(name, fmt.Sprintf("lke%d-", n.cluster))
 }
 
-// deleteDue deletes the unowned whose time has come, as the cloud controller's node lifecycle does. (The real one waits for
+// deleteDue deletes the unowned Nodes that are due, as the cloud controller's node lifecycle does. (The real one waits for
 // the Node to be not ready first; here it is the configured delay.) It returns when the next one is due.
 func (n *nodes) deleteDue(ctx context.Context, now time.Time) (next time.Time, err error) {
 	var due []unownedNode

@@ -14,7 +14,7 @@ import "maps"
 // that of no object.
 type Key struct{ Kind, Namespace, Name string }
 
-// Conflict is a field that an apply would leave as it is, because somebody else has set it to
+// Conflict is a field that an apply would leave as it is, because another manager has set it to
 // another value.
 type Conflict struct {
 	Path  string // such as spec.weight

@@ -3,10 +3,12 @@ package e2e
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/linode/sim"
@@ -73,4 +75,22 @@ func cloudConfig(t testing.TB, run string, files map[string]any) []byte {
 		written = append(written, map[string]string{"path": path, "content": document(v)})
 	}
 	return []byte("#cloud-config\n" + document(map[string]any{"write_files": written, "runcmd": []string{run}}))
+}
+
+// TestWrittenUserDataIsReadBack: what these tests write says what the user data of the product says.
+func TestWrittenUserDataIsReadBack(t *testing.T) {
+	for name, write := range map[string]func(testing.TB, sim.Join) []byte{"kubeadm": kubeadm, "k3s": k3s} {
+		text, err := os.ReadFile("../../../linode/sim/testdata/" + name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := sim.ReadUserData(text, 77)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := sim.ReadUserData(write(t, *want), 77)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got)\n%s", name, err, diff)
+		}
+	}
 }

@@ -173,6 +173,8 @@ var tests = map[string][]tiered{
 			shows: "the lease of a real API server changes hands within seconds"},
 		{name: "TestValidationAgrees",
 			shows: "the API server accepts and refuses what offline validation does"},
+		{name: "TestWrittenUserDataIsReadBack",
+			shows: "no sandbox: what these tests write as user data"},
 		{name: "TestValues",
 			shows: "no sandbox: what Helm makes of the chart"},
 		{name: "TestWhatHasNoEffectIsSaid",

@@ -189,3 +189,19 @@ func TestVolumesThatANodeAttaches(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfDaemonSetsAreRequests, before a LimitRange says what those that request nothing request.
+func TestLimitsOfDaemonSetsAreRequests(t *testing.T) {
+	found, err := of(t, "f.yaml", `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec: {template: {spec: {containers: [{name: main, resources: {limits: {cpu: "2"}}}]}}}
+`+ranges("{type: Container, defaultRequest: {cpu: 100m}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks := found.DaemonSets[0].Spec.Template.Spec.Containers[0].Resources.Requests
+	if got := asks.Cpu().String(); got != "2" {
+		t.Errorf("it asks for %s of cpu, want 2", got)
+	}
+}

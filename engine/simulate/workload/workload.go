@@ -222,6 +222,7 @@ func (r *reader) daemons(o Object) error {
 		return err
 	}
 	s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
+	simulate.DefaultRequests(&s.Spec.Template.Spec)
 	if why := r.within(s.Namespace, &s.Spec.Template.Spec); why != "" {
 		r.note("%s does not count: %s", title(o.Fields), why)
 		return nil
