@@ -160,6 +160,9 @@ func together(pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []strin
 	for _, s := range sets {
 		sum, by = sum.plus(s.ceiling), both(by, s.by)
 	}
+	if sum.Unlimited {
+		return sum, nil
+	}
 	return sum, by
 }
 

@@ -414,7 +414,7 @@ func diffLines(fields []fieldRow) string {
 // footer says how much there is, what it costs, and what was compared.
 func (c *comment) footer() {
 	if !c.Empty() {
-		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report))
+		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report, code))
 	}
 	if line := retaking(c.Plan, c.apply); line != "" && c.detail > disruptiveRows {
 		c.printf("\nTo take back what others have set: %s\n", code(abridged(line)))

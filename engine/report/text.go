@@ -174,7 +174,7 @@ func (p *text) summary(r Report, o Options) {
 		if !s.NodesDeleted.Plus(s.Moved()).Known {
 			p.Sentence(0, unstyled("Number of nodes: unknown without a cluster."))
 		}
-		p.Sentence(0, unstyled(bill(r)))
+		p.Sentence(0, unstyled(bill(r, diag.Visible)))
 	}
 	if s.Conflicts > 0 {
 		conflicts := diag.Counted(s.Conflicts, "field")

@@ -123,17 +123,21 @@ func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 	return text(*before) + " → " + text(*after)
 }
 
-// bill says what all pools together cost.
-func bill(r Report) string {
+// bill says what all pools together cost; name writes the address of a limits block, which authors choose.
+func bill(r Report, name func(string) string) string {
 	if r.Incomplete {
 		return "Cost: unknown, as not each directory has a plan."
 	}
 	most := "Most a month: " + ceilings(&r.Before, &r.After) + ", all pools together"
-	if len(r.After.By) > 0 {
-		most += ", limited by " + strings.Join(r.After.By, " and ")
+	var by []string
+	for _, addr := range r.After.By {
+		by = append(by, name(addr))
+	}
+	if len(by) > 0 {
+		most += ", limited by " + strings.Join(by, " and ")
 	}
 	parts := []string{most}
-	if r.Before.Alone != nil || r.After.Alone != nil {
+	if r.After.Alone != nil {
 		parts = append(parts, "without limits blocks "+
 			compared(&r.Before, &r.After, func(c plan.Cost) string { return c.Uncapped().String() }))
 	}

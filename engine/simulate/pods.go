@@ -255,6 +255,12 @@ func checkSpread(c corev1.TopologySpreadConstraint) error {
 		return errors.New("there is no topologyKey")
 	case c.WhenUnsatisfiable != corev1.DoNotSchedule && c.WhenUnsatisfiable != corev1.ScheduleAnyway:
 		return fmt.Errorf("whenUnsatisfiable is %q, and must be DoNotSchedule or ScheduleAnyway", c.WhenUnsatisfiable)
+	case len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil: // Karpenter (v1.14.1) would panic
+		return errors.New("matchLabelKeys needs a labelSelector")
+	case c.MinDomains != nil && *c.MinDomains < 1:
+		return fmt.Errorf("minDomains is %d, and must be more than zero", *c.MinDomains)
+	case c.MinDomains != nil && c.WhenUnsatisfiable != corev1.DoNotSchedule:
+		return errors.New("minDomains is for whenUnsatisfiable DoNotSchedule")
 	}
 	return nil
 }

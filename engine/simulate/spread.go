@@ -111,22 +111,25 @@ func selectorOf(pod *corev1.Pod, c corev1.TopologySpreadConstraint) labels.Selec
 	return selector
 }
 
-// counts reports whether a node is among those that a constraint compares.
+// counts reports whether a node is among those that a constraint compares: it has the labels of all constraints that hold in
+// any case, and is one that the pod may be on.
 func (w *cluster) counts(pod *corev1.Pod, c corev1.TopologySpreadConstraint, node *corev1.Node) bool {
-	if _, named := node.Labels[corev1.LabelHostname]; !named {
-		return false
+	for _, other := range pod.Spec.TopologySpreadConstraints {
+		if _, has := node.Labels[other.TopologyKey]; !has && other.WhenUnsatisfiable == corev1.DoNotSchedule {
+			return false
+		}
 	}
 	if ptr.Deref(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) == corev1.NodeInclusionPolicyHonor &&
 		!selectsNode(pod, reqs.NewLabelRequirements(node.Labels)) {
 		return false
 	}
 	return ptr.Deref(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) == corev1.NodeInclusionPolicyIgnore ||
-		reqs.Taints(node.Spec.Taints).ToleratesPod(pod) == nil
+		reqs.Taints(node.Spec.Taints).ToleratesPod(withSoftTaints(pod)) == nil
 }
 
 // fits is the first node among some on which Karpenter's scheduler places a pod that need not spread over nodes; "" if none.
 func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Pod, names []string) (string, error) {
-	pod = pod.DeepCopy()
+	pod = withSoftTaints(pod)
 	pod.Spec.TopologySpreadConstraints = slices.DeleteFunc(pod.Spec.TopologySpreadConstraints,
 		func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey == corev1.LabelHostname })
 	all, byName := state.StateNodes{}, map[string]*state.StateNode{}
@@ -158,4 +161,14 @@ func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Po
 		}
 	}
 	return "", nil
+}
+
+// withSoftTaints is a copy of a pod that tolerates the taints that keep no pod from a node, which Karpenter's scheduler takes
+// for others if it plans no nodes.
+func withSoftTaints(pod *corev1.Pod) *corev1.Pod {
+	pod = pod.DeepCopy()
+	pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{
+		Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectPreferNoSchedule,
+	})
+	return pod
 }

@@ -7,6 +7,7 @@ package workload
 
 import (
 	"cmp"
+	"crypto/sha256"
 	encodingjson "encoding/json"
 	"errors"
 	"fmt"
@@ -158,7 +159,7 @@ func (r *reader) object(o Object) error {
 		return r.pod(o)
 	case "Deployment":
 		return scalable(r, o, func(d appsv1.Deployment) (*int32, corev1.PodTemplateSpec) {
-			return d.Spec.Replicas, d.Spec.Template
+			return d.Spec.Replicas, hashed(d.Spec.Template)
 		})
 	case "StatefulSet":
 		return scalable(r, o, func(s appsv1.StatefulSet) (*int32, corev1.PodTemplateSpec) {
@@ -209,6 +210,26 @@ func scalable[T any](r *reader, o Object, of func(T) (*int32, corev1.PodTemplate
 	}
 	replicas, template := of(object)
 	return r.add(o, ptr.Deref(replicas, 1), template)
+}
+
+// hashed is the template of a Deployment with the label that its controller gives pods of one template, if they spread by it.
+func hashed(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
+	if !slices.ContainsFunc(template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return slices.Contains(c.MatchLabelKeys, appsv1.DefaultDeploymentUniqueLabelKey)
+	}) {
+		return template
+	}
+	text, err := encodingjson.Marshal(template)
+	if err != nil { // it was read from JSON
+		return template
+	}
+	labels := maps.Clone(template.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[appsv1.DefaultDeploymentUniqueLabelKey] = fmt.Sprintf("%x", sha256.Sum256(text))[:10]
+	template.Labels = labels
+	return template
 }
 
 var withPods = []string{"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "CronJob"}
