@@ -128,7 +128,8 @@ compare: ## measure bursts of 1, 25 and 250 nodes, as the README has them: a mac
 	  -timeout 30m ./e2e | awk '/^Benchmark/ {split($$1, name, "/"); sub(/-[0-9]+$$/, "", name[2]); gsub("_", " ", name[2]); \
 	  for (i = 3; i < NF; i += 2) v[$$(i+1)] = $$i; \
 	  printf "%-36s %s s beyond boot, %s calls a node up, %s down, %s s of CPU, %s MiB\n", name[2], v["s-beyond-boot"], \
-	  v["calls/node-up"], v["calls/node-down"], v["cpu-s"], v["MiB"]} !/^Benchmark/ && /FAIL|panic|Error|_test.go/ {print}'
+	  v["calls/node-up"], v["calls/node-down"], v["cpu-s"], v["MiB"]} !/^Benchmark/ && /FAIL|panic|Error|_test.go/ {print} \
+	  /FAIL|panic/ {failed = 1} END {exit failed}'
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
 	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -parallel 7 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"

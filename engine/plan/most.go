@@ -58,8 +58,8 @@ func (s share) within(other share) bool {
 }
 
 // most is what nodes of the mix cost at most in a month within limits on nodes, cpu and memory,
-// and which of the limits hold it there. Fractions of nodes count, so that it is a bound: the
-// most of a linear program.
+// and which of the limits bind. Fractions of nodes count, so that it is an upper bound: the largest
+// value of a linear program.
 func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []string) {
 	var names []string
 	var amounts []*big.Rat
@@ -127,7 +127,7 @@ func ceilingOf(sum *big.Rat) Ceiling {
 
 // maximize is the largest sum of amounts, none negative, of columns such that each row of them,
 // weighted with the amounts, is within its limit, which is positive. It also reports which limits
-// hold the sum there: with more of one, the sum is more. It is nil if the sum has no bound.
+// bind: with more of all of them, the sum is more. It is nil if the sum has no bound.
 //
 // It is the simplex method on fractions, with Bland's rule, so that it ends and is exact.
 func maximize(columns []share, limits []*big.Rat) (sum *big.Rat, binding []bool) {
@@ -201,7 +201,7 @@ func pivot(table [][]*big.Rat, row, column int) {
 	}
 }
 
-// both are the names of two lists, each once.
+// both are the names of two lists, each once, sorted.
 func both(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }

@@ -84,7 +84,7 @@ func grouped(m catalog.Money) string {
 type Cost struct {
 	Floor   catalog.Money // of the nodes that are always there: those of static pools
 	Ceiling Ceiling
-	// By are the limits that bind: with more of one, the ceiling is higher. They are cpu, memory and
+	// By are the limits that bind: with more of all of them, the ceiling is higher. They are cpu, memory and
 	// nodes of the pool, and addresses of limits blocks.
 	By []string `json:",omitempty"`
 	// Alone is the ceiling without limits blocks; nil if none is below it.
@@ -101,6 +101,7 @@ func (c Cost) Uncapped() Ceiling {
 	return c.Ceiling
 }
 
+// capTo lowers the ceiling to what a limits block allows, if that is less.
 func (c *Cost) capTo(most Ceiling, by ...string) {
 	if c.Ceiling.or(most) == c.Ceiling {
 		return

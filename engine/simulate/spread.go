@@ -14,12 +14,12 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
-// spread places pods that Karpenter leaves over because of how they spread over nodes, on nodes that are
-// there, and reports whether it placed any.
+// spread places pods that Karpenter leaves without a node because of how they spread over nodes. They go to existing nodes. It
+// reports whether it placed any.
 //
 // To Karpenter (v1.14.1, TopologyGroup.domainMinCount) a node without such pods can always be made, so that no node may
 // have more of them than maxSkew. If none can be made, because of a limit, the scheduler of Kubernetes compares the
-// nodes that there are, and puts the pods on them. What else holds for a pod is left to Karpenter's scheduler.
+// existing nodes, and puts the pods on them. All other rules for a pod are left to Karpenter's scheduler.
 func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed bool, err error) {
 	var known *state.Cluster
 	failed := map[int]bool{} // workloads whose next pod has no node: their other pods have none, too
@@ -62,7 +62,7 @@ func spreadsOverNodes(pod *corev1.Pod) []corev1.TopologySpreadConstraint {
 }
 
 // evenNodes are the names of the nodes on which a pod keeps to each constraint, by the rule of the scheduler of Kubernetes
-// (PodTopologySpread): so many pods more than on the node with the fewest. Those with the fewest come first.
+// (PodTopologySpread): at most maxSkew pods more than on the node with the fewest. Those with the fewest come first.
 func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpreadConstraint) (names []string) {
 	for i, c := range constraints {
 		selector := selectorOf(pod, c)
@@ -163,8 +163,8 @@ func (w *cluster) fits(ctx context.Context, known *state.Cluster, pod *corev1.Po
 	return "", nil
 }
 
-// withSoftTaints is a copy of a pod that tolerates the taints that keep no pod from a node, which Karpenter's scheduler takes
-// for others if it plans no nodes.
+// withSoftTaints is a copy of a pod that tolerates taints of PreferNoSchedule, which keep no pod from a node. Karpenter's
+// scheduler adds this toleration only if one of its pools has such a taint, and here it has no pools.
 func withSoftTaints(pod *corev1.Pod) *corev1.Pod {
 	pod = pod.DeepCopy()
 	pod.Spec.Tolerations = append(pod.Spec.Tolerations, corev1.Toleration{

@@ -1,18 +1,13 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-
-	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
 const (
@@ -44,17 +39,7 @@ func TestSpreadPodsRunAsSimulated(t *testing.T) {
 		block, manifest := w.files(i)
 		hcl, yaml = hcl+block, yaml+manifest
 	}
-	for name, text := range map[string]string{"main.lke.hcl": hcl, "workloads.yaml": yaml} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, _ := s.command(bin(t, "lkeplan"), nil, "simulate", "-o", "json", "--workloads", filepath.Join(dir, "workloads.yaml"),
-		dir).Output() // pods that get no node are an exit code
-	var said simulate.Report
-	if err := json.Unmarshal(out, &said); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
+	said := s.simulated(dir, hcl, yaml)
 	type world struct{ Nodes, Pods int }
 	want := map[string]world{}
 	for _, p := range said.Head.Plans {

@@ -121,17 +121,7 @@ spec:
 		block, manifest := w.files(i)
 		hcl, yaml = hcl+block, yaml+manifest
 	}
-	for name, text := range map[string]string{"main.lke.hcl": hcl, "workloads.yaml": yaml} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, _ := s.command(bin(t, "lkeplan"), nil, "simulate", "-o", "json", "--workloads", filepath.Join(dir, "workloads.yaml"),
-		dir).Output() // pods that get no node are an exit code
-	var said simulate.Report
-	if err := json.Unmarshal(out, &said); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
+	said := s.simulated(dir, hcl, yaml)
 	want, pods := map[string]int{}, 0
 	for _, p := range said.Head.Plans {
 		want[p.Pool+" "+p.Plan] = p.Nodes
@@ -160,6 +150,22 @@ spec:
 	if placed != said.Head.Placed {
 		t.Errorf("the NodeClaims are for %d pods, and %d are placed", placed, said.Head.Placed)
 	}
+}
+
+// simulated writes a configuration and manifests into a directory, and simulates them.
+func (s *sandbox) simulated(dir, hcl, yaml string) (said simulate.Report) {
+	s.t.Helper()
+	for name, text := range map[string]string{"main.lke.hcl": hcl, "workloads.yaml": yaml} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	out, _ := s.command(bin(s.t, "lkeplan"), nil, "simulate", "-o", "json", "--workloads", filepath.Join(dir, "workloads.yaml"),
+		dir).Output() // pods that get no node are an exit code
+	if err := json.Unmarshal(out, &said); err != nil {
+		s.t.Fatalf("%v:\n%s", err, out)
+	}
+	return said
 }
 
 // simulatesAlike holds that the pods of the cluster, and those of a snapshot of it, get the

@@ -3,6 +3,7 @@ package stack
 import (
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
 )
@@ -201,7 +202,8 @@ func kwokArgs(w wiring) []string {
 		"--server-address=" + address(w.port(kwok, "health")),
 	}
 	for _, stage := range w.stages {
-		args = append(args, "--config="+stage)
+		// KWOK splits the value at commas, which a directory may have, unless it is quoted.
+		args = append(args, `--config="`+strings.ReplaceAll(stage, `"`, `""`)+`"`)
 	}
 	return args
 }
