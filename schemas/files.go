@@ -8,7 +8,7 @@ import (
 // ReadableExtensions are those of the files that a configuration can read wherever
 // it is compiled.
 func ReadableExtensions() []string {
-	return []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
+	return []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml", ".catalog"}
 }
 
 // Readable reports whether a configuration can read a file of this name.

@@ -24,7 +24,6 @@ import (
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -165,7 +164,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	prices, err := catalog.Embedded()
+	prices, err := saved.Prices()
 	if err != nil {
 		return err
 	}
@@ -294,7 +293,7 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	}
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	prices, err := catalog.Embedded()
+	prices, err := head.Prices()
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,7 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -17,7 +18,7 @@ import (
 func newCatalog(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Update the catalogue of Linode types, regions and prices",
+		Short: "Pin the catalogue of Linode types, regions and prices",
 	}
 	cmd.AddCommand(newCatalogRefresh(env))
 	return cmd
@@ -26,14 +27,19 @@ func newCatalog(env *env) *cobra.Command {
 func newCatalogRefresh(env *env) *cobra.Command {
 	url := api.Root(env.Getenv("LINODE_URL"))
 	cmd := &cobra.Command{
-		Use:   "refresh FILE",
-		Short: "Rewrite a snapshot of the catalogue from the Linode API",
+		Use:   "refresh [FILE]",
+		Short: "Pin the catalogue in the repository, from the Linode API",
 		Long: `Read types, regions, prices and availability from the public endpoints of the
-Linode API, which take no token, and write them to FILE as a snapshot: text, one
-fact per line, so that a change of prices is a readable diff. FILE is replaced
-once everything has been read.`,
-		Example: "  lkeplan catalog refresh linode/catalog/snapshot.txt",
-		Args:    cobra.ExactArgs(1),
+Linode API, which take no token, and write them to FILE as text, one fact per
+line. FILE is replaced once everything has been read.
+
+The default is the file lkeplan.catalog in the working directory or above it, or
+else in the root of the repository. Commit it: it pins the prices, as a lock
+file does. Every command uses the nearest one, in its directory or above it, and
+lkeplan diff lists the prices that a change of it changes. Without such a file,
+prices are the built-in ones.`,
+		Example: "  lkeplan catalog refresh",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
 			defer cancel()
@@ -41,15 +47,19 @@ once everything has been read.`,
 			if err != nil {
 				return fmt.Errorf("%w; check the network, or name another API with --linode-url", err)
 			}
-			var snapshot bytes.Buffer
-			if err := fresh.Write(&snapshot); err != nil {
+			file := revision.Options{}.CatalogFile()
+			if len(args) > 0 {
+				file = args[0]
+			}
+			snapshot, err := fresh.MarshalText()
+			if err != nil {
 				return err
 			}
-			if err := files.Replace(args[0], snapshot.Bytes()); err != nil {
+			if err := files.Replace(file, snapshot); err != nil {
 				return err
 			}
-			plans, regions := len(fresh.Plans()), len(fresh.Regions())
-			fmt.Fprintf(env.Stdout, "%s: %d plans, %d regions, %s\n", args[0], plans, regions, fresh.Age())
+			fmt.Fprintf(env.Stdout, "%s: %s, %s, %s\n", file, diag.Counted(len(fresh.Plans()), "plan"),
+				diag.Counted(len(fresh.Regions()), "region"), fresh.Age())
 			return nil
 		},
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -295,7 +295,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	plans, err := catalog.Embedded()
+	plans, err := revision.Options{}.Prices()
 	if err != nil {
 		return err
 	}

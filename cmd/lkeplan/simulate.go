@@ -171,7 +171,7 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	prices, err := s.comparison.Catalog()
+	prices, err := compiled.Head.Prices()
 	if err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error 
 	if err != nil {
 		return err
 	}
-	prices, err := s.comparison.Catalog()
+	prices, err := compiled.Head.Prices()
 	if err != nil {
 		return err
 	}

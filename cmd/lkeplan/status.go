@@ -54,7 +54,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 			return s.run(cmd.Context(), env)
 		},
 	}
-	s.flags(cmd, env, "take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones",
+	s.flags(cmd, env, "take the prices in `FILE`, and not those of lkeplan.catalog or the built-in ones",
 		"print it as `FORMAT`")
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "draw it again at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, however many there are")

@@ -50,7 +50,7 @@ func newTop(env *flags.Env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
-	s.flags(cmd, env, "take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones",
+	s.flags(cmd, env, "take the prices in `FILE`, and not those of lkeplan.catalog or the built-in ones",
 		"`FORMAT` of a screen that is written once")
 	cmd.Flags().BoolVar(&s.once, "once", false,
 		"write one screen and end, as where the output is no terminal, or a dumb one")

@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/crd"
@@ -90,7 +91,7 @@ func (u *uninstalling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	prices, err := catalog.Embedded()
+	prices, err := revision.Options{}.Prices()
 	if err != nil {
 		return err
 	}

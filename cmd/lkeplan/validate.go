@@ -22,7 +22,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/podlint"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 func newValidate(env *env) *cobra.Command {
@@ -75,7 +74,7 @@ all with a cluster block below. Pods are for one directory.`,
 			looked := withoutPods
 			if pods.Given() && !diags.HasErrors() {
 				var found hcl.Diagnostics
-				if found, looked, err = lookAtPods(cmd.Context(), env, &pods, access, compiled, opts); err != nil {
+				if found, looked, err = lookAtPods(cmd.Context(), env, &pods, access, compiled); err != nil {
 					return err
 				}
 				diags = append(diags, found...)
@@ -216,16 +215,14 @@ func inventory(compiled compile.Result) string {
 // lookAtPods looks at pods and pools together. Looked says for people what of it was and
 // was not, as it follows what the directory compiles to.
 func lookAtPods(ctx context.Context, env *env, flags *podsource.Flags, access kube.Access, compiled compile.Result,
-	opts compile.Options) (found hcl.Diagnostics, looked string, err error) {
+) (found hcl.Diagnostics, looked string, err error) {
 	pods, err := flags.Read(ctx, env.Stdin, access)
 	if err != nil {
 		return nil, "", err
 	}
-	prices := opts.Catalog
-	if prices == nil {
-		if prices, err = catalog.Embedded(); err != nil {
-			return nil, "", err
-		}
+	prices, err := compiled.Prices()
+	if err != nil {
+		return nil, "", err
 	}
 	in, err := pods.Input(compiled, prices)
 	if err != nil {

@@ -336,8 +336,13 @@ func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permis
 	if err != nil {
 		return err
 	}
-	p.Verdicts = slices.Concat(verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p)),
-		ruleChanges(lastApplied, head))
+	policies, err := p.JudgePolicies(func(p plan.Plan) ([]plan.Verdict, error) {
+		return compile.JudgePolicies(lastApplied, compile.PolicyValue(p)), nil
+	})
+	if err != nil {
+		return err
+	}
+	p.Verdicts = slices.Concat(verdicts, policies, ruleChanges(lastApplied, head))
 	return p.Allow(permissions)
 }
 

@@ -9,6 +9,7 @@ package compile
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,6 +28,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/load"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -39,10 +41,12 @@ type Options struct {
 	// known if it gives itself no name.
 	InRepository bool
 
-	// Catalog has the plans that pools can use, and what does not fit it is an error;
-	// nil stands for the one that is compiled in, by which that is only a warning
-	// where it may be out of date.
-	Catalog *catalog.Catalog
+	// Catalog has the plans that pools can use, and CatalogFile is its name. Nil stands for the
+	// one that the files pin: the nearest lkeplan.catalog, in Dir or above it. What does not fit
+	// either is an error. If there is neither, the built-in catalogue counts, by which it is only
+	// a warning if the catalogue may be out of date.
+	Catalog     *catalog.Catalog
+	CatalogFile string
 }
 
 // Result is a directory that has been compiled and validated. Its JSON has all
@@ -52,6 +56,18 @@ type Result struct {
 	Inventory       string               `json:"-"` // of the inventory label; "": the cluster's name
 	Ignores         []diag.Ignore        `json:"-"` // comments that silence warnings
 	Files           map[string]*hcl.File `json:"-"` // for showing source with diagnostics
+	// Catalog is the one that was named, or that the files pin, and CatalogFile is its name; nil
+	// if there is none, and the built-in one counts.
+	Catalog     *catalog.Catalog `json:"catalog,omitempty"`
+	CatalogFile string           `json:"catalog_file,omitempty"`
+}
+
+// Prices returns the catalogue of the directory, or else the built-in one.
+func (c Result) Prices() (*catalog.Catalog, error) {
+	if c.Catalog != nil {
+		return c.Catalog, nil
+	}
+	return embedded()
 }
 
 // Manifests returns the objects to apply, without defaults: a field that is
@@ -95,9 +111,47 @@ func checkDirectory(fsys fs.FS, name, dir string) hcl.Diagnostics {
 		"argument directory, or write a name that is no path of a configuration.", path.Clean(dir), name))}
 }
 
+// CatalogFiles are the files that can pin the catalogue of a directory, by the slash-separated paths of a file
+// system: lkeplan.catalog in it, and above it. The first that is there counts.
+func CatalogFiles(dir string) (files []string) {
+	for at := path.Clean(dir); fs.ValidPath(at); at = path.Dir(at) {
+		files = append(files, path.Join(at, catalog.FileName))
+		if at == "." {
+			break
+		}
+	}
+	return files
+}
+
+// Pinned returns the catalogue that the files pin for a directory, and the path of its file. It returns nil if
+// there is none.
+func Pinned(fsys fs.FS, dir string) (pinned *catalog.Catalog, file string, err error) {
+	for _, file := range CatalogFiles(dir) {
+		opened, err := fsys.Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, file, err
+		}
+		defer opened.Close()
+		if pinned, err = catalog.Read(opened); err != nil {
+			err = fmt.Errorf("%w; write it again with: lkeplan catalog refresh", err)
+		}
+		return pinned, file, err
+	}
+	return nil, "", nil
+}
+
 func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
 	module, diags := config.Load(fsys, opts.Options)
-	result := Result{Files: module.Files}
+	result := Result{Files: module.Files, Catalog: opts.Catalog, CatalogFile: opts.CatalogFile}
+	if result.Catalog == nil {
+		var err error
+		if result.Catalog, result.CatalogFile, err = Pinned(fsys, opts.Dir); err != nil {
+			diags = append(diags, diag.Error("Invalid catalogue", fmt.Sprintf("%s: %s.", result.CatalogFile, files.Cause(err))))
+		}
+	}
 	if diags.HasErrors() {
 		return result, diags // what was not read would be missed everywhere
 	}
@@ -124,7 +178,7 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
-	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))...)
+	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, diags)...))...)
 }
 
 // Files compiles files that are in no directory yet. The error is that they could

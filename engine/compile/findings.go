@@ -27,11 +27,9 @@ var embedded = sync.OnceValues(catalog.Embedded)
 // findings returns what the rules of package lint say of a directory, at the
 // lines it comes from. Warnings are for directories without errors: what is
 // missing because of an error must not be taken for intended.
-func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
-	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Catalog != nil}
-	if in.Catalog == nil {
-		in.Catalog, _ = embedded() // a test reads it
-	}
+func findings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnostics) hcl.Diagnostics {
+	in := lint.Input{Cluster: compiled.Cluster, Current: compiled.Catalog != nil}
+	in.Catalog, _ = compiled.Prices() // a test reads the built-in one
 	resources := map[config.Addr]config.Object{}
 	for _, r := range compiled.Objects {
 		if invalid[r.Addr] {

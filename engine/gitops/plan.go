@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -58,13 +59,16 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // other NodePlans have to be compiled for some answers
 	defer cancel()
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
-		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
+		Base: rev.base.Result, Prices: cmp.Or(rev.head.Catalog, w.Prices), Now: w.Now(),
 		Prune: left.prune, PruneNow: rev.deleting || rev.base.Guards.PruneNow,
 		Ignore: nodeplan.Ignored(rev.target.Spec.DriftIgnore),
 		Keeps:  func(o config.Object) bool { return left.keepsObject(asking, o) },
 		By:     manifest.RolledBy{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.cause},
 	})
 	if err != nil {
+		return judged{}, err
+	}
+	if err := compare.Reprice(&found.Plan, rev.base.Result, rev.head); err != nil {
 		return judged{}, err
 	}
 	p := judged{Comparison: found, labelled: view.Found(), applied: left.inventory, stays: left.stays}
@@ -98,15 +102,18 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}
-	req := rev.base.request
-	if req.Plan, err = compile.PlanJSON(p.Plan); err != nil {
-		return err
-	}
-	answer, err := w.Compiler.Compile(ctx, req)
+	policies, err := p.Plan.JudgePolicies(func(judged plan.Plan) ([]plan.Verdict, error) {
+		req := rev.base.request
+		if req.Plan, err = compile.PlanJSON(judged); err != nil {
+			return nil, err
+		}
+		answer, err := w.Compiler.Compile(ctx, req)
+		return answer.Verdicts, err
+	})
 	if err != nil {
 		return fmt.Errorf("ask the policies that were last applied: %w", err)
 	}
-	p.Plan.Verdicts = append(p.Plan.Verdicts, answer.Verdicts...)
+	p.Plan.Verdicts = append(p.Plan.Verdicts, policies...)
 	return nil
 }
 

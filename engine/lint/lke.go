@@ -50,8 +50,7 @@ func region(c *checker) {
 }
 
 // refresh is what to do where the catalogue may be the one that is wrong.
-const refresh = ` If it is new, refresh the catalogue with "lkeplan catalog refresh FILE" and name it with ` +
-	"--catalog FILE."
+const refresh = " If it is new, pin today's catalogue: lkeplan catalog refresh."
 
 // tier finds regions that have no clusters of the tier.
 func tier(c *checker) {
@@ -187,8 +186,8 @@ func withoutPrice(c *checker) {
 			return
 		}
 		c.report(p.object.Addr, path, "The plan %s is sold, and its %s is not in the price list %s (%s). Without it, it is "+
-			"left out of what is planned and simulated. Refresh the catalogue with \"lkeplan catalog refresh FILE\" and name "+
-			"it with --catalog FILE.", id, lacks, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()))
+			"left out of what is planned and simulated. Pin today's catalogue: lkeplan catalog "+
+			"refresh.", id, lacks, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()))
 	})
 	for _, p := range c.pools {
 		if len(p.plans) > 0 || c.asksForUnknown(p) {

@@ -37,7 +37,7 @@ func (p *Plan) cost(base, head side) error {
 	}
 	if most := p.After.Ceiling; most.AtLeast && !most.Unlimited && len(p.Changes) > 0 {
 		p.Notes = append(p.Notes, "What the pools cost at most is not known: they allow plans of which the catalogue lacks the "+
-			"price or the size ("+head.unpriced()+"). A newer one may have it: lkeplan catalog refresh FILE.")
+			"price or the size ("+head.unpriced()+"). A newer one may have it: lkeplan catalog refresh.")
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]

@@ -65,6 +65,11 @@ type Plan struct {
 	// Incomplete tells that a directory has no plan: nothing is known of its nodes and costs, nor
 	// of their sums.
 	Incomplete bool `json:",omitempty"`
+	// Repriced is what the change does to the prices of the catalogue; none if they stay. Of several directories, each
+	// has its own.
+	Repriced []Repricing `json:",omitempty"`
+	// Catalog is the catalogue that prices are from, as it stands in a sentence; "" for the built-in one.
+	Catalog string `json:",omitempty"`
 	// Rolling are the pools whose nodes are not what the live objects ask for yet,
 	// by name; none where no cluster was asked.
 	Rolling []Rolling

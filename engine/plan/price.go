@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
@@ -58,26 +57,18 @@ func (c Ceiling) plus(other Ceiling) Ceiling {
 	}
 }
 
-// String writes the amount: $1,152, or that there is none, or what of it is known.
+// String writes the amount, rounded up to dollars: $1,152, or that there is none, or what of it is known.
 func (c Ceiling) String() string {
+	amount := ((c.Monthly + catalog.Dollar - 1) / catalog.Dollar * catalog.Dollar).Text()
 	switch {
 	case c.Unlimited:
 		return "unlimited"
 	case c.AtLeast && c.Monthly == 0:
 		return "unknown"
 	case c.AtLeast:
-		return "at least $" + grouped(c.Monthly)
+		return "at least " + amount
 	}
-	return "$" + grouped(c.Monthly)
-}
-
-// grouped writes dollars, rounded up, with a comma at each thousand.
-func grouped(m catalog.Money) string {
-	digits := strconv.FormatInt(int64((m+catalog.Dollar-1)/catalog.Dollar), 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return amount
 }
 
 // Cost bounds what pools cost in a month.

@@ -96,8 +96,8 @@ func (c *checker) caps(ctx context.Context) error {
 		for _, p := range c.pools {
 			if p.Name == capped.Pool {
 				c.find(lint.DearerThanCapped, p.addr, "spec.template.spec.requirements",
-					"The pods cost $%s a month, and $%s on smaller nodes. Write %s.",
-					simulate.Dollars(now.Total.Monthly, 2), simulate.Dollars(best.Cost.Monthly, 2), capped.HCL)
+					"The pods cost %s a month, and %s on smaller nodes. Write %s.",
+					now.Total.Monthly.Text(), best.Cost.Monthly.Text(), capped.HCL)
 			}
 		}
 	}

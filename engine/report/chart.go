@@ -124,7 +124,7 @@ func barOf(name string, before, after *plan.Cost, current *catalog.Money, most f
 	b := costBar{Name: name, Text: ceilings(before, after), Before: spanOf(before, most), After: spanOf(after, most)}
 	if current != nil {
 		b.Now = shareOf(current.Float64(), most)
-		b.Text += ", now " + dollars(*current)
+		b.Text += ", now " + current.Text()
 	}
 	return b
 }

@@ -53,6 +53,10 @@ func newDocument(p plan.Plan, diagnostics []diag.Diagnostic, digest, version str
 	for _, r := range p.Rolling {
 		doc.Rolling = append(doc.Rolling, rollingOf(r))
 	}
+	doc.Catalog = p.Catalog
+	for _, r := range p.Repriced {
+		doc.Prices = append(doc.Prices, repricingOf(r))
+	}
 	for _, v := range p.Verdicts {
 		doc.Guards = append(doc.Guards, guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until),
 			v.Permission, sourceOf(v.Source)})
@@ -110,6 +114,8 @@ type Document struct {
 	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, and make them static or dynamic, and keep their nodes."`
 	Drift         []resourceDrift   `json:"resource_drift" doc:"What others have changed in the cluster, by address."`
 	Rolling       []rolling         `json:"rolling,omitempty" doc:"Pools whose nodes are not what the live objects ask for yet."`
+	Catalog       string            `json:"catalog,omitempty" doc:"The catalogue that prices are from; absent for the built-in one."`
+	Prices        []repricing       `json:"price_changes,omitempty" doc:"What the change does to the prices of the catalogue. All other costs are at the prices after it."`
 	Workloads     *workloads        `json:"workloads,omitempty" doc:"What becomes of pods, where they are simulated."`
 	Guards        []guard           `json:"guards" doc:"What guards and policies say of the plan."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"What is to be said of the configuration."`
@@ -453,6 +459,41 @@ type monthlyCost struct {
 	CeilingAfter   *amount `json:"ceiling_after"`
 	UncappedBefore *amount `json:"ceiling_uncapped_before" doc:"The ceiling that the limits of pools alone give, without limits blocks."`
 	UncappedAfter  *amount `json:"ceiling_uncapped_after"`
+}
+
+// repricing is what a change does to the prices of a catalogue, in JSON.
+type repricing struct {
+	Directory     string        `json:"directory,omitempty" doc:"Of several."`
+	From          string        `json:"from" doc:"The catalogue before the change."`
+	To            string        `json:"to"`
+	Types         []priceChange `json:"plan_types" doc:"That pools allow and whose price changes, by name."`
+	Others        int           `json:"others" doc:"How many plan types have another price, and no pool allows them."`
+	CeilingBefore *amount       `json:"ceiling_before" doc:"What the pools of the change cost at most in a month, at the prices before it."`
+	CeilingAfter  *amount       `json:"ceiling_after"`
+}
+
+type priceChange struct {
+	Type   string  `json:"plan_type"`
+	Before *amount `json:"monthly_before" doc:"null if it was not sold; unknown if its price or size was."`
+	After  *amount `json:"monthly_after"`
+}
+
+func repricingOf(r plan.Repricing) repricing {
+	price := func(p plan.OfferedPrice) *amount {
+		a := unknown
+		switch {
+		case p.Known:
+			return amountOf(p.Monthly)
+		case p.Sold:
+			return &a
+		}
+		return nil
+	}
+	doc := repricing{r.Directory, r.From, r.To, []priceChange{}, r.Others, ceilingOf(r.Before.Ceiling), ceilingOf(r.After.Ceiling)}
+	for _, t := range r.Types {
+		doc.Types = append(doc.Types, priceChange{t.Type, price(t.Before), price(t.After)})
+	}
+	return doc
 }
 
 // costsOf are the costs of all pools of a plan.

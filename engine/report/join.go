@@ -77,6 +77,10 @@ func (r *Report) add(part Report) {
 		m.From, m.To = in(m.From), in(m.To)
 		r.Migrations = append(r.Migrations, m)
 	}
+	for _, repriced := range part.Repriced {
+		repriced.Directory = part.Directory
+		r.Repriced = append(r.Repriced, repriced)
+	}
 	for _, text := range part.Notes {
 		r.Notes = append(r.Notes, part.Directory+": "+text)
 	}
@@ -164,7 +168,7 @@ func (r Report) unchanged() (names []string) {
 
 // quiet reports whether there is nothing to say of a directory.
 func (r Report) quiet() bool {
-	return r.Empty() && !r.Refused() && !r.rulesChange() && len(r.Drift)+len(r.Rolling) == 0
+	return r.Empty() && !r.Refused() && !r.rulesChange() && len(r.Drift)+len(r.Rolling)+len(r.Repriced) == 0
 }
 
 // rulesChange reports whether guards, policies or the cluster of the directory change.

@@ -68,6 +68,7 @@ func (c *comment) write(target string) string {
 	c.workloads()
 	c.table()
 	c.conflicts()
+	c.prices()
 	c.drifted()
 	c.rolling()
 	c.warnings()
@@ -331,6 +332,20 @@ func (c *comment) conflicts() {
 		for _, text := range e.Conflicts {
 			c.printf("\n**Conflict** on %s: %s.\n", e.Addr, text)
 		}
+	}
+}
+
+// prices lists the prices that the change pins.
+func (c *comment) prices() {
+	for _, p := range c.Prices {
+		c.printf("\n**Prices**: %s\n", p.Catalogs)
+		if c.detail > disruptiveRows && len(p.Rows) > 0 {
+			c.printf("\n| plan type | before, a month | after |\n|---|---|---|\n")
+			for _, row := range p.Rows {
+				c.printf("| %s | %s | %s |\n", row.Type, row.Before, row.After)
+			}
+		}
+		c.printf("\n%s\n", strings.Join(p.Sums, " "))
 	}
 }
 

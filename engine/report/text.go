@@ -31,6 +31,17 @@ func Text(w io.Writer, r Report, o Options) error {
 			p.Sentence(4, inStyle(p.Warn, text))
 		}
 	}
+	for _, prices := range v.Prices {
+		p.Section("Prices: " + prices.Catalogs)
+		var rows []textRow
+		for _, row := range prices.Rows {
+			rows = append(rows, textRow{Name: row.Type, Before: row.Before, After: row.After, Words: "a month"})
+		}
+		p.Table(2, rows)
+		for _, sum := range prices.Sums {
+			p.Sentence(2, unstyled(sum))
+		}
+	}
 	p.workloads(v.Pods)
 	for _, g := range v.Guards {
 		p.Section("Guards")
@@ -85,7 +96,7 @@ func (p *text) change(e entryView) {
 // costRows are the lines of a pool's cost in a month.
 func costRows(c plan.Change) (rows []textRow) {
 	if c.Current != nil {
-		rows = append(rows, textRow{Name: "now a month", After: dollars(*c.Current)})
+		rows = append(rows, textRow{Name: "now a month", After: c.Current.Text()})
 	}
 	if text := floors(c.Before, c.After); text != "" {
 		rows = append(rows, textRow{Name: "least a month", After: text})
@@ -164,6 +175,8 @@ func (p *text) summary(r Report, o Options) {
 	switch {
 	case r.Empty() && r.Incomplete:
 		p.Line(0, unstyled("No changes in the others."))
+	case r.Empty() && len(r.Repriced) > 0:
+		p.Line(0, unstyled("No object changes, but prices do."))
 	case r.Empty() && r.rulesChange():
 		p.Line(0, unstyled("No object changes, but what changes are judged by does."))
 	case r.Empty():

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // fieldPath leaves out the part of a path that is the same in every pool.
@@ -86,9 +85,6 @@ func literal(v any) string {
 	return diag.Visible(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// dollars writes an amount for people, rounded up.
-func dollars(m catalog.Money) string { return plan.Ceiling{Monthly: m}.String() }
-
 // ceilings writes what something can cost in a month before and after; once
 // where it is the same, "" where it costs nothing.
 func ceilings(before, after *plan.Cost) string {
@@ -105,7 +101,7 @@ func floors(before, after *plan.Cost) string {
 		if c.FloorUnknown && c.Floor == 0 {
 			return "an unknown amount"
 		}
-		return dollars(c.Floor)
+		return c.Floor.Text()
 	})
 }
 
@@ -145,7 +141,11 @@ func bill(r Report, name func(string) string) string {
 		parts = append(parts, "at least "+text)
 	}
 	if r.Current != nil {
-		parts = append(parts, "the live nodes cost "+dollars(*r.Current))
+		parts = append(parts, "the live nodes cost "+r.Current.Text())
 	}
-	return strings.Join(parts, "; ") + "."
+	text := strings.Join(parts, "; ") + "."
+	if r.Catalog != "" {
+		text += " Prices: " + name(r.Catalog) + "."
+	}
+	return text
 }

@@ -18,6 +18,7 @@ type view struct {
 	Drifted []driftRow
 	Guards  []guardRow // that have something to say
 	Pools   []poolRow  // whose nodes are still being replaced, or join
+	Prices  []priceView
 	Pods    *workloadView
 	Missing []string // what could not be checked
 }
@@ -56,6 +57,35 @@ type guardRow struct {
 	Text, Place string
 }
 
+// priceView is what a change does to the prices of a catalogue.
+type priceView struct {
+	Catalogs string // before and after
+	Rows     []priceRow
+	Sums     []string
+}
+
+// priceRow is a plan type with another price a month.
+type priceRow struct{ Type, Before, After string }
+
+func (v escaper) prices(r plan.Repricing) priceView {
+	view := priceView{Catalogs: v(r.From) + " → " + v(r.To)}
+	if r.Directory != "" {
+		view.Catalogs = v(r.Directory) + ": " + view.Catalogs
+	}
+	for _, t := range r.Types {
+		view.Rows = append(view.Rows, priceRow{v(t.Type), t.Before.String(), t.After.String()})
+	}
+	sum := "By the prices alone, all pools cost at most " + ceilings(&r.Before, &r.After) + " a month"
+	if text := floors(&r.Before, &r.After); text != "" {
+		sum += ", and at least " + text
+	}
+	view.Sums = append(view.Sums, sum+".")
+	if r.Others > 0 {
+		view.Sums = append(view.Sums, fmt.Sprintf("Other plan types with a new price, which no pool allows: %d.", r.Others))
+	}
+	return view
+}
+
 // poolRow is how far the nodes of a pool are.
 type poolRow struct {
 	Addr, Progress string
@@ -83,6 +113,9 @@ func (v escaper) view(r Report, all bool) view {
 	}
 	for _, p := range r.Rolling {
 		view.Pools = append(view.Pools, poolRow{v(p.Addr), v.progress(p), v.obstacles(&plan.Impact{Holds: p.Holds})})
+	}
+	for _, repriced := range r.Repriced {
+		view.Prices = append(view.Prices, v.prices(repriced))
 	}
 	for _, text := range r.Notes {
 		view.Missing = append(view.Missing, v(text))

@@ -94,6 +94,9 @@ func headline(r Report) string {
 	if n := len(r.failed()); n > 0 {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
 	}
+	if len(r.Repriced) > 0 {
+		parts = append(parts, "prices change")
+	}
 	if r.rulesChange() {
 		parts = append(parts, "changes what changes are judged by")
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // mostLost workloads without a node any more are named.
@@ -118,8 +117,7 @@ func workloadCounts(before, after int, noun string) string {
 }
 
 func workloadMoney(before, after plan.Placed) string {
-	text := func(m catalog.Money) string { return "$" + Dollars(m) }
-	return sides(text(before.Monthly), text(after.Monthly))
+	return sides(before.Monthly.Text(), after.Monthly.Text())
 }
 
 // workloads writes a section about pods.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/load"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 // FindClusters lists the directories of clusters at and below a directory of a file system,
@@ -72,7 +73,7 @@ func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 		}
 		reach.Files = append(reach.Files, after...)
 	}
-	for _, name := range reach.Files {
+	for _, name := range append(reach.Files, compile.CatalogFiles(dir)...) {
 		same, err := equal(base, head, name)
 		if err != nil || !same {
 			return true, err

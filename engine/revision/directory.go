@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Vars     []string        // of --var: NAME=VALUE
 	VarFiles []string        // of --var-file
-	Catalog  string          // of --catalog: a file; "" for the built-in one
+	Catalog  string          // of --catalog: a file; "" for the one that the directory pins, or the built-in one
 	Argo     *render.Request // nil unless Argo CD asks
 }
 
@@ -41,9 +41,10 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	if opts.Vars, err = o.parseVars(); err != nil {
 		return nil, opts, err
 	}
-	if opts.Catalog, err = o.ReadCatalog(); err != nil {
+	if opts.Catalog, err = o.named(); err != nil {
 		return nil, opts, err
 	}
+	opts.CatalogFile = o.Catalog
 	fsys, err := source.Working(ctx, root)
 	if errors.Is(err, source.ErrNoRepository) {
 		fsys, err = plain(root)
@@ -133,29 +134,42 @@ func repository(dir string) (root, below string, ok bool) {
 	}
 }
 
-// ReadCatalog returns the catalogue that was named, nil for the one built in.
-func (o Options) ReadCatalog() (*catalog.Catalog, error) {
+// named returns the catalogue of --catalog; nil if there is none.
+func (o Options) named() (*catalog.Catalog, error) {
 	if o.Catalog == "" {
 		return nil, nil
 	}
-	file, err := os.Open(o.Catalog)
-	if err != nil {
-		return nil, fmt.Errorf("--catalog %s: %w", o.Catalog, files.Cause(err))
-	}
-	defer file.Close()
-	plans, err := catalog.Read(file)
-	if err != nil {
-		return nil, fmt.Errorf("--catalog %s: %w", o.Catalog, err)
-	}
-	return plans, nil
+	return readFile("--catalog", o.Catalog, catalog.Read)
 }
 
-// Prices returns the catalogue that was named, or the one built in.
+// Prices returns the catalogue for commands that read no directory: the one that was named, that the
+// working directory pins, or the built-in one.
 func (o Options) Prices() (*catalog.Catalog, error) {
-	if o.Catalog == "" {
-		return catalog.Embedded()
+	if named, err := o.named(); named != nil || err != nil {
+		return named, err
 	}
-	return o.ReadCatalog()
+	root, below := o.place(".")
+	pinned, file, err := compile.Pinned(os.DirFS(root), below)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", filepath.Join(root, file), files.Cause(err))
+	case pinned != nil:
+		return pinned, nil
+	}
+	return catalog.Embedded()
+}
+
+// CatalogFile is the path of the file that pins the catalogue of the working directory: the one that is there, or
+// else the one to write, in the root of the repository.
+func (o Options) CatalogFile() (file string) {
+	root, below := o.place(".")
+	for _, name := range compile.CatalogFiles(below) {
+		file = filepath.Join(root, filepath.FromSlash(name))
+		if _, err := os.Lstat(file); err == nil {
+			break
+		}
+	}
+	return file
 }
 
 func (o Options) parseVars() (vars []config.Var, err error) {

@@ -127,7 +127,7 @@ func more(n int) string {
 func pods(n int) string  { return diag.Counted(n, "pod") }
 func nodes(n int) string { return diag.Counted(n, "node") }
 
-func dollars(c simulate.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }
+func dollars(c simulate.Cost) string { return c.Monthly.Text() }
 
 // Workloads is a simulation of both sides of a change, for the plan of it.
 func Workloads(r simulate.Report) plan.Workloads {

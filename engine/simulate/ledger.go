@@ -369,8 +369,8 @@ func spell(d time.Duration) string {
 	return text
 }
 
-// thousandths is an amount with as many decimals as are read.
-func thousandths(m catalog.Money) string { return fmt.Sprintf("%.3f", m.Float64()) }
+// thousandths is an amount with as many decimals as are read: $0.036.
+func thousandths(m catalog.Money) string { return fmt.Sprintf("$%.3f", m.Float64()) }
 
 const mostLedgerRows = 60
 
@@ -410,7 +410,7 @@ func (l Ledger) Text(from string) string {
 // rows writes the moments, but for those that are as the one before.
 func (l Ledger) rows(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "time\tpods\twithout a node\tnodes\t$/hour\tlaunched\tgone\tnodes there were\t$/hour\t")
+	fmt.Fprintln(w, "time\tpods\twithout a node\tnodes\tan hour\tlaunched\tgone\tnodes there were\tan hour\t")
 	var before LedgerRow
 	shown, left := 0, 0
 	for i, row := range l.Moments {
@@ -445,7 +445,7 @@ func (l Ledger) totals(b *strings.Builder) {
 	line("launched", l.Would.Launched, l.Was.Launched)
 	line("gone", l.Would.Gone, l.Was.Gone)
 	line("hours billed", l.Would.Hours, l.Was.Hours)
-	line("cost", "$"+thousandths(l.Would.Cost), "$"+thousandths(l.Was.Cost))
+	line("cost", thousandths(l.Would.Cost), thousandths(l.Was.Cost))
 	line("pod hours without a node", fmt.Sprintf("%.1f", l.PodHours), "not known")
 	w.Flush()
 	var why []string
@@ -456,7 +456,7 @@ func (l Ledger) totals(b *strings.Builder) {
 		fmt.Fprintf(b, "Disrupted: %s.\n", strings.Join(why, ", "))
 	}
 	for _, p := range l.Would.Plans {
-		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, Count(p.Machines, "machine"),
+		fmt.Fprintf(b, "pool %s, %s: %s, %s, %s\n", p.Pool, p.Plan, Count(p.Machines, "machine"),
 			Count(p.Hours, "hour"), thousandths(p.Cost))
 	}
 }

@@ -354,9 +354,9 @@ func SweepText(target, by string, asked int, steps []Attempt) string {
 		none = "No class makes it cheaper.\n"
 	}
 	alike := !slices.ContainsFunc(steps, func(s Attempt) bool { return !s.SamePods(steps[0]) })
-	rows := [][]string{{head, "", "nodes", "refused", "$/hour", "$/month"}}
+	rows := [][]string{{head, "", "nodes", "refused", "an hour", "a month"}}
 	if !alike {
-		rows[0] = append(rows[0], "$/month a placed pod")
+		rows[0] = append(rows[0], "a placed pod")
 	}
 	var now Attempt
 	for _, tried := range steps {
@@ -364,8 +364,8 @@ func SweepText(target, by string, asked int, steps []Attempt) string {
 			now = tried
 		}
 		row := []string{
-			tried.name(by), "", strconv.Itoa(tried.Nodes), strconv.Itoa(tried.Refused), Dollars(tried.Cost.Hourly, 3),
-			Dollars(tried.Cost.Monthly, 2),
+			tried.name(by), "", strconv.Itoa(tried.Nodes), strconv.Itoa(tried.Refused), thousandths(tried.Cost.Hourly),
+			tried.Cost.Monthly.Text(),
 		}
 		if !alike {
 			row = append(row, tried.perPod())
@@ -398,20 +398,20 @@ func (s Attempt) perPod() string {
 	if s.Placed == 0 {
 		return "-"
 	}
-	return Dollars(s.each(), 2)
+	return s.each().Text()
 }
 
 // against compares the best step with the pools as they are: what they cost, where they have
 // the same pods, and else what a placed pod costs.
 func (s Attempt) against(now Attempt) string {
-	cost := fmt.Sprintf("costs $%s a month instead of $%s", Dollars(s.Cost.Monthly, 2),
-		Dollars(now.Cost.Monthly, 2))
+	cost := fmt.Sprintf("costs %s a month instead of %s", s.Cost.Monthly.Text(),
+		now.Cost.Monthly.Text())
 	if s.SamePods(now) {
 		return "The first " + cost + "."
 	}
-	each := fmt.Sprintf("$%s for each of its %s", s.perPod(), Count(s.Placed, "pod"))
+	each := fmt.Sprintf("%s for each of its %s", s.perPod(), Count(s.Placed, "pod"))
 	if now.Placed > 0 {
-		each += fmt.Sprintf(" instead of $%s for each of %d", now.perPod(), now.Placed)
+		each += fmt.Sprintf(" instead of %s for each of %d", now.perPod(), now.Placed)
 	}
 	pods := "has a node for other pods"
 	if more := s.Placed - now.Placed; more > 0 {

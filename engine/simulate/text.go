@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,7 +147,7 @@ type table struct {
 // tableOf is the table of a result, next to what was before.
 func tableOf(head Result, before *Result) table {
 	t := table{sides: before != nil}
-	t.rows = append(t.rows, []string{"pool", "plan", "nodes", "pods", "cpu", "memory", "$/hour", "$/month"})
+	t.rows = append(t.rows, []string{"pool", "plan", "nodes", "pods", "cpu", "memory", "an hour", "a month"})
 	lines := merge(head.Plans, nil)
 	sum := line{pool: "total", after: total(head)}
 	if before != nil {
@@ -203,8 +202,8 @@ func (t table) row(l line) []string {
 		func(p Plan) string { return strconv.Itoa(p.Pods) },
 		func(p Plan) string { return percent(p.CPU) },
 		func(p Plan) string { return percent(p.Memory) },
-		func(p Plan) string { return Dollars(p.Cost.Hourly, 3) },
-		func(p Plan) string { return Dollars(p.Cost.Monthly, 2) },
+		func(p Plan) string { return thousandths(p.Cost.Hourly) },
+		func(p Plan) string { return p.Cost.Monthly.Text() },
 	} {
 		row = append(row, t.figure(l, figure))
 	}
@@ -283,8 +282,8 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 	}
 	if len(s.Steps) > 0 {
 		fmt.Fprintf(b, "\n%s", tableOf(*s.result(), base).text())
-		fmt.Fprintf(b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", saving(was.Less(s.Total)),
-			Dollars(s.Peak.Hourly, 3))
+		fmt.Fprintf(b, "\nThat %s, and all nodes together cost %s an hour at most.\n", saving(was.Less(s.Total)),
+			thousandths(s.Peak.Hourly))
 	}
 	if s.Refused > 0 {
 		fmt.Fprintf(b, "At the end %s no node.\n", have(s.Refused, "pod"))
@@ -380,9 +379,9 @@ func saving(c Cost) string {
 	case c.Monthly == 0 && c.Hourly == 0:
 		return "costs the same"
 	case c.Monthly < 0:
-		return fmt.Sprintf("costs $%s a month more", Dollars(-c.Monthly, 2))
+		return fmt.Sprintf("costs %s a month more", (-c.Monthly).Text())
 	}
-	return fmt.Sprintf("saves $%s a month", Dollars(c.Monthly, 2))
+	return fmt.Sprintf("saves %s a month", c.Monthly.Text())
 }
 
 // refsText counts nodes by pool and plan type: general 2 g6-standard-4, 1 g6-standard-8.
@@ -425,12 +424,6 @@ func (c *Cost) Add(other Cost) {
 // Less is the cost without another.
 func (c Cost) Less(other Cost) Cost {
 	return Cost{Hourly: c.Hourly - other.Hourly, Monthly: c.Monthly - other.Monthly}
-}
-
-// Dollars writes money with so many decimals.
-func Dollars(m catalog.Money, decimals int) string {
-	unit := math.Pow10(decimals)
-	return strconv.FormatFloat(math.Round(m.Float64()*unit)/unit, 'f', decimals, 64)
 }
 
 // Count writes a number of things: 1 pod, 2 pods; as diag.Counted does, which is not for

@@ -157,10 +157,8 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 
 // read reads what both comparison and simulation need.
 func (t *trying) read() (err error) {
-	if t.prices = t.Options.Catalog; t.prices == nil {
-		if t.prices, err = catalog.Embedded(); err != nil {
-			return err
-		}
+	if t.prices, err = t.head.Prices(); err != nil {
+		return err
 	}
 	if t.run.Snapshot != "" {
 		name, err := t.path(t.run.Snapshot)

@@ -25,6 +25,9 @@ import (
 //go:embed snapshot.txt
 var snapshot []byte
 
+// FileName is the file that pins a catalogue in a repository, next to a configuration or above it.
+const FileName = "lkeplan.catalog"
+
 // Catalog is an immutable set of plans, regions and availability; it is safe for concurrent use.
 type Catalog struct {
 	date    string
@@ -70,6 +73,22 @@ func Embedded() (*Catalog, error) {
 		return nil, fmt.Errorf("read embedded catalog: %w", err)
 	}
 	return c, nil
+}
+
+// MarshalText returns the snapshot that [Catalog.Write] writes.
+func (c *Catalog) MarshalText() ([]byte, error) {
+	var text bytes.Buffer
+	err := c.Write(&text)
+	return text.Bytes(), err
+}
+
+// UnmarshalText reads a snapshot, as [Read] does.
+func (c *Catalog) UnmarshalText(text []byte) error {
+	read, err := Read(bytes.NewReader(text))
+	if err == nil {
+		*c = *read
+	}
+	return err
 }
 
 // Date is the day (YYYY-MM-DD) on which the facts were gathered; "" where that is not known.

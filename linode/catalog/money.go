@@ -68,6 +68,27 @@ func (m Money) String() string {
 	return s
 }
 
+// Text writes an amount for people: "$1,296", and cents only if there are some: "$80.30".
+func (m Money) Text() string {
+	sign, n := "", uint64(m)
+	if m < 0 {
+		sign, n = "-", uint64(-m)
+	}
+	const cent = uint64(Dollar / 100)
+	cents := n / cent
+	if n%cent >= cent/2 {
+		cents++
+	}
+	digits := strconv.FormatUint(cents/100, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if cents%100 != 0 {
+		digits += fmt.Sprintf(".%02d", cents%100)
+	}
+	return sign + "$" + digits
+}
+
 // Float64 is the amount in dollars, for interfaces that want a float. Do not add these up.
 func (m Money) Float64() float64 { return float64(m) / float64(Dollar) }
 

@@ -26,7 +26,6 @@ import (
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // A Comparison is one run of diff or plan: of the working tree of a directory,
@@ -72,11 +71,6 @@ func (d *Comparison) Given(vars []string) { d.src.Vars = append(vars, d.src.Vars
 
 // SourceFlags adds the flags that say what is compiled.
 func (d *Comparison) SourceFlags(cmd *cobra.Command) { d.src.Flags(cmd) }
-
-// Catalog is the catalogue that was named, or the one built in.
-func (d *Comparison) Catalog() (*catalog.Catalog, error) {
-	return d.src.Prices()
-}
 
 // Flags adds the flags that say what to compare with.
 func (d *Comparison) Flags(cmd *cobra.Command) {
@@ -191,9 +185,10 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	}
 	if d.member != nil && d.member.Gone {
 		c.Head.Cluster = c.Base.Cluster // whose nodes and prices it is about
+		c.Head.Catalog, c.Head.CatalogFile = c.Base.Catalog, c.Base.CatalogFile
 	}
 	head := c.Head
-	prices, err := d.Catalog()
+	prices, err := head.Prices()
 	if err != nil {
 		return c, err
 	}
@@ -218,8 +213,11 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		}
 		c.Plan, err = compare.RevisionsOn(ctx, c.Base, head, view, prices, now)
 	}
+	if err != nil {
+		return c, err
+	}
 	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, plan.Revision{Kind: "dir", Ref: d.Dir()}, rules
-	return c, err
+	return c, compare.Reprice(&c.Plan, c.Base, head)
 }
 
 // Compile compiles head and, where one is named, the base, git:REF or dir:PATH. It

@@ -52,7 +52,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
-	prices, err := d.Catalog()
+	prices, err := c.Head.Prices()
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,7 @@ func (s *Source) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.Vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 	cmd.Flags().StringArrayVar(&s.VarFiles, "var-file", nil, "read variables from `FILE`; may be repeated")
 	cmd.Flags().StringVar(&s.Catalog, "catalog", "",
-		"check against the Linode types and regions in `FILE`, which \"lkeplan catalog refresh\" writes, and not "+
-			"the built-in ones")
+		"check against the Linode types and regions in `FILE`, and not those of lkeplan.catalog or the built-in ones")
 }
 
 // OneDirectory is the positional argument of commands that read a directory.
