@@ -33,7 +33,7 @@ const (
 const (
 	DurationPattern = `^([0-9]+(s|m|h))+$|^Never$`
 	QuantityPattern = `^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`
-	MoneyPattern    = `^[0-9]{1,13}(\.[0-9]{1,2})?$`
+	MoneyPattern    = `^[0-9]{1,12}(\.[0-9]{1,2})?$`
 )
 
 // A kindRow says what a value of a kind looks like.

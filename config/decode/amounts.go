@@ -114,7 +114,7 @@ func (d *decoder) money(v cty.Value, src source) any {
 	if text := v.AsString(); !moneyPattern.MatchString(text) {
 		d.problem(src, "Invalid amount of money",
 			fmt.Sprintf(`%q is not an amount of US dollars. Write a number such as 5000, or with cents "99.50", `+
-				`without a sign for the currency.`, text))
+				`without a sign for the currency, and below a trillion.`, text))
 	}
 	return v.AsString()
 }

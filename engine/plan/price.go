@@ -101,6 +101,13 @@ func (c *Cost) capTo(most Ceiling, by ...string) {
 	c.Ceiling, c.By, c.Alone = most, by, &alone
 }
 
+// capFloor lowers the floor to the ceiling: replicas that limits leave no room for are not made.
+func (c *Cost) capFloor() {
+	if c.Ceiling.Known() {
+		c.Floor = min(c.Floor, c.Ceiling.Monthly)
+	}
+}
+
 // Plus adds the bounds of other pools.
 func (c Cost) Plus(other Cost) Cost {
 	floor := c.Floor + other.Floor
@@ -152,6 +159,7 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 				c.capTo(l.bound([]pricedPool{{o.Name(), nodes, c}}), l.addr)
 			}
 		}
+		c.capFloor()
 		each[o.Key()] = c
 		sum := total.Plus(c)
 		total.Floor, total.FloorUnknown = sum.Floor, sum.FloorUnknown
@@ -161,6 +169,7 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 	if total.Ceiling, total.By = together(pools, limits); total.Ceiling != alone {
 		total.Alone = &alone
 	}
+	total.capFloor()
 	return each, nil
 }
 

@@ -107,6 +107,7 @@ func TestUnknownPriceIsAtLeastTheRest(t *testing.T) {
 		{"a budget", []config.Object{pool("a", cpus, nil, "new"), pool("b", cpus, nil, "small"), budget}, "$700", 0, false},
 		{"a large budget", []config.Object{pool("a", map[string]any{"cpu": "2"}, nil, "small", "new"), budget}, "$700", 0, false},
 		{"static", []config.Object{pool("a", nil, int64(2), "small", "new")}, "at least $48", 48 * catalog.Dollar, false},
+		{"static beyond a budget", []config.Object{pool("a", nil, int64(40), "small"), budget}, "$700", 700 * catalog.Dollar, false},
 		{"static and only it", []config.Object{pool("a", nil, int64(2), "new")}, "unknown", 0, true},
 		{"static beside another", []config.Object{pool("a", nil, int64(2), "new"), pool("b", nil, int64(1), "small")},
 			"at least $24", 24 * catalog.Dollar, true},

@@ -150,17 +150,30 @@ func (c *Catalog) limit(row Availability) {
 // word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
+// Beyond these bounds a price list is wrong, and sums of it could overflow.
+const (
+	largestSize = 1 << 30
+	dearest     = 1_000_000 * Dollar
+)
+
 func (c *Catalog) check() error {
 	seen := map[string]bool{}
 	for _, p := range c.plans {
 		if err := checkID("plan", p.ID, seen); err != nil {
 			return err
 		}
-		if min(p.VCPUs, p.MemoryMiB, p.DiskMiB, p.TransferGB, p.NetworkOutMbps, p.GPUs, p.AcceleratedDevices) < 0 {
-			return fmt.Errorf("plan %q: a size is negative", p.ID)
+		for _, size := range []int{p.VCPUs, p.MemoryMiB, p.DiskMiB, p.TransferGB, p.NetworkOutMbps, p.GPUs, p.AcceleratedDevices} {
+			if size < 0 || size > largestSize {
+				return fmt.Errorf("plan %q: a size is negative or beyond %d", p.ID, largestSize)
+			}
 		}
-		for region := range p.RegionPrices {
-			if !word.MatchString(region) {
+		prices := map[string]Price{"": p.Price}
+		maps.Copy(prices, p.RegionPrices)
+		for _, region := range slices.Sorted(maps.Keys(prices)) {
+			if price := prices[region]; min(price.Hourly, price.Monthly) < 0 || max(price.Hourly, price.Monthly) > dearest {
+				return fmt.Errorf("plan %q: the price %s is negative or above $%s", p.ID, price, dearest)
+			}
+			if region != "" && !word.MatchString(region) {
 				return fmt.Errorf("plan %q: price for region %q: not a plain word", p.ID, region)
 			}
 		}

@@ -165,6 +165,9 @@ func TestNewRefuses(t *testing.T) {
 		{"empty", nil, []Region{{}}, nil, `region id ""`},
 		{"space", []Plan{{ID: "a b"}}, nil, nil, "plain word"},
 		{"negative", []Plan{{ID: "a", VCPUs: -1}}, nil, nil, "negative"},
+		{"too large", []Plan{{ID: "a", MemoryMiB: 1 << 40}}, nil, nil, "beyond"},
+		{"too dear", []Plan{{ID: "a", Price: Price{Hourly: 1_000_001 * Dollar}}}, nil, nil, "above"},
+		{"too dear in a region", []Plan{{ID: "a", RegionPrices: RegionPrices{"r": {Hourly: 1, Monthly: 1 << 62}}}}, nil, nil, "above"},
 		{"price", []Plan{{ID: "a", RegionPrices: map[string]Price{"x=y": {}}}}, nil, nil, "plain word"},
 		{"row", nil, nil, []Availability{{Plan: "a", Region: "x,y"}}, "plain word"},
 	} {

@@ -94,13 +94,13 @@ func (m Money) Float64() float64 { return float64(m) / float64(Dollar) }
 
 var errMoney = errors.New("not an amount of dollars with up to six decimals")
 
-// ParseMoney reads what [Money.String] writes, and other plain decimals up to a billion dollars.
+// ParseMoney reads what [Money.String] writes, and other plain decimals below a trillion dollars.
 func ParseMoney(s string) (Money, error) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if len(frac) > 6 {
 		frac = strings.TrimRight(frac, "0")
 	}
-	if s == "" || s == "." || len(whole) > 10 || len(frac) > 6 {
+	if s == "" || s == "." || len(whole) > 12 || len(frac) > 6 {
 		return 0, fmt.Errorf("%.40q: %w", s, errMoney)
 	}
 	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 64)
