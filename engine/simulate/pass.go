@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
@@ -45,8 +46,15 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 		return passResult{}, fmt.Errorf("have Karpenter plan: %w", err)
 	}
 	b := newBinder(w.store, pending)
+	refuse := func(pool string, pods []*corev1.Pod, why string) {
+		for _, pod := range pods {
+			found.refused[pod.UID] = Reason{Pool: pool, Text: why}
+		}
+	}
 	for _, node := range results.ExistingNodes {
-		if err := b.Bind(node.Pods, node.Name()); err != nil {
+		pods, over := withinSkew(node.Pods, w.store.Bound[node.Name()])
+		refuse(node.Labels()[karpv1.NodePoolLabelKey], over, beyondSkew)
+		if err := b.Bind(pods, node.Name()); err != nil {
 			return passResult{}, err
 		}
 	}
@@ -56,12 +64,12 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 			return passResult{}, err
 		}
 		if why != "" {
-			for _, pod := range claim.Pods {
-				found.refused[pod.UID] = Reason{Pool: claim.NodePoolName, Text: why}
-			}
+			refuse(claim.NodePoolName, claim.Pods, why)
 			continue
 		}
-		left, err := b.BindNew(claim.Pods, node, w.made[len(w.made)-1].plan())
+		pods, over := withinSkew(claim.Pods, nil)
+		refuse(claim.NodePoolName, over, beyondSkew)
+		left, err := b.BindNew(pods, node, w.made[len(w.made)-1].plan())
 		if err != nil {
 			return passResult{}, err
 		}

@@ -54,6 +54,38 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 	return placed, nil
 }
 
+const beyondSkew = "its pods spread over nodes, and each node has as many of them as maxSkew allows."
+
+// withinSkew divides pods that Karpenter plans for a node with the pods that it has already: into those that keep to maxSkew, and
+// those that do not. Karpenter (v1.14.1, Topology.Update) starts to count anew when it relaxes what a pod prefers, such as that it
+// tolerates a taint PreferNoSchedule, and does not count the pods that it has planned before. The scheduler of Kubernetes
+// does not run them there.
+func withinSkew(planned, has []*corev1.Pod) (within, beyond []*corev1.Pod) {
+	has = slices.Clone(has)
+	for _, pod := range planned {
+		breaks := slices.ContainsFunc(spreadsOverNodes(pod), func(c corev1.TopologySpreadConstraint) bool {
+			selector, n := selectorOf(pod, c), int32(0)
+			for _, other := range append(has, pod) {
+				if selects(selector, pod, other) {
+					n++
+				}
+			}
+			return n > c.MaxSkew
+		})
+		if breaks {
+			beyond = append(beyond, pod)
+			continue
+		}
+		within, has = append(within, pod), append(has, pod)
+	}
+	return within, beyond
+}
+
+// selects reports whether a constraint of a pod counts another one.
+func selects(selector labels.Selector, pod, other *corev1.Pod) bool {
+	return other.Namespace == pod.Namespace && other.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(other.Labels))
+}
+
 // spreadsOverNodes are the constraints of a pod that spread it over nodes and hold in any case.
 func spreadsOverNodes(pod *corev1.Pod) []corev1.TopologySpreadConstraint {
 	return slices.DeleteFunc(slices.Clone(pod.Spec.TopologySpreadConstraints), func(c corev1.TopologySpreadConstraint) bool {
@@ -76,7 +108,7 @@ func (w *cluster) evenNodes(pod *corev1.Pod, constraints []corev1.TopologySpread
 				continue
 			}
 			for _, other := range w.store.Bound[name] {
-				if other.Namespace == pod.Namespace && other.DeletionTimestamp.IsZero() && selector.Matches(labels.Set(other.Labels)) {
+				if selects(selector, pod, other) {
 					count[name]++
 				}
 			}

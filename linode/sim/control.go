@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // The control API is for a simulator that runs as a separate process. Nothing protects it.
@@ -23,6 +25,7 @@ import (
 //	POST   /simulator/linodes/{id}/restart       start the kubelet of such a Linode again
 //	POST   /simulator/assets                     give the account images and the like: see [AssetSet]
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
+//	POST   /simulator/stock                      sell out or restock a plan in a region: a row of regions/availability
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -61,6 +64,12 @@ func (s *Simulator) controls() *http.ServeMux {
 		id, _ := strconv.Atoi(r.PathValue("id"))
 		if given(w, r, &locks) {
 			done(w, r, s.LockPool(id, locks...))
+		}
+	})
+	mux.HandleFunc("POST /simulator/stock", func(w http.ResponseWriter, r *http.Request) {
+		var row catalog.Availability
+		if given(w, r, &row) {
+			done(w, r, s.SetStock(row))
 		}
 	})
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Inject makes something go wrong from now on.
@@ -144,6 +146,20 @@ const (
 	LockDelete    = "cannot_delete"
 	LockWithNodes = "cannot_delete_with_subresources"
 )
+
+// SetStock says whether a region has stock of a plan, in the list of availability and for machines that are made. It
+// reports whether there are such a plan and region.
+func (s *Simulator) SetStock(row catalog.Availability) (known bool) {
+	s.update(func(st *state, _ time.Time) {
+		c := st.cfg.Catalog
+		_, plan := c.Plan(row.Plan)
+		_, region := c.Region(row.Region)
+		if known = plan && region; known {
+			st.cfg.Catalog, _ = catalog.New(c.Date(), c.Source(), c.Plans(), c.Regions(), append(c.Availability(), row)) // its parts are valid
+		}
+	})
+	return known
+}
 
 // LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the
 // real API is not simulated.

@@ -173,6 +173,8 @@ var tests = map[string][]tiered{
 			shows: "the lease of a real API server changes hands within seconds"},
 		{name: "TestValidationAgrees",
 			shows: "the API server accepts and refuses what offline validation does"},
+		{name: "TestWorldsRunAsSimulated/few",
+			shows: "pods that are drawn at random get the nodes of simulate, and the real scheduler runs them there"},
 		{name: "TestWrittenUserDataIsReadBack",
 			shows: "no sandbox: what these tests write as user data"},
 		{name: "TestValues",
@@ -242,9 +244,9 @@ var tests = map[string][]tiered{
 		{name: "TestOptionalFeatures", takes: 60 * time.Second},
 		{name: "TestPodsOfAllKindsGetNodes", takes: 30 * time.Second},
 		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool", takes: 80 * time.Second},
+		{name: "TestPricesAgreeToTheCent", takes: 200 * time.Second},
 		{name: "TestPruneDeletesWhatItAppliedAndNothingElse", takes: 20 * time.Second},
 		{name: "TestScenariosOfTheExistingProvider", takes: 300 * time.Second},
-		{name: "TestSpreadPodsRunAsSimulated", takes: 60 * time.Second},
 		{name: "TestTemplatePlansAndApplies", takes: 30 * time.Second},
 		{name: "TestTheAPIServerTakesWhatTheChartMakes", takes: 20 * time.Second},
 		{name: "TestTheCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
@@ -257,6 +259,7 @@ var tests = map[string][]tiered{
 		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise", takes: 100 * time.Second},
 		{name: "TestVersionsOfNodesMoveByGitOnly/standard", takes: 100 * time.Second},
 		{name: "TestWhyAgreesWithTheScheduler", takes: 300 * time.Second},
+		{name: "TestWorldsRunAsSimulated/many", takes: 120 * time.Second},
 	},
 }
 
