@@ -63,16 +63,52 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 		if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) {
 			return
 		}
-		live, _, err := validator.Predict(nil, was.Manifest)
-		if err == nil {
-			head[i].Defaulted, _, err = validator.Predict(live, kube.Spelled(o.Manifest, live))
+		if loses(was.Manifest, o.Manifest) {
+			head[i].Defaulted, failures[i] = predicted(validator, was.Manifest, o.Manifest)
+		} else { // what is written is what is there then, and to predict it takes a millisecond
+			head[i].Defaulted = kube.Spelled(o.Defaulted, was.Defaulted)
 		}
-		failures[i] = err
 	})
 	if err := cmp.Or(failures...); err != nil {
 		return nil, err
 	}
 	return head, nil
+}
+
+// predicted is what applying a manifest makes of an object that another one has made.
+func predicted(validator *kube.Validator, was, now map[string]any) (map[string]any, error) {
+	live, _, err := validator.Predict(nil, was)
+	if err != nil {
+		return nil, err
+	}
+	after, _, err := validator.Predict(live, kube.Spelled(now, live))
+	return after, err
+}
+
+// loses reports whether a value no longer has a field or an element that it had. A null, which removes a field, is a loss, and
+// an empty map may be one.
+func loses(was, now any) bool {
+	fields, isMap := now.(map[string]any)
+	if now == nil || isMap && len(fields) == 0 {
+		return true
+	}
+	for _, value := range fields {
+		if loses(nil, value) {
+			return true
+		}
+	}
+	switch old := was.(type) {
+	case map[string]any:
+		for key, value := range old {
+			if kept, has := fields[key]; !has || loses(value, kept) {
+				return true
+			}
+		}
+		return !isMap
+	case []any:
+		return !reflect.DeepEqual(was, now)
+	}
+	return false
 }
 
 // spelledAs are objects in the spelling of the live ones.

@@ -82,6 +82,42 @@ func TestRandomChangesAreJudgedAsApplied(t *testing.T) {
 	}
 }
 
+// TestWhatLosesNothingIsAsItIsWritten: of random edits that remove nothing, the API server makes what is written.
+func TestWhatLosesNothingIsAsItIsWritten(t *testing.T) {
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := newDraw(t, validator)
+	var before compile.Result
+	compared := 0
+	for seed := range *pairs {
+		draw.Rand = rand.New(rand.NewPCG(uint64(seed/5), uint64(seed%5)))
+		if seed%5 == 0 {
+			before = draw.revision()
+		}
+		after, edits := draw.edited(before)
+		for _, o := range after.Objects {
+			was, existed := plan.ByKey(before.Objects)[o.Key()]
+			if !existed || reflect.DeepEqual(was.Manifest, o.Manifest) || loses(was.Manifest, o.Manifest) {
+				continue
+			}
+			compared++
+			want, err := predicted(validator, was.Manifest, o.Manifest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			delete(manifest.Map(want, "metadata"), "managedFields")
+			if diff := cmp.Diff(want, kube.Spelled(o.Defaulted, was.Defaulted)); diff != "" {
+				t.Fatalf("seed %d, edits %v (-predicted +written)\n%s\nbefore %s\nafter  %s", seed, edits, diff, text(before), text(after))
+			}
+		}
+	}
+	if compared < *pairs/10 {
+		t.Errorf("only %d of %d pairs lose nothing", compared, *pairs)
+	}
+}
+
 // found counts what a pair was about.
 type found struct{ changed, rolled, drifted, same int }
 
