@@ -32,6 +32,10 @@ const ConditionAccepted = "LKEAccepted"
 // the others are used. Else there is no such condition.
 const ConditionOutOfStock = "OutOfStock"
 
+// ConditionReplicaFailure is true of a NodePool with replicas while another machine for it cannot be
+// had: the message says why, and when it is tried again. Else there is no such condition.
+const ConditionReplicaFailure = "ReplicaFailure"
+
 // Narrow leaves of the zones and regions that a NodePool allows the one that is there.
 // Karpenter takes every zone that some NodePool names for one that is there, and would
 // spread pods of others over it, which then wait for ever (karpenter v1.14.1,

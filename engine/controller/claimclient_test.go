@@ -22,7 +22,7 @@ import (
 // TestNodeClaimsAreMadeWithTheirFinalizer: and nothing else is.
 func TestNodeClaimsAreMadeWithTheirFinalizer(t *testing.T) {
 	linode.Register()
-	c := claimClient{fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), "us-ord"}
+	c := claimClient{Client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), region: "us-ord"}
 	for _, o := range []client.Object{
 		&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
 		&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "b", Finalizers: []string{karpv1.TerminationFinalizer}}},
@@ -65,7 +65,7 @@ func TestKarpenterSeesTheZonesThatAreThere(t *testing.T) {
 			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{
 				{Key: tt.key, Operator: tt.operator, Values: tt.values},
 			}
-			c := claimClient{fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).Build(), "us-ord"}
+			c := claimClient{Client: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).Build(), region: "us-ord"}
 			var list karpv1.NodePoolList
 			if err := c.List(t.Context(), &list); err != nil {
 				t.Fatal(err)

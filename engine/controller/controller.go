@@ -302,7 +302,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := registerMetrics(cfg, append(how.metrics, types)...); err != nil {
 		return err
 	}
-	planned, err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, how.machines), overlays)
+	planned, err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, how.machines), overlays, events)
 	if err != nil {
 		return err
 	}

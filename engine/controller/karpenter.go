@@ -11,6 +11,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	k8sevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodepool/validation"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	staticprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/provisioning"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
@@ -86,21 +88,31 @@ func (c Karpenter) options() *options.Options {
 // what else it does is done here: the order of decoration and the list of
 // controllers are its own. What it returns knows which pods are to have a node.
 func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider,
-	store *nodeoverlay.InstanceTypeStore) (*state.Cluster, error) {
+	store *nodeoverlay.InstanceTypeStore, recorder k8sevents.EventRecorder) (*state.Cluster, error) {
 	ctx = options.ToContext(ctx, settings.options())
 	clk := clock.RealClock{}
-	plain := metrics.Decorate(provider)
+	static := newStaticPools(mgr.GetClient(), recorder, clk)
+	plain := metrics.Decorate(tellingProvider{provider, static.refused})
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
+	static.cluster = cluster
 	//lint:ignore SA1019 Karpenter's recorder takes this kind
-	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient(), provider.Region()}, recorder, overlaid,
-		plain, cluster, store)
-	// linode.NodePools validates NodePools, by the rules of LKE too.
+	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
+	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient(), provider.Region(), static}, karpenters,
+		overlaid, plain, cluster, store)
 	all = slices.DeleteFunc(all, func(c controller.Controller) bool {
-		_, validates := c.(*validation.Controller)
-		return validates
+		switch c := c.(type) {
+		case *validation.Controller: // linode.NodePools validates NodePools, by the rules of LKE too
+			return true
+		case *staticprovisioning.Controller:
+			static.karpenter = c
+			return true
+		}
+		return false
 	})
+	if settings.Gates.StaticCapacity {
+		all = append(all, static)
+	}
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	for _, c := range all {
 		if p, ok := c.(*provisioning.Provisioner); ok && settings.Gates.CapacityBuffer {
@@ -122,10 +134,12 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 // (karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle and
 // pkg/controllers/nodeclaim/disruption).
 //
-// Of NodePools it shows Karpenter only the zones that are there: see List.
+// Of NodePools it shows Karpenter only the zones that are there, and limits of those with
+// replicas that staticPools sets: see List.
 type claimClient struct {
 	client.Client
 	region string
+	static *staticPools
 }
 
 // Create implements client.Client.
@@ -249,6 +263,9 @@ func (c claimClient) List(ctx context.Context, list client.ObjectList, opts ...c
 	if pools, ok := list.(*karpv1.NodePoolList); ok {
 		for i := range pools.Items {
 			linode.Narrow(&pools.Items[i], c.region)
+			if _, err := c.static.show(ctx, &pools.Items[i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

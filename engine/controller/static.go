@@ -1,0 +1,389 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
+	k8sevents "k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	runtimecontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// staticPools is in the place of Karpenter's controller static.provisioning, which it asks to
+// make the NodeClaims of NodePools with replicas. It has two reasons (karpenter v1.14.1):
+//
+// Karpenter makes the next NodeClaim as soon as one is deleted, and plans nothing for any
+// NodePool while there is a NodeClaim without a provider id (Cluster.Synced in
+// pkg/controllers/state/cluster.go). A NodePool whose machines cannot be had would make and
+// delete NodeClaims without end, and no other NodePool would get a node. Here a NodePool
+// waits after a failure, longer after each, and then tries with one NodeClaim.
+//
+// Karpenter reserves the NodeClaims that it is about to make in an entry of its state, and
+// removes that entry with the last NodeClaim of a NodePool. If a NodeClaim cannot be made
+// then, it ends with a nil dereference (NodePoolState.ReleaseNodeCount in
+// pkg/controllers/state/statenodepool.go). Here the entry is kept.
+//
+// Both work by the limit of nodes that Karpenter sees: StaticDrift reserves by it, too.
+type staticPools struct {
+	client    client.Client
+	cluster   *state.Cluster
+	karpenter reconcile.ObjectReconciler[*karpv1.NodePool] // its own controller
+	events    k8sevents.EventRecorder
+	clock     clock.PassiveClock
+
+	mu    sync.Mutex
+	pools map[string]*backoff // by the name of the NodePool
+}
+
+func newStaticPools(c client.Client, recorder k8sevents.EventRecorder, clk clock.PassiveClock) *staticPools {
+	return &staticPools{client: c, events: recorder, clock: clk, pools: map[string]*backoff{}}
+}
+
+// keeper is the name of a NodeClaim that Karpenter's state has as one that is being deleted,
+// for as long as the process runs. No object can have it.
+const keeper = "lkeplan/keeper"
+
+// Register implements operatorpkg's Controller.
+func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
+	changed := func(old, o client.Object) bool { return old.GetGeneration() != o.GetGeneration() }
+	wake := handler.Funcs{
+		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
+			if changed(ev.ObjectOld, ev.ObjectNew) {
+				s.wake(q)
+			}
+		},
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { s.wake(q) },
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("static.provisioning").
+		Watches(&karpv1.NodePool{}, handler.Funcs{
+			CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { enqueue(q, ev.Object.GetName()) },
+			UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
+				was, okWas := ev.ObjectOld.(*karpv1.NodePool)
+				is, okIs := ev.ObjectNew.(*karpv1.NodePool)
+				if !okWas || !okIs || is.Spec.Replicas == nil {
+					return
+				}
+				if changed(was, is) || !isReady(was) && isReady(is) {
+					s.wake(nil, is.Name)
+				}
+				enqueue(q, is.Name)
+			},
+			DeleteFunc: func(_ context.Context, ev event.DeleteEvent, _ queue) { s.forget(ev.Object.GetName()) },
+		}).
+		Watches(&karpv1.NodeClaim{}, handler.Funcs{
+			CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { s.saw(nil, ev.Object, q) },
+			UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) { s.saw(ev.ObjectOld, ev.ObjectNew, q) },
+			DeleteFunc: func(_ context.Context, ev event.DeleteEvent, q queue) { s.saw(nil, ev.Object, q) },
+		}).
+		Watches(&linodev1alpha1.LinodeNodeClass{}, wake).
+		Watches(&lkeplanv1alpha1.CapacityLimit{}, wake).
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: 10}). // as Karpenter's
+		Complete(s)
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+func enqueue(q queue, pool string) {
+	q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: pool}})
+}
+
+func isReady(pool *karpv1.NodePool) bool {
+	return pool.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
+}
+
+// wake has NodePools tried at once that wait, as what they failed for may be mended: those that
+// are named, or all, which it enqueues.
+func (s *staticPools) wake(q queue, names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		if b := s.pools[name]; b != nil {
+			b.until = time.Time{}
+		}
+	}
+	if len(names) > 0 {
+		return
+	}
+	for name, b := range s.pools {
+		b.until = time.Time{}
+		enqueue(q, name)
+	}
+}
+
+func (s *staticPools) forget(pool string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pools, pool)
+}
+
+// refused notes why a NodeClaim gets no machine. Karpenter deletes it next.
+func (s *staticPools) refused(nc *karpv1.NodeClaim, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.pools[nc.Labels[karpv1.NodePoolLabelKey]]; b != nil {
+		b.given, b.of = why.Error(), nc.UID
+	}
+}
+
+// saw takes note of a NodeClaim that goes without having had a machine, or has got one just now.
+func (s *staticPools) saw(old, o client.Object, q queue) {
+	nc, ok := o.(*karpv1.NodeClaim)
+	pool := o.GetLabels()[karpv1.NodePoolLabelKey]
+	if !ok || pool == "" {
+		return
+	}
+	was, _ := old.(*karpv1.NodeClaim)
+	s.mu.Lock()
+	b := s.pools[pool]
+	switch {
+	case b == nil: // of another kind of NodePool, or of one that is not reconciled yet
+	case !nc.DeletionTimestamp.IsZero() && !hasMachine(nc):
+		b.fail(nc, s.clock.Now())
+	case was != nil && !hasMachine(was) && hasMachine(nc):
+		b.succeed(nc)
+	}
+	s.mu.Unlock()
+	enqueue(q, pool)
+}
+
+func hasMachine(nc *karpv1.NodeClaim) bool { return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 }
+
+// Reconcile has Karpenter make the NodeClaims that one NodePool lacks, if it need not wait.
+func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var pool karpv1.NodePool
+	if err := s.client.Get(ctx, req.NamespacedName, &pool); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if pool.Spec.Replicas == nil || !pool.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	shown := pool.DeepCopy()
+	room, err := s.show(ctx, shown)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := s.say(ctx, &pool); apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: time.Second}, nil // the cache is behind
+	} else if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	if !room.open {
+		return ctrl.Result{RequeueAfter: max(room.until.Sub(s.clock.Now()), time.Second)}, nil
+	}
+	return s.karpenter.Reconcile(ctx, shown)
+}
+
+// room says whether a NodeClaim may be made of a NodePool, and if not, when to look again.
+type room struct {
+	open  bool
+	until time.Time
+}
+
+// show sets the limit of nodes that Karpenter is to see of a NodePool with replicas: its own, or as
+// many as may be if it failed to get machines.
+func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (room, error) {
+	if pool.Spec.Replicas == nil {
+		return room{open: true}, nil
+	}
+	count := s.cluster.NodePoolState
+	count.MarkNodeClaimDeleting(pool.Name, keeper)
+	active, deleting, pending := count.GetNodeCount(pool.Name)
+	limit, limited := pool.Spec.Limits[resources.Node]
+	limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter counts the keeper
+	r := room{open: true}
+	if b := s.backoff(pool); b.most > 0 {
+		claims, err := s.claims(ctx, pool)
+		if err != nil {
+			return r, err
+		}
+		// Those that were made just now may not be in the cache yet, and are in Karpenter's state.
+		waiting := active + pending - claims.served
+		if waiting <= 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked nothing since
+			s.forget(pool.Name)
+		}
+		more := b.allows(waiting, s.clock.Now())
+		r = room{open: more > 0, until: b.until}
+		bound := resource.NewQuantity(int64(active+deleting+pending+more), resource.DecimalSI)
+		if !limited || bound.Cmp(limit) < 0 {
+			limit, limited = *bound, true
+		}
+	}
+	if limited {
+		pool.Spec.Limits = karpv1.Limits{resources.Node: limit} // a NodePool with replicas has no other
+	}
+	return r, nil
+}
+
+// backoff is a copy of that of a NodePool. What an earlier process knew is in its conditions.
+func (s *staticPools) backoff(pool *karpv1.NodePool) backoff {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.pools[pool.Name]
+	if b == nil {
+		b = &backoff{}
+		if failure(pool).IsTrue() {
+			*b = backoff{failures: 1, most: 1, failed: s.clock.Now(), said: 1}
+		}
+		s.pools[pool.Name] = b
+	}
+	return *b
+}
+
+func failure(pool *karpv1.NodePool) *status.Condition {
+	return pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionReplicaFailure)
+}
+
+// claimsOf counts the NodeClaims of a NodePool that stay: those with a machine, and of these those
+// that are to be replaced.
+type claimsOf struct{ served, drifted int }
+
+func (s *staticPools) claims(ctx context.Context, pool *karpv1.NodePool) (n claimsOf, err error) {
+	var list karpv1.NodeClaimList
+	ours := client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}
+	if err := s.client.List(ctx, &list, ours, client.UnsafeDisableDeepCopy); err != nil {
+		return n, fmt.Errorf("list the NodeClaims of NodePool %s: %w", pool.Name, err)
+	}
+	for i := range list.Items {
+		if nc := &list.Items[i]; nc.DeletionTimestamp.IsZero() && hasMachine(nc) {
+			n.served++
+			if nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted).IsTrue() {
+				n.drifted++
+			}
+		}
+	}
+	return n, nil
+}
+
+// say writes the condition and the event of a NodePool whose machines cannot be had.
+func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool) error {
+	b := s.backoff(pool)
+	if b.failures == 0 && failure(pool) == nil {
+		return nil
+	}
+	claims, err := s.claims(ctx, pool)
+	if err != nil {
+		return err
+	}
+	stored := pool.DeepCopy()
+	conditions := pool.StatusConditions(status.WithObservedOnly())
+	switch lacks := int64(claims.served) < *pool.Spec.Replicas || claims.drifted > 0; {
+	case b.failures == 0 || !lacks:
+		_ = conditions.Clear(linode.ConditionReplicaFailure) // it fails for parts of Ready only
+	case b.why != "": // else it says what an earlier process knew
+		text := fmt.Sprintf("%d of %d replicas have a machine, and another cannot be had: %s; tried again at %s",
+			claims.served, *pool.Spec.Replicas, b.why, b.again.UTC().Format("15:04:05 UTC"))
+		conditions.SetTrueWithReason(linode.ConditionReplicaFailure, "NoMachine", text)
+		if b.said < b.failures {
+			s.events.Eventf(pool, nil, corev1.EventTypeWarning, linode.ConditionReplicaFailure, "Provision", "%s", text)
+			s.saidOf(pool.Name, b.failures)
+		}
+	}
+	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
+		return nil
+	}
+	// Conditions are a list, which a merge patch replaces whole.
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := s.client.Status().Patch(ctx, pool, patch); err != nil {
+		return fmt.Errorf("write the status of NodePool %s: %w", pool.Name, err)
+	}
+	return nil
+}
+
+func (s *staticPools) saidOf(pool string, failures int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.pools[pool]; b != nil {
+		b.said = failures
+	}
+}
+
+// backoff is how the failures of a NodePool bound the NodeClaims that are made next. The zero value
+// bounds nothing.
+type backoff struct {
+	failures int       // since a NodeClaim got a machine
+	most     int       // NodeClaims that may wait for a machine at a time; 0 for any number
+	failed   time.Time // when the last failure was seen
+	again    time.Time // when the NodePool is tried again, unless something changes
+	until    time.Time // before which no NodeClaim is made
+	said     int       // failures up to which events are written
+
+	why   string    // the last failure
+	given string    // the last error that the provider gave
+	of    types.UID // the NodeClaim that it gave that of
+}
+
+const (
+	shortestDelay = 15 * time.Second
+	longestDelay  = 5 * time.Minute
+)
+
+// fail counts a NodeClaim that goes without having had a machine. Of those that were made before the
+// last failure none makes the NodePool wait longer: a batch fails as one.
+func (b *backoff) fail(nc *karpv1.NodeClaim, now time.Time) {
+	b.most = 1
+	if !nc.CreationTimestamp.After(b.failed) {
+		return
+	}
+	b.why = fmt.Sprintf("NodeClaim %s was deleted before it had a machine", nc.Name)
+	if b.of == nc.UID {
+		b.why = b.given
+	}
+	b.failures, b.failed = b.failures+1, now
+	b.again = now.Add(min(shortestDelay<<min(b.failures-1, 8), longestDelay))
+	b.until = b.again
+}
+
+// succeed counts a NodeClaim that has got a machine: if it was made since the last failure, others
+// may be made, twice as many as before.
+func (b *backoff) succeed(nc *karpv1.NodeClaim) {
+	if b.most > 0 && nc.CreationTimestamp.After(b.failed) {
+		b.failures, b.said, b.most, b.until = 0, 0, b.most*2, time.Time{}
+	}
+}
+
+// allows is how many NodeClaims may be made now if some wait for a machine.
+func (b *backoff) allows(waiting int, now time.Time) int {
+	if now.Before(b.until) {
+		return 0
+	}
+	return max(0, b.most-waiting)
+}
+
+// tellingProvider tells of the NodeClaims that it refuses.
+type tellingProvider struct {
+	*linode.Provider
+	refused func(*karpv1.NodeClaim, error)
+}
+
+// Create implements cloudprovider.CloudProvider.
+func (p tellingProvider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	made, err := p.Provider.Create(ctx, nc)
+	if err != nil {
+		p.refused(nc, err)
+	}
+	return made, err
+}
