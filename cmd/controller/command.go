@@ -127,7 +127,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		f.DurationVar(delay, name, 0, "as in the Timing of a fleet; for tests")
 		cobra.CheckErr(f.MarkHidden(name))
 	}
-	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
+	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on or off, such as NodeRepair,StaticCapacity=false; only StaticCapacity is on by default")
 	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
 	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",
 		"address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
@@ -253,9 +253,10 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// gates turns Karpenter's features on by their names.
+// gates turns Karpenter's features on or off by their names. Pools with replicas work without a flag.
 func gates(names []string) (options.FeatureGates, error) {
 	g := options.DefaultFeatureGates()
+	g.StaticCapacity = true
 	known := map[string]*bool{
 		"NodeRepair":     &g.NodeRepair,
 		"NodeOverlay":    &g.NodeOverlay,

@@ -204,8 +204,12 @@ func TestVariablesOfTheExistingProvider(t *testing.T) {
 }
 
 func TestGates(t *testing.T) {
-	g, err := gates([]string{"StaticCapacity", "NodeRepair=true", "NodeOverlay=false"})
+	g, err := gates([]string{"NodeRepair=true", "NodeOverlay=false"})
 	if err != nil || !g.StaticCapacity || !g.NodeRepair || g.NodeOverlay || g.CapacityBuffer {
+		t.Errorf("gates = %+v, %v", g, err)
+	}
+	g, err = gates([]string{"StaticCapacity=false"})
+	if err != nil || g.StaticCapacity {
 		t.Errorf("gates = %+v, %v", g, err)
 	}
 }

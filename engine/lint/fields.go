@@ -150,13 +150,6 @@ func staticFull(c *checker, p *pool) {
 func gated(c *checker) {
 	const turnOn = "It is off by default; start the controller with --feature-gates=%[1]s=true, or silence this " +
 		"where it is."
-	for _, p := range c.pools {
-		if p.static() {
-			c.report(p.object.Addr, "spec.replicas",
-				"Pools with replicas need Karpenter's feature gate StaticCapacity; without it the pool is ignored, "+
-					"silently. "+turnOn, "StaticCapacity")
-		}
-	}
 	for _, object := range c.in.Objects {
 		switch kind := object.Kind(); kind {
 		case schemas.Overlay.Object.Kind, schemas.Buffer.Object.Kind:

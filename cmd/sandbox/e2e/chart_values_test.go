@@ -22,7 +22,7 @@ func TestValues(t *testing.T) {
 			[]string{"clusterEndpoint", "--feature-gates=NodeOverlay"},
 		},
 		"all": {
-			[]string{"--feature-gates=StaticCapacity", "--max-replacements=0", "--node-admission-params",
+			[]string{"--feature-gates=StaticCapacity=false", "--max-replacements=0", "--node-admission-params",
 				"lkeplan-controller@sha256:0123",
 				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", `kind: Group, name: "on-call"}`,
 				`kind: Group, name: "cn=admins,ou=groups"}`, `kind: Group, name: "1234"}`, `- "404"`,

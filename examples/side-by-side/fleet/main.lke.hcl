@@ -85,10 +85,8 @@ pool "warm" {
   enabled      = var.environment == "prod"
   node_class   = node_class.default
   requirements = merge(local.base, { instance_type = "g6-dedicated-8" })
-
-  # lkeplan:ignore gated-feature the controller runs with StaticCapacity
-  replicas = 3
-  limits   = { nodes = 4 }
+  replicas     = 3
+  limits       = { nodes = 4 }
 }
 
 check "every_team_is_capped" {

@@ -169,9 +169,10 @@ spec:
 {{- with .batchMaxDuration }}{{ $args = append $args (printf "--batch-max-duration=%s" .) }}{{ end -}}
 {{/* An upgrade with the values of an older release has none. */ -}}
 {{- if and (hasKey . "maxReplacements") (ne (int .maxReplacements) 5) }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
-{{- range $gate := list "CapacityBuffer" "NodeOverlay" "NodeRepair" "StaticCapacity" -}}
+{{- range $gate := list "CapacityBuffer" "NodeOverlay" "NodeRepair" -}}
 {{- if index $.Values.settings.featureGates (untitle $gate) }}{{ $args = append $args (printf "--feature-gates=%s" $gate) }}{{ end -}}
 {{- end -}}
+{{- if and (hasKey .featureGates "staticCapacity") (not .featureGates.staticCapacity) }}{{ $args = append $args "--feature-gates=StaticCapacity=false" }}{{ end -}}
 {{- end -}}
 {{- if .Values.policies.nodeAdmission }}{{ $args = append $args "--node-admission-params=kube-system/lkeplan-pools" }}{{ end -}}
 {{ toJson $args }}

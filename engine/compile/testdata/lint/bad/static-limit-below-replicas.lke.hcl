@@ -1,6 +1,6 @@
 pool "web" {
   node_class   = node_class.default
   requirements = { cpu = between(2, 8) }
-  replicas     = 3             # lkeplan:ignore gated-feature StaticCapacity is on
+  replicas     = 3
   limits       = { nodes = 2 } # want: No room to replace static nodes: The limit of 2 comes before the 3 replicas are there
 }

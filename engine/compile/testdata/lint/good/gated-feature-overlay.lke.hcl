@@ -1,5 +1,0 @@
-# lkeplan:ignore gated-feature NodeOverlay is on
-overlay "cheap" {
-  requirements = { class = "standard" }
-  price        = "0.1"
-}
