@@ -93,6 +93,8 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 		Deleting:           !claim.DeletionTimestamp.IsZero(),
 		NoTerminationGrace: claim.Spec.TerminationGracePeriod == nil,
 	}
+	launched := claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeLaunched)
+	n.Unlaunched = launched != nil && !launched.IsTrue()
 	if claim.Spec.NodeClassRef != nil {
 		n.Class = claim.Spec.NodeClassRef.Name
 	}

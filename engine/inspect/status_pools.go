@@ -242,6 +242,9 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
 		says = append(says, remark(RemarkStock, c.Message, c.LastTransitionTime))
 	}
+	if c := set.Get(linode.ConditionReplicaFailure); c.IsTrue() {
+		says = append(says, remark(RemarkReplicas, c.Message, c.LastTransitionTime))
+	}
 	if c := set.Get(limits.ConditionReplacementsStopped); c.IsTrue() {
 		says = append(says, remark(RemarkLoop, c.Message, c.LastTransitionTime))
 	}

@@ -117,7 +117,7 @@ func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []s
 func (s Status) inTheWay(p PoolStatus, asked bool, into *lines) {
 	for _, r := range p.Says {
 		switch r.What {
-		case RemarkNotReady, RemarkStock, RemarkFull, RemarkClass:
+		case RemarkNotReady, RemarkStock, RemarkFull, RemarkClass, RemarkReplicas:
 			if !asked && (r.What != RemarkClass || s.Classes == nil) { // of which its class says why
 				into.unlessSaid("pool "+p.Name+": ", r.Text)
 			}

@@ -32,12 +32,13 @@ type Node struct {
 	ExpireAfter        time.Duration     `json:"expire_after,omitempty"` // 0: never
 	MilliCPU           int64             `json:"milli_cpu"`              // capacity
 	MemoryBytes        int64             `json:"memory_bytes"`
-	Initialized        bool              `json:"settled"`           // it counts for budgets: Karpenter has initialized it
-	Unready            bool              `json:"unready,omitempty"` // it has joined, and is not ready
-	Deleting           bool              `json:"leaving,omitempty"` // it counts against budgets: deleted, or not ready
-	NoTerminationGrace bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
-	Holds              []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it
-	Condemned          bool              `json:"-"`                 // its pool is, or is to be
+	Unlaunched         bool              `json:"unlaunched,omitempty"` // it has no plan type, and not the labels of one
+	Initialized        bool              `json:"settled"`              // it counts for budgets: Karpenter has initialized it
+	Unready            bool              `json:"unready,omitempty"`    // it has joined, and is not ready
+	Deleting           bool              `json:"leaving,omitempty"`    // it counts against budgets: deleted, or not ready
+	NoTerminationGrace bool              `json:"patient"`              // it waits for its pods: it has no terminationGracePeriod
+	Holds              []Hold            `json:"holds,omitempty"`      // what keeps Karpenter from replacing it
+	Condemned          bool              `json:"-"`                    // its pool is, or is to be
 }
 
 // Impact is what becomes of the nodes of a pool. Where no cluster was asked,
@@ -332,5 +333,5 @@ func (j judge) drifted(n Node) bool {
 	if catalog.OutdatedVersion(n.Version, j.versions[n.Class]) {
 		return true // when the control plane has the version, and it is the pool's turn
 	}
-	return j.pool != nil && scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
+	return j.pool != nil && !n.Unlaunched && scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }
