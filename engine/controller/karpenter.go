@@ -115,7 +115,12 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	}
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	for _, c := range all {
-		if p, ok := c.(*provisioning.Provisioner); ok && settings.Gates.CapacityBuffer {
+		p, ok := c.(*provisioning.Provisioner)
+		if !ok {
+			continue
+		}
+		static.plan = p.Trigger
+		if settings.Gates.CapacityBuffer {
 			all = append(all, &bufferTrigger{plan: p.Trigger})
 		}
 	}

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -51,6 +52,7 @@ type staticPools struct {
 	client    client.Client
 	cluster   *state.Cluster
 	karpenter reconcile.ObjectReconciler[*karpv1.NodePool] // its own controller
+	plan      func(types.UID)                              // has Karpenter look at pods
 	events    k8sevents.EventRecorder
 	clock     clock.PassiveClock
 
@@ -97,7 +99,10 @@ func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
 		Watches(&karpv1.NodeClaim{}, handler.Funcs{
 			CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { s.saw(nil, ev.Object, q) },
 			UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) { s.saw(ev.ObjectOld, ev.ObjectNew, q) },
-			DeleteFunc: func(_ context.Context, ev event.DeleteEvent, q queue) { s.saw(nil, ev.Object, q) },
+			DeleteFunc: func(_ context.Context, ev event.DeleteEvent, q queue) {
+				s.saw(nil, ev.Object, q)
+				s.replan(ev.Object)
+			},
 		}).
 		Watches(&linodev1alpha1.LinodeNodeClass{}, wake).
 		Watches(&lkeplanv1alpha1.CapacityLimit{}, wake).
@@ -145,7 +150,10 @@ func (s *staticPools) refused(nc *karpv1.NodeClaim, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.pools[nc.Labels[karpv1.NodePoolLabelKey]]; b != nil {
-		b.given, b.of = why.Error(), nc.UID
+		if b.refusals == nil {
+			b.refusals = map[types.UID]string{}
+		}
+		b.refusals[nc.UID] = why.Error()
 	}
 }
 
@@ -156,18 +164,32 @@ func (s *staticPools) saw(old, o client.Object, q queue) {
 	if !ok || pool == "" {
 		return
 	}
-	was, _ := old.(*karpv1.NodeClaim)
-	s.mu.Lock()
-	b := s.pools[pool]
-	switch {
-	case b == nil: // of another kind of NodePool, or of one that is not reconciled yet
-	case !nc.DeletionTimestamp.IsZero() && !hasMachine(nc):
-		b.fail(nc, s.clock.Now())
-	case was != nil && !hasMachine(was) && hasMachine(nc):
-		b.succeed(nc)
+	s.judge(nc)
+	if was, _ := old.(*karpv1.NodeClaim); was != nil && !hasMachine(was) && hasMachine(nc) {
+		s.mu.Lock()
+		if b := s.pools[pool]; b != nil {
+			b.succeed(nc)
+		}
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	enqueue(q, pool)
+}
+
+// judge counts a NodeClaim that goes without having had a machine.
+func (s *staticPools) judge(nc *karpv1.NodeClaim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.pools[nc.Labels[karpv1.NodePoolLabelKey]]; b != nil && !nc.DeletionTimestamp.IsZero() && !hasMachine(nc) {
+		b.fail(nc, s.clock.Now())
+	}
+}
+
+// replan has Karpenter look at pods again when a NodeClaim without a provider id is gone. While it
+// was there Karpenter did not, and would do so only ten seconds after it has seen a pod last.
+func (s *staticPools) replan(o client.Object) {
+	if nc, ok := o.(*karpv1.NodeClaim); ok && nc.Status.ProviderID == "" && s.plan != nil {
+		s.plan(nc.UID)
+	}
 }
 
 func hasMachine(nc *karpv1.NodeClaim) bool { return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 }
@@ -214,12 +236,13 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (room, er
 	active, deleting, pending := count.GetNodeCount(pool.Name)
 	limit, limited := pool.Spec.Limits[resources.Node]
 	limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter counts the keeper
+	s.backoff(pool)
+	claims, err := s.claims(ctx, pool)
+	if err != nil {
+		return room{}, err
+	}
 	r := room{open: true}
 	if b := s.backoff(pool); b.most > 0 {
-		claims, err := s.claims(ctx, pool)
-		if err != nil {
-			return r, err
-		}
 		// Those that were made just now may not be in the cache yet, and are in Karpenter's state.
 		waiting := active + pending - claims.served
 		if waiting <= 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked nothing since
@@ -268,7 +291,9 @@ func (s *staticPools) claims(ctx context.Context, pool *karpv1.NodePool) (n clai
 		return n, fmt.Errorf("list the NodeClaims of NodePool %s: %w", pool.Name, err)
 	}
 	for i := range list.Items {
-		if nc := &list.Items[i]; nc.DeletionTimestamp.IsZero() && hasMachine(nc) {
+		nc := &list.Items[i]
+		s.judge(nc) // the event that tells of it may come later
+		if nc.DeletionTimestamp.IsZero() && hasMachine(nc) {
 			n.served++
 			if nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted).IsTrue() {
 				n.drifted++
@@ -331,9 +356,8 @@ type backoff struct {
 	until    time.Time // before which no NodeClaim is made
 	said     int       // failures up to which events are written
 
-	why   string    // the last failure
-	given string    // the last error that the provider gave
-	of    types.UID // the NodeClaim that it gave that of
+	why      string               // the last failure
+	refusals map[types.UID]string // the last errors that the provider gave, by NodeClaims
 }
 
 const (
@@ -344,14 +368,13 @@ const (
 // fail counts a NodeClaim that goes without having had a machine. Of those that were made before the
 // last failure none makes the NodePool wait longer: a batch fails as one.
 func (b *backoff) fail(nc *karpv1.NodeClaim, now time.Time) {
+	refusal := b.refusals[nc.UID]
+	delete(b.refusals, nc.UID)
 	b.most = 1
 	if !nc.CreationTimestamp.After(b.failed) {
 		return
 	}
-	b.why = fmt.Sprintf("NodeClaim %s was deleted before it had a machine", nc.Name)
-	if b.of == nc.UID {
-		b.why = b.given
-	}
+	b.why = cmp.Or(refusal, fmt.Sprintf("NodeClaim %s was deleted before it had a machine", nc.Name))
 	b.failures, b.failed = b.failures+1, now
 	b.again = now.Add(min(shortestDelay<<min(b.failures-1, 8), longestDelay))
 	b.until = b.again
@@ -360,6 +383,7 @@ func (b *backoff) fail(nc *karpv1.NodeClaim, now time.Time) {
 // succeed counts a NodeClaim that has got a machine: if it was made since the last failure, others
 // may be made, twice as many as before.
 func (b *backoff) succeed(nc *karpv1.NodeClaim) {
+	delete(b.refusals, nc.UID)
 	if b.most > 0 && nc.CreationTimestamp.After(b.failed) {
 		b.failures, b.said, b.most, b.until = 0, 0, b.most*2, time.Time{}
 	}

@@ -245,9 +245,9 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			most:  106, says: "0 of 100",
 		},
 		"machines that are waited for in vain": {
-			pools: []*karpv1.NodePool{staticPool("a", 100)},
-			do:    func(w *staticWorld) { w.takes = 16 * time.Minute; w.run(time.Hour) },
-			most:  106, left: 1, says: "0 of 100",
+			pools: []*karpv1.NodePool{staticPool("a", 20)},
+			do:    func(w *staticWorld) { w.takes = 16 * time.Minute; w.run(40 * time.Minute) },
+			most:  22, left: 1, says: "0 of 20",
 		},
 		"room for one of two": {
 			pools: []*karpv1.NodePool{staticPool("a", 2)},

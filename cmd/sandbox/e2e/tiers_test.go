@@ -247,6 +247,8 @@ var tests = map[string][]tiered{
 		{name: "TestPricesAgreeToTheCent", takes: 200 * time.Second},
 		{name: "TestPruneDeletesWhatItAppliedAndNothingElse", takes: 20 * time.Second},
 		{name: "TestScenariosOfTheExistingProvider", takes: 300 * time.Second},
+		{name: "TestStaticPoolsFollowTheirReplicas", takes: 240 * time.Second},
+		{name: "TestStaticPoolsWithoutMachinesHoldUpNoOthers", takes: 200 * time.Second},
 		{name: "TestTemplatePlansAndApplies", takes: 30 * time.Second},
 		{name: "TestTheAPIServerTakesWhatTheChartMakes", takes: 20 * time.Second},
 		{name: "TestTheCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
