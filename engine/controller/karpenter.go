@@ -268,7 +268,7 @@ func (c claimClient) List(ctx context.Context, list client.ObjectList, opts ...c
 	if pools, ok := list.(*karpv1.NodePoolList); ok {
 		for i := range pools.Items {
 			linode.Narrow(&pools.Items[i], c.region)
-			if _, err := c.static.show(ctx, &pools.Items[i]); err != nil {
+			if _, _, err := c.static.show(ctx, &pools.Items[i]); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +30,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -70,29 +74,25 @@ const keeper = "lkeplan/keeper"
 
 // Register implements operatorpkg's Controller.
 func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
-	changed := func(old, o client.Object) bool { return old.GetGeneration() != o.GetGeneration() }
-	wake := handler.Funcs{
+	changed := func(ev event.UpdateEvent) bool { return ev.ObjectOld.GetGeneration() != ev.ObjectNew.GetGeneration() }
+	// Of these any NodePool may have failed.
+	cause := handler.Funcs{
 		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
-			if changed(ev.ObjectOld, ev.ObjectNew) {
-				s.wake(q)
+			if changed(ev) {
+				s.wakeAll(q)
 			}
 		},
-		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { s.wake(q) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { s.wakeAll(q) },
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("static.provisioning").
 		Watches(&karpv1.NodePool{}, handler.Funcs{
 			CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { enqueue(q, ev.Object.GetName()) },
 			UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
-				was, okWas := ev.ObjectOld.(*karpv1.NodePool)
-				is, okIs := ev.ObjectNew.(*karpv1.NodePool)
-				if !okWas || !okIs || is.Spec.Replicas == nil {
-					return
+				if changed(ev) || !isReady(ev.ObjectOld) && isReady(ev.ObjectNew) {
+					s.wake(ev.ObjectNew.GetName())
 				}
-				if changed(was, is) || !isReady(was) && isReady(is) {
-					s.wake(nil, is.Name)
-				}
-				enqueue(q, is.Name)
+				enqueue(q, ev.ObjectNew.GetName())
 			},
 			DeleteFunc: func(_ context.Context, ev event.DeleteEvent, _ queue) { s.forget(ev.Object.GetName()) },
 		}).
@@ -104,8 +104,8 @@ func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
 				s.replan(ev.Object)
 			},
 		}).
-		Watches(&linodev1alpha1.LinodeNodeClass{}, wake).
-		Watches(&lkeplanv1alpha1.CapacityLimit{}, wake).
+		Watches(&linodev1alpha1.LinodeNodeClass{}, cause).
+		Watches(&lkeplanv1alpha1.CapacityLimit{}, cause).
 		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: 10}). // as Karpenter's
 		Complete(s)
 }
@@ -116,25 +116,22 @@ func enqueue(q queue, pool string) {
 	q.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: pool}})
 }
 
-func isReady(pool *karpv1.NodePool) bool {
-	return pool.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
+func isReady(o client.Object) bool {
+	pool, ok := o.(*karpv1.NodePool)
+	return ok && pool.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
 }
 
-// wake has NodePools tried at once that wait, as what they failed for may be mended: those that
-// are named, or all, which it enqueues.
-func (s *staticPools) wake(q queue, names ...string) {
+// wake lets a NodePool be tried at once that waits: what it failed for may be mended.
+func (s *staticPools) wake(pool string) {
+	s.update(pool, func(b *backoff) { b.until = time.Time{} })
+}
+
+func (s *staticPools) wakeAll(q queue) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	names := slices.Collect(maps.Keys(s.pools))
+	s.mu.Unlock()
 	for _, name := range names {
-		if b := s.pools[name]; b != nil {
-			b.until = time.Time{}
-		}
-	}
-	if len(names) > 0 {
-		return
-	}
-	for name, b := range s.pools {
-		b.until = time.Time{}
+		s.wake(name)
 		enqueue(q, name)
 	}
 }
@@ -145,16 +142,23 @@ func (s *staticPools) forget(pool string) {
 	delete(s.pools, pool)
 }
 
-// refused notes why a NodeClaim gets no machine. Karpenter deletes it next.
-func (s *staticPools) refused(nc *karpv1.NodeClaim, why error) {
+// update changes the back-off of a NodePool with replicas. Others have none.
+func (s *staticPools) update(pool string, change func(*backoff)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b := s.pools[nc.Labels[karpv1.NodePoolLabelKey]]; b != nil {
+	if b := s.pools[pool]; b != nil {
+		change(b)
+	}
+}
+
+// refused notes why a NodeClaim gets no machine. Karpenter deletes it next.
+func (s *staticPools) refused(nc *karpv1.NodeClaim, why error) {
+	s.update(nc.Labels[karpv1.NodePoolLabelKey], func(b *backoff) {
 		if b.refusals == nil {
 			b.refusals = map[types.UID]string{}
 		}
 		b.refusals[nc.UID] = why.Error()
-	}
+	})
 }
 
 // saw takes note of a NodeClaim that goes without having had a machine, or has got one just now.
@@ -164,24 +168,16 @@ func (s *staticPools) saw(old, o client.Object, q queue) {
 	if !ok || pool == "" {
 		return
 	}
-	s.judge(nc)
-	if was, _ := old.(*karpv1.NodeClaim); was != nil && !hasMachine(was) && hasMachine(nc) {
-		s.mu.Lock()
-		if b := s.pools[pool]; b != nil {
+	was, _ := old.(*karpv1.NodeClaim)
+	s.update(pool, func(b *backoff) {
+		switch {
+		case goesWithoutMachine(nc):
+			b.fail(nc, s.clock.Now())
+		case was != nil && !hasMachine(was) && hasMachine(nc):
 			b.succeed(nc)
 		}
-		s.mu.Unlock()
-	}
+	})
 	enqueue(q, pool)
-}
-
-// judge counts a NodeClaim that goes without having had a machine.
-func (s *staticPools) judge(nc *karpv1.NodeClaim) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := s.pools[nc.Labels[karpv1.NodePoolLabelKey]]; b != nil && !nc.DeletionTimestamp.IsZero() && !hasMachine(nc) {
-		b.fail(nc, s.clock.Now())
-	}
 }
 
 // replan has Karpenter look at pods again when a NodeClaim without a provider id is gone. While it
@@ -194,6 +190,10 @@ func (s *staticPools) replan(o client.Object) {
 
 func hasMachine(nc *karpv1.NodeClaim) bool { return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 }
 
+func goesWithoutMachine(nc *karpv1.NodeClaim) bool {
+	return !nc.DeletionTimestamp.IsZero() && !hasMachine(nc)
+}
+
 // Reconcile has Karpenter make the NodeClaims that one NodePool lacks, if it need not wait.
 func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
@@ -204,52 +204,54 @@ func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, nil
 	}
 	shown := pool.DeepCopy()
-	room, err := s.show(ctx, shown)
+	b, more, err := s.show(ctx, shown)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if err := s.say(ctx, &pool); apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: time.Second}, nil // the cache is behind
+	if err := s.say(ctx, &pool, b); apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	} else if client.IgnoreNotFound(err) != nil {
 		return ctrl.Result{}, err
 	}
-	if !room.open {
-		return ctrl.Result{RequeueAfter: max(room.until.Sub(s.clock.Now()), time.Second)}, nil
+	if wait := b.until.Sub(s.clock.Now()); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	if more == 0 { // those that wait for a machine get it, or go
+		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
 	return s.karpenter.Reconcile(ctx, shown)
 }
 
-// room says whether a NodeClaim may be made of a NodePool, and if not, when to look again.
-type room struct {
-	open  bool
-	until time.Time
-}
+// cacheLag is when to look again if the cache is behind.
+const cacheLag = time.Second
 
-// show sets the limit of nodes that Karpenter is to see of a NodePool with replicas: its own, or as
-// many as may be if it failed to get machines.
-func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (room, error) {
+// show sets the limit of nodes that Karpenter is to see of a NodePool: its own if it has one, or as
+// many as may be if it failed to get machines. More is how many may be made then; -1 for any number.
+func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backoff, more int, err error) {
 	if pool.Spec.Replicas == nil {
-		return room{open: true}, nil
+		return b, -1, nil
 	}
 	count := s.cluster.NodePoolState
 	count.MarkNodeClaimDeleting(pool.Name, keeper)
 	active, deleting, pending := count.GetNodeCount(pool.Name)
+	if int64(active+pending) >= *pool.Spec.Replicas {
+		// Only drift reserves now, and StaticDrift does not release what it did not use.
+		count.ReleaseNodeCount(pool.Name, math.MaxInt64)
+	}
+	b, err = s.backoff(ctx, pool)
+	if err != nil {
+		return b, 0, err
+	}
 	limit, limited := pool.Spec.Limits[resources.Node]
 	limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter counts the keeper
-	s.backoff(pool)
-	claims, err := s.claims(ctx, pool)
-	if err != nil {
-		return room{}, err
-	}
-	r := room{open: true}
-	if b := s.backoff(pool); b.most > 0 {
+	more = -1
+	if b.most > 0 {
 		// Those that were made just now may not be in the cache yet, and are in Karpenter's state.
-		waiting := active + pending - claims.served
+		waiting := active + pending - b.served
 		if waiting <= 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked nothing since
 			s.forget(pool.Name)
 		}
-		more := b.allows(waiting, s.clock.Now())
-		r = room{open: more > 0, until: b.until}
+		more = b.allows(waiting, s.clock.Now())
 		bound := resource.NewQuantity(int64(active+deleting+pending+more), resource.DecimalSI)
 		if !limited || bound.Cmp(limit) < 0 {
 			limit, limited = *bound, true
@@ -258,11 +260,16 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (room, er
 	if limited {
 		pool.Spec.Limits = karpv1.Limits{resources.Node: limit} // a NodePool with replicas has no other
 	}
-	return r, nil
+	return b, more, nil
 }
 
 // backoff is a copy of that of a NodePool. What an earlier process knew is in its conditions.
-func (s *staticPools) backoff(pool *karpv1.NodePool) backoff {
+func (s *staticPools) backoff(ctx context.Context, pool *karpv1.NodePool) (backoff, error) {
+	var list karpv1.NodeClaimList
+	ours := client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}
+	if err := s.client.List(ctx, &list, ours, client.UnsafeDisableDeepCopy); err != nil {
+		return backoff{}, fmt.Errorf("list the NodeClaims of NodePool %s: %w", pool.Name, err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.pools[pool.Name]
@@ -273,58 +280,40 @@ func (s *staticPools) backoff(pool *karpv1.NodePool) backoff {
 		}
 		s.pools[pool.Name] = b
 	}
-	return *b
+	b.served, b.drifted = 0, false
+	for i := range list.Items {
+		switch nc := &list.Items[i]; {
+		case goesWithoutMachine(nc): // the event that tells of it may come later
+			b.fail(nc, s.clock.Now())
+		case nc.DeletionTimestamp.IsZero() && hasMachine(nc):
+			b.served++
+			b.drifted = b.drifted ||
+				nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted).IsTrue()
+		}
+	}
+	return *b, nil
 }
 
 func failure(pool *karpv1.NodePool) *status.Condition {
 	return pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionReplicaFailure)
 }
 
-// claimsOf counts the NodeClaims of a NodePool that stay: those with a machine, and of these those
-// that are to be replaced.
-type claimsOf struct{ served, drifted int }
-
-func (s *staticPools) claims(ctx context.Context, pool *karpv1.NodePool) (n claimsOf, err error) {
-	var list karpv1.NodeClaimList
-	ours := client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}
-	if err := s.client.List(ctx, &list, ours, client.UnsafeDisableDeepCopy); err != nil {
-		return n, fmt.Errorf("list the NodeClaims of NodePool %s: %w", pool.Name, err)
-	}
-	for i := range list.Items {
-		nc := &list.Items[i]
-		s.judge(nc) // the event that tells of it may come later
-		if nc.DeletionTimestamp.IsZero() && hasMachine(nc) {
-			n.served++
-			if nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted).IsTrue() {
-				n.drifted++
-			}
-		}
-	}
-	return n, nil
-}
-
 // say writes the condition and the event of a NodePool whose machines cannot be had.
-func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool) error {
-	b := s.backoff(pool)
-	if b.failures == 0 && failure(pool) == nil {
-		return nil
-	}
-	claims, err := s.claims(ctx, pool)
-	if err != nil {
-		return err
-	}
+func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool, b backoff) error {
 	stored := pool.DeepCopy()
 	conditions := pool.StatusConditions(status.WithObservedOnly())
-	switch lacks := int64(claims.served) < *pool.Spec.Replicas || claims.drifted > 0; {
+	switch lacks := int64(b.served) < *pool.Spec.Replicas || b.drifted; {
 	case b.failures == 0 || !lacks:
-		_ = conditions.Clear(linode.ConditionReplicaFailure) // it fails for parts of Ready only
+		if failure(pool) != nil {
+			_ = conditions.Clear(linode.ConditionReplicaFailure) // it fails for parts of Ready only
+		}
 	case b.why != "": // else it says what an earlier process knew
 		text := fmt.Sprintf("%d of %d replicas have a machine, and another cannot be had: %s; tried again at %s",
-			claims.served, *pool.Spec.Replicas, b.why, b.again.UTC().Format("15:04:05 UTC"))
+			b.served, *pool.Spec.Replicas, diag.Shorten(b.why, mostSaid), b.again.UTC().Format("15:04:05 UTC"))
 		conditions.SetTrueWithReason(linode.ConditionReplicaFailure, "NoMachine", text)
 		if b.said < b.failures {
 			s.events.Eventf(pool, nil, corev1.EventTypeWarning, linode.ConditionReplicaFailure, "Provision", "%s", text)
-			s.saidOf(pool.Name, b.failures)
+			s.update(pool.Name, func(kept *backoff) { kept.said = b.failures })
 		}
 	}
 	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
@@ -338,13 +327,8 @@ func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool) error {
 	return nil
 }
 
-func (s *staticPools) saidOf(pool string, failures int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if b := s.pools[pool]; b != nil {
-		b.said = failures
-	}
-}
+// mostSaid is how much of a reason an event has room for.
+const mostSaid = 700
 
 // backoff is how the failures of a NodePool bound the NodeClaims that are made next. The zero value
 // bounds nothing.
@@ -355,6 +339,8 @@ type backoff struct {
 	again    time.Time // when the NodePool is tried again, unless something changes
 	until    time.Time // before which no NodeClaim is made
 	said     int       // failures up to which events are written
+	served   int       // NodeClaims that have a machine and stay
+	drifted  bool      // some of them are to be replaced
 
 	why      string               // the last failure
 	refusals map[types.UID]string // the last errors that the provider gave, by NodeClaims

@@ -193,7 +193,7 @@ func (w *staticWorld) change(name string, change func(*karpv1.NodePool)) {
 	w.must(w.server.Get(w.t.Context(), client.ObjectKey{Name: name}, &pool))
 	change(&pool)
 	w.must(w.server.Update(w.t.Context(), &pool))
-	w.wake(w.queue, name)
+	w.wake(name)
 }
 
 func (w *staticWorld) condition(name string) string {
@@ -255,30 +255,30 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			most:  8, left: 1, says: "1 of 2",
 		},
 		"stock that returns": {
-			pools: []*karpv1.NodePool{staticPool("a", 100)},
+			pools: []*karpv1.NodePool{staticPool("a", 30)},
 			do: func(w *staticWorld) {
-				w.run(20 * time.Minute)
+				w.run(10 * time.Minute)
 				w.stock = all
 				w.run(longestDelay + time.Minute)
 			},
-			most: 100 + 20 + 100, left: 100,
+			most: 30 + 6 + 30, left: 30,
 		},
 		"stock that trickles": {
-			pools: []*karpv1.NodePool{staticPool("a", 100)},
+			pools: []*karpv1.NodePool{staticPool("a", 30)},
 			do: func(w *staticWorld) {
 				for range 5 {
 					w.run(2 * longestDelay)
 					w.stock = 1
 				}
 			},
-			most: 150, left: 4, says: "4 of 100",
+			most: 80, left: 4, says: "4 of 30",
 		},
 		"a limit that is raised": {
 			pools: []*karpv1.NodePool{staticPool("a", 2)},
 			do: func(w *staticWorld) {
-				w.run(20 * time.Minute)
+				w.run(10 * time.Minute)
 				w.stock = all
-				w.wake(w.queue)
+				w.wakeAll(w.queue)
 				w.run(20 * time.Second)
 			},
 			most: 30, left: 2,
@@ -286,7 +286,7 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 		"a NodePool that is changed": {
 			pools: []*karpv1.NodePool{staticPool("a", 2)},
 			do: func(w *staticWorld) {
-				w.run(20 * time.Minute)
+				w.run(10 * time.Minute)
 				w.stock = all
 				w.change("a", func(pool *karpv1.NodePool) { *pool.Spec.Replicas = 3 })
 				w.run(20 * time.Second)
@@ -298,7 +298,7 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			do: func(w *staticWorld) {
 				for range 10 {
 					w.run(time.Minute)
-					w.wake(w.queue)
+					w.wakeAll(w.queue)
 				}
 			},
 			most: 20, says: "0 of 2",
@@ -403,6 +403,7 @@ func TestDriftWaitsWithItsPool(t *testing.T) {
 		}
 		return granted
 	}
+	w.cluster.NodePoolState.ReserveNodeCount("a", 4, 1) // as StaticDrift does, which did not make the NodeClaim
 	if got, want := replacements(), []int64{1, 5}; !slices.Equal(got, want) {
 		t.Errorf("%d may be replaced at a time, want %d", got, want)
 	}

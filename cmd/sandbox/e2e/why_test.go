@@ -77,7 +77,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--region", "us-southeast")
 	s.installCRDs()
-	gates := []string{"--feature-gates", "StaticCapacity", "--unavailable-offerings-ttl", "40s"}
+	gates := []string{"--unavailable-offerings-ttl", "40s"}
 	first := s.startController(gates...)
 	viewer := s.viewer()
 	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
