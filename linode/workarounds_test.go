@@ -11,11 +11,10 @@ import (
 )
 
 // This file holds what the provider does, or is, because of bugs of Karpenter
-// v1.14.1 that v1.14.3 mends. The fifth is seedSweeper's, in engine.
+// v1.14.1 that v1.14.3 mends. Others are mended by seedSweeper and staticPools, in engine.
 
 // TestARefusalIsNotInstant: a NodeClaim that goes while Karpenter makes others of
-// its batch may stay in Karpenter's state for ever, or, of a static NodePool, end
-// the process.
+// its batch may stay in Karpenter's state for ever.
 func TestARefusalIsNotInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := readyClass()

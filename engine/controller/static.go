@@ -225,11 +225,12 @@ func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 // cacheLag is when to look again if the cache is behind.
 const cacheLag = time.Second
 
-// show sets the limit of nodes that Karpenter is to see of a NodePool: its own if it has one, or as
-// many as may be if it failed to get machines. More is how many may be made then; -1 for any number.
+// show sets the limit of nodes that Karpenter is to see of a NodePool with replicas: its own, or less
+// if it failed to get machines, or if it lacks more than Karpenter can make at once. More is how many
+// may be made.
 func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backoff, more int, err error) {
 	if pool.Spec.Replicas == nil {
-		return b, -1, nil
+		return b, 0, nil
 	}
 	count := s.cluster.NodePoolState
 	count.MarkNodeClaimDeleting(pool.Name, keeper)
@@ -242,24 +243,20 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backof
 	if err != nil {
 		return b, 0, err
 	}
-	limit, limited := pool.Spec.Limits[resources.Node]
-	limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter counts the keeper
-	more = -1
-	if b.most > 0 {
-		// Those that were made just now may not be in the cache yet, and are in Karpenter's state.
-		waiting := active + pending - b.served
-		if waiting <= 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked nothing since
-			s.forget(pool.Name)
-		}
-		more = b.allows(waiting, s.clock.Now())
-		bound := resource.NewQuantity(int64(active+deleting+pending+more), resource.DecimalSI)
-		if !limited || bound.Cmp(limit) < 0 {
-			limit, limited = *bound, true
+	// Those that were made just now may not be in the cache yet, and are in Karpenter's state.
+	waiting := active + pending - b.served
+	if waiting <= 0 && b.most > 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked nothing since
+		s.forget(pool.Name)
+	}
+	more = b.allows(waiting, s.clock.Now())
+	bound := *resource.NewQuantity(int64(active+deleting+pending+more), resource.DecimalSI)
+	if limit, ok := pool.Spec.Limits[resources.Node]; ok {
+		limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter counts the keeper
+		if limit.Cmp(bound) < 0 {
+			bound = limit
 		}
 	}
-	if limited {
-		pool.Spec.Limits = karpv1.Limits{resources.Node: limit} // a NodePool with replicas has no other
-	}
+	pool.Spec.Limits = karpv1.Limits{resources.Node: bound} // a NodePool with replicas has no other
 	return b, more, nil
 }
 
@@ -330,11 +327,10 @@ func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool, b backoff)
 // mostSaid is how much of a reason an event has room for.
 const mostSaid = 700
 
-// backoff is how the failures of a NodePool bound the NodeClaims that are made next. The zero value
-// bounds nothing.
+// backoff is how the failures of a NodePool bound the NodeClaims that are made next.
 type backoff struct {
 	failures int       // since a NodeClaim got a machine
-	most     int       // NodeClaims that may wait for a machine at a time; 0 for any number
+	most     int       // NodeClaims that may wait for a machine at a time; 0 for mostWaiting
 	failed   time.Time // when the last failure was seen
 	again    time.Time // when the NodePool is tried again, unless something changes
 	until    time.Time // before which no NodeClaim is made
@@ -349,6 +345,10 @@ type backoff struct {
 const (
 	shortestDelay = 15 * time.Second
 	longestDelay  = 5 * time.Minute
+
+	// mostWaiting NodeClaims of a NodePool wait for a machine at a time: Karpenter makes all that are
+	// missing at once, each in a goroutine. LKE has no more nodes in a pool.
+	mostWaiting = 500
 )
 
 // fail counts a NodeClaim that goes without having had a machine. Of those that were made before the
@@ -371,7 +371,7 @@ func (b *backoff) fail(nc *karpv1.NodeClaim, now time.Time) {
 func (b *backoff) succeed(nc *karpv1.NodeClaim) {
 	delete(b.refusals, nc.UID)
 	if b.most > 0 && nc.CreationTimestamp.After(b.failed) {
-		b.failures, b.said, b.most, b.until = 0, 0, b.most*2, time.Time{}
+		b.failures, b.said, b.most, b.until = 0, 0, min(b.most*2, mostWaiting), time.Time{}
 	}
 }
 
@@ -380,7 +380,7 @@ func (b *backoff) allows(waiting int, now time.Time) int {
 	if now.Before(b.until) {
 		return 0
 	}
-	return max(0, b.most-waiting)
+	return max(0, cmp.Or(b.most, mostWaiting)-waiting)
 }
 
 // tellingProvider tells of the NodeClaims that it refuses.

@@ -244,6 +244,16 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			do:    func(w *staticWorld) { w.run(10 * time.Minute) },
 			most:  106, says: "0 of 100",
 		},
+		"too many replicas": {
+			pools: []*karpv1.NodePool{staticPool("a", 1<<40)},
+			do:    func(w *staticWorld) { w.run(3 * time.Second) },
+			most:  mostWaiting, says: "0 of 1099511627776",
+		},
+		"more replicas than are made at once": {
+			pools: []*karpv1.NodePool{staticPool("a", mostWaiting+1)},
+			do:    func(w *staticWorld) { w.stock = all; w.run(4 * time.Second) },
+			most:  mostWaiting + 1, left: mostWaiting + 1,
+		},
 		"machines that are waited for in vain": {
 			pools: []*karpv1.NodePool{staticPool("a", 20)},
 			do:    func(w *staticWorld) { w.takes = 16 * time.Minute; w.run(40 * time.Minute) },
