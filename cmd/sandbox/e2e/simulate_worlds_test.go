@@ -51,6 +51,8 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 		size: pick("64Mi", "512Mi", "1Gi", "3Gi", "6Gi"),
 	}
 	if r.IntN(3) == 0 {
+		// A node reports more memory than Karpenter counts on until it has seen one, so that a pod more may run on the last one.
+		w.size = "64Mi"
 		w.pool += fmt.Sprintf("\n  limits = { cpu = %d }", 4+2*r.IntN(10))
 	}
 	if r.IntN(4) == 0 {
@@ -74,7 +76,10 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 	case 0:
 		w.more += fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")
 	case 1:
-		w.more += fmt.Sprintf(affinityTo, "podAffinity", "NAME")
+		// With both, Karpenter may plan a node for more pods than can be on it; how many is chance.
+		if !strings.Contains(w.more, corev1.LabelHostname) {
+			w.more += fmt.Sprintf(affinityTo, "podAffinity", "NAME")
+		}
 	case 2:
 		w.more += fmt.Sprintf("      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "+
 			"[{matchExpressions: [{key: karpenter.k8s.linode/instance-cpu, operator: %s}]}]}}}\n", pick(`Gt, values: ["3"]`,
