@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/awslabs/operatorpkg/controller"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	karpcontroller "sigs.k8s.io/karpenter/pkg/utils/controller"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode"
 )
@@ -77,6 +80,51 @@ func TestKarpenterSeesTheZonesThatAreThere(t *testing.T) {
 				t.Error("the nodes of the NodePool would drift")
 			}
 		})
+	}
+}
+
+// TestKarpenterSeesWhatPodsOfTemplatesRequest, as the API server defaults it in pods and not in templates.
+func TestKarpenterSeesWhatPodsOfTemplatesRequest(t *testing.T) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1500m")}},
+		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{"nvidia.com/gpu": resource.MustParse("1")}}}},
+	}}
+	name := metav1.ObjectMeta{Namespace: "shop", Name: "web"}
+	objects := []client.Object{
+		&appsv1.DaemonSet{ObjectMeta: name, Spec: appsv1.DaemonSetSpec{Template: template}},
+		&appsv1.Deployment{ObjectMeta: name, Spec: appsv1.DeploymentSpec{Template: template}},
+		&appsv1.StatefulSet{ObjectMeta: name, Spec: appsv1.StatefulSetSpec{Template: template}},
+		&appsv1.ReplicaSet{ObjectMeta: name, Spec: appsv1.ReplicaSetSpec{Template: template}},
+		&corev1.PodTemplate{ObjectMeta: name, Template: template},
+	}
+	c := claimClient{Client: fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).Build(), region: "us-ord"}
+	var daemons appsv1.DaemonSetList
+	if err := c.List(t.Context(), &daemons); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]corev1.PodSpec{"DaemonSet": daemons.Items[0].Spec.Template.Spec}
+	for kind, o := range map[string]client.Object{"Deployment": &appsv1.Deployment{}, "StatefulSet": &appsv1.StatefulSet{},
+		"ReplicaSet": &appsv1.ReplicaSet{}, "PodTemplate": &corev1.PodTemplate{}} {
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, o); err != nil {
+			t.Fatal(err)
+		}
+		switch o := o.(type) {
+		case *appsv1.Deployment:
+			got[kind] = o.Spec.Template.Spec
+		case *appsv1.StatefulSet:
+			got[kind] = o.Spec.Template.Spec
+		case *appsv1.ReplicaSet:
+			got[kind] = o.Spec.Template.Spec
+		case *corev1.PodTemplate:
+			got[kind] = o.Template.Spec
+		}
+	}
+	for kind, spec := range got {
+		asks := resources.RequestsForSpec(&spec)
+		if cpu, gpus := asks.Cpu().String(), asks["nvidia.com/gpu"]; cpu != "1500m" || gpus.String() != "1" {
+			t.Errorf("of a %s Karpenter sees %v", kind, asks)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/controller"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +39,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 )
 
@@ -140,7 +142,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 // pkg/controllers/nodeclaim/disruption).
 //
 // Of NodePools it shows Karpenter only the zones that are there, and limits of those with
-// replicas that staticPools sets: see List.
+// replicas that staticPools sets, and pods of templates as they will be: see List.
 type claimClient struct {
 	client.Client
 	region string
@@ -261,17 +263,45 @@ func (b *bufferTrigger) Reconcile(_ context.Context, req ctrl.Request) (ctrl.Res
 // List implements client.Client. NodePools that allow zones of other regions besides
 // this one, such as those of one configuration for many clusters, are shown without
 // them, as linode.Narrow says.
+//
+// DaemonSets are shown with what the API server adds to their pods. Karpenter plans with their
+// templates until it has seen a pod, and does not add the requests of a pod as a whole
+// (kubernetes-sigs/karpenter#2383): nodes would be too small for them.
 func (c claimClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, opts...); err != nil {
 		return err
 	}
-	if pools, ok := list.(*karpv1.NodePoolList); ok {
-		for i := range pools.Items {
-			linode.Narrow(&pools.Items[i], c.region)
-			if _, _, err := c.static.show(ctx, &pools.Items[i]); err != nil {
+	switch list := list.(type) {
+	case *karpv1.NodePoolList:
+		for i := range list.Items {
+			linode.Narrow(&list.Items[i], c.region)
+			if _, _, err := c.static.show(ctx, &list.Items[i]); err != nil {
 				return err
 			}
 		}
+	case *appsv1.DaemonSetList:
+		for i := range list.Items {
+			simulate.DefaultPod(&list.Items[i].Spec.Template.Spec)
+		}
+	}
+	return nil
+}
+
+// Get implements client.Client. The templates of which Karpenter makes the pods of a CapacityBuffer are shown as
+// those of DaemonSets are.
+func (c claimClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := c.Client.Get(ctx, key, o, opts...); err != nil {
+		return err
+	}
+	switch o := o.(type) {
+	case *corev1.PodTemplate:
+		simulate.DefaultPod(&o.Template.Spec)
+	case *appsv1.Deployment:
+		simulate.DefaultPod(&o.Spec.Template.Spec)
+	case *appsv1.StatefulSet:
+		simulate.DefaultPod(&o.Spec.Template.Spec)
+	case *appsv1.ReplicaSet:
+		simulate.DefaultPod(&o.Spec.Template.Spec)
 	}
 	return nil
 }

@@ -108,8 +108,7 @@ func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
-		DefaultRequests(&pod.Spec)
-		DefaultHostPorts(&pod.Spec)
+		DefaultPod(&pod.Spec)
 		w.daemons = append(w.daemons, pod)
 		w.store.Sets = append(w.store.Sets, set)
 	}

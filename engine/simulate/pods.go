@@ -10,10 +10,12 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	resourcehelper "k8s.io/component-helpers/resource"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 )
@@ -24,17 +26,85 @@ func pendingPod(like corev1.Pod) *corev1.Pod {
 	pod := like.DeepCopy()
 	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
 	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
-	DefaultRequests(&pod.Spec)
-	DefaultHostPorts(&pod.Spec)
+	DefaultPod(&pod.Spec)
 	if terms := termsOf(pod.Spec); terms != nil && barredBy(pod.Spec) == "" {
 		*terms = slices.DeleteFunc(*terms, forNone)
 	}
 	return pod
 }
 
-// DefaultHostPorts takes the ports of a pod in the network of its node for those of the node, as the
-// API server does.
-func DefaultHostPorts(spec *corev1.PodSpec) {
+// DefaultPod sets what the API server sets in a pod, and not in a template of pods: what containers, and the pod as a whole,
+// do not request is what they are limited to, and ports in the network of the node are ports of the node. The rules are those
+// of SetDefaults_Pod and SetDefaults_ResourceList in Kubernetes 1.36 (pkg/apis/core/v1), which is no library.
+func DefaultPod(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			roundUp(containers[i].Resources)
+			requestLimits(&containers[i].Resources)
+		}
+	}
+	if spec.Resources != nil {
+		roundUp(*spec.Resources)
+		defaultPodResources(spec)
+	}
+	defaultHostPorts(spec)
+}
+
+// roundUp rounds amounts to thousandths.
+func roundUp(r corev1.ResourceRequirements) {
+	for _, list := range []corev1.ResourceList{r.Requests, r.Limits} {
+		for name, q := range list {
+			q.RoundUp(resource.Milli)
+			list[name] = q
+		}
+	}
+}
+
+// defaultPodResources sets the requests of a pod as a whole that has limits: what its containers request together, or else
+// the limit. Huge pages are limited to what its containers are limited to, and cannot be overcommitted.
+func defaultPodResources(spec *corev1.PodSpec) {
+	pod, r := &corev1.Pod{Spec: *spec}, spec.Resources
+	huge := func(name corev1.ResourceName) bool {
+		return strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix)
+	}
+	if len(r.Requests)+len(r.Limits) > 0 {
+		for name, q := range resourcehelper.AggregateContainerLimits(pod, resourcehelper.PodResourcesOptions{}) {
+			if _, asked := r.Requests[name]; huge(name) && !asked {
+				setDefault(&r.Limits, name, q)
+			}
+		}
+	}
+	if len(r.Limits) == 0 {
+		return
+	}
+	for name, q := range resourcehelper.AggregateContainerRequests(pod, resourcehelper.PodResourcesOptions{}) {
+		if resourcehelper.IsSupportedPodLevelResource(name) && !huge(name) {
+			setDefault(&r.Requests, name, q)
+		}
+	}
+	for name, q := range r.Limits {
+		if resourcehelper.IsSupportedPodLevelResource(name) {
+			setDefault(&r.Requests, name, q)
+		}
+	}
+}
+
+func requestLimits(r *corev1.ResourceRequirements) {
+	for name, most := range r.Limits {
+		setDefault(&r.Requests, name, most)
+	}
+}
+
+func setDefault(list *corev1.ResourceList, name corev1.ResourceName, q resource.Quantity) {
+	if _, there := (*list)[name]; !there {
+		if *list == nil {
+			*list = corev1.ResourceList{}
+		}
+		(*list)[name] = q.DeepCopy()
+	}
+}
+
+func defaultHostPorts(spec *corev1.PodSpec) {
 	if !spec.HostNetwork {
 		return
 	}
@@ -73,26 +143,6 @@ func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
 // forNone reports whether a term asks for nothing: Kubernetes takes that for no node, and
 // Karpenter for any.
 func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
-
-// DefaultRequests sets what the containers of a pod do not request to their limits, as the API server does.
-func DefaultRequests(spec *corev1.PodSpec) {
-	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range containers {
-			requestLimits(&containers[i].Resources)
-		}
-	}
-}
-
-func requestLimits(r *corev1.ResourceRequirements) {
-	for name, most := range r.Limits {
-		if _, asked := r.Requests[name]; !asked {
-			if r.Requests == nil {
-				r.Requests = corev1.ResourceList{}
-			}
-			r.Requests[name] = most.DeepCopy()
-		}
-	}
-}
 
 // ambiguousTopology returns a label by which pods are spread or kept apart, and which may have
 // several values before there are nodes; "" where there is none.

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	resourcehelper "k8s.io/component-helpers/resource"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -365,8 +366,12 @@ func (q *quota) room(load simulate.Workload) (fit int, why string) {
 	return fit, why
 }
 
-// unsaid is what of CPU or memory each container has to say, and one that does not.
+// unsaid is what of CPU or memory each container has to say, and one that does not. Those of a pod that says something for
+// all of them need not.
 func (q *quota) unsaid(load simulate.Workload) (name, container string) {
+	if resourcehelper.IsPodLevelResourcesSet(&load.Pod) {
+		return "", ""
+	}
 	for _, what := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		for _, c := range slices.Concat(load.Pod.Spec.InitContainers, load.Pod.Spec.Containers) {
 			_, asked := c.Resources.Requests[what]

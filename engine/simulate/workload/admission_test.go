@@ -139,6 +139,9 @@ func TestResourceQuotaBoundsPods(t *testing.T) {
 			"allows 1 of limits.cpu, and the pods before them use 0."}},
 		{"what is not said", web + quota("requests.memory: 1Gi"), []string{"barred: none is made: ResourceQuota default/team " +
 			"wants each container to say its requests.memory, and container main does not."}},
+		{"what is said of the pod as a whole", strings.Replace(web, "spec: {containers:", "spec: {resources: {limits: {memory: 1Gi}}, containers:", 1) +
+			quota("requests.memory: 1Gi"), []string{"1 of Deployment web in default, each {\"cpu\":\"2\",\"memory\":\"1Gi\",\"pods\":\"1\"}\n",
+			"ResourceQuota default/team allows 1Gi of requests.memory, and the pods before them use 1Gi."}},
 		{"what is no matter of pods", web + quota("services: \"0\", requests.storage: 1Gi"), []string{
 			"2 of Deployment web in default, each {\"cpu\":\"2\",\"pods\":\"1\"}\n"}},
 		{"scopes", web + strings.Replace(quota("pods: \"0\""), "spec: {", "spec: {scopes: [BestEffort], ", 1), []string{

@@ -203,7 +203,7 @@ func (d *digest) shape(owner, namespace string, meta metav1.ObjectMeta, spec cor
 // spec takes over what is known to matter.
 func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 	from = *from.DeepCopy()
-	simulate.DefaultHostPorts(&from)
+	simulate.DefaultPod(&from)
 	for _, term := range terms(from.Affinity) {
 		d.resolve(term)
 	}

@@ -243,7 +243,7 @@ func (r *reader) daemons(o Object) error {
 		return err
 	}
 	s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
-	simulate.DefaultRequests(&s.Spec.Template.Spec)
+	simulate.DefaultPod(&s.Spec.Template.Spec)
 	if why := r.within(s.Namespace, &s.Spec.Template.Spec); why != "" {
 		r.note("%s does not count: %s", title(o.Fields), why)
 		return nil
@@ -298,7 +298,7 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) erro
 	if err := r.complete(o, &template.Spec); err != nil {
 		return err
 	}
-	simulate.DefaultRequests(&template.Spec)
+	simulate.DefaultPod(&template.Spec)
 	pods = r.scale(o, pods)
 	if r.asked += int(pods); r.asked > simulate.MaxPods {
 		return fmt.Errorf("with its %d pods there are more than %d, the most that can be simulated", pods, simulate.MaxPods)

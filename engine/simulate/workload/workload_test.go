@@ -80,7 +80,8 @@ func text(found workload.Found, err error) string {
 		b.WriteString("\n")
 	}
 	for _, d := range found.DaemonSets {
-		fmt.Fprintf(&b, "DaemonSet %s/%s\n", d.Namespace, d.Name)
+		each := resources.String(resources.RequestsForSpec(&d.Spec.Template.Spec))
+		fmt.Fprintf(&b, "DaemonSet %s/%s, each %s\n", d.Namespace, d.Name, each)
 	}
 	for _, n := range found.Notes {
 		b.WriteString("note: " + n + "\n")
