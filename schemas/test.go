@@ -16,7 +16,8 @@ var Run = Block{
 		{Name: "pods", Kind: Strings, Default: "none",
 			Doc: `Pods that are simulated, as after --pods: ["200x1cpu,2Gi"].`},
 		{Name: "workloads", Kind: Strings, Default: "none",
-			Doc: "Manifests whose pods are simulated: files, or directories of them, as paths from this directory."},
+			Doc: "Manifests whose pods are simulated: files, or directories of them, as paths from this directory. What may have " +
+				"pods and cannot be read is an error."},
 		{Name: "base", Kind: String, Default: "nothing is compared",
 			Doc: `What the directory is compared with, as it is before a change: "git:REF", or "dir:PATH" from this ` +
 				"directory. Nodes are counted among those of the snapshot, or else those that the pods have before the change."},

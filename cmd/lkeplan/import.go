@@ -166,7 +166,10 @@ func (i *importation) run(ctx context.Context, args []string) error {
 // read returns all objects that can be imported.
 func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	if len(i.from) > 0 {
-		objects, others, err := migrate.ReadFiles(i.from, i.env.Stdin)
+		objects, others, notes, err := migrate.ReadFiles(i.from, i.env.Stdin)
+		for _, note := range notes {
+			fmt.Fprintln(i.env.Stderr, diag.OneLine(note))
+		}
 		if len(others) > 0 {
 			kinds := diag.OneLine(strings.Join(others, ", "))
 			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", kinds)

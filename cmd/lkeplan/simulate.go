@@ -40,8 +40,10 @@ Deployments, StatefulSets, ReplicaSets, Jobs, CronJobs and Pods count, and
 DaemonSets on each node. What an autoscaler scales has as many pods as that
 allows at least, with --at max at most. LKE's own DaemonSets take some of each
 node: "kubectl get daemonsets -A -o yaml" writes them as a file for --workloads.
-Objects of versions of the API that are not known do not count, Jobs that have
-ended neither, and pods wait for a PersistentVolumeClaim that is not given.
+Of a directory, files that are no objects of Kubernetes are left out; if one may
+have pods and cannot be read, a warning says that pods may be missing. Objects
+of versions of the API that are not known do not count, Jobs that have ended
+neither, and pods wait for a PersistentVolumeClaim that is not given.
 
 With --live all pods of the cluster are simulated, with its DaemonSets: it is
 only read, by lists. A snapshot has them without names; --snapshot needs no

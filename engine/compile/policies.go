@@ -32,7 +32,7 @@ func verdictOf(policy config.Policy, value cty.Value, guards config.Guards) plan
 	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
 	decided, diags := policy.Evaluate(value)
 	if !decided {
-		v.Status, v.Detail = plan.Uncounted(guards, "It is about nodes or their cost, which are not known without a "+
+		v.Status, v.Detail = plan.Uncounted(guards, about(value)+"nodes or their cost, which are not known without a "+
 			"cluster: add --cluster live, or --cluster snapshot:FILE.")
 	}
 	for _, d := range diags {
@@ -74,10 +74,24 @@ func PolicyValue(p plan.Plan) cty.Value {
 	})
 }
 
-// simulated is what became of pods; null where none were simulated.
+// about begins to say what a policy is about that is not known of a plan.
+func about(value cty.Value) string {
+	if s := value.GetAttr(schemas.Simulated); !s.IsNull() && !s.GetAttr("unschedulable").IsKnown() {
+		return "It is about pods, of which some may be missing, or about "
+	}
+	return "It is about "
+}
+
+// simulated is what became of pods; null where none were simulated, and unknown where some may be missing.
 func simulated(w *plan.Workloads) cty.Value {
 	if w == nil {
 		return config.Unsimulated()
+	}
+	if len(w.Missing) > 0 {
+		unknown := cty.UnknownVal(cty.Number)
+		return cty.ObjectVal(map[string]cty.Value{
+			"unschedulable": unknown, "cost": cty.ObjectVal(map[string]cty.Value{"before": unknown, "after": unknown, "delta": unknown}),
+		})
 	}
 	return cty.ObjectVal(map[string]cty.Value{
 		"unschedulable": number(w.LostPods()),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 )
 
 var dev = config.Cluster{Name: "dev", Region: "us-ord", Tier: "enterprise"}
@@ -19,9 +20,13 @@ var dev = config.Cluster{Name: "dev", Region: "us-ord", Tier: "enterprise"}
 // objects reads the objects of a test.
 func objects(t *testing.T, text string) []map[string]any {
 	t.Helper()
-	list, err := ReadManifests(strings.NewReader(text))
+	found, err := manifests.Read("test", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
+	}
+	var list []map[string]any
+	for _, o := range found {
+		list = append(list, o.Fields)
 	}
 	return list
 }
@@ -166,40 +171,6 @@ func TestImportIsTheSameWhateverTheOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff(first.Files, second.Files); diff != "" {
 		t.Errorf("(-one order +the other)\n%s", diff)
-	}
-}
-
-func TestReadManifests(t *testing.T) {
-	tests := []struct {
-		name, text string
-		want       int    // objects
-		err        string // a part of it; "" for none
-	}{
-		{"nothing", "", 0, ""},
-		{"only comments", "# a\n---\n# b\n", 0, ""},
-		{"several documents", somePool + "---" + somePool, 2, ""},
-		{"JSON", `{"kind": "NodePool", "metadata": {"name": "a"}}`, 1, ""},
-		{"a list", "kind: List\nitems:\n- {kind: NodePool, metadata: {name: a}}\n", 1, ""},
-		{"an empty list", "kind: NodePoolList\nitems: []\n", 0, ""},
-		{"no object", "- a\n", 0, "document 1: this is no Kubernetes object"},
-		{"no name", "kind: NodePool\n", 0, "document 1: this is no Kubernetes object"},
-		{"an item without a kind", "kind: List\nitems: [{a: b}]\n", 0, "item 1 of the list is no Kubernetes object"},
-		{"a key twice", "kind: NodePool\nmetadata: {name: a}\nkind: NodePool\n", 0, "already set"},
-		{"no YAML", "a: [\n", 0, "document 1"},
-		{"no YAML in a later document", "# first\n---\nkind: A\nmetadata: {name: a}\n---\n---\nkind: A\nb: [\n", 0,
-			"document 3: line 8: "},
-		{"twice the same, and no YAML", "kind: A\r\nmetadata: {name: a}\r\n---\r\nkind: A\r\nmetadata: {name: a}\r\n---\r\na: [\r\n",
-			0, "document 3: line 7: "},
-		{"too much", strings.Repeat("# much\n", 3<<20), 0, "more than 16 MiB"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := ReadManifests(strings.NewReader(tt.text))
-			if len(got) != tt.want && tt.err == "" || (err != nil) != (tt.err != "") ||
-				err != nil && !strings.Contains(err.Error(), tt.err) {
-				t.Errorf("%d objects, error %v", len(got), err)
-			}
-		})
 	}
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -17,6 +18,8 @@ type Workloads struct {
 	// Lost are the pods that have a node before the change, and none after it.
 	Lost  []Lost
 	Notes []string // what was not simulated
+	// Missing are what may have pods and could not be read: how many lose their nodes is not known.
+	Missing []string
 }
 
 // Placed is where pods are on one side.
@@ -81,6 +84,10 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 			v.Status = Blocked
 			v.Detail = fmt.Sprintf("%s would get no node any more, and at most %d may be in one change.",
 				diag.Counted(lost, "pod"), most)
+		} else if missing := p.Workloads.Missing; len(missing) > 0 && !p.Empty() {
+			v.Actual = ""
+			v.Status, v.Detail = Uncounted(g, "What becomes of all pods is not known: pods may be missing. "+
+				strings.Join(missing, "; ")+".")
 		}
 	case g.MaxUnschedulablePods == nil:
 		return nil

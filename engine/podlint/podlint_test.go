@@ -14,7 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/lint"
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/podlint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
@@ -87,13 +87,9 @@ func found(t *testing.T, files map[string]string) string {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	manifests, err := migrate.ReadManifests(strings.NewReader(files["pods.yaml"]))
+	objects, err := manifests.Read("pods.yaml", strings.NewReader(files["pods.yaml"]))
 	if err != nil {
 		t.Fatal(err)
-	}
-	var objects []workload.Object
-	for _, fields := range manifests {
-		objects = append(objects, workload.Object{File: "pods.yaml", Fields: fields})
 	}
 	pods, err := workload.Read(objects, false)
 	if err != nil {

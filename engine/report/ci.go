@@ -76,17 +76,17 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 }
 
 // simulatedDelta is by how much the nodes that pods get cost more; "" where none are
-// simulated.
+// simulated, or some may be missing.
 func simulatedDelta(r Report) string {
-	if r.Workloads == nil {
+	if r.Workloads == nil || len(r.Workloads.Missing) > 0 {
 		return ""
 	}
 	return Dollars(r.Workloads.After.Monthly - r.Workloads.Before.Monthly)
 }
 
-// lostCount is how many pods get no node any more; "" where none are simulated.
+// lostCount is how many pods get no node any more; "" where none are simulated, or some may be missing.
 func lostCount(r Report) string {
-	if r.Workloads == nil {
+	if r.Workloads == nil || len(r.Workloads.Missing) > 0 {
 		return ""
 	}
 	return fmt.Sprint(r.Workloads.LostPods())

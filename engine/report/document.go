@@ -619,6 +619,7 @@ type workloads struct {
 	PlanTypes []planType `json:"plan_types" doc:"The nodes by pool and plan type, on both sides."`
 	Lost      []lost     `json:"newly_unschedulable" doc:"Pods that have a node before the change, and none after it."`
 	Notes     []string   `json:"notes" doc:"What was not simulated."`
+	Missing   []string   `json:"missing,omitempty" doc:"What may have pods and could not be read: the numbers are of the others."`
 }
 
 type placed struct {
@@ -658,7 +659,7 @@ func workloadsOf(w *plan.Workloads) *workloads {
 	}
 	out := &workloads{
 		Pods: w.Asked(), Before: placedOf(w.Before), After: placedOf(w.After), PlanTypes: []planType{}, Lost: []lost{},
-		Notes: append([]string{}, w.Notes...),
+		Notes: append([]string{}, w.Notes...), Missing: w.Missing,
 	}
 	for _, t := range w.PlanTypes {
 		out.PlanTypes = append(out.PlanTypes, planType{t.Pool, t.Name, onTypeOf(t.Before), onTypeOf(t.After)})

@@ -107,6 +107,9 @@ func (r *Report) addWorkloads(part Report, in func(string) string) {
 		l.Workload, l.Reasons = in(l.Workload), slices.Clone(l.Reasons)
 		sum.Lost = append(sum.Lost, l)
 	}
+	for _, text := range w.Missing {
+		sum.Missing = append(sum.Missing, part.Directory+": "+text)
+	}
 	for _, text := range w.Notes {
 		sum.Notes = append(sum.Notes, part.Directory+": "+text)
 	}

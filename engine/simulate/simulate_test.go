@@ -15,7 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -147,7 +147,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	var in simulate.Input
-	var objects []workload.Object
+	var objects []manifests.Object
 	most := false
 	for _, f := range archive.Files {
 		switch {
@@ -162,13 +162,11 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 				in.Workloads = append(in.Workloads, load)
 			}
 		case strings.HasSuffix(f.Name, ".yaml"):
-			found, err := migrate.ReadManifests(bytes.NewReader(f.Data))
+			found, err := manifests.Read(f.Name, bytes.NewReader(f.Data))
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, fields := range found {
-				objects = append(objects, workload.Object{File: f.Name, Fields: fields})
-			}
+			objects = append(objects, found...)
 		case f.Name == "max":
 			most = true
 		case f.Name == "settle":

@@ -17,16 +17,13 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
-
-// maxManifests bounds the files that one path of workloads stands for.
-const maxManifests = 1000
 
 // named reports whether the run names pods, and not only a snapshot that has some.
 func (t *trying) named() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 }
@@ -38,11 +35,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 	if err != nil {
 		return simulate.Result{}, err
 	}
-	for _, note := range found.Notes {
-		if !slices.Contains(t.outcome.Notes, note) { // the base has the same pods
-			t.outcome.Notes = append(t.outcome.Notes, note)
-		}
-	}
+	t.note(found.Notes)
 	in.Pods = found.Pods
 	if len(in.Workloads) == 0 {
 		return simulate.Result{}, errors.New("there are no pods in what the run names, so that it would say nothing")
@@ -58,7 +51,7 @@ func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 		}
 		return found, err
 	}
-	var objects []workload.Object
+	var objects []manifests.Object
 	for _, name := range t.run.Workloads {
 		some, err := t.manifests(name)
 		if err != nil {
@@ -68,6 +61,9 @@ func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 	}
 	if found, err = workload.Read(objects, false); err != nil {
 		return found, fmt.Errorf("workloads %w", err)
+	}
+	if len(found.Missing) > 0 {
+		return found, fmt.Errorf("workloads %s", strings.Join(found.Missing, "; "))
 	}
 	for _, text := range t.run.Pods {
 		load, err := workload.ParsePods(text)
@@ -88,47 +84,46 @@ func (t *trying) path(name string) (string, error) {
 	return full, nil
 }
 
-// manifests reads a file, or the files of a directory and of those below it.
-func (t *trying) manifests(name string) (objects []workload.Object, err error) {
+// manifests reads a file, or the files of a directory and of those below it. What of them may have pods and cannot be
+// read is an error: assertions would hold of some of the pods only.
+func (t *trying) manifests(name string) (objects []manifests.Object, err error) {
 	root, err := t.path(name)
 	if err != nil {
 		return nil, err
 	}
-	read := 0
-	err = fs.WalkDir(t.FS, root, func(file string, entry fs.DirEntry, err error) error {
-		base := path.Base(file)
-		switch {
-		case err != nil && file != root:
-			return fmt.Errorf("%s: %w", file, cause(err))
-		case err != nil:
-			return err
-		case entry.IsDir() && file != root && strings.HasPrefix(base, "."):
-			return fs.SkipDir
-		case entry.IsDir(), file != root && !slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(base)):
-			return nil
-		case strings.TrimSuffix(base, path.Ext(base)) == "kustomization":
-			return fmt.Errorf("%s: name what kustomize builds of it", file)
-		case !entry.Type().IsRegular():
-			return fmt.Errorf("%s: not a file", file)
-		}
-		if read++; read > maxManifests {
-			return fmt.Errorf("there are more than %d files", maxManifests)
-		}
-		opened, err := t.FS.Open(file)
+	info, err := fs.Lstat(t.FS, root)
+	switch {
+	case err != nil:
+		return nil, cause(err)
+	case info.IsDir():
+		found, err := manifests.Directory{FS: t.FS, Root: root, Kinds: workload.Kinds()}.Read()
 		if err != nil {
-			return fmt.Errorf("%s: %w", file, cause(err))
+			return nil, cause(err)
 		}
-		defer opened.Close()
-		found, err := migrate.ReadDocuments(opened)
-		if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+		notes, missing := found.Notes()
+		t.note(notes)
+		if len(missing) > 0 {
+			return nil, fmt.Errorf("pods may be missing: %s", strings.Join(missing, "; "))
 		}
-		for _, m := range found {
-			objects = append(objects, workload.Object{File: file, Document: m.Document, Fields: m.Fields})
+		return found.Objects, nil
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a file")
+	}
+	opened, err := t.FS.Open(root)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer opened.Close()
+	return manifests.Read(root, opened)
+}
+
+// note notes what of the pods does not count, each once: the base has the same pods.
+func (t *trying) note(notes []string) {
+	for _, note := range notes {
+		if !slices.Contains(t.outcome.Notes, note) {
+			t.outcome.Notes = append(t.outcome.Notes, note)
 		}
-		return nil
-	})
-	return objects, cause(err)
+	}
 }
 
 // cause is an error without the operation and the path that a file system adds.

@@ -45,7 +45,11 @@ func TestRuns(t *testing.T) {
 		{"policy with nodes", policed, labelled, pods, `plan.refused_by == ["policy.few"]`, testrun.Passed, ""},
 		{"manifests of a directory", pools, pools, "workloads = [\"../pods\"]\n", `simulate.pods == 3`, testrun.Passed, ""},
 		{"manifests with a kustomization", pools, pools, "workloads = [\"../kustomized\"]\n", `simulate.pods == 3`,
-			testrun.Error, "name what kustomize builds of it"},
+			testrun.Error, "pods may be missing: kustomized/kustomization.yaml: it has replicas: give what kustomize builds of it"},
+		{"a template of Helm", pools, pools, "workloads = [\"../chart\"]\n", `simulate.pods == 3`,
+			testrun.Error, "pods may be missing: chart/web.yaml: this looks like a Helm template"},
+		{"a patch", pools, pools, "workloads = [\"../patched\"]\n", `simulate.pods == 1`,
+			testrun.Error, "patched/patch.yaml: document 1: Deployment web: its pods have no containers"},
 		{"manifests without pods", pools, pools, "workloads = [\"../none.yaml\"]\n", `simulate.pods == 0`, testrun.Error,
 			"there are no pods in what the run names"},
 		{"snapshot that is none", pools, pools, "snapshot = \"../none.yaml\"\n", `plan.nodes.total == 0`, testrun.Error,
@@ -59,8 +63,12 @@ func TestRuns(t *testing.T) {
 			files := fstest.MapFS{}
 			for name, text := range map[string]string{
 				"old/main.lke.hcl": tt.old, "new/main.lke.hcl": tt.new, "pods/a.yaml": jobs("a", 1), "pods/b/b.yml": jobs("b", 2),
-				"pods/README.md": "Pods.", "kustomized/kustomization.yaml": "kind: Kustomization\n",
-				"none.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+				"pods/README.md": "Pods.", "kustomized/kustomization.yaml": "replicas: [{name: a, count: 9}]\n",
+				"kustomized/a.yaml": jobs("a", 1), "pods/values.yaml": "replicaCount: 2\n", "pods/kustomization.yaml": "resources: [a.yaml, b]\n",
+				"chart/web.yaml": "kind: Deployment\nspec: {replicas: {{ .Values.replicas }}}\n", "chart/a.yaml": jobs("a", 1),
+				"patched/patch.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n",
+				"patched/a.yaml":     jobs("a", 1),
+				"none.yaml":          "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
 				"new/a.lketest.hcl": "run \"a\" {\n  base = \"dir:../old\"\n  " + tt.args + "  assert {\n    condition = " +
 					tt.condition + "\n    error_message = \"No.\"\n  }\n}\n",
 			} {

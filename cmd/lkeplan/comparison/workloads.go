@@ -61,6 +61,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 		return err
 	}
 	summary := simreport.Workloads(found)
+	summary.Missing = pods.Missing
 	c.Plan.Workloads = &summary
 	c.picture, err = simreport.Picture(found)
 	return err

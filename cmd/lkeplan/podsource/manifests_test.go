@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 )
@@ -26,17 +25,17 @@ func TestOnlyFilesAreReadOfADirectory(t *testing.T) {
 			t.Fatal(problem)
 		}
 	}
-	objects, left, err := manifests(dir, nil)
+	var p Pods
+	objects, err := p.manifests(dir, nil)
 	if err != nil || len(objects) != 1 || objects[0].Document != 1 {
 		t.Fatalf("%v, %v", objects, err)
 	}
-	text := strings.Join(left, "\n")
-	for _, name := range []string{"pipe.yaml", "link.yaml", "zero.json"} {
-		if !strings.Contains(text, name+" is left out: it is no file.") {
-			t.Errorf("of %s it is said: %s", name, text)
-		}
+	in := func(name string) string { return filepath.Join(dir, name) }
+	want := fmt.Sprintf("[Left out: %s, %s, %s: it is no file.]", in("link.yaml"), in("pipe.yaml"), in("zero.json"))
+	if got := fmt.Sprint(p.Notes); got != want || len(p.Missing) > 0 {
+		t.Errorf("it is said: %s, missing: %s", got, p.Missing)
 	}
-	if _, _, err := manifests("/dev/zero", nil); err == nil || err.Error() != "/dev/zero: it is no file" {
+	if _, err := p.manifests("/dev/zero", nil); err == nil || err.Error() != "it is no file" {
 		t.Errorf("of a device it is said: %v", err)
 	}
 }
@@ -51,9 +50,10 @@ func TestALinkToADirectoryIsRead(t *testing.T) {
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
 	}
-	objects, left, err := manifests(link, nil)
-	if err != nil || len(objects) != 1 || len(left) > 0 || objects[0].File != filepath.Join(link, "web.yaml") {
-		t.Errorf("%v, left out: %q, %v", objects, left, err)
+	var p Pods
+	objects, err := p.manifests(link, nil)
+	if err != nil || len(objects) != 1 || len(p.Notes) > 0 || objects[0].File != filepath.Join(link, "web.yaml") {
+		t.Errorf("%v, %q, %v", objects, p.Notes, err)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestAPipeThatIsNamedIsRead(t *testing.T) {
 	}
 	write.Close()
 	name := fmt.Sprintf("/dev/fd/%d", read.Fd())
-	if objects, _, err := manifests(name, nil); err != nil || len(objects) != 1 {
+	if objects, err := new(Pods).manifests(name, nil); err != nil || len(objects) != 1 {
 		t.Errorf("%v, %v", objects, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
@@ -87,6 +86,7 @@ type Pods struct {
 	live     *workload.Shapes
 	snapshot *compare.Snapshot
 	Notes    []string // what of it does not count
+	Missing  []string // what may have pods and could not be read; the notes have it, too
 }
 
 // Read reads the pods.
@@ -94,13 +94,13 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	if !f.Given() {
 		return p, errNone
 	}
-	var objects []workload.Object
+	var objects []manifests.Object
 	for _, name := range f.workloads {
-		found, left, err := manifests(name, stdin)
+		found, err := p.manifests(name, stdin)
 		if err != nil {
-			return p, fmt.Errorf("--workloads %w", err)
+			return p, fmt.Errorf("--workloads %s: %w", name, err)
 		}
-		objects, p.Notes = append(objects, found...), append(p.Notes, left...)
+		objects = append(objects, found...)
 	}
 	if p.found, err = workload.Read(objects, f.Most); err != nil {
 		return p, fmt.Errorf("--workloads %w", err)
@@ -111,6 +111,10 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 			return p, fmt.Errorf("--pods %w", err)
 		}
 		p.found.Workloads = append(p.found.Workloads, load)
+	}
+	p.Missing = append(p.Missing, p.found.Missing...)
+	for _, missing := range p.Missing {
+		p.Notes = append(p.Notes, "Warning: pods may be missing: "+missing+".")
 	}
 	p.Notes = append(p.Notes, p.found.Notes...)
 	if err := f.cluster(ctx, access, &p); err != nil {
@@ -245,81 +249,28 @@ var errNone = errors.New("there are no pods to simulate: " + strings.Join([]stri
 	"write some, --pods 200x1cpu,2Gi", "name manifests with --workloads PATH", "take those of the cluster with --live",
 	"or of a snapshot with --snapshot FILE"}, ", "))
 
-const mostFiles = 5000
-
-// tree reads the manifests of a path.
-type tree struct {
-	root    string
-	files   int
-	objects []workload.Object
-	left    []string // what was left out, in words
-}
-
 // manifests reads a file, the files of a directory and of those below it, or for "-"
-// standard input. The second are the files that were left out, in words.
-func manifests(name string, stdin io.Reader) (objects []workload.Object, left []string, err error) {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		name += string(filepath.Separator) // a link to a directory is walked, too
-	}
-	t := tree{root: name}
+// standard input.
+func (p *Pods) manifests(name string, stdin io.Reader) ([]manifests.Object, error) {
 	if name == "-" {
-		err = t.read("standard input", stdin)
-		return t.objects, nil, err
+		return manifests.Read("standard input", stdin)
 	}
-	err = filepath.WalkDir(name, t.visit)
-	return t.objects, t.left, err
-}
-
-// visit reads a file, if it is one.
-func (t *tree) visit(file string, entry fs.DirEntry, err error) error {
-	base := filepath.Base(file)
-	extension := strings.ToLower(filepath.Ext(base))
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", file, files.Cause(err))
-	case entry.IsDir() && file != t.root && strings.HasPrefix(base, "."):
-		return fs.SkipDir
-	case entry.IsDir(), file != t.root && !slices.Contains([]string{".yaml", ".yml", ".json"}, extension):
-		return nil
-	case strings.TrimSuffix(base, filepath.Ext(base)) == "kustomization":
-		t.left = append(t.left, fmt.Sprintf("%s is left out: give what kustomize builds of it.", file))
-		return nil
-	}
-	if t.files++; t.files > mostFiles {
-		return fmt.Errorf("%s: there are more than %d files", t.root, mostFiles)
-	}
-	return t.open(file)
-}
-
-// open reads a file. Among those of a directory, one that is none would be waited for; who
-// names one may mean that of "<(kubectl get pods -o yaml)".
-func (t *tree) open(name string) error {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", name, files.Cause(err))
-	case info.IsDir() || name != t.root && !info.Mode().IsRegular():
-		t.left = append(t.left, fmt.Sprintf("%s is left out: it is no file.", name))
-		return nil
-	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0:
-		return fmt.Errorf("%s: it is no file", name)
+		return nil, files.Cause(err)
+	case info.IsDir():
+		found, err := manifests.Directory{FS: os.DirFS(name), Root: ".", Shown: name, Kinds: workload.Kinds(), Links: true}.Read()
+		notes, missing := found.Notes()
+		p.Notes, p.Missing = append(p.Notes, notes...), append(p.Missing, missing...)
+		return found.Objects, files.Cause(err)
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0: // who names a pipe means "<(kubectl get pods -o yaml)"
+		return nil, errors.New("it is no file")
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", name, files.Cause(err))
+		return nil, files.Cause(err)
 	}
 	defer file.Close()
-	return t.read(name, file)
-}
-
-// read reads the manifests of a file.
-func (t *tree) read(name string, from io.Reader) error {
-	found, err := migrate.ReadDocuments(from)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, files.Cause(err))
-	}
-	for _, m := range found {
-		t.objects = append(t.objects, workload.Object{File: name, Document: m.Document, Fields: m.Fields})
-	}
-	return nil
+	return manifests.Read(name, file)
 }

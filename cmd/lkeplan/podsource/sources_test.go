@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -124,16 +124,14 @@ func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
 		text += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: shop, name: %s, uid: p%d%s}\n"+
 			"spec: {containers: [{name: c}]%s}\nstatus: {%s}\n", k.name, i, k.meta, k.spec, k.status)
 	}
-	found, err := migrate.ReadDocuments(strings.NewReader(text))
+	objects, err := manifests.Read("dump.yaml", strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	cluster := dump{}
-	var objects []workload.Object
-	for _, m := range found {
-		kind := manifest.Kind(m.Fields)
-		cluster[kind] = append(cluster[kind], m.Fields)
-		objects = append(objects, workload.Object{File: "dump.yaml", Document: m.Document, Fields: m.Fields})
+	for _, o := range objects {
+		kind := manifest.Kind(o.Fields)
+		cluster[kind] = append(cluster[kind], o.Fields)
 	}
 	written, err := workload.Read(objects, false)
 	if err != nil {

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math/big"
@@ -15,10 +14,11 @@ import (
 	resourcehelper "k8s.io/component-helpers/resource"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-func (r *reader) class(o Object) error {
+func (r *reader) class(o manifests.Object) error {
 	class, err := typed[nodev1.RuntimeClass](r, o)
 	r.classes[class.Name] = class
 	return err
@@ -26,12 +26,12 @@ func (r *reader) class(o Object) error {
 
 // complete checks the pods of an object as far as amounts go, and adds what the API server
 // adds to pods.
-func (r *reader) complete(o Object, spec *corev1.PodSpec) error {
+func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 	if err := r.run(o, spec); err != nil {
 		return err
 	}
 	if len(spec.Containers) == 0 {
-		return errors.New("its pods have no containers")
+		return errNoContainers
 	}
 	if spec.Resources != nil {
 		if err := amounts("its pods ask for", "its pods are limited to", *spec.Resources); err != nil {
@@ -51,7 +51,7 @@ func (r *reader) complete(o Object, spec *corev1.PodSpec) error {
 }
 
 // run adds what the RuntimeClass of pods asks for, and where they can be.
-func (r *reader) run(o Object, spec *corev1.PodSpec) error {
+func (r *reader) run(o manifests.Object, spec *corev1.PodSpec) error {
 	if spec.RuntimeClassName == nil || *spec.RuntimeClassName == "" {
 		return nil
 	}
@@ -101,7 +101,7 @@ func positive(what string, list corev1.ResourceList) error {
 
 // limitRange reads a LimitRange. Those of a namespace are in the order of their names; in a
 // cluster the order is not defined.
-func (r *reader) limitRange(o Object) error {
+func (r *reader) limitRange(o manifests.Object) error {
 	found, err := typed[corev1.LimitRange](r, o)
 	if err != nil {
 		return err
@@ -225,7 +225,7 @@ type quota struct {
 }
 
 // quota reads a ResourceQuota. Of one with scopes it is noted that it does not count.
-func (r *reader) quota(o Object) error {
+func (r *reader) quota(o manifests.Object) error {
 	found, err := typed[corev1.ResourceQuota](r, o)
 	if err != nil {
 		return err

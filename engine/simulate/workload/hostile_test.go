@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
@@ -167,13 +167,9 @@ func TestTheNodesOfARuntimeClass(t *testing.T) {
 // of reads the manifests of a file.
 func of(t *testing.T, file, text string) (workload.Found, error) {
 	t.Helper()
-	found, err := migrate.ReadDocuments(strings.NewReader(text))
+	objects, err := manifests.Read(file, strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
-	}
-	var objects []workload.Object
-	for _, m := range found {
-		objects = append(objects, workload.Object{File: file, Document: m.Document, Fields: m.Fields})
 	}
 	return workload.Read(objects, false)
 }

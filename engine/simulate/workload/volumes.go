@@ -8,6 +8,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -21,7 +22,7 @@ type stored struct {
 }
 
 // storage reads a claim, a volume or a class of volumes.
-func (r *reader) storage(o Object) error {
+func (r *reader) storage(o manifests.Object) error {
 	s := &r.stored
 	switch manifest.Kind(o.Fields) {
 	case "PersistentVolumeClaim":
@@ -47,13 +48,13 @@ func (r *reader) storage(o Object) error {
 }
 
 // claim finds a claim in the namespace of an object.
-func (r *reader) claim(o Object, name string) *corev1.PersistentVolumeClaim {
+func (r *reader) claim(o manifests.Object, name string) *corev1.PersistentVolumeClaim {
 	return r.stored.claims[key{"PersistentVolumeClaim", keyOf(o.Fields).namespace, name}]
 }
 
 // waits says which volume pods wait for; "" where for none. Of what comes out of a cluster
 // without its claims, they are taken for ready. A pod that has a node waits for none.
-func (r *reader) waits(o Object, spec corev1.PodSpec) string {
+func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 	live := manifest.UID(o.Fields) != ""
 	if live && spec.NodeName != "" {
 		return ""
@@ -105,7 +106,7 @@ func (r *reader) wait(claim *corev1.PersistentVolumeClaim) simulate.ClaimProblem
 }
 
 // attached are the volumes of Linode that a node attaches for each pod of an object.
-func (r *reader) attached(o Object, spec corev1.PodSpec) (a simulate.Attached) {
+func (r *reader) attached(o manifests.Object, spec corev1.PodSpec) (a simulate.Attached) {
 	for _, template := range templates(o) {
 		class, _ := manifest.Lookup(template, "spec", "storageClassName")
 		name, said := class.(string)
@@ -162,7 +163,7 @@ func (r *reader) ofLinode(said bool, name string) bool {
 }
 
 // templates are those of the claims that a StatefulSet makes.
-func templates(o Object) (all []map[string]any) {
+func templates(o manifests.Object) (all []map[string]any) {
 	list, _ := manifest.Lookup(o.Fields, "spec", "volumeClaimTemplates")
 	found, _ := list.([]any)
 	for _, t := range found {
@@ -174,6 +175,6 @@ func templates(o Object) (all []map[string]any) {
 }
 
 // templated reports whether a StatefulSet makes the claim of a volume itself.
-func templated(o Object, volume string) bool {
+func templated(o manifests.Object, volume string) bool {
 	return slices.ContainsFunc(templates(o), func(t map[string]any) bool { return manifest.Name(t) == volume })
 }

@@ -32,51 +32,43 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/json"
 
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// An Object is one manifest, and where it is from.
-type Object struct {
-	File     string
-	Document int            // in which it stands, from 1 on; 0: not said
-	Fields   map[string]any // as JSON has them
-}
-
-// place says where it stands.
-func (o Object) place() string {
-	if o.Document > 0 {
-		return fmt.Sprintf("%s: document %d", o.File, o.Document)
-	}
-	return o.File
-}
-
 // named says which object it is, and where it stands.
-func (o Object) named() string { return o.place() + ": " + title(o.Fields) }
+func named(o manifests.Object) string { return o.Place() + ": " + title(o.Fields) }
 
 // Found is what manifests say of pods.
 type Found struct {
 	simulate.Pods
-	Notes []string // what of them does not count
+	Notes   []string // what of them does not count
+	Missing []string // what has pods, or changes them, and could not be read
 }
 
 // Read reads manifests. What autoscalers scale has as many pods as they allow at least, or
 // with most at most. An object of another that is there, such as the ReplicaSet of a
-// Deployment, does not count again.
-func Read(objects []Object, most bool) (Found, error) {
+// Deployment, does not count again. What is wrong with an object is an error, unless its file was found in a
+// directory: then its pods are Missing.
+func Read(objects []manifests.Object, most bool) (Found, error) {
 	r := reader{
-		most: most, there: map[key]Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
+		most: most, there: map[key]manifests.Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
 		others: map[string]int{}, ranges: map[string][]corev1.LimitRange{}, told: map[string]bool{},
 	}
 	objects, err := r.admit(objects)
 	if err != nil {
 		return Found{}, err
 	}
-	for _, read := range []func(Object) error{r.rule, r.object} {
+	for _, read := range []func(manifests.Object) error{r.rule, r.object} {
 		for _, o := range objects {
 			if err := read(o); err != nil {
-				return Found{}, fmt.Errorf("%s: %w", o.named(), err)
+				err = fmt.Errorf("%s: %w", named(o), err)
+				if !o.Listed || r.asked > simulate.MaxPods {
+					return Found{}, err
+				}
+				r.miss(err)
 			}
 		}
 	}
@@ -89,9 +81,10 @@ func Read(objects []Object, most bool) (Found, error) {
 type reader struct {
 	most    bool
 	found   Found
-	there   map[key]Object // of kinds that count
+	there   map[key]manifests.Object // of kinds that count
 	scaled  map[key]*scale
 	classes map[string]nodev1.RuntimeClass
+	keda    []manifests.Object
 	others  map[string]int // objects of kinds that have no pods
 	ranges  map[string][]corev1.LimitRange
 	quotas  []*quota
@@ -110,6 +103,9 @@ func keyOf(o map[string]any) key {
 
 func title(o map[string]any) string {
 	name := manifest.Name(o)
+	if name == "" {
+		name = manifests.GenerateName(o) + "*"
+	}
 	if ns := manifest.Namespace(o); ns != "" {
 		name = ns + "/" + name
 	}
@@ -122,6 +118,9 @@ func (r *reader) note(format string, args ...any) {
 	r.found.Notes = append(r.found.Notes, fmt.Sprintf(format, args...))
 }
 
+// miss notes what is wrong with an object.
+func (r *reader) miss(err error) { r.found.Missing = append(r.found.Missing, err.Error()) }
+
 // once notes something about several objects.
 func (r *reader) once(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !r.told[text] {
@@ -131,7 +130,7 @@ func (r *reader) once(format string, args ...any) {
 }
 
 // rule reads an object that says something of the pods of others.
-func (r *reader) rule(o Object) error {
+func (r *reader) rule(o manifests.Object) error {
 	switch manifest.Kind(o.Fields) {
 	case "HorizontalPodAutoscaler":
 		return r.scaler(o)
@@ -146,7 +145,7 @@ func (r *reader) rule(o Object) error {
 }
 
 // object reads an object that has pods.
-func (r *reader) object(o Object) error {
+func (r *reader) object(o manifests.Object) error {
 	if owner, ok := r.owned(o.Fields); ok && r.there[owner].Fields != nil {
 		return nil // its owner counts
 	}
@@ -181,7 +180,7 @@ func (r *reader) object(o Object) error {
 	return nil
 }
 
-func (r *reader) budget(o Object) error {
+func (r *reader) budget(o manifests.Object) error {
 	b, err := typed[policyv1.PodDisruptionBudget](r, o)
 	if err != nil {
 		return err
@@ -203,7 +202,7 @@ func (r *reader) budget(o Object) error {
 }
 
 // scalable reads an object that has so many pods of a template.
-func scalable[T any](r *reader, o Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
+func scalable[T any](r *reader, o manifests.Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
 	object, err := typed[T](r, o)
 	if err != nil {
 		return err
@@ -234,7 +233,7 @@ func hashed(template corev1.PodTemplateSpec) corev1.PodTemplateSpec {
 
 var withPods = []string{"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "CronJob"}
 
-func (r *reader) daemons(o Object) error {
+func (r *reader) daemons(o manifests.Object) error {
 	s, err := typed[appsv1.DaemonSet](r, o)
 	if err == nil {
 		err = r.complete(o, &s.Spec.Template.Spec)
@@ -268,7 +267,7 @@ func (r *reader) owned(o map[string]any) (key, bool) {
 }
 
 // pod reads a pod that is written down by itself.
-func (r *reader) pod(o Object) error {
+func (r *reader) pod(o manifests.Object) error {
 	pod, err := typed[corev1.Pod](r, o)
 	owner, owned := r.owned(o.Fields)
 	switch {
@@ -291,7 +290,7 @@ func (r *reader) pod(o Object) error {
 }
 
 // add adds so many pods of a template.
-func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) error {
+func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplateSpec) error {
 	if pods < 0 {
 		return fmt.Errorf("it has %d pods, and nothing has fewer than none", pods)
 	}
@@ -322,7 +321,7 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) erro
 
 // typed reads an object as what its kind says. Fields that the kind does not have are
 // noted.
-func typed[T any](r *reader, o Object) (value T, err error) {
+func typed[T any](r *reader, o manifests.Object) (value T, err error) {
 	fields := runtime.DeepCopyJSON(o.Fields)
 	delete(fields, "status")
 	if phase, ok := phaseOf(o.Fields); ok {
@@ -341,7 +340,7 @@ func typed[T any](r *reader, o Object) (value T, err error) {
 		wrong = append(wrong, field.Error())
 	}
 	if len(wrong) > 0 {
-		r.note("%s: %s: ignored.", o.named(), strings.Join(wrong, ", "))
+		r.note("%s: %s: ignored.", named(o), strings.Join(wrong, ", "))
 	}
 	return value, nil
 }
@@ -370,6 +369,15 @@ func (r *reader) conclude() {
 			r.note("%s does not count: it scales %s %s, which is not given.", s.by, k.kind, k.name)
 		}
 	}
+	for _, o := range r.keda {
+		target := key{cmp.Or(manifest.Text(o.Fields, "spec", "scaleTargetRef", "kind"), "Deployment"), keyOf(o.Fields).namespace,
+			manifest.Text(o.Fields, "spec", "scaleTargetRef", "name")}
+		if r.there[target].Fields != nil {
+			r.note("%s does not count: %s %s has the replicas that it says itself.", title(o.Fields), target.kind, target.name)
+		} else {
+			r.note("%s does not count: it scales %s %s, which is not given.", title(o.Fields), target.kind, target.name)
+		}
+	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(r.others)) {
 		kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, r.others[kind]))
@@ -378,6 +386,9 @@ func (r *reader) conclude() {
 		r.note("Left out, having no pods that are known: %s.", strings.Join(kinds, ", "))
 	}
 }
+
+// Kinds are those of which something is read.
+func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
 // kinds are those that are known, and in which versions of the API.
 var kinds = map[string][]string{
@@ -390,27 +401,55 @@ var kinds = map[string][]string{
 
 // admit returns the objects that are known, each once. Of the others it notes that they do
 // not count.
-func (r *reader) admit(objects []Object) (known []Object, err error) {
+func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, err error) {
 	for _, o := range objects {
 		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
-			return nil, fmt.Errorf("%s: %q: no object of Kubernetes has such a name", o.place(), what)
+			err := fmt.Errorf("%s: %q: no object of Kubernetes has such a name", o.Place(), what)
+			if !o.Listed {
+				return nil, err
+			}
+			r.miss(err)
+			continue
 		}
 		if !r.understands(o) {
 			continue
 		}
+		if o.Listed && patches(o.Fields) { // before it takes the place of what it is for
+			r.miss(fmt.Errorf("%s: %w", named(o), errNoContainers))
+			continue
+		}
 		k := keyOf(o.Fields)
 		switch other, twice := r.there[k]; {
+		case k.name == "": // each time that it is applied, it is another
+			known = append(known, o)
 		case !twice:
 			r.there[k] = o
 			known = append(known, o)
 		case !reflect.DeepEqual(said(other.Fields), said(o.Fields)):
-			return nil, fmt.Errorf("%s: it is in %s, too, and is another there", o.named(), other.place())
+			err := fmt.Errorf("%s: it is in %s, too, and is another there", named(o), other.Place())
+			if !o.Listed {
+				return nil, err
+			}
+			r.miss(err)
 		default:
-			r.note("%s counts once: it is in %s, too.", o.named(), other.place())
+			r.note("%s counts once: it is in %s, too.", named(o), other.Place())
 		}
 	}
 	return known, nil
 }
+
+// patches reports whether an object has pods without containers.
+func patches(o map[string]any) bool {
+	path, ok := map[string]string{"Pod": "spec", "CronJob": "spec.jobTemplate.spec.template.spec"}[manifest.Kind(o)]
+	if !ok && slices.Contains(withPods, manifest.Kind(o)) {
+		path, ok = "spec.template.spec", true
+	}
+	containers, _ := manifest.Lookup(o, strings.Split(path+".containers", ".")...)
+	list, _ := containers.([]any)
+	return ok && len(list) == 0
+}
+
+var errNoContainers = errors.New("its pods have no containers; of a patch, give what kustomize builds with it")
 
 // said is what an object says of itself: what a cluster adds changes with time.
 func said(o map[string]any) map[string]any {
@@ -421,19 +460,21 @@ func said(o map[string]any) map[string]any {
 }
 
 // understands reports whether the kind of an object is known in its version of the API.
-func (r *reader) understands(o Object) bool {
+func (r *reader) understands(o manifests.Object) bool {
 	kind, version := manifest.Kind(o.Fields), manifest.APIVersion(o.Fields)
 	versions, known := kinds[kind]
 	switch {
+	case kind == "ScaledObject" && strings.HasPrefix(version, "keda.sh/"):
+		r.keda = append(r.keda, o)
 	case !known:
 		r.others[kind]++
 	case slices.Contains(versions, version):
 		return true
 	case version == "":
-		r.note("%s does not count: it has no apiVersion, and the %s that is known is of %s.", o.named(), kind,
+		r.note("%s does not count: it has no apiVersion, and the %s that is known is of %s.", named(o), kind,
 			strings.Join(versions, " and "))
 	default:
-		r.note("%s does not count: it is of %s, and the %s that is known of %s.", o.named(), version, kind,
+		r.note("%s does not count: it is of %s, and the %s that is known of %s.", named(o), version, kind,
 			strings.Join(versions, " and "))
 	}
 	return false
@@ -448,7 +489,7 @@ type scale struct {
 }
 
 // scaler reads an autoscaler. Its bounds are written alike in all versions.
-func (r *reader) scaler(o Object) error {
+func (r *reader) scaler(o manifests.Object) error {
 	bounds := map[string]any{}
 	if spec, ok := o.Fields["spec"].(map[string]any); ok {
 		for _, name := range []string{"scaleTargetRef", "minReplicas", "maxReplicas"} {
@@ -457,7 +498,7 @@ func (r *reader) scaler(o Object) error {
 			}
 		}
 	}
-	only := Object{File: o.File, Document: o.Document, Fields: map[string]any{
+	only := manifests.Object{File: o.File, Document: o.Document, Fields: map[string]any{
 		"kind": manifest.Kind(o.Fields), "metadata": o.Fields["metadata"], "spec": bounds,
 	}}
 	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, only)
@@ -487,7 +528,7 @@ func (r *reader) scaler(o Object) error {
 
 // scale is how many of so many pods an object has where an autoscaler scales it. One that
 // would leave at least a pod leaves an object alone that was scaled to none by hand.
-func (r *reader) scale(o Object, pods int32) int32 {
+func (r *reader) scale(o manifests.Object, pods int32) int32 {
 	s := r.scaled[keyOf(o.Fields)]
 	if s == nil {
 		return pods
@@ -500,7 +541,7 @@ func (r *reader) scale(o Object, pods int32) int32 {
 	return s.pods
 }
 
-func (r *reader) job(o Object) error {
+func (r *reader) job(o manifests.Object) error {
 	j, err := typed[batchv1.Job](r, o)
 	if err != nil {
 		return err
@@ -528,7 +569,7 @@ var ending = []batchv1.JobConditionType{
 }
 
 // cronJob reads a CronJob, as if one Job of it began.
-func (r *reader) cronJob(o Object) error {
+func (r *reader) cronJob(o manifests.Object) error {
 	c, err := typed[batchv1.CronJob](r, o)
 	if err != nil {
 		return err
@@ -538,7 +579,7 @@ func (r *reader) cronJob(o Object) error {
 }
 
 // runs adds the pods that a Job has at a time at most.
-func (r *reader) runs(o Object, spec batchv1.JobSpec, status batchv1.JobStatus) error {
+func (r *reader) runs(o manifests.Object, spec batchv1.JobSpec, status batchv1.JobStatus) error {
 	if ptr.Deref(spec.Suspend, false) {
 		r.note("%s does not count: it is suspended.", title(o.Fields))
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/engine/migrate"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
@@ -32,18 +32,16 @@ func TestRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var objects []workload.Object
+			var objects []manifests.Object
 			for _, f := range archive.Files {
 				if !strings.HasSuffix(f.Name, ".yaml") {
 					continue
 				}
-				found, err := migrate.ReadDocuments(bytes.NewReader(f.Data))
+				found, err := manifests.Read(f.Name, bytes.NewReader(f.Data))
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, m := range found {
-					objects = append(objects, workload.Object{File: f.Name, Document: m.Document, Fields: m.Fields})
-				}
+				objects = append(objects, found...)
 			}
 			for i, f := range archive.Files {
 				if f.Name != "want" && f.Name != "want at most" {
@@ -85,6 +83,9 @@ func text(found workload.Found, err error) string {
 	}
 	for _, n := range found.Notes {
 		b.WriteString("note: " + n + "\n")
+	}
+	for _, m := range found.Missing {
+		b.WriteString("missing: " + m + "\n")
 	}
 	return b.String()
 }

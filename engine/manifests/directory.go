@@ -1,0 +1,212 @@
+package manifests
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// maxFiles bounds the files of a directory.
+const maxFiles = 5000
+
+// A Directory is one whose files are read, and those of the directories below it.
+type Directory struct {
+	FS    fs.FS
+	Root  string   // in FS
+	Shown string   // in place of Root in the names of files; "" for that
+	Kinds []string // that are wanted: of them it is said if they may be missing
+	Links bool     // links to files are followed
+	Flat  bool     // no directories below it
+}
+
+// Found is what a directory has.
+type Found struct {
+	Objects []Object
+	left    []left
+}
+
+// left is a file that was left out, or one document of it.
+type left struct {
+	place   string
+	why     string // "" if it is no Kubernetes object
+	matters bool   // it may hold objects of kinds that are wanted
+}
+
+// Read reads the files that end in .yaml, .yml and .json. What is no object is left out.
+func (d Directory) Read() (found Found, err error) {
+	w := walk{Directory: d, wanted: wanted(d.Kinds)}
+	err = fs.WalkDir(d.FS, d.Root, w.visit)
+	return w.found, err
+}
+
+type walk struct {
+	Directory
+	wanted *regexp.Regexp
+	files  int
+	found  Found
+}
+
+// wanted matches the text of what may be an object of one of some kinds, or of a kind that a template has yet to say.
+func wanted(kinds []string) *regexp.Regexp {
+	return regexp.MustCompile(`\bkind["']?\s*:\s*["']?(?:\{\{|(?:` + strings.Join(kinds, "|") + `)(?:List)?\b)`)
+}
+
+func (w *walk) leave(place, why string, matters bool) {
+	w.found.left = append(w.found.left, left{place, why, matters})
+}
+
+func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
+	shown := name
+	if w.Shown != "" {
+		below, _ := filepath.Rel(w.Root, name)
+		shown = filepath.Join(w.Shown, below)
+	}
+	below := name != w.Root
+	switch {
+	case err != nil && !below:
+		return err
+	case err != nil:
+		w.leave(shown, files.Cause(err).Error(), true)
+		return nil
+	case entry.IsDir() && below && (w.Flat || strings.HasPrefix(path.Base(name), ".")):
+		return fs.SkipDir
+	case entry.IsDir(), !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name))):
+		return nil
+	}
+	if w.files++; w.files > maxFiles {
+		return fmt.Errorf("there are more than %d files", maxFiles)
+	}
+	if entry.Type()&fs.ModeSymlink != 0 && !w.Links {
+		w.leave(shown, "a link is not followed", true)
+		return nil
+	}
+	w.read(name, shown)
+	return nil
+}
+
+// read reads a file.
+func (w *walk) read(name, shown string) {
+	if info, err := fs.Stat(w.FS, name); err == nil && !info.Mode().IsRegular() {
+		w.leave(shown, "it is no file", false) // to open a pipe would be to wait for who writes it
+		return
+	}
+	file, err := w.FS.Open(name)
+	if err != nil {
+		w.leave(shown, files.Cause(err).Error(), true)
+		return
+	}
+	defer file.Close()
+	raw, problem := bounded(file)
+	if problem == nil {
+		problem = documents(raw, func(n int, text []byte, found []map[string]any, problem error) error {
+			w.document(Object{File: shown, Document: n, Listed: true}, text, found, problem)
+			return nil
+		})
+	}
+	if problem != nil {
+		text, _ := Text(raw[:len(raw)&^1]) // a half of a character is what may be wrong
+		w.leave(shown, files.Cause(problem).Error(), w.wanted.Match(text))
+	}
+}
+
+// document adds the objects of a document, or notes why there are none.
+func (w *walk) document(at Object, text []byte, found []map[string]any, problem error) {
+	base := path.Base(filepath.ToSlash(at.File))
+	switch matters := w.wanted.Match(text); {
+	case strings.TrimSuffix(base, path.Ext(base)) == "kustomization" && !errors.Is(problem, errTemplate):
+		if what := w.changes(at.File, text); what != "" {
+			w.leave(at.File, fmt.Sprintf("it has %s: give what kustomize builds of it", what), true)
+		} else {
+			w.leave(at.File, "give what kustomize builds of it", false)
+		}
+	case problem == nil:
+		for _, fields := range found {
+			if strings.HasPrefix(manifest.APIVersion(fields), "kustomize.config.k8s.io/") {
+				w.leave(at.Place(), "give what kustomize builds of it", false)
+				continue
+			}
+			at.Fields = fields
+			w.found.Objects = append(w.found.Objects, at)
+		}
+	case errors.Is(problem, errNoObject) && !matters:
+		w.leave(at.File, "", false)
+	case errors.Is(problem, errTemplate):
+		w.leave(at.File, errTemplate.Error(), matters)
+	default:
+		w.leave(at.File, problem.Error(), matters)
+	}
+}
+
+// changes is what of a kustomization changes objects, or adds those of other places; "" for nothing.
+func (w *walk) changes(file string, text []byte) string {
+	var k struct {
+		Resources []string `json:"resources"`
+	}
+	fields := map[string]any{}
+	raw, err := toJSON(text)
+	if err != nil || json.Unmarshal(raw, &k) != nil || json.Unmarshal(raw, &fields) != nil {
+		return "what cannot be read"
+	}
+	for _, name := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "replicas", "replacements", "components",
+		"bases", "helmCharts", "helmChartInflationGenerator", "generators", "transformers"} {
+		if _, there := fields[name]; there {
+			return name
+		}
+	}
+	for _, resource := range k.Resources {
+		below, err := filepath.Rel(cmp.Or(w.Shown, w.Root), filepath.Join(filepath.Dir(file), filepath.FromSlash(resource)))
+		if err != nil || strings.HasPrefix(below, "..") || strings.Contains(resource, "://") || strings.HasPrefix(resource, "github.com/") {
+			return "resources from elsewhere"
+		}
+	}
+	return ""
+}
+
+// Notes say what was left out, with the reasons, and Missing which objects of the kinds that are wanted may be missing.
+func (f Found) Notes() (notes, missing []string) {
+	type key struct {
+		why     string
+		matters bool
+	}
+	var keys []key
+	places := map[key][]string{}
+	for _, l := range f.left {
+		k := key{l.why, l.matters}
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+		if !slices.Contains(places[k], l.place) {
+			places[k] = append(places[k], l.place)
+		}
+	}
+	for _, k := range keys {
+		switch all := joined(places[k]); {
+		case k.matters:
+			missing = append(missing, fmt.Sprintf("%s: %s", all, k.why))
+		case k.why == "":
+			notes = append(notes, "No Kubernetes objects, and left out: "+all+".")
+		default:
+			notes = append(notes, fmt.Sprintf("Left out: %s: %s.", all, k.why))
+		}
+	}
+	return notes, missing
+}
+
+// joined are the first of some names, and how many there are.
+func joined(names []string) string {
+	const shown = 3
+	if len(names) <= shown {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+}

@@ -1,0 +1,209 @@
+// Package manifests reads objects of Kubernetes from files, as kubectl reads them, and from directories as repositories have
+// them, in which most files are something else: it says which files it leaves out, and which of those may hold objects.
+//
+// It knows no kinds of objects, but those that its caller wants.
+package manifests
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"go.yaml.in/yaml/v3"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// maxSize bounds what is read from one file, in bytes.
+const maxSize = 16 << 20
+
+// An Object is one manifest, and where it is from.
+type Object struct {
+	File     string
+	Document int            // in which it stands, from 1 on; 0: not said
+	Fields   map[string]any // as JSON has them; whole numbers are int64
+	Listed   bool           // its file was found in a directory, and nobody has named it
+}
+
+// Place says where the object stands.
+func (o Object) Place() string { return place(o.File, o.Document) }
+
+func place(file string, document int) string {
+	if document > 0 {
+		return fmt.Sprintf("%s: document %d", file, document)
+	}
+	return file
+}
+
+// Read reads the objects of a file as people write them for kubectl: YAML or JSON, several documents, and lists. A document
+// that is no object is an error.
+func Read(file string, r io.Reader) (objects []Object, err error) {
+	raw, err := bounded(r)
+	if err != nil {
+		return nil, err
+	}
+	err = documents(raw, func(n int, _ []byte, found []map[string]any, err error) error {
+		for _, fields := range found {
+			objects = append(objects, Object{File: file, Document: n, Fields: fields})
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return objects, nil
+}
+
+// bounded reads all of a file.
+func bounded(r io.Reader) ([]byte, error) {
+	all, err := io.ReadAll(io.LimitReader(r, maxSize+1))
+	if err == nil && len(all) > maxSize {
+		return all[:maxSize], fmt.Errorf("more than %d MiB", maxSize>>20)
+	}
+	return all, err
+}
+
+// Text is a file as UTF-8 without a byte order mark: Windows PowerShell writes UTF-16.
+func Text(raw []byte) ([]byte, error) {
+	var order binary.ByteOrder
+	switch {
+	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case bytes.HasPrefix(raw, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return bytes.TrimPrefix(raw, []byte("\ufeff")), nil
+	}
+	if len(raw)%2 != 0 {
+		return nil, errors.New("text in UTF-16 with half a character at its end")
+	}
+	units := make([]uint16, len(raw)/2-1)
+	for i := range units {
+		units[i] = order.Uint16(raw[2*i+2:])
+	}
+	return []byte(string(utf16.Decode(units))), nil
+}
+
+// documents has each document of a file seen: its text, the objects in it, and what is wrong with it. It ends with the first
+// error that see returns, and with one of the file as a whole.
+func documents(raw []byte, see func(n int, text []byte, found []map[string]any, err error) error) error {
+	all, err := Text(raw)
+	if err != nil {
+		return err
+	}
+	all = bytes.ReplaceAll(all, []byte("\r\n"), []byte("\n"))
+	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(all)))
+	begun := 0 // where the document stands
+	for n := 1; ; n++ {
+		text, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("document %d: %w", n, err)
+		}
+		begun += max(0, bytes.Index(all[begun:], text))
+		found, problem := objectsIn(text)
+		switch {
+		case problem == nil, errors.Is(problem, errNoObject):
+		case bytes.Contains(text, []byte("{{")):
+			problem = errTemplate
+		default:
+			problem = errors.New(placed(problem, bytes.Count(all[:begun], []byte("\n"))))
+		}
+		if problem != nil {
+			problem = fmt.Errorf("document %d: %w", n, problem)
+		}
+		begun = min(begun+len(text), len(all))
+		if err := see(n, text, found, problem); err != nil {
+			return err
+		}
+	}
+}
+
+// placed is the text of an error of a document before which a file has so many lines, with the
+// line of the file.
+func placed(err error, before int) string {
+	return inLine.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		n, _ := strconv.Atoi(inLine.FindStringSubmatch(text)[1])
+		return fmt.Sprintf("line %d", before+n)
+	})
+}
+
+var inLine = regexp.MustCompile(`\byaml: line ([0-9]+)`)
+
+var (
+	errNoObject = errors.New("this is no Kubernetes object with a kind and a name")
+	errTemplate = errors.New(`this looks like a Helm template: render it with "helm template"`)
+)
+
+// objectsIn reads one document: an object, a list of them, or nothing.
+func objectsIn(text []byte) ([]map[string]any, error) {
+	raw, err := toJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := utiljson.Unmarshal(raw, &value); err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, nil
+	}
+	obj, _ := value.(map[string]any)
+	list := []map[string]any{obj}
+	if items, isList := obj["items"].([]any); isList {
+		list = nil
+		for i, item := range items {
+			inner, _ := item.(map[string]any)
+			if !isObject(inner) {
+				return nil, fmt.Errorf("item %d of the list: %w", i+1, errNoObject)
+			}
+			list = append(list, inner)
+		}
+	} else if !isObject(obj) {
+		return nil, errNoObject
+	}
+	if slices.ContainsFunc(list, isTemplate) {
+		return nil, errTemplate
+	}
+	return list, nil
+}
+
+// toJSON makes JSON of YAML as kubectl does, but refuses a key that is given twice. A key that overrides one of a merge (<<) is
+// given once, which the strict reader does not know.
+func toJSON(text []byte) ([]byte, error) {
+	raw, err := sigsyaml.YAMLToJSONStrict(text)
+	if err != nil && strings.Contains(err.Error(), "already set in map") && bytes.Contains(text, []byte("<<")) {
+		var value any
+		if yaml.Unmarshal(text, &value) == nil { // this reader knows it
+			return sigsyaml.YAMLToJSON(text)
+		}
+	}
+	return raw, err
+}
+
+func isObject(object map[string]any) bool {
+	return manifest.Kind(object) != "" && (manifest.Name(object) != "" || GenerateName(object) != "")
+}
+
+// GenerateName is what the name of an object begins with that has none yet.
+func GenerateName(object map[string]any) string {
+	return manifest.Text(object, "metadata", "generateName")
+}
+
+// isTemplate reports whether a template was YAML by chance.
+func isTemplate(object map[string]any) bool {
+	return strings.Contains(manifest.Kind(object)+manifest.Name(object)+manifest.Namespace(object), "{{")
+}

@@ -1,0 +1,77 @@
+package migrate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/manifests"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// ReadFiles reads the objects that can be imported from files, from the files of
+// directories, and for "-" from standard input. Others are the kinds of objects
+// that were passed over, sorted, and notes say which files of directories were left out.
+func ReadFiles(from []string, stdin io.Reader) (objects []map[string]any, others, notes []string, err error) {
+	kinds := map[string]bool{}
+	for _, name := range from {
+		found, left, err := readFile(name, stdin)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("%s: %w", name, files.Cause(err))
+		}
+		notes = append(notes, left...)
+		for _, object := range found {
+			target, importable := targetOf(object.Fields)
+			if !importable {
+				kinds[manifest.Kind(object.Fields)] = true
+				continue
+			}
+			if manifest.Name(object.Fields) == "" {
+				return nil, nil, nil, fmt.Errorf("%s: a %s has no name, and only one that is given can be imported", object.Place(), target.Kind)
+			}
+			if meta, ok := object.Fields["metadata"].(map[string]any); ok && target != *schemas.Buffer.Object {
+				delete(meta, "namespace") // which the API server ignores: no other object is of a namespace
+			}
+			objects = append(objects, object.Fields)
+		}
+	}
+	return objects, slices.Sorted(maps.Keys(kinds)), notes, nil
+}
+
+// readFile reads a file, or the files of a directory, but not of those below it.
+func readFile(name string, stdin io.Reader) (objects []manifests.Object, notes []string, err error) {
+	if name == "-" {
+		objects, err = manifests.Read("standard input", stdin)
+		return objects, nil, err
+	}
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		var kinds []string
+		for _, table := range schemas.Document() {
+			if table.Object != nil {
+				kinds = append(kinds, table.Object.Kind)
+			}
+		}
+		found, err := manifests.Directory{FS: os.DirFS(name), Root: ".", Shown: name, Kinds: kinds, Links: true, Flat: true}.Read()
+		if err != nil {
+			return nil, nil, err
+		}
+		notes, missing := found.Notes()
+		if len(missing) > 0 {
+			return nil, nil, errors.New(strings.Join(missing, "; "))
+		}
+		return found.Objects, notes, nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	objects, err = manifests.Read(name, file)
+	return objects, nil, err
+}
