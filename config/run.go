@@ -28,6 +28,7 @@ type Run struct {
 	Pods, Workloads          []string
 	Base, Snapshot, At       string
 	ExpectError              string
+	NoLKEDaemonSets          bool
 	ExpectRange, SourceRange hcl.Range // of expect_error; of what is compared or simulated, or else of the header
 
 	source load.Source
@@ -102,6 +103,8 @@ func (r *Run) read(block *hcl.Block, m *eval.Meter) hcl.Diagnostics {
 	r.Pods, r.Workloads = textsOf(values["pods"]), textsOf(values["workloads"])
 	r.Base, r.Snapshot, r.At = textOf(values["base"]), textOf(values["snapshot"]), textOf(values["at"])
 	r.ExpectError = textOf(values["expect_error"])
+	counts := values["lke_daemonsets"]
+	r.NoLKEDaemonSets = counts != cty.NilVal && !counts.IsNull() && counts.False()
 	attributes, _ := remain.JustAttributes()
 	r.ExpectRange, r.SourceRange = block.DefRange, block.DefRange
 	if attr := attributes["expect_error"]; attr != nil {

@@ -18,6 +18,10 @@ var Run = Block{
 		{Name: "workloads", Kind: Strings, Default: "none",
 			Doc: "Manifests whose pods are simulated: files, or directories of them, as paths from this directory. What may have " +
 				"pods and cannot be read is an error."},
+		{Name: "lke_daemonsets", Kind: Bool, Default: "true",
+			Doc: "Whether LKE's own DaemonSets count with `pods` and `workloads`, as they were seen on the standard tier in " +
+				"November 2026 (`calico-node` requests 250m of CPU on each node, others nothing), unless the manifests have " +
+				"them. Those of the enterprise tier are not known."},
 		{Name: "base", Kind: String, Default: "nothing is compared",
 			Doc: `What the directory is compared with, as it is before a change: "git:REF", or "dir:PATH" from this ` +
 				"directory. Nodes are counted among those of the snapshot, or else those that the pods have before the change."},

@@ -38,8 +38,10 @@ workload leave before that.
 Pods are written down, --pods 200x1cpu,2Gi, or are those of manifests, of which
 Deployments, StatefulSets, ReplicaSets, Jobs, CronJobs and Pods count, and
 DaemonSets on each node. What an autoscaler scales has as many pods as that
-allows at least, with --at max at most. LKE's own DaemonSets take some of each
-node: "kubectl get daemonsets -A -o yaml" writes them as a file for --workloads.
+allows at least, with --at max at most. LKE's own DaemonSets count as they were
+seen on the standard tier, unless the manifests have them: "kubectl get
+daemonsets -A -o yaml" writes those of a cluster. Those of LKE Enterprise are
+not known, and do not count.
 Of a directory, files that are no objects of Kubernetes are left out; if one may
 have pods and cannot be read, a warning says that pods may be missing. Objects
 of versions of the API that are not known do not count, Jobs that have ended

@@ -101,7 +101,8 @@ all with a cluster block below. Pods are for one directory.`,
 	asks := flags.Effect{
 		When: func([]string) bool { return pods.Live }, Else: "is for --live: without it no cluster is asked",
 	}
-	flags.Effects{"kubeconfig": asks, "context": asks}.RejectUnused(cmd)
+	pods.Effects(func([]string) bool { return true }, "").And(
+		flags.Effects{"kubeconfig": asks, "context": asks}).RejectUnused(cmd)
 	return cmd
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
+	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
 // taints finds pools that no pod can go to.
@@ -38,21 +39,22 @@ func (c *checker) taints() {
 
 // startupTaints finds startup taints that no agent on the node can take off.
 func (c *checker) startupTaints() {
-	if len(c.in.DaemonSets) == 0 {
+	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // which tolerate all taints, and take none off
+	if len(sets) == 0 {
 		c.skip(lint.StartupTaintStays, "no DaemonSets are given")
 		return
 	}
 	for _, p := range c.pools {
 		for i, t := range p.Spec.Template.Spec.StartupTaints {
 			tolerated := false
-			for _, d := range c.in.DaemonSets {
+			for _, d := range sets {
 				pod := &corev1.Pod{Spec: d.Spec.Template.Spec}
 				tolerated = tolerated || scheduling.Taints{t}.ToleratesPod(pod) == nil
 			}
 			if !tolerated {
 				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
 					"Of %s none tolerates %s, so that none can run on a new node and take it off.",
-					diag.Counted(len(c.in.DaemonSets), "DaemonSet"), t.ToString())
+					diag.Counted(len(sets), "DaemonSet"), t.ToString())
 			}
 		}
 	}

@@ -61,6 +61,7 @@ type cluster struct {
 	many            int        // from how many pods on package packing finds their nodes
 	shortfalls      []Shortfall
 	notes           []string
+	presumed        string // a note on LKE's own DaemonSets
 }
 
 // settings are those of the controller where it is given none, without what only
@@ -87,6 +88,9 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	}
 	w.admit(ctx)
 	w.addDaemonSets(in.DaemonSets)
+	if in.AssumeLKE && !slices.ContainsFunc(in.DaemonSets, ofLKE) {
+		w.assumeLKE()
+	}
 	w.makePods()
 	return w, nil
 }
@@ -111,6 +115,25 @@ func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 		DefaultPod(&pod.Spec)
 		w.daemons = append(w.daemons, pod)
 		w.store.Sets = append(w.store.Sets, set)
+	}
+}
+
+// ofLKE reports whether a DaemonSet is LKE's own, or any of the namespace that those are in: then all of them are given.
+func ofLKE(set *appsv1.DaemonSet) bool {
+	return lke.OwnDaemonSet(set) || set.Namespace == metav1.NamespaceSystem && set.UID != ""
+}
+
+// assumeLKE adds LKE's own DaemonSets, as far as they are known.
+func (w *cluster) assumeLKE() {
+	switch {
+	case len(w.workloads) == 0 || w.backend.Tier == catalog.Instances:
+	case w.backend.Tier == catalog.Standard:
+		w.addDaemonSets(lke.DaemonSets())
+		w.presumed = fmt.Sprintf("LKE's own DaemonSets count, as seen in %s: calico-node requests 250m of CPU on each node.",
+			lke.DaemonSetsSeen)
+	default:
+		w.presumed = "What LKE's own DaemonSets request on the enterprise tier is not known, and does not count: kubectl get " +
+			"daemonsets -A -o yaml writes them."
 	}
 }
 

@@ -109,7 +109,10 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 	if r.Refusals, err = w.refusals(ctx, pending); err != nil {
 		return Result{}, err
 	}
-	if len(w.daemons) == 0 && len(w.pods) > 0 {
+	switch {
+	case w.presumed != "":
+		r.Notes = append(r.Notes, w.presumed)
+	case len(w.daemons) == 0 && len(w.pods) > 0:
 		r.Notes = append(r.Notes, fmt.Sprintf("No DaemonSets are given, and those of %s take some of each node, too: kubectl get "+
 			"daemonsets -A -o yaml writes them.", w.backend.Whose()))
 	}

@@ -167,6 +167,8 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 				t.Fatal(err)
 			}
 			objects = append(objects, found...)
+		case f.Name == "lke":
+			in.AssumeLKE = true
 		case f.Name == "max":
 			most = true
 		case f.Name == "settle":

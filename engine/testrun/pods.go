@@ -36,7 +36,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 		return simulate.Result{}, err
 	}
 	t.note(found.Notes)
-	in.Pods = found.Pods
+	in.Pods, in.AssumeLKE = found.Pods, t.named() && !t.run.NoLKEDaemonSets
 	if len(in.Workloads) == 0 {
 		return simulate.Result{}, errors.New("there are no pods in what the run names, so that it would say nothing")
 	}

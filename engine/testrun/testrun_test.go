@@ -44,6 +44,8 @@ func TestRuns(t *testing.T) {
 		{"policy without nodes", policed, labelled, "", `length(plan.refused_by) == 0`, testrun.Failed, "not known here"},
 		{"policy with nodes", policed, labelled, pods, `plan.refused_by == ["policy.few"]`, testrun.Passed, ""},
 		{"manifests of a directory", pools, pools, "workloads = [\"../pods\"]\n", `simulate.pods == 3`, testrun.Passed, ""},
+		{"DaemonSets of LKE", pools, pools, "pods = [\"4x1cpu,1Gi\"]\n", `simulate.nodes == 2`, testrun.Passed, ""},
+		{"without them", pools, pools, "pods = [\"4x1cpu,1Gi\"]\nlke_daemonsets = false\n", `simulate.nodes == 1`, testrun.Passed, ""},
 		{"manifests with a kustomization", pools, pools, "workloads = [\"../kustomized\"]\n", `simulate.pods == 3`,
 			testrun.Error, "pods may be missing: kustomized/kustomization.yaml: it has replicas: give what kustomize builds of it"},
 		{"a template of Helm", pools, pools, "workloads = [\"../chart\"]\n", `simulate.pods == 3`,

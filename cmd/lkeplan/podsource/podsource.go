@@ -38,6 +38,7 @@ type Flags struct {
 	Live      bool
 	Snapshot  string
 	Most      bool // autoscalers at their upper bound
+	lke       bool // LKE's own DaemonSets count without being given
 	implied   bool
 }
 
@@ -52,6 +53,8 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Live, "live", false, "take the pods that the cluster has, which is only read")
 	flags.Once(cmd, &f.Snapshot, "snapshot",
 		"take the pods that a cluster had when \"lkeplan snapshot\" wrote `FILE`")
+	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
+		"take LKE's own DaemonSets as they were seen, unless manifests, the cluster or the snapshot have them")
 	cmd.MarkFlagsMutuallyExclusive("live", "snapshot")
 }
 
@@ -60,6 +63,10 @@ func (f *Flags) Effects(when func([]string) bool, instead string) flags.Effects 
 	effects := flags.Effects{}
 	for _, name := range []string{"pods", "workloads", "live", "snapshot"} {
 		effects[name] = flags.Effect{When: when, Else: instead}
+	}
+	effects["lke-daemonsets"] = flags.Effect{
+		When: func(args []string) bool { return when(args) && len(f.pods)+len(f.workloads) > 0 && !f.Live && f.Snapshot == "" },
+		Else: "is for --pods and --workloads: a cluster and its snapshot have the DaemonSets that they have",
 	}
 	return effects
 }
@@ -86,6 +93,7 @@ type Pods struct {
 	live     *workload.Shapes
 	snapshot *compare.Snapshot
 	Notes    []string // what of it does not count
+	lke      bool
 	Missing  []string // what may have pods and could not be read; the notes have it, too
 }
 
@@ -94,6 +102,7 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	if !f.Given() {
 		return p, errNone
 	}
+	p.lke = f.lke && !f.Live && f.Snapshot == ""
 	var objects []manifests.Object
 	for _, name := range f.workloads {
 		found, err := p.manifests(name, stdin)
@@ -228,7 +237,7 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 // configuration has.
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
 	in := compare.SimulationOf(compiled, prices)
-	in.Pods = p.found.Pods
+	in.Pods, in.AssumeLKE = p.found.Pods, p.lke
 	var found workload.Found
 	switch {
 	case p.snapshot != nil:
