@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 func (a *app) up() *cobra.Command {
@@ -68,7 +69,8 @@ func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*sta
 		Dir: s.dir, Programs: programs, Self: self,
 		Cluster: cluster, Simulator: simulated,
 		APIServerPort: s.apiServerPort, LinodePort: s.linodePort,
-		Flux: s.flux, Audit: s.audit,
+		DaemonSets: s.daemonSets && s.mode == stack.ModeLKE && cluster.Tier == string(catalog.Standard),
+		Flux:       s.flux, Audit: s.audit,
 		Guard: guard, Registry: registry, Say: a.say,
 	})
 }

@@ -15,7 +15,7 @@ import (
 type settings struct {
 	dir                       string
 	linodePort, apiServerPort int
-	flux, audit               bool
+	flux, audit, daemonSets   bool
 	mode                      string
 	simulated                 simulated
 }
@@ -35,6 +35,8 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.mode, "mode", stack.ModeLKE, "what becomes nodes: lke (the node pools of an LKE cluster) or "+
 		"instance (Linodes that are made one by one; there is no LKE cluster)")
 	flags.StringVar(&c.Tier, "tier", "standard", "the tier of the LKE cluster: standard or enterprise")
+	flags.BoolVar(&s.daemonSets, "lke-daemonsets", true,
+		"have each node of the standard tier run LKE's own DaemonSets, as they were seen; calico-node requests 250m of CPU")
 	flags.StringVar(&c.Region, "region", "us-ord", "the region of the cluster")
 	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the cluster")
 	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")

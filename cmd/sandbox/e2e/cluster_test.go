@@ -70,6 +70,9 @@ func (s cluster) look() (state, error) {
 	nodes.Items = slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Name == systemNode })
 	now := state{nodes: nodes.Items, claims: claims.Items, linode: s.stats()}
 	for _, p := range pods.Items {
+		if p.Namespace == metav1.NamespaceSystem { // LKE's own
+			continue
+		}
 		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp.IsZero() {
 			now.running++
 		} else {

@@ -37,7 +37,7 @@ const pricedPods = `
 // pinned. A pod for a GPU that is out of stock is foretold a node, waits with the reason, and gets it once there is stock.
 func TestPricesAgreeToTheCent(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, "--region", "br-gru", "--catalog", "testdata/prices/sold.catalog")
+	s := startSandbox(t, "--lke-daemonsets", "--region", "br-gru", "--catalog", "testdata/prices/sold.catalog")
 	s.installCRDs()
 	dir := t.TempDir()
 	hcl, err := os.ReadFile("testdata/prices/main.lke.hcl")

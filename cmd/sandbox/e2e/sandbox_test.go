@@ -75,12 +75,13 @@ type core struct {
 	client  client.WithWatch
 }
 
-// startSandbox starts a sandbox, with short delays where the flags do not say
-// otherwise, and ends it with the test.
+// startSandbox starts a sandbox, with short delays and without LKE's DaemonSets where the flags do
+// not say otherwise, and ends it with the test. Pods of most tests fill their nodes: how full
+// nodes of LKE are, those with --lke-daemonsets look at.
 func startSandbox(t testing.TB, flags ...string) *sandbox {
 	t.Helper()
 	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms",
-		"--node-gone-delay", "500ms"}
+		"--node-gone-delay", "500ms", "--lke-daemonsets=false"}
 	linode.Register()
 	c := &core{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
 	s := &sandbox{c, cloud{c}, cluster{cloud{c}}, commands{c}, nodePlans{commands{c}}}

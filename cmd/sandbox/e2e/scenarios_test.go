@@ -43,10 +43,9 @@ var scenarios = []scenario{
 // replaces, which theirs does not.
 func TestScenariosOfTheExistingProvider(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t)
+	s := startSandbox(t, "--lke-daemonsets")
 	s.installCRDs()
 	s.startController()
-	s.kube(file(t, "scenarios/daemonsets.yaml"), "apply", "-f", "-")
 	s.run("lkeplan", "apply", "--yes", "testdata/scenarios")
 	for _, sc := range scenarios {
 		s.applyAll(ofScenario(t, sc.pool, sc.pool, `""`))

@@ -91,7 +91,7 @@ func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) 
 // that is not always the same.
 func TestSettlingIsTrue(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, "--region", "us-southeast")
+	s := startSandbox(t, "--lke-daemonsets", "--region", "us-southeast")
 	s.installCRDs()
 	dir := t.TempDir()
 	writeSettled(t, dir, "5s", 1)

@@ -109,7 +109,7 @@ func TestWorldsRunAsSimulated(t *testing.T) {
 
 // runsAsSimulated simulates loads and then runs them.
 func runsAsSimulated(t *testing.T, loads []simulatedLoad) {
-	s := startSandbox(t, "--region", "us-southeast")
+	s := startSandbox(t, "--lke-daemonsets", "--region", "us-southeast")
 	s.installCRDs()
 	dir := t.TempDir()
 	hcl, yaml := "cluster {\n  name   = \"sandbox\"\n  region = \"us-southeast\"\n}\n\nnode_class \"default\" {}\n", ""

@@ -242,6 +242,7 @@ var tests = map[string][]tiered{
 		{name: "TestNodePlansShareNothingAndWait", takes: 40 * time.Second},
 		{name: "TestNodesOfTheExistingProviderStay", takes: 100 * time.Second},
 		{name: "TestOptionalFeatures", takes: 60 * time.Second},
+		{name: "TestPodsAreDefaultedAsByTheAPIServer", takes: 20 * time.Second},
 		{name: "TestPodsOfAllKindsGetNodes", takes: 30 * time.Second},
 		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool", takes: 80 * time.Second},
 		{name: "TestPricesAgreeToTheCent", takes: 200 * time.Second},

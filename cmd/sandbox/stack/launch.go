@@ -63,6 +63,9 @@ func (l *launch) run(ctx context.Context) error {
 	group.Go(func() error { return l.startControllerManager(ctx) })
 	group.Go(func() error { return l.startNodes(ctx) })
 	group.Go(func() error { return l.await(ctx, apiServer, "take the rules of joining", l.check.letJoin) })
+	if l.config.DaemonSets {
+		group.Go(func() error { return l.await(ctx, apiServer, "take LKE's DaemonSets", l.check.runDaemonSets) })
+	}
 	if l.config.Flux {
 		group.Go(func() error { return l.startFlux(ctx) })
 	}

@@ -28,6 +28,8 @@ type Config struct {
 	Simulator any
 	// APIServerPort and LinodePort are ports the user asked for; zero means any.
 	APIServerPort, LinodePort int
+	// DaemonSets has each node run what LKE runs on it.
+	DaemonSets bool
 	// Flux starts source-controller too; its program must be built.
 	Flux bool
 	// Audit has the API server write down each request.
