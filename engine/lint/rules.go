@@ -83,6 +83,7 @@ func comments() []Rule {
 // The rules about pods, which package podlint looks for.
 const (
 	TaintNobodyTolerates = "taint-nobody-tolerates"
+	TolerationOnly       = "toleration-without-selector"
 	StartupTaintStays    = "startup-taint-stays"
 	PodsBlockDrift       = "pods-block-drift"
 	TerminationCutsShort = "termination-cuts-pods-short"
@@ -96,7 +97,7 @@ const (
 // aboutPods are the rules that need pods.
 func aboutPods() []Rule {
 	return explained([]Rule{
-		{Name: TaintNobodyTolerates, Pods: true}, {Name: StartupTaintStays, Pods: true},
+		{Name: TaintNobodyTolerates, Pods: true}, {Name: TolerationOnly, Pods: true}, {Name: StartupTaintStays, Pods: true},
 		{Name: PodsBlockDrift, Pods: true}, {Name: TerminationCutsShort, Pods: true},
 		{Name: LabelOfNoPool, Pods: true}, {Name: SpreadOverNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
 		{Name: ZoneSpreadOfOneZone, Pods: true}, {Name: GPUPodsWithoutPool, Pods: true},

@@ -13,11 +13,13 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
@@ -35,6 +37,48 @@ func (c *checker) taints() {
 		c.find(lint.TaintNobodyTolerates, p.addr, "spec.template.spec.taints",
 			"None of the pods tolerates %s, so that no node is ever made for this pool.", say(textsOf(hard)))
 	}
+}
+
+// tolerations finds pods that tolerate the taint of a pool, and that nothing keeps from pools without it.
+func (c *checker) tolerations() {
+	for _, p := range c.pools {
+		for _, t := range p.Spec.Template.Spec.Taints {
+			var loads, pools []string
+			for _, w := range c.in.Workloads {
+				if !names(w.Pod.Spec.Tolerations, t) || !c.fits(p, w) {
+					continue
+				}
+				others := len(pools)
+				for _, q := range c.pools {
+					tainted := slices.ContainsFunc(q.Spec.Template.Spec.Taints, func(u corev1.Taint) bool { return u.Key == t.Key })
+					if !tainted && c.fits(q, w) {
+						pools = append(pools, q.Name)
+					}
+				}
+				if len(pools) > others {
+					loads = append(loads, w.Name)
+				}
+			}
+			if slices.Sort(pools); len(loads) > 0 {
+				c.find(lint.TolerationOnly, p.addr, "spec.template.spec.taints",
+					"Pods of %s tolerate %s, and nothing makes them go to this pool: they may go to %s as well.", say(loads),
+					t.ToString(), say(slices.Compact(pools)))
+			}
+		}
+	}
+}
+
+// names reports whether one of some tolerations is for a taint that keeps pods away, by its key.
+func names(tolerations []corev1.Toleration, t corev1.Taint) bool {
+	return t.Effect != corev1.TaintEffectPreferNoSchedule && slices.ContainsFunc(tolerations, func(of corev1.Toleration) bool {
+		return of.Key == t.Key && scheduling.Taints{t}.ToleratesPod(&corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{of}}}) == nil
+	})
+}
+
+// fits reports whether a pod of a workload may have a node of a pool, and one of its plans is large enough.
+func (c *checker) fits(p pool, w simulate.Workload) bool {
+	want, ok := instancetype.ForPod(p.NodePool, &w.Pod)
+	return ok && w.Why() == "" && len(instancetype.Candidates(c.types, want, resources.RequestsForPods(&w.Pod))) > 0
 }
 
 // startupTaints finds startup taints that no agent on the node can take off.

@@ -74,6 +74,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 		return c.report, err
 	}
 	c.taints()
+	c.tolerations()
 	c.startupTaints()
 	c.blocks()
 	c.cutsShort()
