@@ -91,7 +91,7 @@ func sweepSizeOf(name string) sweepSize {
 	return sweepSize{"cpu", linodev1alpha1.LabelInstanceCPU, func(p catalog.Plan) int { return p.VCPUs }, strconv.Itoa}
 }
 
-// Sweep simulates the same pods once with each cap on the size of nodes that makes a
+// Sweep simulates the same pods once with each cap on the size of nodes, and leaves out those that make no
 // difference, or with each class of plans, and once with the pools as they are. The best
 // step comes first: the fewest refused pods, and of those the cheapest. Karpenter itself
 // fills the largest nodes that it may make, which need not be the cheapest ones.
@@ -125,10 +125,17 @@ func sweepCaps(ctx context.Context, in Input, s sweepSize) (steps []Attempt, err
 		if step, err = step.of(ctx, capped); err != nil {
 			return nil, err
 		}
-		steps = append(steps, step)
+		if len(steps) == 0 || !step.comesTo(steps[0]) { // the first is without a cap
+			steps = append(steps, step)
+		}
 	}
 	slices.SortStableFunc(steps, compareAttempts)
 	return steps, nil
+}
+
+// comesTo reports whether two steps have as many nodes for the same pods at the same cost.
+func (s Attempt) comesTo(other Attempt) bool {
+	return s.Nodes == other.Nodes && s.Cost == other.Cost && s.SamePods(other)
 }
 
 func soldPlans(in Input) []catalog.Plan {

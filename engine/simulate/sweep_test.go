@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -109,5 +110,23 @@ Nothing gives as many pods a node for less.
 		if diff := cmp.Diff(tt.want, simulate.SweepText("dir", "class", 10, tt.steps)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", tt.name, diff)
 		}
+	}
+}
+
+// TestSweepLeavesOutCapsThatChangeNothing: the pod gets the same node with each cap from 4 CPUs on.
+func TestSweepLeavesOutCapsThatChangeNothing(t *testing.T) {
+	in := inputOf(t, txtar.Parse([]byte("-- main.lke.hcl --\ncluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\n"+
+		"node_class \"default\" {}\n\npool \"web\" {\n  node_class   = node_class.default\n"+
+		"  requirements = { class = \"standard\", cpu = between(2, 16) }\n}\n-- pods --\n1x3cpu,1Gi\n")))
+	steps, err := simulate.Sweep(t.Context(), in, "cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var caps []int
+	for _, s := range steps {
+		caps = append(caps, s.Most)
+	}
+	if diff := cmp.Diff([]int{0, 2}, caps); diff != "" {
+		t.Errorf("caps (-want +got)\n%s", diff)
 	}
 }

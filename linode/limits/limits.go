@@ -275,6 +275,9 @@ func inUnits(name string, n int64) string {
 	case CPU:
 		return resource.NewMilliQuantity(n, resource.DecimalSI).String() + " CPUs"
 	case Memory:
+		if n%(1<<20) != 0 { // what nodes have is no round number of bytes
+			return fmt.Sprintf("%.1fGi of memory", float64(n)/(1<<30))
+		}
 		return resource.NewQuantity(n, resource.BinarySI).String() + " of memory"
 	case MonthlyCost:
 		return "$" + catalog.Money(n).String() + " a month"
