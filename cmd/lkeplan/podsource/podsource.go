@@ -65,7 +65,9 @@ func (f *Flags) Effects(when func([]string) bool, instead string) flags.Effects 
 		effects[name] = flags.Effect{When: when, Else: instead}
 	}
 	effects["lke-daemonsets"] = flags.Effect{
-		When: func(args []string) bool { return when(args) && len(f.pods)+len(f.workloads) > 0 && !f.Live && f.Snapshot == "" },
+		When: func(args []string) bool {
+			return when(args) && len(f.pods)+len(f.workloads) > 0 && !f.Live && f.Snapshot == ""
+		},
 		Else: "is for --pods and --workloads: a cluster and its snapshot have the DaemonSets that they have",
 	}
 	return effects
