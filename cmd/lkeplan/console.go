@@ -49,7 +49,7 @@ DIR is the working directory where none is given.`,
 				return err
 			}
 			c := console{
-				FS: fsys, Options: opts.Options, Stdout: env.Stdout, Stderr: env.Stderr, Color: env.Color,
+				FS: fsys, Options: opts.Options, Stdout: env.Data(), Stderr: env.Stderr, Color: env.Color,
 				ByHand: flags.Terminal(env.Stdin) != nil,
 			}
 			if len(expressions) == 0 {

@@ -42,7 +42,7 @@ func newCRDsPrint(env *flags.Env) *cobra.Command {
 				return err
 			}
 			for _, name := range slices.Sorted(maps.Keys(files)) {
-				if _, err := fmt.Fprintf(env.Stdout, "---\n%s", files[name]); err != nil {
+				if _, err := fmt.Fprintf(env.Data(), "---\n%s", files[name]); err != nil {
 					return err
 				}
 			}

@@ -85,7 +85,7 @@ func newDiff(env *env) *cobra.Command {
 				return err
 			}
 			verdict := found.Verdict(detailed)
-			if err := out.Write(env.Stdout, env.Getenv, found.Report(verdict), d.About(cmd)); err != nil {
+			if err := out.Write(env.Data(), env.Getenv, found.Report(verdict), d.About(cmd)); err != nil {
 				return err
 			}
 			return verdict.AsError()
@@ -150,7 +150,7 @@ it, not from who guesses it. Images, commands and variables are not in it.`,
 			if err != nil {
 				return err
 			}
-			return snapshot.Write(env.Stdout)
+			return snapshot.Write(env.Data())
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
@@ -193,11 +193,11 @@ in Markdown.`,
 			}
 			switch g := module.Graph(); output.Value {
 			case "mermaid":
-				return g.Mermaid(env.Stdout)
+				return g.Mermaid(env.Data())
 			case "json":
-				return g.JSON(env.Stdout)
+				return g.JSON(env.Data())
 			default:
-				return g.DOT(env.Stdout)
+				return g.DOT(env.Data())
 			}
 		},
 	}

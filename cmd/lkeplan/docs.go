@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/engine/lint"
@@ -28,7 +29,7 @@ requirement and function of this version, and the exit codes of the program.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(env.Stdout, schemas.Reference(functions, config.All())+exitCodesMarkdown())
+			_, err = fmt.Fprint(env.Data(), schemas.Reference(functions, config.All())+exitCodesMarkdown())
 			return err
 		},
 	}
@@ -51,7 +52,7 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 			if ofPlans {
 				schema = reports.Schema()
 			}
-			return writeJSON(env.Stdout, schema)
+			return diag.JSON(env.Stdout, schema)
 		},
 	}
 	cmd.Flags().BoolVar(&ofPlans, "plan", false, "print the schema of plans")
@@ -83,7 +84,7 @@ argument:
 				meant := eval.DidYouMean(args[0], ruleNames())
 				return fmt.Errorf("explain %s: there is no such rule.%s Without a name, all are listed", args[0], meant)
 			}
-			_, err := io.WriteString(env.Stdout, rule.Explanation())
+			_, err := io.WriteString(env.Data(), rule.Explanation())
 			return err
 		},
 	}

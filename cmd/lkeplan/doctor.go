@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -56,7 +54,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 				}
 			}
 			found := inspect.Examine(cmd.Context(), p)
-			if err := output.print(env.Stdout, found, func(w io.Writer) error { return writeFindings(w, found) }); err != nil {
+			if err := output.print(env, found, func(p *diag.Page) { writeFindings(p, found) }); err != nil {
 				return err
 			}
 			if inspect.Failed(found) {
@@ -84,16 +82,14 @@ func clusterID(env *flags.Env) (int, error) {
 	return id, nil
 }
 
-func writeFindings(w io.Writer, found []inspect.Finding) error {
-	var errs []error
+// writeFindings writes each finding on a line. What others say in more lines has a mark in front of each.
+func writeFindings(p *diag.Page, found []inspect.Finding) {
 	for _, f := range found {
-		text := strings.ReplaceAll(diag.Visible(f.Text), "\n", "\n      ")
-		_, err := fmt.Fprintf(w, "%-4s  %s: %s\n", f.Level, diag.OneLine(f.Of), text)
-		errs = append(errs, err)
+		text, more, _ := strings.Cut(f.Text, "\n")
+		p.Paragraph(0, "%-4s  %s: %s", f.Level, f.Of, text)
+		p.Words(6, more)
 		if f.Do != "" {
-			_, err = fmt.Fprintf(w, "      -> %s\n", diag.OneLine(f.Do))
-			errs = append(errs, err)
+			p.Line(6, "-> %s", f.Do)
 		}
 	}
-	return errors.Join(errs...)
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func newFmt(env *env) *cobra.Command {
-	f := formatter{Stdout: env.Stdout}
+	f := formatter{Stdout: env.Data()}
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR ...]",
 		Short: "Rewrite files in the canonical format",

@@ -246,7 +246,7 @@ func (i *importation) write(imported []config.File) error {
 			if n > 0 {
 				fmt.Fprintln(i.env.Stdout)
 			}
-			if _, err := i.env.Stdout.Write(f.Data); err != nil {
+			if _, err := i.env.Data().Write(f.Data); err != nil {
 				return err
 			}
 		}

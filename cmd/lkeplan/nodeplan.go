@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,9 +111,11 @@ func oneNodePlan(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// progress says on standard error what is going on.
+// progress says on standard error what is going on, on one line.
 func progress(env *flags.Env, format string, args ...any) {
-	fmt.Fprintf(env.Stderr, format+"\n", args...)
+	var p diag.Page
+	p.Line(0, format, args...)
+	_, _ = io.WriteString(env.Stderr, p.String())
 }
 
 func newNodePlanGet(env *flags.Env) *cobra.Command {
@@ -135,7 +137,7 @@ name of one, show its plan, its guards and its pools. JSON has the objects.`,
 				if err != nil {
 					return err
 				}
-				return out.print(env.Stdout, np, func(w io.Writer) error { return writeNodePlan(w, np) })
+				return out.print(env, np, func(p *diag.Page) { writeNodePlan(p, np) })
 			}
 			cluster, err := from.connect()
 			if err != nil {
@@ -145,12 +147,12 @@ name of one, show its plan, its guards and its pools. JSON has the objects.`,
 			if err != nil {
 				return err
 			}
-			return out.print(env.Stdout, plans, func(w io.Writer) error {
+			return out.print(env, plans, func(p *diag.Page) {
 				if len(plans) == 0 {
 					progress(env, "There is no NodePlan in %s.", placeOf(from))
-					return nil
+					return
 				}
-				return writeNodePlans(w, plans, from.all)
+				writeNodePlans(p, plans, from.all)
 			})
 		},
 	}
@@ -168,58 +170,53 @@ func placeOf(from nodePlanFlags) string {
 }
 
 // writeNodePlans lists NodePlans, each on a line: of a message, the first.
-func writeNodePlans(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	if namespaces {
-		fmt.Fprint(t, "NAMESPACE\t")
-	}
-	fmt.Fprintln(t, "NAME\tSTATE\tREVISION\tOUTDATED\tWINDOW\tMESSAGE")
+func writeNodePlans(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, namespaces bool) {
+	rows := [][]string{{"NAMESPACE", "NAME", "STATE", "REVISION", "OUTDATED", "WINDOW", "MESSAGE"}}
 	for i := range plans {
 		np := &plans[i]
-		if namespaces {
-			fmt.Fprint(t, np.Namespace, "\t")
-		}
 		outdated := "-"
 		if n := np.Status.Outdated; n != nil {
 			outdated = fmt.Sprint(*n)
 		}
 		message, _, _ := strings.Cut(nodeplan.Message(np), "\n")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", np.Name, nodeplan.State(np), nodeplan.Short(np.Status.LastAppliedRevision),
-			outdated, moment(np.Status.NextWindow), diag.OneLine(message))
+		rows = append(rows, []string{np.Namespace, np.Name, nodeplan.State(np), nodeplan.Short(np.Status.LastAppliedRevision),
+			outdated, moment(np.Status.NextWindow), message})
 	}
-	return t.Flush()
+	for i := range rows {
+		if !namespaces {
+			rows[i] = rows[i][1:]
+		}
+	}
+	p.Table(rows)
 }
 
 // writeNodePlan writes what there is to know of one NodePlan.
-func writeNodePlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
-	fmt.Fprintf(w, "NodePlan %s: %s\n", nodeplan.Key(np), nodeplan.State(np))
-	for line := range strings.Lines(nodeplan.Message(np)) {
-		fmt.Fprintf(w, "  %s\n", diag.OneLine(strings.TrimRight(line, "\n")))
-	}
-	fmt.Fprintf(w, "Applied: %s\n", nodeplan.Short(np.Status.LastAppliedRevision))
+func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
+	p.Line(0, "NodePlan %s: %s", nodeplan.Key(np), nodeplan.State(np))
+	p.Words(2, nodeplan.Message(np))
+	p.Line(0, "Applied: %s", nodeplan.Short(np.Status.LastAppliedRevision))
 	if np.Status.LastAttemptedRevision != np.Status.LastAppliedRevision {
-		fmt.Fprintf(w, "Tried:   %s\n", nodeplan.Short(np.Status.LastAttemptedRevision))
+		p.Line(0, "Tried:   %s", nodeplan.Short(np.Status.LastAttemptedRevision))
 	}
-	writePlanOf(w, np)
+	writePlanOf(p, np)
 	if a := np.Status.Approval; a != nil {
-		fmt.Fprintf(w, "Approved by %s for plan %s: %s, %s at most, until %s\n", diag.OneLine(a.By), a.PlanDigest,
-			strings.Join(a.Guards, ", "), diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
+		p.Line(0, "Approved by %s for plan %s: %s, %s at most, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
+			diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
 	}
-	writeRollout(w, np)
+	writeRollout(p, np)
 	if len(np.Status.Pools) == 0 {
-		return nil
+		return
 	}
-	fmt.Fprintln(w)
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "POOL\tNODES\tOUTDATED\tWINDOW")
-	for _, p := range np.Status.Pools {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", p.Name, p.Nodes, p.Outdated, moment(p.NextWindow))
+	p.Break()
+	rows := [][]string{{"POOL", "NODES", "OUTDATED", "WINDOW"}}
+	for _, pool := range np.Status.Pools {
+		rows = append(rows, []string{diag.Name(pool.Name), fmt.Sprint(pool.Nodes), fmt.Sprint(pool.Outdated), moment(pool.NextWindow)})
 	}
-	return t.Flush()
+	p.Table(rows)
 }
 
 // writePlanOf writes the plan of a NodePlan, and what the guards say of it.
-func writePlanOf(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	p := np.Status.Plan
 	if p == nil {
 		return
@@ -228,22 +225,18 @@ func writePlanOf(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 	if s := np.Status.Rollout; s != nil && s.Phase == lkeplanv1alpha1.PhaseRolledBack && s.Revision == p.Revision {
 		undone = ", which is rolled back"
 	}
-	fmt.Fprintf(w, "Plan of %s%s: %s\n", nodeplan.Short(p.Revision), undone, diag.OneLine(p.Summary))
+	to.Line(0, "Plan of %s%s: %s", nodeplan.Short(p.Revision), undone, p.Summary)
 	if p.CostCeiling != "" {
-		fmt.Fprintf(w, "  at most $%s a month\n", p.CostCeiling)
+		to.Line(2, "at most $%s a month", p.CostCeiling)
 	}
 	for _, g := range np.Status.Guards {
-		name := g.Permission
-		if name == "" {
-			name = g.Guard
-		}
-		fmt.Fprintf(w, "  %s: %s: %s\n", diag.OneLine(g.Status), diag.OneLine(name), diag.OneLine(g.Message))
+		to.Line(2, "%s: %s: %s", g.Status, cmp.Or(g.Permission, g.Guard), g.Message)
 	}
-	fmt.Fprintf(w, "  digest %s\n", p.Digest)
+	to.Line(2, "digest %s", p.Digest)
 }
 
 // writeRollout writes on which pools a revision proves itself, or has.
-func writeRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+func writeRollout(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	s := np.Status.Rollout
 	if s == nil {
 		return
@@ -254,10 +247,10 @@ func writeRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 		if p.Created {
 			what = "new"
 		}
-		pools = append(pools, fmt.Sprintf("%s (%s)", diag.OneLine(p.Name), what))
+		pools = append(pools, fmt.Sprintf("%s (%s)", p.Name, what))
 	}
-	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", nodeplan.Short(s.Revision), diag.OneLine(s.Phase),
-		moment(&s.Since), strings.Join(pools, ", "))
+	to.Line(0, "First wave of %s: %s since %s, on %s", nodeplan.Short(s.Revision), s.Phase, moment(&s.Since),
+		strings.Join(pools, ", "))
 }
 
 // moment writes a time for people; "-" for none.
@@ -289,7 +282,7 @@ with who approved what guards refused, and why.`,
 				return err
 			}
 			entries := append([]lkeplanv1alpha1.HistoryEntry{}, np.Status.History...)
-			return out.print(env.Stdout, entries, func(w io.Writer) error { return writeHistory(w, entries) })
+			return out.print(env, entries, func(p *diag.Page) { writeHistory(p, entries) })
 		},
 	}
 	from.flags(cmd, env)
@@ -297,19 +290,17 @@ with who approved what guards refused, and why.`,
 	return cmd
 }
 
-func writeHistory(w io.Writer, entries []lkeplanv1alpha1.HistoryEntry) error {
-	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(t, "TIME\tREVISION\tRESULT\tAPPROVED BY\tFOR")
+func writeHistory(p *diag.Page, entries []lkeplanv1alpha1.HistoryEntry) {
+	rows := [][]string{{"TIME", "REVISION", "RESULT", "APPROVED BY", "FOR"}}
 	for _, h := range entries {
 		by, lifted := "-", "-"
 		if a := h.Approval; a != nil {
-			by, lifted = diag.OneLine(a.By), strings.Join(a.Guards, ", ")
+			by, lifted = a.By, strings.Join(a.Guards, ", ")
 			if a.Reason != "" {
 				lifted += ": " + a.Reason
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by,
-			diag.OneLine(lifted))
+		rows = append(rows, []string{moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by, lifted})
 	}
-	return t.Flush()
+	p.Table(rows)
 }

@@ -98,7 +98,11 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		return err
 	}
 	given.Expires = metav1.NewTime(a.until(np, time.Now()).UTC().Truncate(time.Second))
-	describeApproval(env.Stdout, np, given)
+	var shown diag.Page
+	describeApproval(&shown, np, given)
+	if _, err := io.WriteString(env.Stdout, shown.String()); err != nil {
+		return err
+	}
 	if !a.yes {
 		if flags.Terminal(env.Stdin) == nil {
 			return errors.New("an approval lets nodes go, and there is no terminal to ask on; add --yes")
@@ -154,12 +158,11 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 	return given, nil
 }
 
-func describeApproval(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
-	fmt.Fprintf(w, "NodePlan %s\n", nodeplan.Key(np))
-	writePlanOf(w, np)
-	fmt.Fprintf(w, "The approval lifts %s, for %s at most, until %s, in the name of %s.\n",
-		diag.OneLine(strings.Join(a.Guards, ", ")), diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time),
-		diag.OneLine(a.By))
+func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
+	p.Line(0, "NodePlan %s", nodeplan.Key(np))
+	writePlanOf(p, np)
+	p.Line(0, "The approval lifts %s, for %s at most, until %s, in the name of %s.", strings.Join(a.Guards, ", "),
+		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 
 const nodePlanDiffHelp = `Compare the working tree of a directory with the cluster as a NodePlan would
@@ -200,7 +203,7 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 			}
 			about := d.About(cmd)
 			about.Apply = nil // the NodePlan does
-			if err := out.Write(env.Stdout, env.Getenv, report, about); err != nil {
+			if err := out.Write(env.Data(), env.Getenv, report, about); err != nil {
 				return err
 			}
 			return verdict.AsError()

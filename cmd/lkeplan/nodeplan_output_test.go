@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
@@ -24,34 +23,29 @@ func TestOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting, proving := &plans[0], &plans[len(plans)-1]
-	for name, write := range map[string]func(io.Writer) error{
-		"list": func(w io.Writer) error { return writeNodePlans(w, plans, false) },
-		"all":  func(w io.Writer) error { return writeNodePlans(w, plans, true) },
-		"one":  func(w io.Writer) error { return writeNodePlan(w, waiting) },
-		"proving": func(w io.Writer) error {
-			if err := writeNodePlan(w, proving); err != nil {
-				return err
-			}
-			return writeHistory(w, proving.Status.History)
+	for name, write := range map[string]func(*diag.Page){
+		"list": func(p *diag.Page) { writeNodePlans(p, plans, false) },
+		"all":  func(p *diag.Page) { writeNodePlans(p, plans, true) },
+		"one":  func(p *diag.Page) { writeNodePlan(p, waiting) },
+		"proving": func(p *diag.Page) {
+			writeNodePlan(p, proving)
+			writeHistory(p, proving.Status.History)
 		},
-		"history": func(w io.Writer) error { return writeHistory(w, waiting.Status.History) },
-		"approve": func(w io.Writer) error {
+		"history": func(p *diag.Page) { writeHistory(p, waiting.Status.History) },
+		"approve": func(p *diag.Page) {
 			a := approval{nodes: -1}
 			given, err := a.approval(waiting)
 			if err != nil {
-				return err
+				t.Error(err)
+				return
 			}
 			given.By, given.Expires = "jane", waiting.Status.Approval.Expires
-			describeApproval(w, waiting, given)
-			return nil
+			describeApproval(p, waiting, given)
 		},
 	} {
-		var out bytes.Buffer
-		if err := write(&out); err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		golden.File(t, "testdata/nodeplan/"+name+".txt", out.Bytes())
+		var out diag.Page
+		write(&out)
+		golden.File(t, "testdata/nodeplan/"+name+".txt", []byte(out.String()))
 	}
 }
 

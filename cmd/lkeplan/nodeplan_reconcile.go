@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +53,7 @@ ready, 3 where guards refuse its plan, and 1 for all else.`,
 				return fmt.Errorf("NodePlan %s is suspended; lkeplan nodeplan resume -n %s %s reconciles it",
 					nodeplan.Key(np), np.Namespace, np.Name)
 			case withSource:
-				err = nodeplan.Fetch(ctx, cluster, np, time.Now(), func(what string) { progress(env, "%s", diag.OneLine(what)) })
+				err = nodeplan.Fetch(ctx, cluster, np, time.Now(), func(what string) { progress(env, "%s", what) })
 				if err != nil && !errors.Is(err, nodeplan.ErrNoSource) {
 					return err
 				}
@@ -76,14 +75,14 @@ func (w *reconciliation) reconcile(ctx context.Context, env *flags.Env, cluster 
 	}
 	progress(env, "NodePlan %s is asked to reconcile", nodeplan.Key(np))
 	np, err = nodeplan.Await(ctx, cluster, nodeplan.Key(np), token, func(doing string) {
-		for line := range strings.Lines(doing) {
-			progress(env, "  %s", diag.OneLine(strings.TrimRight(line, "\n")))
-		}
+		var p diag.Page
+		p.Words(2, doing)
+		_, _ = io.WriteString(env.Stderr, p.String())
 	})
 	if err != nil {
 		return err
 	}
-	if err := w.out.print(env.Stdout, np, func(to io.Writer) error { return writeNodePlan(to, np) }); err != nil {
+	if err := w.out.print(env, np, func(p *diag.Page) { writeNodePlan(p, np) }); err != nil {
 		return err
 	}
 	return nodePlanVerdict(np)

@@ -62,7 +62,7 @@ func newPlan(env *env) *cobra.Command {
 			verdict := found.Verdict(detailed)
 			r := found.Report(verdict)
 			r.Digest = digest
-			if err := out.Write(env.Stdout, env.Getenv, r, d.About(cmd)); err != nil {
+			if err := out.Write(env.Data(), env.Getenv, r, d.About(cmd)); err != nil {
 				return err
 			}
 			if err := saved.save(&d, found); err != nil {
@@ -176,7 +176,7 @@ asked.`,
 			if err != nil {
 				return err
 			}
-			return out.Write(env.Stdout, env.Getenv, reports.Report{Plan: saved.Plan, Digest: digest}, reports.Options{
+			return out.Write(env.Data(), env.Getenv, reports.Report{Plan: saved.Plan, Digest: digest}, reports.Options{
 				Target: saved.Plan.Head.Ref, Version: flags.Version(), Apply: []string{"lkeplan", "apply", args[0]},
 			})
 		},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -157,7 +156,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 	switch r.output.Value {
 	case "json":
 		// One list, as kubectl has it.
-		return writeJSON(r.env.Stdout, map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})
+		return diag.JSON(r.env.Stdout, map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})
 	case "dir":
 		written, deleted, err := render.Write(r.dir, manifests)
 		if err == nil {
@@ -165,7 +164,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 		}
 		return err
 	}
-	return writeYAML(r.env.Stdout, manifests)
+	return writeYAML(r.env.Data(), manifests)
 }
 
 func writeYAML(w io.Writer, manifests []map[string]any) error {
@@ -182,14 +181,6 @@ func writeYAML(w io.Writer, manifests []map[string]any) error {
 		}
 	}
 	return nil
-}
-
-// writeJSON writes a value for people and programs to read.
-func writeJSON(w io.Writer, value any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(value)
 }
 
 // askArgo reads what an Application asks for, where it is Argo CD that renders.
@@ -223,7 +214,7 @@ func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 	if diags.HasErrors() {
 		return flags.ErrReported
 	}
-	return writeJSON(env.Stdout, render.Announce(variables))
+	return diag.JSON(env.Stdout, render.Announce(variables))
 }
 
 // errEmpty says why nothing is printed where a directory compiles to nothing.

@@ -45,7 +45,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		SilenceUsage:  true,
 	}
 	root.SetIn(env.Stdin)
-	root.SetOut(env.Stdout)
+	root.SetOut(env.Data()) // help and completion, of the program's own words
 	root.SetErr(env.Stderr)
 	flags.Group(root, "Write and check:",
 		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newGraph(env),
@@ -87,6 +87,9 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 			code = 1
 		}
 	}()
+	own := *env
+	own.Stdout, own.Stderr = diag.NewWriter(env.Stdout), diag.NewWriter(env.Stderr)
+	env = &own
 	root := newRoot(env)
 	root.SetArgs(terraformFlags(args))
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {

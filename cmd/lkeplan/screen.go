@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
@@ -69,20 +70,24 @@ func (o *textOrJSON) add(cmd *cobra.Command, usage string) {
 }
 
 // print writes a value as JSON, or its text.
-func (o *textOrJSON) print(w io.Writer, value any, text func(io.Writer) error) error {
+func (o *textOrJSON) print(env *flags.Env, value any, text func(*diag.Page)) error {
 	if o.Value == "json" {
-		return writeJSON(w, value)
+		return diag.JSON(env.Data(), value)
 	}
-	return text(w)
+	var p diag.Page
+	text(&p)
+	_, err := io.WriteString(env.Stdout, p.String())
+	return err
 }
 
 // printWide writes a value as JSON, or its text, as wide as the terminal or the 120 columns that
 // there are without one.
 func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) string) error {
-	return o.print(env.Stdout, value, func(w io.Writer) error {
-		_, err := io.WriteString(w, text(cmp.Or(columns(env), 120)))
-		return err
-	})
+	if o.Value == "json" {
+		return diag.JSON(env.Data(), value)
+	}
+	_, err := io.WriteString(env.Stdout, text(cmp.Or(columns(env), 120)))
+	return err
 }
 
 // confirm asks a person, and returns an error with what was not done if they do not agree.

@@ -247,7 +247,7 @@ func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simu
 		return err
 	}
 	if s.output.Value == "json" {
-		err = writeJSON(env.Stdout, steps)
+		err = diag.JSON(env.Stdout, steps)
 	} else {
 		asked := 0
 		for _, load := range in.Workloads {
@@ -278,11 +278,11 @@ func (s *simulateSettings) verdict(r simulate.Report) flags.Outcome {
 func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 	switch s.output.Value {
 	case "json":
-		return writeJSON(env.Stdout, r)
+		return diag.JSON(env.Stdout, r)
 	case "html":
-		return simreport.HTML(env.Stdout, r)
+		return simreport.HTML(env.Data(), r)
 	case "markdown":
-		_, err := fmt.Fprint(env.Stdout, simreport.Markdown(r))
+		_, err := fmt.Fprint(env.Data(), simreport.Markdown(r))
 		return err
 	}
 	text := diag.Visible(r.Text())
@@ -320,7 +320,7 @@ func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error 
 	}
 	ledger.Notes = append(series.Notes(timeline.Pools.Region), ledger.Notes...)
 	if s.output.Value == "json" {
-		err = writeJSON(env.Stdout, ledger)
+		err = diag.JSON(env.Stdout, ledger)
 	} else {
 		from := fmt.Sprintf("%s with the pods of %d snapshots of %s", s.comparison.Dir(), series.Size(),
 			diag.OneLine(series.Cluster))

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
@@ -82,11 +83,11 @@ func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	screen := inspect.NewScreen(known, prices.Price)
 	screen.Sort(inspect.SortKey(s.sort.Value), s.reverse)
 	if s.output.Value == "json" {
-		return writeJSON(env.Stdout, screen)
+		return diag.JSON(env.Stdout, screen)
 	}
 	view.Width, view.Now, view.At = columns(env), time.Now(), -1 // as wide as it is where there is no terminal
 	view.Paint = painter(env.Stdout, env.Getenv)
-	_, err = io.WriteString(env.Stdout, screen.Draw(view))
+	_, err = io.WriteString(env.Data(), screen.Draw(view)) // which may be colored
 	return err
 }
 

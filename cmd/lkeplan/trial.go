@@ -120,9 +120,9 @@ func write(env *flags.Env, format string, r testrun.Report) (err error) {
 	case "json":
 		err = diag.JSON(env.Stdout, r)
 	case "junit":
-		err = r.JUnit(env.Stdout)
+		err = r.JUnit(env.Data())
 	default:
-		err = r.Text(env.Stdout, env.Stderr, env.Color)
+		err = r.Text(env.Data(), env.Stderr, env.Color)
 	}
 	if err == nil && r.Failed > 0 {
 		err = flags.ErrReported

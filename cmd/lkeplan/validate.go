@@ -174,13 +174,13 @@ func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagno
 	case "json":
 		err = diag.JSON(env.Stdout, model)
 	case "github":
-		err = diag.GitHub(env.Stdout, model)
+		err = diag.GitHub(env.Data(), model)
 	case "gitlab-codequality":
-		err = diag.CodeQuality(env.Stdout, model, nil)
+		err = diag.CodeQuality(env.Data(), model, nil)
 	case "sarif":
-		err = diag.SARIF(env.Stdout, model, flags.Version())
+		err = diag.SARIF(env.Data(), model, flags.Version())
 	case "junit":
-		err = diag.JUnit(env.Stdout, model, slices.Collect(maps.Keys(compiled.Files)))
+		err = diag.JUnit(env.Data(), model, slices.Collect(maps.Keys(compiled.Files)))
 	}
 	if err == nil && diags.HasErrors() {
 		err = flags.ErrReported

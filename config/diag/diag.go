@@ -161,5 +161,6 @@ func OneLine(text string) string {
 
 func hidden(r rune) bool {
 	return r != '\n' && r != '\t' &&
-		(unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar)
+		(unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point) ||
+			r == unicode.ReplacementChar)
 }

@@ -2,10 +2,12 @@ package diag
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -15,7 +17,7 @@ const maxShown = 50
 // Text writes diagnostics for people, with the line each is about and a mark
 // under the part that matters. Color uses the terminal's escape sequences.
 func Text(w io.Writer, diags []Diagnostic, color bool) error {
-	out := bufio.NewWriter(w)
+	out := bufio.NewWriter(Plain(w)) // what is written is escaped part by part
 	style := plain
 	if color {
 		style = colored
@@ -29,12 +31,39 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 	return out.Flush()
 }
 
-// JSON writes diagnostics, or another report of them, for programs.
-func JSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+// JSON writes a value for programs. No character in it steers a terminal, and nothing is a command to a CI system.
+func JSON(w io.Writer, v any) error { return IndentedJSON(w, v, "  ") }
+
+// IndentedJSON is JSON with another indentation, or none.
+func IndentedJSON(w io.Writer, v any, indent string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := Plain(w).Write(visibleJSON(b.Bytes()))
+	return err
+}
+
+// visibleJSON escapes in a document what strings may hold and is better not sent
+// to a terminal. (Control characters of ASCII are escaped already.)
+func visibleJSON(doc []byte) []byte {
+	var out []byte
+	done := 0
+	for i := 0; i < len(doc); {
+		r, size := utf8.DecodeRune(doc[i:])
+		if r >= 0x7f && hidden(r) {
+			out = append(out, doc[done:i]...)
+			for _, unit := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, `\u%04x`, unit)
+			}
+			done = i + size
+		}
+		i += size
+	}
+	return bytes.ReplaceAll(append(out, doc[done:]...), []byte("##["), []byte(`\u0023#[`))
 }
 
 // A style is the escape sequences around the parts of a message.

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -173,34 +172,6 @@ func byName[T metav1.Object](list []T) []T {
 	return slices.SortedFunc(slices.Values(list), func(a, b T) int {
 		return cmp.Or(strings.Compare(a.GetNamespace(), b.GetNamespace()), strings.Compare(a.GetName(), b.GetName()))
 	})
-}
-
-// EventsByObject are the events by the UID of what they are about, the last ones first.
-func (s Snapshot) EventsByObject() map[string][]*corev1.Event {
-	by := map[string][]*corev1.Event{}
-	for _, e := range s.Events {
-		uid := string(e.InvolvedObject.UID)
-		by[uid] = append(by[uid], e)
-	}
-	for _, events := range by {
-		slices.SortStableFunc(events, func(a, b *corev1.Event) int { return LastSeen(b).Compare(LastSeen(a)) })
-	}
-	return by
-}
-
-// LastSeen is when an event was last seen: the API has three places for it.
-func LastSeen(e *corev1.Event) time.Time {
-	at := e.LastTimestamp.Time
-	if e.EventTime.After(at) {
-		at = e.EventTime.Time
-	}
-	if e.Series != nil && e.Series.LastObservedTime.After(at) {
-		at = e.Series.LastObservedTime.Time
-	}
-	if at.IsZero() {
-		at = e.CreationTimestamp.Time
-	}
-	return at
 }
 
 // Lister lists objects of a cluster, in all namespaces; kube.Cluster is one.

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -206,19 +205,14 @@ func (p Installation) limited(ctx context.Context) (found []Finding) {
 	if err != nil {
 		return notKnown("account limits and locks", err)
 	}
+	at := cluster.Snapshot{Events: events}.EventsAt(p.Now())
 	for _, r := range refusals {
-		var last *corev1.Event
-		for _, e := range events {
-			if e.Reason != r.reason || e.Namespace != metav1.NamespaceDefault || e.InvolvedObject.Kind != "NodeClaim" {
-				continue
+		for _, e := range at.OfKind("NodeClaim") {
+			if e.Reason == r.reason && p.Now().Sub(at.LastSeen(e)) < 2*time.Hour {
+				found = append(found, Finding{LevelWarn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name,
+					at.LastSeen(e).UTC().Format("15:04 UTC"), e.Message), r.do})
+				break
 			}
-			if seen := cluster.LastSeen(e); p.Now().Sub(seen) < 2*time.Hour && (last == nil || seen.After(cluster.LastSeen(last))) {
-				last = e
-			}
-		}
-		if last != nil {
-			found = append(found, Finding{LevelWarn, r.of, fmt.Sprintf("NodeClaim %s, at %s: %s", last.InvolvedObject.Name,
-				cluster.LastSeen(last).UTC().Format("15:04 UTC"), last.Message), r.do})
 		}
 	}
 	return found

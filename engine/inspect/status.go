@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -52,6 +51,8 @@ type Remark struct {
 	What  RemarkKind `json:"what"`
 	Text  string     `json:"text"`
 	Since *time.Time `json:"since,omitempty"`
+
+	quoted bool // it has only words of others: of a condition or an event
 }
 
 // RemarkKind is a class of remarks.
@@ -87,7 +88,7 @@ func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
 		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
 		s.Unpriced = screen.Total.Unpriced
 	}
-	w := &statusReader{Snapshot: l, Given: g, byUID: l.EventsByObject()}
+	w := &statusReader{Snapshot: l, Given: g, events: l.EventsAt(g.Now)}
 	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
 		region, tier := l.Region()
 		return instancetype.New(g.Catalog, cmp.Or(g.Region, region), tier).List()
@@ -112,8 +113,8 @@ func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
 type statusReader struct {
 	cluster.Snapshot
 	Given
-	byUID map[string][]*corev1.Event           // the last ones first
-	types func() []*cloudprovider.InstanceType // of the cluster's region
+	events cluster.Events
+	types  func() []*cloudprovider.InstanceType // of the cluster's region
 }
 
 // only is the part of a status that is about one pool.

@@ -234,9 +234,10 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		case !c.IsFalse():
 		case kind == karpv1.ConditionTypeNodeClassReady:
 			text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
-			says = append(says, remark(RemarkClass, text, c.LastTransitionTime))
+			says = append(says, Remark{What: RemarkClass, Text: text, Since: moment(c.LastTransitionTime.Time)})
 		default:
-			says = append(says, remark(RemarkNotReady, "it gets no nodes: "+c.Message, c.LastTransitionTime))
+			says = append(says, Remark{What: RemarkNotReady, Text: "it gets no nodes: " + c.Message,
+				Since: moment(c.LastTransitionTime.Time)})
 		}
 	}
 	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
@@ -290,7 +291,7 @@ func (w *statusReader) refusals(pool string) (says []Remark) {
 			continue
 		}
 		for _, e := range w.warnings(nc) {
-			r := Remark{What: RemarkRefused, Text: e.Message, Since: moment(e.FirstTimestamp.Time)}
+			r := Remark{What: RemarkRefused, Text: e.Message, Since: moment(e.FirstTimestamp.Time), quoted: true}
 			if !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
 				says = append(says, r)
 			}
@@ -304,9 +305,9 @@ func (w *statusReader) warnings(nc *karpv1.NodeClaim) []*corev1.Event {
 	if !waitsForMachine(nc) {
 		return nil
 	}
-	for i, e := range w.byUID[string(nc.UID)] {
-		if e.Type == corev1.EventTypeWarning && w.Now.Sub(cluster.LastSeen(e)) < lately {
-			return w.byUID[string(nc.UID)][i : i+1]
+	for _, e := range w.events.About(cluster.SubjectOf("NodeClaim", nc)) {
+		if e.Type == corev1.EventTypeWarning && w.Now.Sub(w.events.LastSeen(e)) < lately {
+			return []*corev1.Event{e}
 		}
 	}
 	return nil
@@ -318,7 +319,7 @@ func waitsForMachine(nc *karpv1.NodeClaim) bool {
 }
 
 func remark(what RemarkKind, text string, since metav1.Time) Remark {
-	return Remark{What: what, Text: text, Since: moment(since.Time)}
+	return Remark{What: what, Text: text, Since: moment(since.Time), quoted: true}
 }
 
 func moment(t time.Time) *time.Time {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
@@ -24,14 +23,14 @@ const quiet = 20
 
 // Text writes a status for people.
 func (s Status) Text(v StatusView) string {
-	p := page{width: max(v.Width, 40), now: s.now}
-	p.line(0, "%s", s.headline())
+	p := page{Page: diag.Page{Width: max(v.Width, 40)}, now: s.now}
+	p.Line(0, "%s", s.headline())
 	for _, note := range s.Notes {
-		p.paragraph(0, note)
+		p.Paragraph(0, "%s", note)
 	}
 	for _, c := range s.Classes {
-		p.line(0, "")
-		p.paragraph(0, fmt.Sprintf("LinodeNodeClass %s, of %s:", c.Name, diag.Counted(c.Pools, "pool")))
+		p.Break()
+		p.Line(0, "LinodeNodeClass %s, of %s:", c.Name, diag.Counted(c.Pools, "pool"))
 		p.remarks(c.Says)
 	}
 	p.pools(s.Pools, v.All)
@@ -81,34 +80,22 @@ func (s Status) declared() (n int) {
 
 // page is what is being written.
 type page struct {
-	strings.Builder
-	width int
-	now   time.Time
+	diag.Page
+	now time.Time
 }
 
-func (p *page) line(indent int, format string, args ...any) {
-	text := strings.Repeat(" ", indent) + fmt.Sprintf(format, args...)
-	p.WriteString(strings.TrimRight(diag.OneLine(text), " ") + "\n")
-}
-
-// paragraph writes text in as many lines as it takes.
-func (p *page) paragraph(indent int, text string) {
-	for i, line := range diag.Wrap(diag.OneLine(text), p.width-indent-2) {
-		if i == 0 {
-			p.line(indent, "%s", line)
-			continue
-		}
-		p.line(indent+2, "%s", line)
-	}
-}
-
+// remarks writes what is said. What others say has a mark.
 func (p *page) remarks(says []Remark) {
 	for _, r := range says {
 		text := r.Text
 		if r.Since != nil {
 			text += " (since " + p.ago(r.Since) + ")"
 		}
-		p.paragraph(2, text)
+		if r.quoted {
+			p.Words(2, text)
+			continue
+		}
+		p.Paragraph(2, "%s", text)
 	}
 }
 
@@ -165,11 +152,11 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		}
 		rows = append(rows, row)
 	}
-	p.line(0, "")
-	lines := columns(rows, 1, 3)
-	p.line(0, "%s", lines[0])
+	p.Break()
+	lines := diag.Columns(rows, 1, 3)
+	p.Line(0, "%s", lines[0])
 	for i, pool := range shown {
-		p.line(0, "%s", lines[i+1])
+		p.Line(0, "%s", lines[i+1])
 		p.remarks(pool.Says)
 	}
 	if folded > 0 {
@@ -177,7 +164,7 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		if unpriced > 0 {
 			more = "at least "
 		}
-		p.line(0, "and %s of which no more is to be said: %s, %s$%s a month (--all lists them)",
+		p.Line(0, "and %s of which no more is to be said: %s, %s$%s a month (--all lists them)",
 			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost)
 	}
 }
@@ -221,11 +208,11 @@ func (p *page) limits(limits []LimitStatus) {
 		}
 		rows = append(rows, []string{l.Name, of, amountsText(l.Amounts), strings.Join(left, ", ")})
 	}
-	p.line(0, "")
-	lines := columns(rows)
-	p.line(0, "%s", lines[0])
+	p.Break()
+	lines := diag.Columns(rows)
+	p.Line(0, "%s", lines[0])
 	for i, l := range limits {
-		p.line(0, "%s", lines[i+1])
+		p.Line(0, "%s", lines[i+1])
 		p.remarks(l.Says)
 	}
 }
@@ -238,13 +225,13 @@ func (p *page) waiting(loads []Workload) {
 	for _, w := range loads {
 		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
 	}
-	p.line(0, "")
-	lines := columns(rows, 1, 2)
-	p.line(0, "%s", lines[0])
+	p.Break()
+	lines := diag.Columns(rows, 1, 2)
+	p.Line(0, "%s", lines[0])
 	for i, w := range loads {
-		p.line(0, "%s", lines[i+1])
+		p.Line(0, "%s", lines[i+1])
 		for _, reason := range w.Reasons {
-			p.paragraph(2, reason)
+			p.Paragraph(2, "%s", reason)
 		}
 	}
 }
@@ -266,41 +253,16 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 			n.Namespace + "/" + n.Name, n.State, p.ago(n.Since), nodeplan.Short(n.Applied), outdated, window,
 		})
 	}
-	p.line(0, "")
-	lines := columns(rows, 4)
-	p.line(0, "%s", lines[0])
+	p.Break()
+	lines := diag.Columns(rows, 4)
+	p.Line(0, "%s", lines[0])
 	for i, n := range plans {
-		p.line(0, "%s", lines[i+1])
+		p.Line(0, "%s", lines[i+1])
 		if n.Tried != "" {
-			p.paragraph(2, nodeplan.Short(n.Tried)+" was tried since")
+			p.Paragraph(2, "%s was tried since", nodeplan.Short(n.Tried))
 		}
-		for line := range strings.Lines(n.Message) {
-			p.paragraph(2, strings.TrimSpace(line))
-		}
+		p.Words(2, n.Message)
 	}
-}
-
-// columns aligns rows; some columns at their right.
-func columns(rows [][]string, right ...int) []string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	lines := make([]string, len(rows))
-	for i, row := range rows {
-		var b strings.Builder
-		for j, cell := range row {
-			padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
-			if slices.Contains(right, j) {
-				cell, padding = padding+cell, ""
-			}
-			b.WriteString(cell + padding + "  ")
-		}
-		lines[i] = strings.TrimRight(b.String(), " ")
-	}
-	return lines
 }
 
 func dash(text string) string {

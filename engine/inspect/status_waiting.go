@@ -153,9 +153,9 @@ func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
 // none.
 func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, said []string) {
 	var others []string
-	for _, e := range w.byUID[string(pod.UID)] {
+	for _, e := range w.events.About(cluster.SubjectOf("Pod", pod)) {
 		switch {
-		case w.Now.Sub(cluster.LastSeen(e)) > lately:
+		case w.Now.Sub(w.events.LastSeen(e)) > lately:
 		case e.Reason == "Nominated":
 			if nc := w.nominated(e.Message); nc != nil && len(said) == 0 {
 				return nc, nil

@@ -3,6 +3,8 @@ package inspect
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // table is rows of cells in columns that are made to fit.
@@ -35,8 +37,13 @@ const (
 	percent  = 5
 )
 
-// draw draws the table, its heading first. One row may be chosen.
+// draw draws the table, its heading first. One row may be chosen. Kubelets write some of its texts.
 func (t table) draw(v ScreenView, chosen int) []string {
+	for _, row := range t.rows {
+		for i := range row {
+			row[i].text = diag.OneLine(row[i].text)
+		}
+	}
 	t, widths := t.fit(v.Width)
 	lines := []string{v.paint(InkFaint, t.heading(widths))}
 	for i, row := range t.rows {
@@ -173,8 +180,9 @@ func pad(text string, width int, right bool) string {
 	return text + padding
 }
 
-// cut shortens a text to a width, in its middle: names differ at both ends.
+// cut is a text on one line, shortened to a width in its middle: names differ at both ends.
 func cut(text string, width int) string {
+	text = diag.OneLine(text)
 	n := length(text)
 	if n <= width || width <= 0 {
 		return text

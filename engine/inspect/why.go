@@ -86,7 +86,7 @@ func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, 
 	if err != nil {
 		return Answer{}, err
 	}
-	w := &explainer{Snapshot: l, Given: g, Status: found}
+	w := &explainer{Snapshot: l, Given: g, Status: found, events: l.EventsAt(g.Now)}
 	w.region, w.tier = l.Region()
 	w.region = cmp.Or(g.Region, w.region)
 	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
@@ -112,6 +112,7 @@ type explainer struct {
 	region  string
 	tier    catalog.Tier
 	volumes *simulate.VolumeIndex
+	events  cluster.Events
 }
 
 // types are the plan types as the controller offers them now.
@@ -169,33 +170,24 @@ func plainly(texts ...string) (lines []Line) {
 // absent is the error for a name that nothing has, with what was said of it before it
 // went.
 func (w *explainer) absent(what, namespace, name string, names []string) error {
-	if unread := w.Unread(listedKind(what)); unread != "" {
+	kind := map[string]string{"pod": "Pod", "node": "Node", "NodeClaim": "NodeClaim", "pool": "NodePool"}[what]
+	if unread := w.Unread(kind + "s"); unread != "" {
 		return fmt.Errorf("whether there is a %s %s is not known: %s", what, name, unread)
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
 	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
 		text += fmt.Sprintf(" now, and whether there was one is not known: %s, which keep a journal", journal)
 	}
-	var last *corev1.Event
-	for _, e := range w.Events {
-		if e.InvolvedObject.Name == name && cmp.Or(e.InvolvedObject.Namespace, namespace) == namespace &&
-			(last == nil || cluster.LastSeen(last).Before(cluster.LastSeen(e))) && tells(e.Reason) {
-			last = e
+	for _, e := range w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name}) {
+		if tells(e.Reason) {
+			return fmt.Errorf("%s any more; the last event about it, at %s, is %s: %q", text,
+				w.events.LastSeen(e).UTC().Format("2006-01-02 15:04:05 UTC"), e.Reason, diag.Shorten(e.Message, mostSaid))
 		}
-	}
-	if last != nil {
-		return fmt.Errorf("%s any more; the last that was said of it, at %s: %s: %s", text,
-			cluster.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
 	}
 	if guess := eval.DidYouMean(name, names); guess != "" {
 		text += "." + guess
 	}
 	return errors.New(text)
-}
-
-// listedKind is how notes name the objects of a kind.
-func listedKind(what string) string {
-	return map[string]string{"pod": "Pods", "node": "Nodes", "NodeClaim": "NodeClaims", "pool": "NodePools"}[what]
 }
 
 // tells reports whether events of a reason say why something went.
@@ -206,25 +198,19 @@ func tells(reason string) bool {
 
 const mostSaid = 400
 
-// said are the last words on objects, by their UIDs: of each reason the last.
-func (w *explainer) said(uids ...string) (lines []Line) {
+// said are the last words on objects: of each reason the last.
+func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 	if texts := w.unknown("it", "Events"); texts != nil {
 		return plainly(texts...)
 	}
-	var events []*corev1.Event
-	for _, e := range w.Events {
-		if slices.Contains(uids, string(e.InvolvedObject.UID)) {
-			events = append(events, e)
-		}
-	}
-	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return cluster.LastSeen(b).Compare(cluster.LastSeen(a)) })
+	events := w.events.About(of...)
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {
 			continue
 		}
 		seen[e.Reason] = true
-		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(cluster.LastSeen(e)), e.Reason,
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(w.events.LastSeen(e)), e.Reason,
 			diag.Shorten(e.Message, mostSaid))})
 	}
 	return lines
@@ -271,30 +257,22 @@ func (w *explainer) doubts(pods ...*corev1.Pod) (texts []string) {
 
 // Text writes an answer for people, in lines of a width.
 func (a Answer) Text(width int) string {
-	var b strings.Builder
-	write := func(indent int, text string) {
-		for i, line := range diag.Wrap(diag.OneLine(text), max(width, 40)-indent-2) {
-			hang := indent
-			if i > 0 {
-				hang += 2
-			}
-			b.WriteString(strings.Repeat(" ", hang) + line + "\n")
-		}
-	}
-	write(0, a.Summary)
+	p := diag.Page{Width: max(width, 40)}
+	p.Paragraph(0, "%s", a.Summary)
 	for _, s := range a.Sections {
-		fmt.Fprintf(&b, "\n%s:\n", s.About.title())
+		p.Break()
+		p.Line(0, "%s:", s.About.title())
 		for _, line := range s.Lines {
-			write(2, line.String())
+			p.Paragraph(2, "%s", line)
 		}
 	}
 	if len(a.Notes) > 0 {
-		b.WriteString("\n")
+		p.Break()
 	}
 	for _, note := range a.Notes {
-		write(0, note)
+		p.Paragraph(0, "%s", note)
 	}
-	return b.String()
+	return p.String()
 }
 
 const mostNamed = 4

@@ -37,14 +37,14 @@ func (w *explainer) node(ctx context.Context, a *Answer) error {
 		for _, nc := range w.Claims {
 			if nc.Status.NodeName == n.Name {
 				a.Summary = fmt.Sprintf("Node %s is %s.", n.Name, w.describe(nc))
-				return w.explain(ctx, a, nc, string(n.UID))
+				return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
 			}
 		}
 		a.Summary = fmt.Sprintf("Node %s was made by no pool: it has no NodeClaim.", n.Name)
 		if unread := w.Unread("NodeClaims"); unread != "" {
 			a.Summary = fmt.Sprintf("Node %s is there. Why, is not known: %s.", n.Name, unread)
 		}
-		a.add(AboutSaid, w.said(string(n.UID))...)
+		a.add(AboutSaid, w.said(cluster.SubjectOf("Node", n))...)
 		return nil
 	}
 	if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.Node == a.Name }) {
@@ -70,7 +70,7 @@ func (w *explainer) claim(ctx context.Context, a *Answer) error {
 }
 
 // explain says all there is to say of a claim and its node.
-func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, uids ...string) error {
+func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
 	var smaller []string
 	if w.Unread("Pods", "DaemonSets") == "" { // what is not listed needs room, too
 		var err error
@@ -90,7 +90,7 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 		}
 		a.add(AboutStays, lines...)
 	}
-	a.add(AboutSaid, w.said(append(uids, string(nc.UID))...)...)
+	a.add(AboutSaid, w.said(append(of, cluster.SubjectOf("NodeClaim", nc))...)...)
 	return nil
 }
 

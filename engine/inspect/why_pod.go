@@ -13,6 +13,7 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -55,7 +56,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 	asks := w.storageOf(ctx, pod)
 	if asks.unready != "" {
 		a.add(AboutPlacing, plainly("nothing, before its volumes are there: "+asks.unready)...)
-		a.add(AboutSaid, w.said(string(pod.UID))...)
+		a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 		return nil
 	}
 	lines, err := w.wouldGo(ctx, pod)
@@ -73,7 +74,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 			})...)...)
 		}
 	}
-	a.add(AboutSaid, w.said(string(pod.UID))...)
+	a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 	return nil
 }
 
@@ -98,7 +99,7 @@ func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
 			a.add(AboutPlan, w.planOf(nc)...)
 		}
 	}
-	a.add(AboutSaid, w.said(string(pod.UID))...)
+	a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 	return nil
 }
 
@@ -232,7 +233,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 	}
 	waits = append(waits, w.unknown("whether pods wait for it", "Pods")...)
 	a.add(AboutWaits, plainly(waits...)...)
-	a.add(AboutSaid, w.said(string(pool.UID))...)
+	a.add(AboutSaid, w.said(cluster.SubjectOf("NodePool", pool))...)
 }
 
 // summary says how many nodes a pool has.

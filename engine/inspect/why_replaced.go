@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -235,13 +236,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 		}
 	}
 	a.add(AboutWent, plainly(texts...)...)
-	var said []string
-	for _, e := range w.Events {
-		if (e.InvolvedObject.Name == g.NodeClaim || e.InvolvedObject.Name == g.Node) && tells(e.Reason) {
-			said = append(said, string(e.InvolvedObject.UID))
-		}
-	}
-	a.add(AboutSaid, w.said(said...)...)
+	a.add(AboutSaid, w.said(cluster.Subject{Kind: "NodeClaim", Name: g.NodeClaim}, cluster.Subject{Kind: "Node", Name: g.Node})...)
 }
 
 // before is what a NodePlan had applied last at a time; nil where its history does not

@@ -1,15 +1,11 @@
 package report
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -65,39 +61,7 @@ func newDocument(p plan.Plan, diagnostics []diag.Diagnostic, digest, version str
 }
 
 // Write writes the document as Schema describes it.
-func (d Document) Write(w io.Writer) error { return encode(w, d, "  ") }
-
-// encode writes JSON in which no character steers a terminal.
-func encode(w io.Writer, v any, indent string) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := w.Write(visibleJSON(b.Bytes()))
-	return err
-}
-
-// visibleJSON escapes in a document what strings may hold and is better not sent
-// to a terminal. (Control characters of ASCII are escaped already.)
-func visibleJSON(doc []byte) []byte {
-	var out []byte
-	done := 0
-	for i := 0; i < len(doc); {
-		r, size := utf8.DecodeRune(doc[i:])
-		if r >= 0x7f && diag.Visible(string(r)) != string(r) {
-			out = append(out, doc[done:i]...)
-			for _, unit := range utf16.Encode([]rune{r}) {
-				out = fmt.Appendf(out, `\u%04x`, unit)
-			}
-			done = i + size
-		}
-		i += size
-	}
-	return append(out, doc[done:]...)
-}
+func (d Document) Write(w io.Writer) error { return diag.JSON(w, d) }
 
 // Document is the whole plan. The texts of the tag doc are in the schema.
 type Document struct {

@@ -45,7 +45,7 @@ type changeSummary struct {
 // compared, diagnostics, changes, migrations, drift, rolls, workloads, guards and notes, and
 // last the sum of it all with the exit code of the command.
 func (d Document) WriteLines(w io.Writer, exitCode int) error {
-	return d.lines("", "", exitCode, func(l line) error { return encode(w, l, "") })
+	return d.lines("", "", exitCode, func(l line) error { return diag.IndentedJSON(w, l, "") })
 }
 
 // lines hands the lines of a document over, one by one. Failed says why there is
@@ -141,19 +141,19 @@ func NewFleet(directories []Directory, unreached []string, sum plan.Plan, versio
 }
 
 // Write writes the plans as the definition fleet of Schema describes them.
-func (f Fleet) Write(w io.Writer) error { return encode(w, f, "  ") }
+func (f Fleet) Write(w io.Writer) error { return diag.JSON(w, f) }
 
 // WriteLines writes the lines of each plan, which name their directory, and last
 // the sum of all.
 func (f Fleet) WriteLines(w io.Writer) error {
 	for _, d := range f.Directories {
 		if err := d.Plan.lines(d.Directory, d.Failed, f.Summary.ExitCode, func(l line) error {
-			return encode(w, l, "")
+			return diag.IndentedJSON(w, l, "")
 		}); err != nil {
 			return err
 		}
 	}
-	return encode(w, line{Type: "fleet_summary", Fleet: &fleetTotal{f.Summary, f.Cost, f.NotReached}}, "")
+	return diag.IndentedJSON(w, line{Type: "fleet_summary", Fleet: &fleetTotal{f.Summary, f.Cost, f.NotReached}}, "")
 }
 
 type fleetTotal struct {

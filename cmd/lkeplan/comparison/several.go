@@ -220,7 +220,7 @@ func (d *Comparison) DiffSeveral(cmd *cobra.Command, s Selection, detailed bool,
 		}
 		sum = all[0].Reported
 	}
-	if err := out.Write(d.Env.Stdout, d.Env.Getenv, sum, about); err != nil {
+	if err := out.Write(d.Env.Data(), d.Env.Getenv, sum, about); err != nil {
 		return err
 	}
 	return verdict
@@ -244,7 +244,7 @@ func (d *Comparison) PlanSeveral(cmd *cobra.Command, s Selection, detailed bool,
 	sum, verdict := conclude(d.Env.Stderr, all, unreached)
 	about := d.About(cmd)
 	about.Apply = nil
-	if err := out.Write(d.Env.Stdout, d.Env.Getenv, sum, about); err != nil {
+	if err := out.Write(d.Env.Data(), d.Env.Getenv, sum, about); err != nil {
 		return err
 	}
 	return verdict

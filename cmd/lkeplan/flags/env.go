@@ -24,12 +24,15 @@ import (
 // Env is all that commands know of the process they run in.
 type Env struct {
 	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
+	Stdout  io.Writer // for people; run makes it a diag.Writer
+	Stderr  io.Writer // likewise
 	Getenv  func(string) string
 	Environ func() []string
 	Color   bool // whether Stderr is a terminal that shows colors
 }
+
+// Data is standard output for formats that are escaped by their own rules, and for colors.
+func (e *Env) Data() io.Writer { return diag.Plain(e.Stdout) }
 
 // An Outcome is an exit code that is no error: what a command found.
 type Outcome int

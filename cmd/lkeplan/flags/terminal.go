@@ -10,10 +10,15 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // Terminal returns the terminal that a stream is; nil where it is none.
 func Terminal(stream any) *os.File {
+	if w, ok := stream.(io.Writer); ok {
+		stream = diag.Plain(w)
+	}
 	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
 	}

@@ -1,0 +1,164 @@
+package diag
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Page is lines of text for people, in which words of others may stand: of tenants, kubelets, API servers, and
+// authors of repositories. It is the one way for such words to a terminal or a log. Each call writes lines of its own,
+// whatever is in the words, and each line begins with the words of the program or with Mark.
+type Page struct {
+	Width int // columns; 0: lines are as long as it takes
+
+	b strings.Builder
+}
+
+// Mark begins each line that goes on with a text, and each line that has only words of others.
+const Mark = "| "
+
+// mostWords is how many bytes of one text are shown.
+const mostWords = 4000
+
+// String is what has been written.
+func (p *Page) String() string { return p.b.String() }
+
+// Line writes one line. The format has to begin with a word of the program, or the name of an object.
+func (p *Page) Line(indent int, format string, args ...any) {
+	text := strings.TrimRight(single(fmt.Sprintf(format, args...)), " ")
+	p.write(indent, text)
+}
+
+// Break writes an empty line.
+func (p *Page) Break() { p.b.WriteByte('\n') }
+
+// Paragraph writes a text that begins with words of the program, in as many lines as it takes.
+func (p *Page) Paragraph(indent int, format string, args ...any) {
+	lines := p.wrap(indent, fmt.Sprintf(format, args...))
+	p.write(indent, lines[0])
+	if len(lines) > 1 {
+		for _, line := range p.wrap(indent+len(Mark), strings.Join(lines[1:], " ")) {
+			p.write(indent+len(Mark), Mark+line)
+		}
+	}
+}
+
+// Words writes a text of others, each line of it with Mark in front.
+func (p *Page) Words(indent int, text string) {
+	for line := range strings.Lines(strings.TrimSpace(Shorten(text, mostWords))) {
+		for _, part := range p.wrap(indent, strings.TrimSpace(line)) {
+			p.write(indent, Mark+part)
+		}
+	}
+}
+
+// Name is a name that a line may begin with. One that no object can have is quoted.
+func Name(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool {
+		return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
+	}) >= 0 {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// Table writes rows in columns, those at some positions aligned right.
+func (p *Page) Table(rows [][]string, right ...int) {
+	for _, line := range Columns(rows, right...) {
+		p.Line(0, "%s", line)
+	}
+}
+
+func (p *Page) wrap(indent int, text string) []string {
+	text = single(Shorten(text, mostWords))
+	if p.Width == 0 {
+		return []string{strings.TrimSpace(text)}
+	}
+	return Wrap(text, max(p.Width, 40)-indent-len(Mark))
+}
+
+func (p *Page) write(indent int, line string) {
+	p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+Harmless(line), " ") + "\n")
+}
+
+// single is a text of one line, without tabs, which would be the ends of cells.
+func single(text string) string { return strings.ReplaceAll(OneLine(text), "\t", `\u0009`) }
+
+// Columns aligns rows; some columns at their right. Each row is one line.
+func Columns(rows [][]string, right ...int) []string {
+	widths := []int{}
+	shown := make([][]string, len(rows))
+	for i, row := range rows {
+		for j, cell := range row {
+			cell = single(Shorten(cell, mostWords))
+			shown[i] = append(shown[i], cell)
+			if j == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, row := range shown {
+		var b strings.Builder
+		for j, cell := range row {
+			padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if slices.Contains(right, j) {
+				cell, padding = padding+cell, ""
+			}
+			b.WriteString(cell + padding + "  ")
+		}
+		lines[i] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}
+
+// A Writer passes on text without what a terminal or a CI system would obey. It is what commands write to that have
+// no reason for more; what is in a format with rules of its own goes to Plain.
+type Writer struct {
+	to   io.Writer
+	mid  bool   // in a line
+	rest []byte // the beginning of a character
+}
+
+// NewWriter returns a Writer to another one.
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+
+// Plain is the writer behind it, for what is escaped by its own rules, and for colors.
+func Plain(w io.Writer) io.Writer {
+	if safe, ok := w.(*Writer); ok {
+		return safe.to
+	}
+	return w
+}
+
+// Write implements io.Writer.
+func (w *Writer) Write(p []byte) (int, error) {
+	text := append(w.rest, p...)
+	w.rest = nil
+	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
+		if from := len(text) - i; utf8.RuneStart(text[from]) {
+			if !utf8.FullRune(text[from:]) {
+				w.rest, text = slices.Clone(text[from:]), text[:from]
+			}
+			break
+		}
+	}
+	var b strings.Builder
+	for line := range strings.Lines(Visible(string(text))) {
+		if !w.mid {
+			line = Harmless(line)
+		}
+		w.mid = !strings.HasSuffix(line, "\n")
+		b.WriteString(line)
+	}
+	if _, err := io.WriteString(w.to, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
