@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 )
 
@@ -95,6 +97,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := t.send(req, silence)
+	if err == nil && (resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusUnauthorized) {
+		return refused(resp)
+	}
 	if err == nil && resp.StatusCode == http.StatusOK {
 		if err = known(resp, KindError{t.host, silence.Request, "", "an " + wants[0]}, wants); err != nil {
 			err = errors.Join(err, resp.Body.Close())
@@ -109,6 +114,23 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.unanswered, t.since = silent, time.Now()
 	}
 	return nil, err
+}
+
+// refused is the error of an API server that refuses discovery, of which clients lose the reason.
+func refused(resp *http.Response) (*http.Response, error) {
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, errors.Join(err, resp.Body.Close())
+	}
+	var says metav1.Status
+	if json.Unmarshal(raw, &says) == nil && says.Kind == "Status" && says.Reason != "" {
+		return nil, errors.Join(&apierrors.StatusError{ErrStatus: says}, resp.Body.Close())
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(raw), resp.Body}
+	return resp, nil
 }
 
 // waited is an error where a request of discovery has not been answered just now: clients send

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,7 +40,7 @@ func Within(ctx context.Context, call func() error) error {
 }
 
 // plain is the error of an answer that is missing, or is not as it should be, without what
-// libraries say around it.
+// libraries say around it. What an API server says has a mark in front of each further line.
 func plain(err error) error {
 	if silence, ok := errors.AsType[NoResponseError](err); ok {
 		return silence
@@ -47,8 +48,20 @@ func plain(err error) error {
 	if wrong, ok := errors.AsType[KindError](err); ok {
 		return wrong
 	}
+	if err != nil && errors.As(err, new(apierrors.APIStatus)) && strings.Contains(err.Error(), "\n") {
+		return quoted{err}
+	}
 	return err
 }
+
+// quoted is what an API server says in several lines: webhooks and policies of others write some of it.
+type quoted struct{ error }
+
+// Error implements error.
+func (q quoted) Error() string { return strings.ReplaceAll(q.error.Error(), "\n", "\n| ") }
+
+// Unwrap returns the error of the client.
+func (q quoted) Unwrap() error { return q.error }
 
 // Get implements client.Reader.
 func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {

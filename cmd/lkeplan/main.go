@@ -10,6 +10,9 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"syscall"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
 )
 
 func main() { os.Exit(program()) }
@@ -17,6 +20,7 @@ func main() { os.Exit(program()) }
 // program is the whole program; it returns the exit code.
 func program() int {
 	collectLate()
+	klog.SetLogger(logr.Discard()) // what libraries log, errors say
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	defer stop()
