@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -273,16 +274,21 @@ func (i *importation) write(imported []config.File) error {
 
 // printOwners says to whom objects belong, and how these let them go.
 func printOwners(w io.Writer, owners migrate.Owners) {
+	var p diag.Page
 	for _, o := range owners {
-		who := o.Tool
+		who := o.Tool // the name of any field manager, if it is not known
+		if bare := strings.ReplaceAll(who, " ", ""); diag.Name(bare) != bare {
+			who = strconv.Quote(who)
+		}
 		if o.What != "" {
 			who += " (" + o.What + ")"
 		}
-		fmt.Fprintf(w, "%s owns %s. To hand over:\n", diag.OneLine(who), diag.OneLine(strings.Join(o.Objects, ", ")))
+		p.Line(0, "%s owns %s. To hand over:", who, strings.Join(o.Objects, ", "))
 		for n, step := range o.Steps {
-			fmt.Fprintf(w, "  %d. %s\n", n+1, step)
+			p.Line(2, "%d. %s", n+1, step)
 		}
 	}
+	_, _ = io.WriteString(w, p.String())
 }
 
 // moveIn writes the LKE pools of a cluster as pools, and says how their pods move over.

@@ -230,7 +230,7 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		to.Line(2, "at most $%s a month", p.CostCeiling)
 	}
 	for _, g := range np.Status.Guards {
-		to.Line(2, "%s: %s: %s", g.Status, cmp.Or(g.Permission, g.Guard), g.Message)
+		to.Line(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
 	}
 	to.Line(2, "digest %s", p.Digest)
 }

@@ -22,9 +22,13 @@ what each NodePlan has applied and what it waits for; and for pods that wait for
 a node the reason, from the pod down to Linode. With the name of a pool, what is
 about it.
 
-It takes the right to list nodes, pods, events, poddisruptionbudgets and the
-kinds of Karpenter and lkeplan. What may not be listed is said. The controller
-need not run. Prices are those of the catalogue.`
+Karpenter's own scheduler says why pods wait, as it does for lkeplan why. If it
+cannot, the last event about them is shown with its age.
+
+It takes the right to list nodes, pods, events, daemonsets, volumes and their
+claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
+lkeplan. What may not be listed is said. The controller need not run. Prices are
+those of the catalogue.`
 
 type statusSettings struct {
 	look
@@ -88,12 +92,17 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 	}
 	given := inspect.Given{Place: from.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
 	lists, _ := read.Snapshot()
-	found, err := inspect.NewStatus(lists, given)
+	found, err := inspect.NewStatus(ctx, lists, given)
 	if err != nil {
 		return err
 	}
 	if s.watch {
-		return draw(ctx, env, terminal, read, &statusModel{source: read, given: given, all: s.all, lists: lists, found: found})
+		return draw(ctx, env, terminal, read, &statusModel{
+			source: read, given: given, all: s.all, lists: lists, found: found,
+			judge: func(lists cluster.Snapshot, given inspect.Given) (inspect.Status, error) {
+				return inspect.NewStatus(ctx, lists, given)
+			},
+		})
 	}
 	return s.output.printWide(env, found, func(width int) string {
 		return found.Text(inspect.StatusView{Width: width, All: s.all})
@@ -114,6 +123,7 @@ type statusModel struct {
 	lists         cluster.Snapshot
 	found         inspect.Status
 	problem       error
+	judge         func(cluster.Snapshot, inspect.Given) (inspect.Status, error)
 	width, height int
 	top           int // the first line that is shown
 }
@@ -153,13 +163,20 @@ func (m *statusModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
+// again is how often the cluster is judged anew if nothing has changed: windows open, and events become old.
+const again = 10 * time.Second
+
 // refresh takes over what has changed.
 func (m *statusModel) refresh(now time.Time) {
-	m.given.Now = now
-	if lists, changed := m.source.Snapshot(); changed {
+	lists, changed := m.source.Snapshot()
+	if changed {
 		m.lists = lists
+	} else if now.Sub(m.given.Now) < again {
+		m.found = m.found.At(now)
+		return
 	}
-	m.found, m.problem = inspect.NewStatus(m.lists, m.given)
+	m.given.Now = now
+	m.found, m.problem = m.judge(m.lists, m.given)
 }
 
 // View implements tea.Model.
@@ -176,7 +193,7 @@ func (m *statusModel) drawn() string {
 	}
 	text := m.found.Text(inspect.StatusView{Width: m.width, All: m.all})
 	if m.problem != nil {
-		text = m.problem.Error()
+		text = harmless(m.problem.Error())
 	}
 	lines, room := strings.Split(strings.TrimSuffix(text, "\n"), "\n"), max(1, m.height-1)
 	m.top = max(0, min(m.top, len(lines)-room))

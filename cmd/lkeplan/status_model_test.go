@@ -33,7 +33,10 @@ func TestTheScreenFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := &fixed{}
-	m := &statusModel{source: source, given: inspect.Given{Catalog: prices, Now: time.Now()}}
+	m := &statusModel{source: source, given: inspect.Given{Catalog: prices, Now: time.Now()},
+		judge: func(lists cluster.Snapshot, given inspect.Given) (inspect.Status, error) {
+			return inspect.NewStatus(t.Context(), lists, given)
+		}}
 	if m.drawn() != "" {
 		t.Error("something is drawn before the terminal has said how large it is")
 	}

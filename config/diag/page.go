@@ -30,7 +30,7 @@ func (p *Page) String() string { return p.b.String() }
 
 // Line writes one line. The format has to begin with a word of the program, or the name of an object.
 func (p *Page) Line(indent int, format string, args ...any) {
-	text := strings.TrimRight(single(fmt.Sprintf(format, args...)), " ")
+	text := strings.TrimRight(Cell(fmt.Sprintf(format, args...)), " ")
 	p.write(indent, text)
 }
 
@@ -75,7 +75,7 @@ func (p *Page) Table(rows [][]string, right ...int) {
 }
 
 func (p *Page) wrap(indent int, text string) []string {
-	text = single(Shorten(text, mostWords))
+	text = Cell(Shorten(text, mostWords))
 	if p.Width == 0 {
 		return []string{strings.TrimSpace(text)}
 	}
@@ -86,8 +86,8 @@ func (p *Page) write(indent int, line string) {
 	p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+Harmless(line), " ") + "\n")
 }
 
-// single is a text of one line, without tabs, which would be the ends of cells.
-func single(text string) string { return strings.ReplaceAll(OneLine(text), "\t", `\u0009`) }
+// Cell is a text of one line without tabs, which would be the ends of cells.
+func Cell(text string) string { return Harmless(strings.ReplaceAll(OneLine(text), "\t", `\u0009`)) }
 
 // Columns aligns rows; some columns at their right. Each row is one line.
 func Columns(rows [][]string, right ...int) []string {
@@ -95,7 +95,7 @@ func Columns(rows [][]string, right ...int) []string {
 	shown := make([][]string, len(rows))
 	for i, row := range rows {
 		for j, cell := range row {
-			cell = single(Shorten(cell, mostWords))
+			cell = Cell(Shorten(cell, mostWords))
 			shown[i] = append(shown[i], cell)
 			if j == len(widths) {
 				widths = append(widths, 0)

@@ -130,20 +130,41 @@ func (s Snapshot) Unread(kinds ...string) string {
 	return strings.Join(unread, " and ") + " cannot be listed"
 }
 
-// Region is that of the cluster, and its tier, as nodes and classes tell: only Enterprise
+// Most is what more than half of some voices say, "" being none; "" if there is no such majority. A kubelet can write
+// the region of its Node, so that one of them does not decide for the cluster.
+func Most(voices []string) string {
+	said, n := map[string]int{}, 0
+	for _, voice := range voices {
+		if voice != "" {
+			said[voice]++
+			n++
+		}
+	}
+	for voice, times := range said {
+		if 2*times > n {
+			return voice
+		}
+	}
+	return ""
+}
+
+// Region is that of the cluster, as the controller has written it on its classes, or else as most nodes say, or most
+// NodeClaims; and its tier, as the classes tell: only Enterprise
 // has versions like v1.33.4+lke2, and classes of instance mode say so. A class can name a version
 // that the cluster does not have: one class with a version of the standard tier decides. It is ""
 // where nothing tells.
 func (s Snapshot) Region() (region string, tier catalog.Tier) {
+	var nodes, claims, classes []string
 	for _, n := range s.Nodes {
-		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
+		nodes = append(nodes, n.Labels[corev1.LabelTopologyRegion])
 	}
 	for _, nc := range s.Claims {
-		region = cmp.Or(region, nc.Labels[corev1.LabelTopologyRegion])
+		claims = append(claims, nc.Labels[corev1.LabelTopologyRegion])
 	}
 	for _, class := range s.Classes {
-		region = cmp.Or(region, class.Annotations[linodev1alpha1.AnnotationRegion])
+		classes = append(classes, class.Annotations[linodev1alpha1.AnnotationRegion])
 	}
+	region = cmp.Or(Most(classes), Most(nodes), Most(claims))
 	tier, gpus := catalog.Standard, false
 	for _, class := range s.Classes {
 		switch version := class.Status.KubernetesVersion; {

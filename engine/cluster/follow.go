@@ -238,15 +238,10 @@ func (f *Follower) Snapshot() (s Snapshot, changed bool) {
 	return s, changed
 }
 
-// AllKinds are what why looks at: those of StatusKinds, all events, DaemonSets and volumes.
+// AllKinds are what why looks at: those of StatusKinds, and all events.
 func AllKinds() []Kind {
 	all := slices.DeleteFunc(StatusKinds(), func(k Kind) bool { return strings.HasPrefix(k.Name, "Events") })
-	return append(all,
-		Kind{Name: "Events", Empty: &corev1.EventList{}},
-		Kind{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
-		Kind{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
-		Kind{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
-		Kind{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}})
+	return append(all, Kind{Name: "Events", Empty: &corev1.EventList{}})
 }
 
 // StatusKinds are what status looks at. Of events, warnings count, and which node a pod is to have.
@@ -262,6 +257,10 @@ func StatusKinds() []Kind {
 		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
 		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
 		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},
+		{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
+		{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
+		{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
+		{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}},
 		{Name: "Events", Empty: &corev1.EventList{}, Opts: some(warnings)},
 		{Name: "Events of nominated pods", Empty: &corev1.EventList{}, Opts: some(nominated)},
 	}

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -114,6 +115,10 @@ func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 		return fmt.Errorf("there is no list of %T", into)
 	}
 	for _, budget := range l.budgets {
+		if _, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
+			budget = budget.DeepCopy()
+			budget.Spec.Selector = &metav1.LabelSelector{} // which pods it is for is not known: all of its namespace
+		}
 		list.Items = append(list.Items, *budget)
 	}
 	return nil

@@ -128,10 +128,32 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	if _, err := hostile.PodShapes(nil); err == nil {
 		t.Error("a snapshot with fewer pods than none is believed")
 	}
-	never := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
-	hostile = Snapshot{Shapes: &workload.Shapes{Pods: []workload.Shape{{Owner: "Deployment x", Spec: never}}}}
-	if _, err := hostile.PodShapes(nil); err == nil || !strings.Contains(err.Error(), `no API server takes the pods of "Deployment x": `) {
-		t.Errorf("of a snapshot with pods that no API server takes: %v", err)
+}
+
+// TestAPodThatCannotBeReadIsLeftOut of a snapshot, which says so of it, and has the others.
+func TestAPodThatCannotBeReadIsLeftOut(t *testing.T) {
+	digits := corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
+			MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: "Gt", Values: []string{"99999999999999999999"}}},
+		}}},
+	}}}
+	spread := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
+	odd := Snapshot{FormatVersion: snapshotVersion, Shapes: &workload.Shapes{
+		Pods:       []workload.Shape{{Owner: "Pod h1", Namespace: "h2", Count: 1, Spec: digits}, {Owner: "Deployment h3", Count: 2}},
+		DaemonSets: []workload.Shape{{Owner: "DaemonSet h4", Namespace: "h5", Spec: spread}},
+	}}
+	var written bytes.Buffer
+	if err := odd.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadSnapshot(&written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := read.PodShapes(nil)
+	if err != nil || len(set.Pods) != 1 || set.Pods[0].Count != 2 || len(set.DaemonSets) > 0 || len(set.Notes) != 2 ||
+		!strings.HasPrefix(set.Notes[0], `Left out: 1 pod of "Pod h1" in the namespace "h2": its nodeAffinity`) {
+		t.Errorf("%+v, %v", set, err)
 	}
 }
 

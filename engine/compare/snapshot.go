@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -128,10 +129,7 @@ func PlanOf(n plan.Node) string { return n.Labels[corev1.LabelInstanceTypeStable
 
 // Write writes the snapshot. Equal snapshots give equal bytes.
 func (s Snapshot) Write(w io.Writer) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	return enc.Encode(s)
+	return diag.IndentedJSON(w, s, " ")
 }
 
 // ReadSnapshot reads what Write has written.
@@ -165,6 +163,7 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 		s.Shapes.Notes = append(s.Shapes.Notes,
 			"Volumes do not count: the snapshot is of an older lkeplan, which did not write them.")
 	}
+	s.leaveOut()
 	return s, nil
 }
 
@@ -277,11 +276,29 @@ func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 		if shape.Count < 0 {
 			return workload.Shapes{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
 		}
-		if err := simulate.CheckPod(shape.Spec); err != nil {
-			return workload.Shapes{}, fmt.Errorf("no API server takes the pods of %q: %w", shape.Owner, err)
-		}
 	}
 	return s.Shapes.Readable(s.salt(), words), nil
+}
+
+// leaveOut takes the pods out of a snapshot that no simulation can read, and notes them: API servers take what Karpenter
+// and this program do not, such as Gt with a number of twenty digits, and one of them is no reason to say nothing of the
+// others.
+func (s *Snapshot) leaveOut() {
+	if s.Shapes == nil {
+		return
+	}
+	for _, list := range []*[]workload.Shape{&s.Shapes.Pods, &s.Shapes.DaemonSets} {
+		kept := (*list)[:0]
+		for _, shape := range *list {
+			if err := simulate.CheckPod(shape.Spec); err != nil {
+				s.Shapes.Notes = append(s.Shapes.Notes, fmt.Sprintf("Left out: %s of %q in the namespace %q: %v.",
+					simulate.Count(shape.Count, "pod"), shape.Owner, shape.Namespace, err))
+				continue
+			}
+			kept = append(kept, shape)
+		}
+		*list = kept
+	}
 }
 
 // Shapes lists the pods of a cluster and what decides where they go.

@@ -17,7 +17,7 @@ func BenchmarkStatus(b *testing.B) {
 	given := inspect.Given{Catalog: prices(b), Now: now}
 	b.ReportAllocs()
 	for b.Loop() {
-		found, err := inspect.NewStatus(lists, given)
+		found, err := inspect.NewStatus(b.Context(), lists, given)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestALargeClusterTakesLessThanASecond(t *testing.T) {
 	lists := cluster.Of(largeCluster(t), nil)
 	given := inspect.Given{Catalog: prices(t), Now: now}
 	var err error
-	took := configtest.CPU(func() { _, err = inspect.NewStatus(lists, given) })
+	took := configtest.CPU(func() { _, err = inspect.NewStatus(t.Context(), lists, given) })
 	if t.Logf("%s", took); err != nil || took > time.Second {
 		t.Errorf("it takes %s: %v", took, err)
 	}

@@ -24,14 +24,14 @@ spec:
 	const nodes = `# times 5
 apiVersion: karpenter.sh/v1
 kind: NodeClaim
-metadata: {name: pool-%[1]d-NNN, labels: {karpenter.sh/nodepool: pool-%[1]d, node.kubernetes.io/instance-type: %[2]s}}
+metadata: {name: pool-%[1]d-NNN, labels: {karpenter.sh/nodepool: pool-%[1]d, node.kubernetes.io/instance-type: %[2]s, topology.kubernetes.io/region: us-ord}}
 spec: {nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}}
 status: {nodeName: lke1-%[1]d-NNN, providerID: "linode://%[1]dNNN"}
 ---
 # times 5
 apiVersion: v1
 kind: Node
-metadata: {name: lke1-%[1]d-NNN, labels: {karpenter.sh/nodepool: pool-%[1]d, node.kubernetes.io/instance-type: %[2]s}}
+metadata: {name: lke1-%[1]d-NNN, labels: {karpenter.sh/nodepool: pool-%[1]d, node.kubernetes.io/instance-type: %[2]s, topology.kubernetes.io/region: us-ord}}
 status: {conditions: [{type: Ready, status: "True"}], allocatable: {cpu: "4", memory: 7Gi}}
 ---
 # times 25

@@ -70,7 +70,7 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 		}
 		found, _ := r.Snapshot()
 		var told inspect.Status
-		told, err = inspect.NewStatus(found, inspect.Given{Catalog: prices, Now: time.Now()})
+		told, err = inspect.NewStatus(t.Context(), found, inspect.Given{Catalog: prices, Now: time.Now()})
 		text = told.Text(inspect.StatusView{Width: 120})
 	})
 	t.Logf("%s of processor time, %s in all", took, time.Since(began))

@@ -7,12 +7,14 @@ package inspect
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
@@ -77,8 +79,13 @@ const (
 )
 
 // NewStatus says what is happening in a cluster.
-func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
+func NewStatus(ctx context.Context, l cluster.Snapshot, g Given) (Status, error) {
 	l = l.Sorted()
+	return newStatus(ctx, l, g, newExplainer(l, g))
+}
+
+// newStatus is NewStatus of sorted lists, with what says why pods wait.
+func newStatus(ctx context.Context, l cluster.Snapshot, g Given, why *explainer) (Status, error) {
 	s := Status{
 		Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now,
 	}
@@ -88,7 +95,8 @@ func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
 		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
 		s.Unpriced = screen.Total.Unpriced
 	}
-	w := &statusReader{Snapshot: l, Given: g, events: l.EventsAt(g.Now)}
+	w := &statusReader{Snapshot: l, Given: g, events: why.events}
+	w.refused = sync.OnceValue(func() map[types.UID][]Line { return why.refused(ctx) })
 	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
 		region, tier := l.Region()
 		return instancetype.New(g.Catalog, cmp.Or(g.Region, region), tier).List()
@@ -109,12 +117,20 @@ func NewStatus(l cluster.Snapshot, g Given) (Status, error) {
 	return s, nil
 }
 
+// At is the same status at a later time: its ages are longer.
+func (s Status) At(now time.Time) Status {
+	s.now = now
+	return s
+}
+
 // statusReader makes a Status of a snapshot.
 type statusReader struct {
 	cluster.Snapshot
 	Given
 	events cluster.Events
 	types  func() []*cloudprovider.InstanceType // of the cluster's region
+	// refused says why pods that wait get no node now; a pod that would get one, or of which that is not known, is not in it.
+	refused func() map[types.UID][]Line
 }
 
 // only is the part of a status that is about one pool.

@@ -78,10 +78,22 @@ func OwnerOf(pod *corev1.Pod) string {
 	return strings.Replace(simulate.Owner(pod), " "+pod.Namespace+"/", " ", 1)
 }
 
+// sentences are the texts of lines.
+func sentences(lines []Line) (texts []string) {
+	for _, line := range lines {
+		texts = append(texts, strings.TrimSuffix(line.String(), "."))
+	}
+	return texts
+}
+
+// mostRefused is how many pools say why they make no node for a pod.
+const mostRefused = 3
+
 // reasons say why pods of one owner wait, from the pods down to LKE.
 func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 	var lines lines
 	var coming []*karpv1.NodeClaim
+	planned := false // by the scheduler that is asked now, which counts what pools and limits say
 	for _, pod := range pods {
 		for _, gate := range pod.Spec.SchedulingGates {
 			lines.add("the scheduling gate " + gate.Name + " holds it back")
@@ -90,18 +102,21 @@ func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []s
 		if nc != nil && !slices.ContainsFunc(coming, func(c *karpv1.NodeClaim) bool { return c.Name == nc.Name }) {
 			coming = append(coming, nc)
 		}
+		if refused := w.refused()[pod.UID]; nc == nil && refused != nil {
+			said, planned = sentences(refused[:min(len(refused), mostRefused)]), true
+		}
 		lines.add(said...)
 	}
 	lines.add(w.underWay(coming)...)
 	for _, p := range s.Pools {
 		if slices.Contains(pools, p.Name) {
-			s.inTheWay(p, len(coming) > 0, &lines)
+			s.inTheWay(p, len(coming) > 0, planned, &lines)
 		}
 	}
 	for _, l := range s.Limits {
 		for _, r := range l.Says {
 			concerns := func(pool string) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) }
-			if r.What == RemarkFull && len(coming) == 0 && slices.ContainsFunc(pools, concerns) {
+			if r.What == RemarkFull && len(coming) == 0 && !planned && slices.ContainsFunc(pools, concerns) {
 				lines.unlessSaid("", r.Text)
 			}
 		}
@@ -114,8 +129,15 @@ func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []s
 
 // inTheWay adds what keeps a pool from making nodes, or LKE from making those that are
 // asked for already.
-func (s Status) inTheWay(p PoolStatus, asked bool, into *lines) {
+func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 	for _, r := range p.Says {
+		switch {
+		case r.What == RemarkStock && !asked:
+			into.unlessSaid("pool "+p.Name+": ", r.Text)
+			continue
+		case planned:
+			continue
+		}
 		switch r.What {
 		case RemarkNotReady, RemarkStock, RemarkFull, RemarkClass, RemarkReplicas:
 			if !asked && (r.What != RemarkClass || s.Classes == nil) { // of which its class says why
@@ -125,7 +147,7 @@ func (s Status) inTheWay(p PoolStatus, asked bool, into *lines) {
 	}
 	for _, c := range s.Classes {
 		for _, r := range c.Says {
-			if c.Name == p.Class && r.What != RemarkVersion {
+			if !planned && c.Name == p.Class && r.What != RemarkVersion {
 				into.unlessSaid("LinodeNodeClass "+c.Name+": ", r.Text)
 			}
 		}
@@ -163,13 +185,13 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 		case e.Type != corev1.EventTypeWarning, e.Reason == linode.ReasonStock, e.Reason == linode.ReasonSilence:
 			// of what its pools and classes say for themselves
 		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady", e.Reason == linode.ReasonFull:
-			return nil, []string{e.Message}
+			return nil, []string{fmt.Sprintf("%s ago: %s", w.ageOf(e), e.Message)}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
 			if len(said) == 0 {
-				said = refused(e.Message, pools)
+				said = refused(e.Message, w.ageOf(e), pools)
 			}
 		case len(others) == 0:
-			others = []string{"the scheduler of Kubernetes: " + e.Message}
+			others = []string{fmt.Sprintf("the scheduler of Kubernetes, %s ago: %s", w.ageOf(e), e.Message)}
 		}
 	}
 	if len(said) == 0 && len(w.Snapshot.Pools) == 0 {
@@ -184,11 +206,11 @@ const failed = "Failed to schedule pod, "
 
 // refused is what Karpenter says, without what it says for itself: the reasons of all
 // pools, each once, and of pools that are not for the pod only where there is no other.
-func refused(message string, pools []string) []string {
+func refused(message, age string, pools []string) []string {
 	var near, far lines
 	for part := range strings.SplitSeq(strings.TrimPrefix(message, failed), "; ") {
 		part, _, _ = strings.Cut(part, ", requirements=")
-		part = "Karpenter: " + strings.TrimSuffix(part, ".")
+		part = fmt.Sprintf("Karpenter, %s ago: %s", age, strings.TrimSuffix(part, "."))
 		_, of, named := strings.Cut(part, "(NodePool=")
 		if strings.Contains(part, "incompatible requirements") || strings.Contains(part, "did not tolerate taint") ||
 			named && !slices.Contains(pools, strings.TrimSuffix(of, ")")) {
@@ -256,11 +278,14 @@ func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 	lines := lines{text}
 	for _, nc := range coming {
 		for _, e := range w.warnings(nc) {
-			lines.add(e.Message)
+			lines.add(fmt.Sprintf("%s ago: %s", w.ageOf(e), e.Message))
 		}
 	}
 	return lines
 }
+
+// ageOf is how long ago an event was last seen.
+func (w *statusReader) ageOf(e *corev1.Event) string { return Age(w.Now.Sub(w.events.LastSeen(e))) }
 
 // lines are sentences, each once.
 type lines []string

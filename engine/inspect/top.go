@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
@@ -80,7 +82,7 @@ func (t Tally) String() string {
 }
 
 func (t *Tally) add(other Tally) {
-	t.N += other.N
+	t.N = plus(t.N, other.N)
 	t.Unknown = t.Unknown || other.Unknown
 }
 
@@ -95,12 +97,15 @@ func (u Use) Share() float64 {
 	if u.Allocatable <= 0 {
 		return 0
 	}
-	return float64(u.Requested.N) / float64(u.Allocatable)
+	return min(float64(u.Requested.N)/float64(u.Allocatable), mostShare)
 }
+
+// mostShare is the largest part that is shown.
+const mostShare = 99.99
 
 func (u *Use) add(other Use) {
 	u.Requested.add(other.Requested)
-	u.Allocatable += other.Allocatable
+	u.Allocatable = plus(u.Allocatable, other.Allocatable)
 }
 
 // PoolRow is a NodePool.
@@ -168,7 +173,10 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 		of[n.Name], byID[n.Spec.ProviderID] = nil, n.Name
 	}
 	for _, nc := range claims {
-		name := cmp.Or(nc.Status.NodeName, byID[cmp.Or(nc.Status.ProviderID, "none")])
+		name := nc.Status.NodeName
+		if _, there := of[name]; !there {
+			name = byID[cmp.Or(nc.Status.ProviderID, "none")]
+		}
 		if first, there := of[name]; there && first == nil {
 			of[name] = nc
 		} else {
@@ -203,6 +211,30 @@ func (s Screen) unsure(r *Row) {
 	r.Coming.Unknown, r.Rolls.Unknown = s.claimless(), s.claimless()
 }
 
+// plus adds amounts that are not negative. A sum that is too large is the largest number.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// millis is a quantity in thousandths, and ones is one in ones. Kubelets and authors of pods write quantities of any
+// size: one that is too large is the largest number, and there is none below zero.
+func millis(q *resource.Quantity) int64 {
+	if q.CmpInt64(math.MaxInt64/1000) > 0 {
+		return math.MaxInt64
+	}
+	return max(0, q.MilliValue())
+}
+
+func ones(q *resource.Quantity) int64 {
+	if q.CmpInt64(math.MaxInt64) > 0 {
+		return math.MaxInt64
+	}
+	return max(0, q.Value())
+}
+
 // load is what the pods of a node ask for.
 type load struct {
 	cpu, memory, pods int64
@@ -222,8 +254,8 @@ func count(used map[string]*load, pod *corev1.Pod) (waits int64) {
 		used[pod.Spec.NodeName] = l
 	}
 	asked := resources.RequestsForSpec(&pod.Spec)
-	l.cpu += asked.Cpu().MilliValue()
-	l.memory += asked.Memory().Value()
+	l.cpu = plus(l.cpu, millis(asked.Cpu()))
+	l.memory = plus(l.memory, ones(asked.Memory()))
 	l.pods++
 	return 0
 }
@@ -237,8 +269,8 @@ func nodeOf(node *corev1.Node, nc *karpv1.NodeClaim, l *load, prices Prices) Nod
 		n.Claim = nc.Name
 		n.Pool, n.Plan = cmp.Or(n.Pool, nc.Labels[karpv1.NodePoolLabelKey]), cmp.Or(n.Plan, planOf(nc))
 	}
-	n.CPU.Allocatable = node.Status.Allocatable.Cpu().MilliValue()
-	n.Memory.Allocatable = node.Status.Allocatable.Memory().Value()
+	n.CPU.Allocatable = millis(node.Status.Allocatable.Cpu())
+	n.Memory.Allocatable = ones(node.Status.Allocatable.Memory())
 	if l != nil {
 		n.CPU.Requested.N, n.Memory.Requested.N, n.Pods.N = l.cpu, l.memory, l.pods
 	}
@@ -257,8 +289,8 @@ func coming(nc *karpv1.NodeClaim, prices Prices) NodeRow {
 		Name: nc.Name, Claim: nc.Name, Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: planOf(nc),
 		Created: nc.CreationTimestamp.Time,
 	}
-	n.CPU.Allocatable = nc.Status.Allocatable.Cpu().MilliValue()
-	n.Memory.Allocatable = nc.Status.Allocatable.Memory().Value()
+	n.CPU.Allocatable = millis(nc.Status.Allocatable.Cpu())
+	n.Memory.Allocatable = ones(nc.Status.Allocatable.Memory())
 	n.State, n.Why = stateOf(nil, nc)
 	n.Count = 1
 	if n.State == StateOrdered || n.State == StateBooting {
@@ -375,7 +407,7 @@ func (s Screen) Detail(c cluster.Snapshot, name string) (d Detail, ok bool) {
 		}
 		asked := resources.RequestsForSpec(&pod.Spec)
 		d.Pods = append(d.Pods, PodRow{
-			Name: pod.Namespace + "/" + pod.Name, CPU: asked.Cpu().MilliValue(), Memory: asked.Memory().Value(),
+			Name: pod.Namespace + "/" + pod.Name, CPU: millis(asked.Cpu()), Memory: ones(asked.Memory()),
 			Created: pod.CreationTimestamp.Time, Held: pod.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true",
 		})
 	}

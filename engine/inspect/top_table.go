@@ -41,7 +41,7 @@ const (
 func (t table) draw(v ScreenView, chosen int) []string {
 	for _, row := range t.rows {
 		for i := range row {
-			row[i].text = diag.OneLine(row[i].text)
+			row[i].text = diag.Cell(row[i].text)
 		}
 	}
 	t, widths := t.fit(v.Width)
@@ -182,7 +182,7 @@ func pad(text string, width int, right bool) string {
 
 // cut is a text on one line, shortened to a width in its middle: names differ at both ends.
 func cut(text string, width int) string {
-	text = diag.OneLine(text)
+	text = diag.Cell(text)
 	n := length(text)
 	if n <= width || width <= 0 {
 		return text

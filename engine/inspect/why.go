@@ -76,19 +76,19 @@ func (a About) title() string {
 type Line struct {
 	Pools []string `json:"pools,omitempty"`
 	Text  string   `json:"text"`
+
+	quoted bool // it has only words of others
 }
 
 // Ask answers a question about a cluster.
 func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, error) {
 	l = l.Sorted()
 	g.Pool = ""
-	found, err := NewStatus(l, g)
-	if err != nil {
+	w := newExplainer(l, g)
+	var err error
+	if w.Status, err = newStatus(ctx, l, g, w); err != nil {
 		return Answer{}, err
 	}
-	w := &explainer{Snapshot: l, Given: g, Status: found, events: l.EventsAt(g.Now)}
-	w.region, w.tier = l.Region()
-	w.region = cmp.Or(g.Region, w.region)
 	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
 	switch q.Kind {
 	case "pod":
@@ -113,6 +113,16 @@ type explainer struct {
 	tier    catalog.Tier
 	volumes *simulate.VolumeIndex
 	events  cluster.Events
+
+	placed   map[types.UID]simulate.Placement // of the pods that wait
+	placeErr error
+}
+
+func newExplainer(l cluster.Snapshot, g Given) *explainer {
+	w := &explainer{Snapshot: l, Given: g, events: l.EventsAt(g.Now)}
+	w.region, w.tier = l.Region()
+	w.region = cmp.Or(g.Region, w.region)
+	return w
 }
 
 // types are the plan types as the controller offers them now.
@@ -263,6 +273,10 @@ func (a Answer) Text(width int) string {
 		p.Break()
 		p.Line(0, "%s:", s.About.title())
 		for _, line := range s.Lines {
+			if line.quoted {
+				p.Words(2, line.String())
+				continue
+			}
 			p.Paragraph(2, "%s", line)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
@@ -70,7 +71,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 	for _, load := range w.Status.Waiting {
 		if load.Namespace == pod.Namespace && load.Owner == OwnerOf(pod) {
 			a.add(AboutWaits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
-				return strings.HasPrefix(text, "Karpenter: ") // which has just been asked
+				return slices.Contains(sentences(lines), text) // which has just been said
 			})...)...)
 		}
 	}
@@ -83,11 +84,72 @@ func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error
 	if texts := w.unknown("where it would go", kindsToPlan...); texts != nil {
 		return plainly(texts...), nil
 	}
-	placed, err := simulate.Place(ctx, w.live(ctx, nil))
+	placed, err := w.place(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return append(append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...), plainly(w.doubts(pod)...)...), nil
+}
+
+// place has Karpenter's scheduler place the pods that wait, once.
+func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
+	if w.placed == nil && w.placeErr == nil {
+		w.placed, w.placeErr = simulate.Place(ctx, w.live(ctx, nil))
+	}
+	return w.placed, w.placeErr
+}
+
+// mostPlaced is how many pods are placed to say why pods wait, so that it takes about a second.
+const mostPlaced = 1000
+
+// placeSome is place, if few pods wait; else some pods of each workload are placed, which are alike.
+func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
+	waiting, of := 0, map[string]int{}
+	for _, pod := range w.Pods {
+		if PodWaits(pod) {
+			waiting++
+			of[simulate.Owner(pod)] = 0
+		}
+	}
+	if waiting <= mostPlaced {
+		return w.place(ctx)
+	}
+	in, placed := w.live(ctx, nil), 0
+	in.Pods = slices.DeleteFunc(in.Pods, func(pod *corev1.Pod) bool {
+		if !PodWaits(pod) {
+			return false
+		}
+		owner := simulate.Owner(pod)
+		of[owner]++
+		if placed == mostPlaced || of[owner] > max(1, mostPlaced/len(of)) {
+			return true
+		}
+		placed++
+		return false
+	})
+	return simulate.Place(ctx, in)
+}
+
+// refused says why pods that wait get no node now.
+func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
+	if w.region == "" || w.Unread(kindsToPlan...) != "" {
+		return nil
+	}
+	placed, err := w.placeSome(ctx)
+	if err != nil {
+		return nil // what others have said is left
+	}
+	refused := map[types.UID][]Line{}
+	for _, pod := range w.Pods {
+		if p, planned := placed[pod.UID]; planned && p.Plan == "" && p.Node == "" {
+			near, far := w.refusing(pod, p)
+			if len(near) == 0 {
+				near = far
+			}
+			refused[pod.UID] = append(w.elsewhere(pod), near...)
+		}
+	}
+	return refused
 }
 
 // running says where a pod is, and why its node is what it is.
@@ -122,7 +184,12 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	case p.Node != "":
 		return plainly(w.room(p.Node))
 	}
-	var near, far []Line
+	near, far := w.refusing(pod, p)
+	return append(near, far...)
+}
+
+// refusing says why pools make no node for a pod: those whose nodes are for it, and others.
+func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
 	for _, r := range p.Reasons {
 		line := Line{Text: r.Text}
 		if r.Pool == "" {
@@ -146,7 +213,7 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	if n := len(far) - mostFar; n > 0 {
 		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("and %s not for it either", are(n, "pool"))})
 	}
-	return append(near, far...)
+	return near, far
 }
 
 // complaints are how many things are wrong with a pool for a pod: the least wrong is what
@@ -209,7 +276,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 			lines = plainly(strings.Join(texts, ", "))
 		}
 		for _, r := range p.Says {
-			lines = append(lines, Line{Text: r.Text})
+			lines = append(lines, Line{Text: r.Text, quoted: r.quoted})
 		}
 		for _, c := range w.Status.Classes {
 			for _, r := range c.Says {

@@ -52,7 +52,7 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
 		if !known {
-			text = drifted.Reason
+			text = fmt.Sprintf("Karpenter says that it has drifted: %q", drifted.Reason)
 		}
 		texts = append(texts, text)
 	case outdated[nc.Name]:
@@ -215,7 +215,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 		Age(g.Time.Sub(g.Created.Time)))
 	text, known := goneReasons[g.Reason]
 	if !known {
-		text = g.Reason
+		text = fmt.Sprintf("the journal of its class says %q", g.Reason)
 	}
 	if what := cmp.Or(drifts[g.Message], losses[g.Message], g.Message); what != "" {
 		text += ": " + what

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
+	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -154,11 +155,13 @@ func said(v any) string {
 // that its pools ask for; and its tier, if one of its classes has what only one
 // tier has, or is of instance mode. What they do not say, or not with one voice, is empty.
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
-	regions := map[string]bool{}
+	var of []string
 	for _, node := range nodes {
-		if region := manifest.Label(node, schemas.RegionLabel); region != "" {
-			regions[region] = true
-		}
+		of = append(of, manifest.Label(node, schemas.RegionLabel))
+	}
+	regions := map[string]bool{}
+	if region := clusters.Most(of); region != "" {
+		regions[region] = true
 	}
 	tier, gpus, owners := "", false, map[string]bool{}
 	for _, obj := range objects {

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -126,7 +127,8 @@ func (c *checker) read(objects []config.Object) error {
 
 func (c *checker) find(rule string, addr config.Addr, path, format string, args ...any) {
 	c.report.Findings = append(c.report.Findings, lint.Finding{
-		Name: rule, Severity: lint.Warning, Addr: addr, Path: path, Message: fmt.Sprintf(format, args...),
+		Name: rule, Severity: lint.Warning, Addr: addr, Path: path,
+		Message: diag.OneLine(fmt.Sprintf(format, args...)), // affinities have any text
 	})
 }
 

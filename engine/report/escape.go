@@ -44,7 +44,7 @@ func abridged(s string) string {
 
 // MarkdownCode is a code span, in a table too.
 func MarkdownCode(s string) string {
-	s = diag.OneLine(s)
+	s = diag.Harmless(diag.OneLine(s))
 	fence := strings.Repeat("`", LongestRun(s, '`')+1)
 	// A table ends a cell at a bar, even in code, unless a backslash is before it;
 	// and two backslashes before it are none.

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	resourcehelper "k8s.io/component-helpers/resource"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
@@ -405,7 +406,7 @@ func ownersOf(pods []*corev1.Pod) string {
 // Owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
 func Owner(pod *corev1.Pod) string {
 	controller := metav1.GetControllerOf(pod)
-	if controller == nil {
+	if controller == nil || !named(controller) {
 		return "Pod " + pod.Namespace + "/" + pod.Name
 	}
 	kind, name := controller.Kind, controller.Name
@@ -415,4 +416,10 @@ func Owner(pod *corev1.Pod) string {
 		}
 	}
 	return kind + " " + pod.Namespace + "/" + name
+}
+
+// named reports whether an owner has a kind and a name that an object can have: the API server takes any text.
+func named(owner *metav1.OwnerReference) bool {
+	return len(validation.IsDNS1123Subdomain(owner.Name)) == 0 &&
+		len(validation.IsDNS1035Label(strings.ToLower(owner.Kind))) == 0
 }
