@@ -77,8 +77,10 @@ type Cluster struct {
 
 // NewCluster returns the cluster of a client configuration. Nothing is sent
 // before the first use.
-func NewCluster(cfg *rest.Config) (*Cluster, error) {
-	cfg, err := Config(cfg)
+func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, Patience{}) }
+
+func newCluster(cfg *rest.Config, patience Patience) (*Cluster, error) {
+	cfg, err := patience.config(cfg)
 	if err != nil {
 		return nil, err
 	}

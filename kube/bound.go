@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -25,16 +26,42 @@ import (
 // requests up by itself after a minute.
 const RequestTimeout = 70 * time.Second
 
+// ReadTimeout is how long a GET may take by default that a person waits for.
+const ReadTimeout = 30 * time.Second
+
+// saysAfter is how long a request takes before a person is told what is waited for.
+const saysAfter = 3 * time.Second
+
+// Patience is how long a person waits for the answer of a request, but for watches.
+type Patience struct {
+	Timeout time.Duration // of each request; 0: ReadTimeout for a GET, RequestTimeout for all else
+	Forever bool          // wait without end
+	// Say tells a person what is waited for: the first request that is not answered at once. Nil tells nothing.
+	Say func(what string)
+}
+
+// of is how long a request with a method may take.
+func (p Patience) of(method string) time.Duration {
+	switch {
+	case p.Timeout > 0:
+		return p.Timeout
+	case p.Say != nil && method == http.MethodGet:
+		return ReadTimeout
+	}
+	return RequestTimeout
+}
+
 // NoResponseError says that an API server has not answered a request.
 type NoResponseError struct {
 	Host, Request string // such as GET /api/v1/pods
 	After         time.Duration
+	Do            string // to wait longer; "" if nothing is to be done for that
 }
 
 // Error implements error.
 func (e NoResponseError) Error() string {
 	return fmt.Sprintf("the API server at %s has not answered %s within %s; look whether it answers \"kubectl get --raw "+
-		"/readyz\", and whether KUBECONFIG names the right cluster", e.Host, e.Request, e.After)
+		"/readyz\", and whether KUBECONFIG names the right cluster%s", e.Host, e.Request, e.After, e.Do)
 }
 
 // IsNoResponse reports whether an error says that a request was not answered, as it is in a burst of
@@ -59,14 +86,16 @@ func (e KindError) Error() string {
 
 // Config returns a client configuration with which each request has to be answered, and its
 // answer read, within RequestTimeout. Watches go on once they are answered.
-func Config(cfg *rest.Config) (*rest.Config, error) {
+func Config(cfg *rest.Config) (*rest.Config, error) { return Patience{}.config(cfg) }
+
+func (p Patience) config(cfg *rest.Config) (*rest.Config, error) {
 	root, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, host: cfg.Host, root: root}
+		return &transport{next: next, host: cfg.Host, root: root, patience: p}
 	})
 	return cfg, nil
 }
@@ -76,6 +105,9 @@ type transport struct {
 	next http.RoundTripper
 	host string
 	root *url.URL
+
+	patience Patience
+	said     sync.Once
 
 	mu         sync.Mutex
 	unanswered NoResponseError // of the request of discovery that was last not answered
@@ -88,7 +120,10 @@ const queued = time.Second
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	path := "/" + strings.Trim(strings.TrimPrefix(req.URL.Path, t.root.Path), "/")
-	silence := NoResponseError{t.host, req.Method + " " + path, RequestTimeout}
+	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.patience.of(req.Method)}
+	if t.patience.Say != nil {
+		silence.Do = ", or wait longer with --request-timeout"
+	}
 	wants := discovery(path)
 	if req.Method != http.MethodGet || wants == nil {
 		return t.send(req, silence)
@@ -147,21 +182,41 @@ func (t *transport) waited() error {
 // send sends a request that is answered in time.
 func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Response, error) {
 	ctx, end := context.WithCancelCause(req.Context())
-	timer := time.AfterFunc(silence.After, func() { end(silence) })
-	a := &answer{noResponse: func() error { return noResponseOf(ctx) }, end: func() { timer.Stop(); end(nil) }}
+	after := silence.After
+	if t.patience.Forever {
+		after = math.MaxInt64
+	}
+	timer := time.AfterFunc(after, func() { end(silence) })
+	told := time.AfterFunc(saysAfter, func() { t.say(silence) })
+	a := &answer{noResponse: func() error { return noResponseOf(ctx) }, end: func() { told.Stop(); timer.Stop(); end(nil) }}
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		defer a.end()
 		return nil, cmp.Or(a.noResponse(), err)
 	}
 	if req.URL.Query().Get("watch") == "true" {
+		told.Stop()
 		timer.Stop()
 	}
-	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && after > int(RequestTimeout.Seconds()) {
+	if wait, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && wait > int(silence.After.Seconds()) {
 		resp.Header.Del("Retry-After") // client-go would wait for so long
 	}
 	a.ReadCloser, resp.Body = resp.Body, a
 	return resp, nil
+}
+
+// say tells what is waited for, once.
+func (t *transport) say(silence NoResponseError) {
+	if t.patience.Say == nil {
+		return
+	}
+	t.said.Do(func() {
+		most := fmt.Sprintf("for at most %s (--request-timeout)", silence.After)
+		if t.patience.Forever {
+			most = "without end"
+		}
+		t.patience.Say(fmt.Sprintf("waiting %s for the API server at %s to answer %s", most, t.host, silence.Request))
+	})
 }
 
 func noResponseOf(ctx context.Context) error {

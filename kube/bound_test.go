@@ -193,3 +193,60 @@ func TestNoRequestIsRepeatedInAnHour(t *testing.T) {
 		})
 	}
 }
+
+// TestAPersonIsToldWhatIsWaitedFor after three seconds, in one line, and not for longer than they want.
+func TestAPersonIsToldWhatIsWaitedFor(t *testing.T) {
+	for _, tt := range []struct {
+		patience Patience
+		after    time.Duration
+		says     string
+	}{
+		{Patience{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
+		{Patience{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
+		{Patience{Timeout: time.Second}, time.Second, ""},
+		{Patience{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
+		{Patience{Forever: true}, 24 * time.Hour, "waiting without end for the API server"},
+	} {
+		for _, path := range []string{"api", "api/v1", "api/v1/pods"} {
+			for _, fault := range []kubetest.Fault{kubetest.Hangs, kubetest.Drips} {
+				if tt.patience.Forever && path != "api/v1/pods" {
+					continue // discovery knows no context, and would go on
+				}
+				synctest.Test(t, func(t *testing.T) {
+					began := time.Now()
+					var said []string
+					tt.patience.Say = func(what string) {
+						said = append(said, what)
+						if took := time.Since(began); took != saysAfter {
+							t.Errorf("it is said after %s", took)
+						}
+					}
+					server := kubetest.Failing(map[string]string{"v1/pods": "Pod"}, path, fault)
+					server.Fault = func(of string) kubetest.Fault {
+						if of == path {
+							return fault
+						}
+						return kubetest.Fine
+					}
+					c, err := newCluster(server.Config(), tt.patience)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, end := context.WithTimeout(t.Context(), 24*time.Hour)
+					defer end()
+					_, err = c.List(ctx, "v1", "Pod")
+					synctest.Wait()
+					if took := time.Since(began); err == nil || took != tt.after {
+						t.Errorf("%+v, %s %s: it ends after %s: %v", tt.patience, path, fault, took, err)
+					}
+					if !tt.patience.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
+						t.Errorf("it does not say what to do: %v", err)
+					}
+					if tt.says == "" && len(said) > 0 || tt.says != "" && (len(said) != 1 || !strings.HasPrefix(said[0], tt.says)) {
+						t.Errorf("it says %q", said)
+					}
+				})
+			}
+		}
+	}
+}

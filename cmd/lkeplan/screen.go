@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -27,11 +28,19 @@ type look struct {
 	access  kube.Access
 	catalog string
 	output  textOrJSON
+	drawn   *atomic.Bool // there is a screen, on which no line may be written
 }
 
 // flags adds those that all have.
 func (l *look) flags(cmd *cobra.Command, env *flags.Env, prices, format string) {
 	flags.ClusterFlags(cmd, env, &l.access)
+	l.drawn = new(atomic.Bool)
+	drawn, say := l.drawn, l.access.Say
+	l.access.Say = func(what string) {
+		if !drawn.Load() {
+			say(what)
+		}
+	}
 	cmd.Flags().StringVar(&l.catalog, "catalog", "", prices)
 	l.output.add(cmd, format)
 }
@@ -99,7 +108,8 @@ func confirm(ctx context.Context, env *flags.Env, question, not string) error {
 }
 
 // draw shows a model of what is followed on a terminal until a person or a signal ends it.
-func draw(ctx context.Context, env *flags.Env, terminal *os.File, of *cluster.Follower, m tea.Model) error {
+func (l *look) draw(ctx context.Context, env *flags.Env, terminal *os.File, of *cluster.Follower, m tea.Model) error {
+	l.drawn.Store(true)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go of.Follow(ctx)

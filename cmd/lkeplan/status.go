@@ -97,7 +97,7 @@ func (s statusSettings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	if s.watch {
-		return draw(ctx, env, terminal, read, &statusModel{
+		return s.draw(ctx, env, terminal, read, &statusModel{
 			source: read, given: given, all: s.all, lists: lists, found: found,
 			judge: func(lists cluster.Snapshot, given inspect.Given) (inspect.Status, error) {
 				return inspect.NewStatus(ctx, lists, given)

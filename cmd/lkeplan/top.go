@@ -77,7 +77,7 @@ func (s topSettings) run(ctx context.Context, env *flags.Env) error {
 	terminal := flags.Terminal(env.Stdout)
 	if terminal != nil && !s.once && s.output.Value != "json" && !flags.Dumb(env.Getenv) {
 		view.Paint = painter(terminal, env.Getenv)
-		return draw(ctx, env, terminal, read, newModel(read, prices.Price, view, inspect.SortKey(s.sort.Value), s.reverse))
+		return s.draw(ctx, env, terminal, read, newModel(read, prices.Price, view, inspect.SortKey(s.sort.Value), s.reverse))
 	}
 	known, _ := read.Snapshot()
 	screen := inspect.NewScreen(known, prices.Price)

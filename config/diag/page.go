@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -119,8 +120,9 @@ func Columns(rows [][]string, right ...int) []string {
 }
 
 // A Writer passes on text without what a terminal or a CI system would obey. It is what commands write to that have
-// no reason for more; what is in a format with rules of its own goes to Plain.
+// no reason for more; what is in a format with rules of its own goes to Plain. It is safe for concurrent use.
 type Writer struct {
+	mu   sync.Mutex
 	to   io.Writer
 	mid  bool   // in a line
 	rest []byte // the beginning of a character
@@ -139,6 +141,8 @@ func Plain(w io.Writer) io.Writer {
 
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	text := append(w.rest, p...)
 	w.rest = nil
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {

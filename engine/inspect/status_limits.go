@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -40,6 +41,20 @@ type Amount struct {
 	full     bool
 	least    string // what any node would take, where that is more than there is left
 }
+
+// amountText is an amount for people, who do not count bytes.
+func amountText(name, amount string) string {
+	q, err := resource.ParseQuantity(amount)
+	if err != nil || name != string(corev1.ResourceMemory) && name != string(corev1.ResourceEphemeralStorage) {
+		return amount
+	}
+	return schemas.Bytes(ones(&q))
+}
+
+// used, most and left are for people.
+func (a Amount) used() string { return amountText(a.Resource, a.Used) }
+func (a Amount) most() string { return amountText(a.Resource, a.Most) }
+func (a Amount) left() string { return amountText(a.Resource, a.Left) }
 
 func amountOf(name string, used, most resource.Quantity) Amount {
 	left := most.DeepCopy()

@@ -252,10 +252,10 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	var full []string
 	for _, a := range capacityLimits {
 		if a.full {
-			full = append(full, fmt.Sprintf("%s of %s %s", a.Used, a.Most, a.Resource))
+			full = append(full, fmt.Sprintf("%s of %s %s", a.used(), a.most(), a.Resource))
 		} else if a.least != "" {
-			full = append(full, fmt.Sprintf("%s of %s %s, and its smallest plan type has %s", a.Used, a.Most, a.Resource,
-				a.least))
+			full = append(full, fmt.Sprintf("%s of %s %s, and its smallest plan type has %s", a.used(), a.most(), a.Resource,
+				amountText(a.Resource, a.least)))
 		}
 	}
 	if len(full) > 0 {

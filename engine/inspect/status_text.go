@@ -185,7 +185,7 @@ func statesText(states []Count) string {
 func amountsText(amounts []Amount) string {
 	texts := make([]string, len(amounts))
 	for i, a := range amounts {
-		texts[i] = fmt.Sprintf("%s %s of %s", a.Resource, a.Used, a.Most)
+		texts[i] = fmt.Sprintf("%s %s of %s", a.Resource, a.used(), a.most())
 	}
 	return strings.Join(texts, ", ")
 }
@@ -198,7 +198,7 @@ func (p *page) limits(limits []LimitStatus) {
 	for _, l := range limits {
 		left := make([]string, len(l.Amounts))
 		for i, a := range l.Amounts {
-			left[i] = a.Resource + " " + a.Left
+			left[i] = a.Resource + " " + a.left()
 		}
 		of := "all pools"
 		if n := len(l.Pools); n > 2 {
@@ -259,7 +259,7 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 	for i, n := range plans {
 		p.Line(0, "%s", lines[i+1])
 		if n.Tried != "" {
-			p.Paragraph(2, "%s was tried since", nodeplan.Short(n.Tried))
+			p.Paragraph(2, "since then it has tried %s", nodeplan.Short(n.Tried))
 		}
 		p.Words(2, n.Message)
 	}

@@ -129,6 +129,7 @@ type NodeRow struct {
 
 // NewScreen returns the screen of a cluster, its nodes ordered by pool and name. Pods that have ended may be in it.
 func NewScreen(c cluster.Snapshot, prices Prices) Screen {
+	c = c.Sorted()
 	s := Screen{Notes: c.Notes, NotListed: c.Unlisted}
 	used := map[string]*load{}
 	for _, pod := range c.Pods {
@@ -168,17 +169,25 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 	of map[string]*karpv1.NodeClaim, without []*karpv1.NodeClaim,
 ) {
 	of = map[string]*karpv1.NodeClaim{}
-	byID := map[string]string{} // names of nodes
+	byID := map[string][]string{} // names of nodes: kubelets may write the same id
 	for _, n := range nodes {
-		of[n.Name], byID[n.Spec.ProviderID] = nil, n.Name
-	}
-	for _, nc := range claims {
-		name := nc.Status.NodeName
-		if _, there := of[name]; !there {
-			name = byID[cmp.Or(nc.Status.ProviderID, "none")]
+		of[n.Name] = nil
+		if n.Spec.ProviderID != "" {
+			byID[n.Spec.ProviderID] = append(byID[n.Spec.ProviderID], n.Name)
 		}
-		if first, there := of[name]; there && first == nil {
-			of[name] = nc
+	}
+	var unnamed []*karpv1.NodeClaim
+	for _, nc := range claims {
+		if first, there := of[nc.Status.NodeName]; there && first == nil {
+			of[nc.Status.NodeName] = nc
+		} else {
+			unnamed = append(unnamed, nc)
+		}
+	}
+	for _, nc := range unnamed {
+		same := byID[nc.Status.ProviderID]
+		if at := slices.IndexFunc(same, func(name string) bool { return of[name] == nil }); at >= 0 {
+			of[same[at]] = nc
 		} else {
 			without = append(without, nc)
 		}
@@ -360,7 +369,7 @@ func order(a, b bool) int {
 func limitsOf(p *karpv1.NodePool) (limits []string) {
 	for name, most := range p.Spec.Limits {
 		used := p.Status.Resources[name]
-		limits = append(limits, string(name)+" "+used.String()+"/"+most.String())
+		limits = append(limits, string(name)+" "+amountText(string(name), used.String())+"/"+amountText(string(name), most.String()))
 	}
 	slices.Sort(limits)
 	return limits

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // ScreenView is how a screen is drawn.
@@ -130,7 +131,7 @@ func (s Screen) head(v ScreenView) []string {
 	}
 	lines = append(lines,
 		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested.N), cores(t.CPU.Allocatable)),
-		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested.N), gib(t.Memory.Allocatable)))
+		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", schemas.Bytes(t.Memory.Requested.N), schemas.Bytes(t.Memory.Allocatable)))
 	return lines
 }
 
@@ -235,7 +236,7 @@ func (d Detail) DrawDetail(v ScreenView) string {
 		cut(fmt.Sprintf("pool %s, plan %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
 			Age(v.Now.Sub(d.Created))), v.Width),
 		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested.N), cores(d.CPU.Allocatable)),
-		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested.N), gib(d.Memory.Allocatable)),
+		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", schemas.Bytes(d.Memory.Requested.N), schemas.Bytes(d.Memory.Allocatable)),
 		"",
 	}
 	if d.podless {
@@ -253,7 +254,7 @@ func (d Detail) DrawDetail(v ScreenView) string {
 		if p.Held {
 			held = "do-not-disrupt"
 		}
-		t.rows = append(t.rows, []cell{{text: p.Name}, {text: cores(p.CPU)}, {text: gib(p.Memory)},
+		t.rows = append(t.rows, []cell{{text: p.Name}, {text: cores(p.CPU)}, {text: schemas.Bytes(p.Memory)},
 			{text: Age(v.Now.Sub(p.Created))}, {text: held, ink: InkChange}})
 	}
 	lines = append(append(lines, ""), t.draw(v, -1)...)
@@ -282,15 +283,6 @@ func Age(d time.Duration) string {
 // cores writes an amount of CPU with one decimal at most.
 func cores(millis int64) string {
 	return strconv.FormatFloat(math.Round(float64(millis)/100)/10, 'f', -1, 64)
-}
-
-// gib writes an amount of memory with one decimal at most.
-func gib(n int64) string {
-	const unit = 1 << 30
-	if n < unit {
-		return fmt.Sprintf("%dMi", int64(math.Round(float64(n)/(1<<20))))
-	}
-	return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64) + "Gi"
 }
 
 // cost says what nodes cost, and of how many that is not known.

@@ -34,13 +34,16 @@ func (w *explainer) node(ctx context.Context, a *Answer) error {
 		if n.Name != a.Name {
 			continue
 		}
-		for _, nc := range w.Claims {
-			if nc.Status.NodeName == n.Name {
-				a.Summary = fmt.Sprintf("Node %s is %s.", n.Name, w.describe(nc))
-				return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
-			}
+		of, _ := claimsOf(w.Snapshot.Nodes, w.Claims)
+		if nc := of[n.Name]; nc != nil {
+			a.Summary = fmt.Sprintf("Node %s is %s.", n.Name, w.describe(nc))
+			return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
 		}
 		a.Summary = fmt.Sprintf("Node %s was made by no pool: it has no NodeClaim.", n.Name)
+		if pool := n.Labels[karpv1.NodePoolLabelKey]; pool != "" {
+			a.Summary = fmt.Sprintf("Node %s is of pool %s, by its label %s, and no NodeClaim names it or has its provider id: its "+
+				"NodeClaim is gone, or is not written yet.", n.Name, pool, karpv1.NodePoolLabelKey)
+		}
 		if unread := w.Unread("NodeClaims"); unread != "" {
 			a.Summary = fmt.Sprintf("Node %s is there. Why, is not known: %s.", n.Name, unread)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -411,7 +412,11 @@ func are(resource string, n int64) string {
 func fits(refusals []Refusal) string {
 	var texts []string
 	for _, r := range refusals {
-		text := inUnits(r.Resource, r.Used+r.Wanted)
+		wanted := r.Used + r.Wanted
+		if r.Resource == Memory && wanted < math.MaxInt64/16 {
+			wanted = (wanted*10 + 1<<30 - 1) >> 30 << 30 / 10 // in tenths of 1Gi, and not rounded down
+		}
+		text := inUnits(r.Resource, wanted)
 		if first := refusals[0].Limit; r.Limit.Name != first.Name || r.Limit.Own != first.Own {
 			text += " of " + kindOf(r.Limit) + " " + r.Limit.Name
 		}

@@ -20,6 +20,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -275,12 +276,9 @@ func inUnits(name string, n int64) string {
 	case CPU:
 		return resource.NewMilliQuantity(n, resource.DecimalSI).String() + " CPUs"
 	case Memory:
-		if n%(1<<20) != 0 { // what nodes have is no round number of bytes
-			return fmt.Sprintf("%.1fGi of memory", float64(n)/(1<<30))
-		}
-		return resource.NewQuantity(n, resource.BinarySI).String() + " of memory"
+		return schemas.Bytes(n) + " of memory"
 	case MonthlyCost:
-		return "$" + catalog.Money(n).String() + " a month"
+		return catalog.Money(n).Text() + " a month"
 	}
 	return fmt.Sprintf("%d %s", n, name)
 }

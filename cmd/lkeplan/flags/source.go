@@ -3,10 +3,13 @@ package flags
 import (
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/release"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -50,4 +53,38 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
 		"kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().StringVar(&access.Context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
+	cmd.Flags().Var((*patience)(&access.Patience), "request-timeout", "wait for at most `TIME` for the answer of each request of the API "+
+		"server, watches excepted;\n0 waits without end (default: 30s to read, 70s to write)")
+	access.Say = func(what string) {
+		var p diag.Page
+		p.Line(0, "lkeplan: %s", what)
+		_, _ = io.WriteString(env.Stderr, p.String())
+	}
 }
+
+// patience is the flag for how long the API server is waited for. It implements pflag.Value.
+type patience kube.Patience
+
+// String implements pflag.Value.
+func (p *patience) String() string {
+	switch {
+	case p.Forever:
+		return "0"
+	case p.Timeout == 0:
+		return ""
+	}
+	return p.Timeout.String()
+}
+
+// Set implements pflag.Value.
+func (p *patience) Set(text string) error {
+	timeout, err := time.ParseDuration(text)
+	if err != nil || timeout < 0 {
+		return fmt.Errorf("write a time such as 30s or 2m, or 0, and not %q", text)
+	}
+	p.Timeout, p.Forever = timeout, timeout == 0
+	return nil
+}
+
+// Type implements pflag.Value.
+func (*patience) Type() string { return "TIME" }

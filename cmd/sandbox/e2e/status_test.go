@@ -57,7 +57,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		event   [3]string // kind, reason and text of one that says it, too
 	}{
 		{"the limit of a pool", func() { s.scaleTo("own", 2) },
-			waits("own", "pool own: it is at its limit: 1 of 1 nodes"),
+			waits("own", "pool own: NodePool own has no room"),
 			[3]string{"Pod", "CapacityLimitReached", "NodePool own"}},
 		{"a CapacityLimit", func() { s.scaleTo("capped", 2) },
 			waits("capped", "CapacityLimit cap has no room"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
@@ -68,7 +68,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
-		}, waits("small", "no instance type has enough resources"),
+		}, waits("small", "the pod asks for 30 of cpu"),
 			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
 			s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
