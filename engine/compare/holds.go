@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 
 	clusters "github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -91,7 +93,8 @@ func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan
 	}
 	for _, pod := range pods {
 		if !podutil.IsDisruptable(pod, at, noEvents{}) {
-			add(plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "pod " + pod.Namespace + "/" + pod.Name})
+			add(plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "pod " + pod.Namespace + "/" + pod.Name,
+				Workload: workloadOf(pod)})
 		}
 		if blocking, ok := limits.CanEvictPods([]*corev1.Pod{pod}, at, noEvents{}); !ok {
 			for _, key := range blocking {
@@ -100,6 +103,14 @@ func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan
 		}
 	}
 	return holds
+}
+
+// workloadOf is what has made a pod; "" for a pod that nothing has made.
+func workloadOf(pod *corev1.Pod) string {
+	if owner := simulate.Owner(pod); !strings.HasPrefix(owner, "Pod ") {
+		return owner
+	}
+	return ""
 }
 
 // lists answers Karpenter's question for the PodDisruptionBudgets of a cluster
@@ -174,7 +185,8 @@ func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[str
 func (p *places) withoutOtherPlace(pods []*corev1.Pod) (holds []plan.Hold) {
 	for _, pod := range pods {
 		if podutil.IsReschedulable(pod) && !p.takes(pod) {
-			holds = append(holds, plan.Hold{Reason: plan.NoOtherPlace, Object: "pod " + pod.Namespace + "/" + pod.Name})
+			holds = append(holds, plan.Hold{Reason: plan.NoOtherPlace, Object: "pod " + pod.Namespace + "/" + pod.Name,
+				Workload: workloadOf(pod)})
 		}
 	}
 	return holds

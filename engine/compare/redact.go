@@ -131,7 +131,8 @@ func anonymous(nodes []plan.Node, chosen map[string]bool, salt string) []plan.No
 		maps.DeleteFunc(n.Labels, func(name, _ string) bool { return !known(name) && !chosen[name] })
 		for j := range n.Holds {
 			switch h := &n.Holds[j]; h.Reason {
-			case plan.HeldByDoNotDisrupt:
+			case plan.HeldByDoNotDisrupt, plan.NoOtherPlace:
+				h.Workload = ""
 				h.Object, _, _ = strings.Cut(h.Object, " ")
 			case plan.HeldByPDB:
 				h.Object = workload.Hash(salt, h.Object)

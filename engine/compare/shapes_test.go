@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 )
 
@@ -138,7 +139,7 @@ func TestAPodThatCannotBeReadIsLeftOut(t *testing.T) {
 		}}},
 	}}}
 	spread := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
-	odd := Snapshot{FormatVersion: snapshotVersion, Shapes: &workload.Shapes{
+	odd := Snapshot{FormatVersion: snapshotVersion, Taken: time.Unix(1, 0), Objects: []map[string]any{}, Nodes: []plan.Node{}, Shapes: &workload.Shapes{
 		Pods:       []workload.Shape{{Owner: "Pod h1", Namespace: "h2", Count: 1, Spec: digits}, {Owner: "Deployment h3", Count: 2}},
 		DaemonSets: []workload.Shape{{Owner: "DaemonSet h4", Namespace: "h5", Spec: spread}},
 	}}

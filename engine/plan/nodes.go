@@ -70,6 +70,8 @@ type Impact struct {
 type Hold struct {
 	Reason HoldReason `json:"reason"`
 	Object string     `json:"object"` // namespace and name of what holds it; a sentence for NoRoom and HeldAsLoop
+	// Workload is what has made the pod that holds it, such as Deployment shop/web; "" if it is no pod, or nothing has.
+	Workload string `json:"-"`
 }
 
 // HoldReason is a class of holds.
@@ -88,6 +90,7 @@ const (
 type Held struct {
 	Hold
 	Nodes int
+	On    []string `json:"-"` // names of the nodes; nil if they are not known
 }
 
 // SetImpact fills in, for each pool that changes, what becomes of its nodes, as
@@ -207,22 +210,22 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		return nil
 	}
 	if text := after.noRoom(nodes, head.Offers); text != "" {
-		im.Holds = append(im.Holds, Held{Hold{NoRoom, text}, len(rolled)})
+		im.Holds = append(im.Holds, Held{Hold: Hold{Reason: NoRoom, Object: text}, Nodes: len(rolled)})
 	}
 	return nil
 }
 
 // held counts the holds of nodes.
 func held(nodes []Node) []Held {
-	counts := map[Hold]int{}
+	on := map[Hold][]string{}
 	for _, n := range nodes {
 		for _, h := range n.Holds {
-			counts[h]++
+			on[h] = append(on[h], n.Name)
 		}
 	}
-	holds := make([]Held, 0, len(counts))
-	for h, n := range counts {
-		holds = append(holds, Held{h, n})
+	holds := make([]Held, 0, len(on))
+	for h, names := range on {
+		holds = append(holds, Held{h, len(names), names})
 	}
 	slices.SortFunc(holds, func(a, b Held) int {
 		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Object, b.Object))

@@ -43,7 +43,7 @@ func TestARollIsUnderWayUntilEachNodeMatchesAndHasJoined(t *testing.T) {
 		"no nodes":                    {nil, 0, 0, 0, []Held{}},
 		"as they should be":           {[]Node{node(hash, true, false), node(hash, true, false)}, 0, 0, 2, []Held{}},
 		"one joins":                   {[]Node{node(hash, true, false), node(hash, false, false)}, 0, 1, 1, []Held{}},
-		"one is to be replaced":       {[]Node{node("old", true, false, pdb), node(hash, true, false)}, 1, 0, 1, []Held{{pdb, 1}}},
+		"one is to be replaced":       {[]Node{node("old", true, false, pdb), node(hash, true, false)}, 1, 0, 1, []Held{{pdb, 1, []string{"web-0"}}}},
 		"one is being replaced":       {[]Node{node("old", true, true), node(hash, false, false)}, 1, 1, 0, []Held{}},
 		"a match leaves":              {[]Node{node(hash, true, true), node(hash, true, false)}, 0, 0, 2, []Held{}},
 		"a machine of the old joins":  {[]Node{node("old", false, false)}, 1, 0, 0, []Held{}},

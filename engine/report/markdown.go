@@ -272,6 +272,8 @@ func action(c plan.Change) string {
 func nodes(c plan.Change) string {
 	var text string
 	switch known := c.Impact != nil && c.Impact.Known; {
+	case c.Effect == plan.DeleteNodes && known && c.Impact.Of == 0:
+		return "none"
 	case c.Effect == plan.DeleteNodes && known:
 		return fmt.Sprintf("**%s deleted**, at once and past the budgets", diag.Counted(c.Impact.Deleted, "node"))
 	case c.Effect == plan.DeleteNodes && c.Action == plan.Update:

@@ -217,7 +217,7 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 		return fmt.Sprint(n.Nodes, " ")
 	}
 	var parts []string
-	if len(s.Deleted) > 0 {
+	if len(s.Deleted) > 0 && (!s.NodesDeleted.Known || s.NodesDeleted.Nodes > 0) {
 		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
 	}
 	if len(s.Condemned) > 0 {

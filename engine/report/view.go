@@ -206,7 +206,7 @@ func sameness(c plan.Change) string {
 		}
 	}
 	if im := c.Impact; im != nil {
-		say(im.Known, im.Pace != nil)
+		say(im.Known, im.Pace != nil, c.Effect == plan.DeleteNodes && im.Of == 0)
 		if p := im.Pace; p != nil {
 			say(p.Now > 0, p.Never, p.Next)
 			say(p.Closed)
@@ -231,6 +231,7 @@ func (e entry) Impacts() *plan.Impact {
 			same := func(other plan.Held) bool { return other.Hold == h.Hold }
 			if i := slices.IndexFunc(sum.Holds, same); i >= 0 {
 				sum.Holds[i].Nodes += h.Nodes
+				sum.Holds[i].On = slices.Concat(sum.Holds[i].On, h.On)
 			} else {
 				sum.Holds = append(sum.Holds, h)
 			}

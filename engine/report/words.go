@@ -131,6 +131,8 @@ func (v escaper) headline(c plan.Change) string {
 				"has none left"
 		case c.Prune == plan.Drained:
 			return "deleted; it has given up all of its nodes"
+		case c.Effect == plan.DeleteNodes && c.Impact != nil && c.Impact.Known && c.Impact.Of == 0:
+			return "deleted" // that it has no nodes is said below
 		case c.Effect == plan.DeleteNodes:
 			return "deleted, and all its nodes with it, at once and past its budgets"
 		}
@@ -321,14 +323,18 @@ func (v escaper) obstacles(im *plan.Impact) (lines []string) {
 	if im == nil {
 		return nil
 	}
-	for _, h := range im.Holds {
+	for _, h := range byWorkload(im.Holds) {
 		switch nodes := diag.Counted(h.Nodes, "node"); h.Reason {
 		case plan.HeldByPDB:
 			lines = append(lines, nodes+" held by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:
 			lines = append(lines, nodes+" held by karpenter.sh/do-not-disrupt on "+v(h.Object))
 		case plan.NoOtherPlace:
-			lines = append(lines, nodes+" held by the "+v(h.Object)+", which fits no other pool and no other node")
+			if strings.HasPrefix(h.Object, "pod ") {
+				lines = append(lines, nodes+" held by the "+v(h.Object)+", which fits no other pool and no other node")
+			} else {
+				lines = append(lines, nodes+" held by "+v(h.Object)+", which fit no other pool and no other node")
+			}
 		case plan.NoRoom:
 			lines = append(lines, "no node can be replaced: "+v(h.Object))
 		default:
@@ -342,6 +348,32 @@ func (v escaper) obstacles(im *plan.Impact) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d nodes expire within a week, whatever the budgets say", im.Expiring))
 	}
 	return lines
+}
+
+// byWorkload puts the pods of one workload that hold nodes for one reason into one hold: 5 pods of Deployment shop/web.
+func byWorkload(holds []plan.Held) (folded []plan.Held) {
+	type key struct {
+		reason   plan.HoldReason
+		workload string
+	}
+	at, pods := map[key]int{}, map[key]int{}
+	for _, h := range holds {
+		k := key{h.Reason, h.Workload}
+		i, seen := at[k]
+		if h.Workload == "" || h.On == nil || !seen {
+			at[k] = len(folded)
+			pods[k] = 1
+			folded = append(folded, h)
+			continue
+		}
+		pods[k]++
+		folded[i].Object = fmt.Sprintf("%d pods of %s", pods[k], h.Workload)
+		on := slices.Concat(folded[i].On, h.On)
+		slices.Sort(on)
+		folded[i].On = slices.Compact(on)
+		folded[i].Nodes = len(folded[i].On)
+	}
+	return folded
 }
 
 // conflict says why an apply is refused.

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// TestPodsOfAWorkloadHoldNodesInOneLine, whatever holds them, and each node counts once.
+func TestPodsOfAWorkloadHoldNodesInOneLine(t *testing.T) {
+	of := func(reason plan.HoldReason, object, workload string, on ...string) plan.Held {
+		return plan.Held{Hold: plan.Hold{Reason: reason, Object: object, Workload: workload}, Nodes: len(on), On: on}
+	}
+	const spread = "Deployment shop/spread"
+	got := plainText.obstacles(&plan.Impact{Known: true, Holds: []plan.Held{
+		of(plan.HeldByDoNotDisrupt, "pod shop/spread-1", spread, "a"), of(plan.HeldByDoNotDisrupt, "pod shop/spread-2", spread, "a"),
+		of(plan.HeldByDoNotDisrupt, "pod shop/spread-3", spread, "b"), of(plan.HeldByDoNotDisrupt, "pod shop/alone", "", "b"),
+		of(plan.NoOtherPlace, "pod shop/spread-1", spread, "a"), of(plan.NoOtherPlace, "pod shop/spread-2", spread, "b"),
+		of(plan.NoOtherPlace, "pod shop/one-1", "Deployment shop/one", "b"), of(plan.HeldByPDB, "shop/spread", "", "a", "b"),
+	}})
+	want := []string{
+		"2 nodes held by karpenter.sh/do-not-disrupt on 3 pods of Deployment shop/spread",
+		"1 node held by karpenter.sh/do-not-disrupt on pod shop/alone",
+		"2 nodes held by 2 pods of Deployment shop/spread, which fit no other pool and no other node",
+		"1 node held by the pod shop/one-1, which fits no other pool and no other node",
+		"2 nodes held by the PodDisruptionBudget shop/spread, which allows no eviction",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestADeletedPoolWithoutNodesDeletesNone: nothing else is said of it.
+func TestADeletedPoolWithoutNodesDeletesNone(t *testing.T) {
+	c := plan.Change{Action: plan.Delete, Kind: "NodePool", Effect: plan.DeleteNodes, Impact: &plan.Impact{Known: true}}
+	if got := plainText.headline(c) + "; " + plainText.consequence(c.Impact); got != "deleted; the pool has no nodes" {
+		t.Error(got)
+	}
+	s := plan.Summary{Deleted: []string{"pool.data"}, NodesDeleted: plan.Count{Known: true}}
+	if got := plainText.nodes(s, false); got != "none is replaced or deleted" {
+		t.Error(got)
+	}
+	if s.NodesDeleted.Known = false; plainText.nodes(s, false) != "deleted with pool.data" {
+		t.Error("of nodes that are not counted nothing is said")
+	}
+}
