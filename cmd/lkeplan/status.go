@@ -61,12 +61,11 @@ func newStatus(env *flags.Env) *cobra.Command {
 	s.flags(cmd, env, "take the prices in `FILE`, and not those of lkeplan.catalog or the built-in ones",
 		"print it as `FORMAT`")
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "draw it again at each change, until q is pressed")
-	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, however many there are")
+	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, and all workloads that wait, however many there are")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
 	flags.Effects{
 		"all": {
-			When: func(args []string) bool { return s.output.Value == "text" && len(args) == 0 },
-			Else: "is for text about all pools: JSON has them all, and of one there is nothing to leave out",
+			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON has them all",
 		},
 		"interval": {When: func([]string) bool { return s.watch }, Else: "is for --watch"},
 	}.RejectUnused(cmd)

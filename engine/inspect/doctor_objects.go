@@ -96,9 +96,13 @@ func (p Installation) objects(ctx context.Context) []Finding {
 		}
 		ready := 0
 		for _, obj := range all {
-			if ok, why := kube.Readiness(obj); ok {
+			switch ok, why := kube.Readiness(obj); {
+			case kind.name == "NodePlan" && manifest.Map(obj, "spec")["suspend"] == true:
+				found = append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), "it is suspended: nothing is compared or applied",
+					fmt.Sprintf("lkeplan nodeplan resume -n %s %s", manifest.Namespace(obj), manifest.Name(obj))})
+			case ok:
 				ready++
-			} else {
+			default:
 				found = append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), "not ready: " + why, ""})
 			}
 		}

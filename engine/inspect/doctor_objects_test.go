@@ -124,3 +124,17 @@ func TestADryRunThatIsNotAllowed(t *testing.T) {
 		}
 	}
 }
+
+// TestASuspendedNodePlanIsSaidToBeSuspended, and not to wait for its controller.
+func TestASuspendedNodePlanIsSaidToBeSuspended(t *testing.T) {
+	in := ward{"NodePlan": {
+		`{apiVersion: lkeplan.dev/v1alpha1, kind: NodePlan, metadata: {namespace: ten, name: a, generation: 2}, spec: {suspend: true},
+			status: {conditions: [{type: Ready, status: "False", message: no}]}}`,
+		`{apiVersion: lkeplan.dev/v1alpha1, kind: NodePlan, metadata: {namespace: ten, name: b}, spec: {suspend: false}}`,
+	}}
+	found := Installation{Cluster: examined{ward: in}}.objects(t.Context())
+	if len(found) != 2 || found[0].Text != "it is suspended: nothing is compared or applied" ||
+		found[0].Do != "lkeplan nodeplan resume -n ten a" || found[1].Text != "not ready: no controller has reported on it; is the lkeplan controller running?" {
+		t.Errorf("%+v", found)
+	}
+}

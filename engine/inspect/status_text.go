@@ -15,7 +15,7 @@ import (
 // StatusView is how a status is written.
 type StatusView struct {
 	Width int  // columns
-	All   bool // list pools that there is nothing to say of, however many there are
+	All   bool // list pools that there is nothing to say of, and all workloads that wait, however many there are
 }
 
 // quiet is how many pools are listed of which nothing is to be said.
@@ -24,7 +24,7 @@ const quiet = 20
 // Text writes a status for people.
 func (s Status) Text(v StatusView) string {
 	p := page{Page: diag.Page{Width: max(v.Width, 40)}, now: s.now}
-	p.Line(0, "%s", s.headline())
+	p.Paragraph(0, "%s", s.headline())
 	for _, note := range s.Notes {
 		p.Paragraph(0, "%s", note)
 	}
@@ -35,7 +35,11 @@ func (s Status) Text(v StatusView) string {
 	}
 	p.pools(s.Pools, v.All)
 	p.limits(s.Limits)
-	p.waiting(s.Waiting)
+	if v.All {
+		p.waiting(s.Waiting)
+	} else {
+		p.waiting(fold(s.Waiting))
+	}
 	p.nodePlans(s.NodePlans)
 	return p.String()
 }

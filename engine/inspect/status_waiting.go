@@ -67,6 +67,45 @@ func (w *statusReader) waiting(s Status) []Workload {
 	return all
 }
 
+// fold puts workloads of one kind in a namespace into one where there are many, as 3,000 pods that nothing has made. How
+// many there are, and of what, is its Owner.
+func fold(loads []Workload) (folded []Workload) {
+	kindOf := func(w Workload) [2]string {
+		kind, _, _ := strings.Cut(w.Owner, " ")
+		return [2]string{w.Namespace, kind}
+	}
+	count, at := map[[2]string]int{}, map[[2]string]int{}
+	for _, w := range loads {
+		count[kindOf(w)]++
+	}
+	for _, w := range loads {
+		of := kindOf(w)
+		if count[of] <= quiet {
+			folded = append(folded, w)
+			continue
+		}
+		i, seen := at[of]
+		if !seen {
+			at[of] = len(folded)
+			w.Owner = fmt.Sprintf("%d %ss, such as %s", count[of], of[1], w.Owner)
+			folded = append(folded, w)
+			continue
+		}
+		sum := &folded[i]
+		sum.Pods += w.Pods
+		if sum.Since == nil || w.Since != nil && w.Since.Before(*sum.Since) {
+			sum.Since = w.Since
+		}
+		sum.Reasons = slices.Concat(sum.Reasons, w.Reasons)
+	}
+	for i := range folded {
+		var reasons lines
+		reasons.add(folded[i].Reasons...)
+		folded[i].Reasons = reasons.most(5)
+	}
+	return folded
+}
+
 // PodWaits reports whether a pod has no node yet.
 func PodWaits(pod *corev1.Pod) bool {
 	return pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() &&
@@ -156,7 +195,9 @@ func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 
 // silence is what to say of a pod of which nobody says anything.
 func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
-	switch age := w.Now.Sub(pod.CreationTimestamp.Time); {
+	switch age, waiting := w.Now.Sub(pod.CreationTimestamp.Time), len(keep(w.Pods, PodWaits)); {
+	case waiting > mostPlaced:
+		return fmt.Sprintf("of %d pods not all are asked about here: lkeplan why pod says why one waits", waiting)
 	case len(w.Snapshot.Pools) == 0:
 		return "there is no pool"
 	case len(pools) == 0:

@@ -99,8 +99,9 @@ func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement
 	return w.placed, w.placeErr
 }
 
-// mostPlaced is how many pods are placed to say why pods wait, so that it takes about a second.
-const mostPlaced = 1000
+// mostPlaced is how many pods are placed to say why pods wait, so that it takes
+// no longer than reading the cluster.
+const mostPlaced = 200
 
 // placeSome is place, if few pods wait; else some pods of each workload are placed, which are alike.
 func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
@@ -292,11 +293,9 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.add(AboutStays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
 	var waits []string
-	for _, load := range w.Status.Waiting {
-		if slices.Contains(load.Pools, pool.Name) {
-			waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
-				strings.Join(load.Reasons, "; ")))
-		}
+	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
+		waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
+			strings.Join(load.Reasons, "; ")))
 	}
 	waits = append(waits, w.unknown("whether pods wait for it", "Pods")...)
 	a.add(AboutWaits, plainly(waits...)...)
