@@ -53,8 +53,8 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
 		"kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().StringVar(&access.Context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
-	cmd.Flags().Var((*patience)(&access.Patience), "request-timeout", "wait for at most `TIME` for the answer of each request of the API "+
-		"server, watches excepted;\n0 waits without end (default: 30s to read, 70s to write)")
+	cmd.Flags().Var((*patience)(&access.Patience), "request-timeout", "wait for at most `TIME` for each answer of the API server; 0 "+
+		"waits without end (default: 30s to read, 70s to write)")
 	access.Say = func(what string) {
 		var p diag.Page
 		p.Line(0, "lkeplan: %s", what)
