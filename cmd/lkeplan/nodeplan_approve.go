@@ -141,11 +141,11 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 		return given, err
 	}
 	if a.digest != "" && a.digest != given.PlanDigest {
-		return given, fmt.Errorf("the plan of NodePlan %s is another one by now, %s", nodeplan.Key(np), given.PlanDigest)
+		return given, fmt.Errorf("the plan of NodePlan %s is another one by now, %s", nodeplan.Key(np), diag.OneLine(given.PlanDigest))
 	}
 	for _, guard := range a.guards {
 		if !slices.Contains(given.Guards, guard) {
-			return given, fmt.Errorf("--guard %s: what refuses the plan is %s", guard, strings.Join(given.Guards, ", "))
+			return given, fmt.Errorf("--guard %s: what refuses the plan is %s", guard, diag.OneLine(strings.Join(given.Guards, ", ")))
 		}
 	}
 	if len(a.guards) > 0 {

@@ -108,13 +108,11 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	return 1
 }
 
-// harmless is a text that may have words of others: no line is a command, and each further one has a mark.
+// harmless is an error that may have words of others, of which no line is a command. Its lines are the program's own, or
+// have a mark: they may be something to type.
 func harmless(text string) string {
 	lines := strings.Split(diag.Visible(text), "\n")
 	for i := range lines {
-		if i > 0 && !strings.HasPrefix(lines[i], diag.Mark) {
-			lines[i] = diag.Mark + lines[i]
-		}
 		lines[i] = diag.Harmless(lines[i])
 	}
 	return strings.Join(lines, "\n")
