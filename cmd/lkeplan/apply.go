@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -179,7 +178,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return comparison.Another(err)
 	}
 	if err := saved.Fresh(now.Plan); err != nil {
-		fmt.Fprintln(a.Env.Stderr, "lkeplan:", err)
+		fmt.Fprintln(a.Env.Stderr, "lkeplan:", diag.OneLine(err.Error()))
 		return flags.Stale
 	}
 	if err := saved.Judge(&now.Plan, a.Allow); err != nil {
@@ -215,7 +214,7 @@ func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) erro
 		ASCII: !flags.Unicode(a.Env.Getenv),
 		Color: flags.Colored(stream, a.Env.Getenv), Apply: flags.CommandLine(a.cmd, "apply", nil, a.Args),
 	}
-	return reports.Write(stream, "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
+	return reports.Write(diag.Plain(stream), "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
 }
 
 // execute does what the comparison says, and waits for what comes of it.
@@ -285,11 +284,10 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	if errors.Is(found.Cause, context.DeadlineExceeded) {
 		why = "timed out after " + a.waitTimeout().String()
 	}
-	fmt.Fprintf(a.Env.Stderr, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:\n", why)
+	var page diag.Page
+	page.Line(0, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:", why)
 	if !errors.Is(found.Missing, found.Cause) {
-		for line := range strings.Lines(found.Missing.Error()) {
-			fmt.Fprintln(a.Env.Stderr, " ", strings.TrimSpace(diag.Visible(line)))
-		}
+		page.Words(2, found.Missing.Error())
 	}
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -299,17 +297,20 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	}
 	pools, notes, err := compare.UnderWay(asking, in, head, prices, a.Now())
 	if err != nil {
-		fmt.Fprintln(a.Env.Stderr, "  what holds the nodes could not be read:", err)
+		page.Line(2, "what holds the nodes could not be read: %v", err)
 	}
 	for _, note := range notes {
-		fmt.Fprintln(a.Env.Stderr, " ", diag.OneLine(note))
+		page.Line(2, "%s", note)
 	}
 	for _, p := range pools {
 		state, holds := reports.Progress(p)
-		fmt.Fprintf(a.Env.Stderr, "  %s: %s\n", diag.OneLine(p.Addr), state)
+		page.Line(2, "%s: %s", p.Addr, state)
 		for _, text := range holds {
-			fmt.Fprintln(a.Env.Stderr, "   ", text)
+			page.Line(4, "%s", text)
 		}
+	}
+	if _, err := io.WriteString(a.Env.Stderr, page.String()); err != nil {
+		return err
 	}
 	status := flags.CommandLine(a.cmd, "status", []string{"kubeconfig", "context"}, nil)
 	fmt.Fprintf(a.Env.Stderr, "What waits, and for what: %s\n", reports.ShellLine(status...))

@@ -92,3 +92,14 @@ func TestJSONIsHarmless(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
+
+// TestColorsOfDiagnosticsPassAWriter, as their texts are escaped already.
+func TestColorsOfDiagnosticsPassAWriter(t *testing.T) {
+	var out bytes.Buffer
+	if err := diag.Text(diag.NewWriter(&out), []diag.Diagnostic{{Severity: "error", Summary: "No"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\x1b[1;31mError") {
+		t.Errorf("%q", out.String())
+	}
+}

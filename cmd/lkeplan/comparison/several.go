@@ -136,7 +136,7 @@ func (d *Comparison) permissions(members []revision.Member) (map[string][]string
 func (d *Comparison) of(m revision.Member, allowed []string) *Branch {
 	b := &Branch{Member: m, Comparison: *d}
 	own := *d.Env
-	own.Stderr = &b.said
+	own.Stderr = diag.NewWriter(&b.said)
 	b.Comparison.Env, b.Args, b.Allow = &own, []string{m.Dir}, allowed
 	b.Comparison.member = &b.Member
 	return b
@@ -162,7 +162,7 @@ func (b *Branch) fail(err error) {
 		lines := strings.Split(strings.TrimSpace(b.said.String()), "\n")
 		b.Reported.Failed = lines[len(lines)-1] // 2 errors
 	} else {
-		fmt.Fprintln(&b.said, "lkeplan:", strings.TrimSpace(b.Err.Error()))
+		fmt.Fprintln(diag.NewWriter(&b.said), "lkeplan:", strings.TrimSpace(b.Err.Error()))
 	}
 }
 
@@ -185,7 +185,7 @@ func conclude(stderr io.Writer, all []*Branch, unreached []string) (reports.Repo
 	for _, b := range all {
 		if b.said.Len() > 0 {
 			fmt.Fprintf(stderr, "%s:\n\n", diag.Harmless(diag.OneLine(b.Member.Dir)))
-			if _, err := b.said.WriteTo(stderr); err != nil {
+			if _, err := b.said.WriteTo(diag.Plain(stderr)); err != nil {
 				return reports.Report{}, err
 			}
 		}
