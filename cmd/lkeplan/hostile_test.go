@@ -195,6 +195,7 @@ func TestNobodyForgesALine(t *testing.T) {
 	}{
 		{args: "status", says: "7 nodes in 3 pools"},
 		{args: "status any"},
+		{args: "status --all", says: "ten/Pod alone-29"},
 		{args: "status -o json", json: true, says: `"nodes": 7`},
 		{args: "why pool any"},
 		{args: "why pool any -o json", json: true},
@@ -210,6 +211,7 @@ func TestNobodyForgesALine(t *testing.T) {
 		{args: "why node never-there", code: 1, not: "IN-TEN"},
 		{args: "why claim twin"},
 		{args: "why claim empty"},
+		{args: "why pod ten/gone-1", code: 1, says: "the last event about it, at 2026-11-02 10:00:00 UTC, is Finalized: \""},
 		{args: "why pod ten/odd", not: "IN-TEN"},
 		{args: "why pod ten/odd -o json", json: true},
 		{args: "why pod ten/gt"},

@@ -43,6 +43,8 @@ func newWhy(env *flags.Env) *cobra.Command {
 			"  lkeplan why pool general -o json",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
+			case len(args) == 0:
+				return fmt.Errorf("why takes one of %s and a name: lkeplan why pod NAME", strings.Join(inspect.QuestionKinds(), ", "))
 			case len(args) != 2:
 				return fmt.Errorf("why takes one of %s and a name, and got %q", strings.Join(inspect.QuestionKinds(), ", "), args)
 			case !slices.Contains(inspect.QuestionKinds(), args[0]):
