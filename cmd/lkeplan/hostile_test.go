@@ -216,6 +216,7 @@ func TestNobodyForgesALine(t *testing.T) {
 		{args: "why pod ten/odd -o json", json: true},
 		{args: "why pod ten/gt"},
 		{args: "why pod ten/lt"},
+		{args: "why pod ten/values"},
 		{args: "why pod ten/gated"},
 		{args: "why pod ten/alone-7"},
 		{args: "why pod ten/runs"},

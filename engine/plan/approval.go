@@ -79,8 +79,8 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 			np.Status.Plan.NodesRemovable,
 	}
 	if np.Status.Plan.Revision != np.Status.LastAttemptedRevision {
-		return a, fmt.Errorf("NodePlan %s has no plan for its last revision, %q: see its condition Ready", name,
-			np.Status.LastAttemptedRevision)
+		return a, fmt.Errorf("NodePlan %s has no plan for its last revision, %s: see its condition Ready", name,
+			diag.OneLine(np.Status.LastAttemptedRevision))
 	}
 	for _, g := range np.Status.Guards {
 		if g.Status == string(Blocked) {
