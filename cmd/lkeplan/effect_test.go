@@ -15,19 +15,19 @@ import (
 // effective are the flags of commands that have an effect however they are run.
 var effective = map[string]string{
 	"simulate":  "var var-file catalog sweep settle keep replay output",
-	"snapshot":  "kubeconfig context",
-	"status":    "kubeconfig context watch catalog output",
-	"why":       "kubeconfig context region catalog output",
+	"snapshot":  "kubeconfig context request-timeout",
+	"status":    "kubeconfig context request-timeout watch catalog output",
+	"why":       "kubeconfig context request-timeout region catalog output",
 	"test":      "var var-file catalog filter output",
 	"diff":      "var var-file catalog guards simulate allow base cluster detailed-exitcode recursive affected at output out",
 	"plan":      "var var-file catalog guards simulate allow cluster detailed-exitcode recursive at output out",
 	"apply":     "allow cluster yes force-conflicts all wait",
-	"top":       "kubeconfig context once catalog sort reverse output",
+	"top":       "kubeconfig context request-timeout once catalog sort reverse output",
 	"validate":  "var var-file catalog recursive output strict",
 	"render":    "target announce-parameters recursive",
 	"import":    "from selector out-dir cluster region tier mode lke terraform",
-	"doctor":    "output cluster-name kubeconfig context",
-	"uninstall": "drain leave yes without-lease kubeconfig context",
+	"doctor":    "output cluster-name kubeconfig context request-timeout",
+	"uninstall": "drain leave yes without-lease kubeconfig context request-timeout",
 }
 
 // TestEachFlagSaysWhenItHasAnEffect, so that no new one is accepted where it has none.
@@ -61,6 +61,7 @@ func TestEachFlagSaysWhenItHasAnEffect(t *testing.T) {
 // TestFlagsWithoutEffectAreRefused, before anything is read.
 func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
+		"diff --request-timeout 5s":                              "--request-timeout is for --base live",
 		"simulate --pods 1x1cpu --context c":                     "--context is for --live",
 		"simulate --snapshot s.json --kubeconfig k":              "--kubeconfig is for --live",
 		"simulate --pods 1x1cpu --detailed-exitcode":             "--detailed-exitcode is for --base",
@@ -71,8 +72,7 @@ func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 		"simulate --replay s --pods 1x1cpu":                      "--pods is not for --replay",
 		"simulate --replay s --live":                             "--live is not for --replay",
 		"simulate --pods 1x1cpu --base=":                         "--base is empty",
-		"status --all -o json":                                   "--all is for text about all pools",
-		"status --all web":                                       "--all is for text about all pools",
+		"status --all -o json":                                   "--all is for text: JSON has them all",
 		"status --interval 5s":                                   "--interval is for --watch",
 		"why node x --namespace shop":                            "--namespace is for a pod",
 		"why pod shop/x -n other":                                "--namespace is for a pod whose name says none",

@@ -98,7 +98,7 @@ func newImport(env *env) *cobra.Command {
 	asks := flags.Effect{
 		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from: no cluster is asked",
 	}
-	flags.Effects{"kubeconfig": asks, "context": asks}.RejectUnused(cmd)
+	flags.Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}.RejectUnused(cmd)
 	return cmd
 }
 

@@ -145,7 +145,7 @@ func (s *simulateSettings) effects() flags.Effects {
 	based := func([]string) bool { return s.comparison.Base != "" }
 	return s.pods.Effects(once, "is not for --replay, which has the pods of its snapshots, and no others").And(
 		flags.Effects{
-			"kubeconfig": live, "context": live,
+			"kubeconfig": live, "context": live, "request-timeout": live,
 			"base":              {When: based, Else: "is empty; leave it out"},
 			"detailed-exitcode": {When: based, Else: "is for --base: without it there is nothing to compare with"},
 			"at": {

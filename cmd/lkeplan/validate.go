@@ -102,7 +102,7 @@ all with a cluster block below. Pods are for one directory.`,
 		When: func([]string) bool { return pods.Live }, Else: "is for --live: without it no cluster is asked",
 	}
 	pods.Effects(func([]string) bool { return true }, "").And(
-		flags.Effects{"kubeconfig": asks, "context": asks}).RejectUnused(cmd)
+		flags.Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}).RejectUnused(cmd)
 	return cmd
 }
 

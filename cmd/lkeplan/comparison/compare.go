@@ -108,7 +108,7 @@ func (d *Comparison) Effects() flags.Effects {
 	}
 	return d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it").And(
 		flags.Effects{
-			"kubeconfig": asks, "context": asks,
+			"kubeconfig": asks, "context": asks, "request-timeout": asks,
 			"server-dry-run": {
 				When: func([]string) bool { return base() == "live" }, Else: "is for --base live: nobody else can be asked",
 			},

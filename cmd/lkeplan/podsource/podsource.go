@@ -78,7 +78,7 @@ func (f *Flags) Manifests() bool { return len(f.workloads) > 0 }
 
 // Idle is an error where a cluster is named, and none is asked.
 func (f *Flags) Idle(cmd *cobra.Command) error {
-	for _, name := range []string{"context", "kubeconfig"} {
+	for _, name := range []string{"context", "kubeconfig", "request-timeout"} {
 		if cmd.Flags().Changed(name) && !f.Live {
 			return fmt.Errorf("--%s is for --live: without it no cluster is asked", name)
 		}
