@@ -96,9 +96,9 @@ func (u *uninstalling) run(ctx context.Context) error {
 		return err
 	}
 	machines, total := migrate.Bill(held, prices)
-	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for %s$%s a month\n", in.Place(),
+	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for %s%s a month\n", in.Place(),
 		diag.Counted(len(held.Pools), "pool"), diag.Counted(len(held.NodePlans), "NodePlan"),
-		diag.Counted(len(machines), "node"), atLeast(machines), total)
+		diag.Counted(len(machines), "node"), atLeast(machines), total.Text())
 	if !u.yes {
 		question := "Drain and delete all nodes of these pools, and the pools?"
 		if u.leave {
@@ -206,20 +206,20 @@ func atLeast(machines []migrate.Machine) string {
 
 func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\t$ A MONTH")
+	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\tA MONTH")
 	for _, m := range machines {
-		row := []string{m.Node, m.Linode, m.LKEPool, m.PlanType, m.Pool, m.Monthly.String()}
+		row := []string{m.Node, m.Linode, m.LKEPool, m.PlanType, m.Pool, m.Monthly.Text()}
 		if m.Node == "" {
 			row[0] = "NodeClaim " + m.Claim
 		}
 		for i := range row {
-			if row[i] = diag.OneLine(row[i]); row[i] == "" || row[i] == "0" {
+			if row[i] = diag.OneLine(row[i]); row[i] == "" || row[i] == "$0" {
 				row[i] = "?"
 			}
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	fmt.Fprintf(w, "together\t\t\t\t\t%s\n", atLeast(machines)+total.String())
+	fmt.Fprintf(w, "together\t\t\t\t\t%s\n", atLeast(machines)+total.Text())
 	return w.Flush()
 }
 

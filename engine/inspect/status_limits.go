@@ -146,7 +146,7 @@ func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 		has, bound := dollars(used.MonthlyCost), dollars(most)
 		left := max(0, bound-has)
 		amounts = append(amounts, Amount{
-			Resource: "monthly_cost", Used: "$" + has.String(), Most: "$" + bound.String(), Left: "$" + left.String(),
+			Resource: "monthly_cost", Used: has.Text(), Most: bound.Text(), Left: left.Text(),
 			full: left == 0,
 		})
 	}

@@ -113,7 +113,7 @@ func (p *page) ago(t *time.Time) string {
 
 // costText writes what nodes cost, and of how many that is not known.
 func costText(cost catalog.Price, unpriced int) string {
-	text := fmt.Sprintf("$%s an hour, $%s a month", cost.Hourly, cost.Monthly)
+	text := fmt.Sprintf("$%s an hour, %s a month", cost.Hourly, cost.Monthly.Text())
 	if unpriced > 0 {
 		text = fmt.Sprintf("at least %s: the price of %s is not known", text, diag.Counted(unpriced, "node"))
 	}
@@ -125,7 +125,7 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 	if len(pools) == 0 {
 		return
 	}
-	rows := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}
+	rows := [][]string{{"POOL", "NODES", "STATE", "A MONTH", "LIMITS"}}
 	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of those that are left out
 	for _, pool := range pools {
 		if pool.quiet() {
@@ -145,7 +145,7 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		shown = append(shown, pool)
 		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
 		if pool.Nodes != nil {
-			row[1], row[2], row[3] = fmt.Sprint(*pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String()
+			row[1], row[2], row[3] = fmt.Sprint(*pool.Nodes), statesText(pool.States), pool.Cost.Monthly.Text()
 			switch pool.Unpriced {
 			case 0:
 			case *pool.Nodes:
@@ -168,8 +168,8 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		if unpriced > 0 {
 			more = "at least "
 		}
-		p.Line(0, "and %s of which no more is to be said: %s, %s$%s a month (--all lists them)",
-			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost)
+		p.Line(0, "and %s of which no more is to be said: %s, %s%s a month (--all lists them)",
+			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost.Text())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -164,7 +163,7 @@ func (s Screen) unready() (n int) {
 func (s Screen) poolTable(v ScreenView) table {
 	t := table{columns: []column{
 		{title: "POOL", least: 8}, {title: "NODES", right: true}, {title: "ROLLING", right: true}, {title: "CPU", bar: true},
-		{title: "MEMORY", bar: true}, {title: "$/MONTH", right: true}, {title: "LIMITS", spare: true},
+		{title: "MEMORY", bar: true}, {title: "A MONTH", right: true}, {title: "LIMITS", spare: true},
 	}}
 	for _, p := range s.Pools {
 		nodes := strconv.Itoa(p.Count)
@@ -190,7 +189,7 @@ func (s Screen) poolTable(v ScreenView) table {
 func (s Screen) nodeTable(v ScreenView, from, to int) table {
 	t := table{columns: []column{
 		{title: "NODE", least: 13, ends: true}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
-		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "$/MONTH", right: true},
+		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "A MONTH", right: true},
 		{title: "AGE", right: true}, {title: "STATE", least: 9, words: true},
 	}}
 	for _, n := range s.Nodes[from:to] {
@@ -289,11 +288,11 @@ func cores(millis int64) string {
 func (r Row) cost() string {
 	switch {
 	case r.Unpriced == 0:
-		return fmt.Sprintf("$%s an hour, $%s a month", r.Cost.Hourly, money(r.Cost.Monthly))
+		return fmt.Sprintf("$%s an hour, %s a month", r.Cost.Hourly, r.Cost.Monthly.Text())
 	case r.Unpriced == r.Count:
 		return "price not known"
 	}
-	return fmt.Sprintf("$%s an hour, $%s a month and %s of unknown price", r.Cost.Hourly, money(r.Cost.Monthly),
+	return fmt.Sprintf("$%s an hour, %s a month and %s of unknown price", r.Cost.Hourly, r.Cost.Monthly.Text(),
 		diag.Counted(r.Unpriced, "node"))
 }
 
@@ -301,19 +300,11 @@ func (r Row) cost() string {
 func (r Row) monthly() string {
 	switch {
 	case r.Unpriced == 0:
-		return money(r.Cost.Monthly)
+		return r.Cost.Monthly.Text()
 	case r.Unpriced == r.Count:
 		return "?"
 	}
-	return money(r.Cost.Monthly) + "+?"
-}
-
-// money writes dollars, of more than ten only whole ones.
-func money(m catalog.Money) string {
-	if m >= 10*catalog.Dollar {
-		return strconv.FormatFloat(math.Round(m.Float64()), 'f', 0, 64)
-	}
-	return m.String()
+	return r.Cost.Monthly.Text() + "+?"
 }
 
 func orDash(text string) string {

@@ -344,7 +344,7 @@ func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 			return append(texts, fmt.Sprintf("and %d that cost more", len(allowed)-i))
 		}
 		has := w.price(it.Name)
-		text := fmt.Sprintf("%s ($%s an hour, $%s a month)", it.Name, has.Hourly, has.PerMonth())
+		text := fmt.Sprintf("%s ($%s an hour, %s a month)", it.Name, has.Hourly, has.PerMonth().Text())
 		switch {
 		case !has.Known():
 			text = it.Name + ": its price is not known, and nothing is made of it"

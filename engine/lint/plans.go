@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -229,7 +230,7 @@ func blocksARoll(c *checker, p *pool) {
 // amount writes a quantity in the unit that people count it in.
 func amount(name corev1.ResourceName, q resource.Quantity) string {
 	if name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage {
-		return fmt.Sprintf("%.1fGi", float64(q.Value())/(1<<30))
+		return schemas.Bytes(q.Value())
 	}
 	return q.String()
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Reason is why pods cannot have a node of a pool.
@@ -305,7 +306,7 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 func Amount(name corev1.ResourceName, q resource.Quantity) string {
 	switch name {
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-		return fmt.Sprintf("%.1fGi", float64(q.Value())/(1<<30))
+		return schemas.Bytes(q.Value())
 	}
 	return q.String()
 }
