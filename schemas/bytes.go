@@ -8,6 +8,9 @@ import (
 // Bytes writes an amount of memory as people write it, with one decimal at most: 305.1Gi.
 func Bytes(n int64) string {
 	const gi, mi = 1 << 30, 1 << 20
+	if n == 0 {
+		return "0"
+	}
 	if n < gi {
 		return strconv.FormatFloat(math.Round(float64(n)/mi), 'f', -1, 64) + "Mi"
 	}

@@ -50,7 +50,8 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 		cpu:  pick("50m", "300m", "700m", "1", "1700m", "2500m", "30"),
 		size: pick("64Mi", "512Mi", "1Gi", "3Gi", "6Gi"),
 	}
-	if r.IntN(3) == 0 {
+	limited := r.IntN(3) == 0
+	if limited {
 		// A node reports more memory than Karpenter counts on until it has seen one, so that a pod more may run on the last one.
 		w.size = "64Mi"
 		w.pool += fmt.Sprintf("\n  limits = { cpu = %d }", 4+2*r.IntN(10))
@@ -67,10 +68,14 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 		if r.IntN(4) == 0 {
 			skew += fmt.Sprintf(", minDomains: %d", 1+r.IntN(4))
 		}
+		anyway := "ScheduleAnyway"
+		if limited { // it is chance then whether Karpenter makes another node for a pod that can go to one that is being made
+			anyway = "DoNotSchedule"
+		}
 		w.more += fmt.Sprintf(spreadWith, pick(overNodes+skew, overNodes+skew,
 			"topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, maxSkew: 1",
 			"topologyKey: topology.kubernetes.io/region, whenUnsatisfiable: DoNotSchedule, maxSkew: 1",
-			"topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, maxSkew: 1"))
+			"topologyKey: kubernetes.io/hostname, maxSkew: 1, whenUnsatisfiable: "+anyway))
 	}
 	switch r.IntN(8) {
 	case 0:
@@ -78,6 +83,7 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 	case 1:
 		// With both, Karpenter may plan a node for more pods than can be on it; how many is chance.
 		if !strings.Contains(w.more, corev1.LabelHostname) {
+			w.size = "64Mi" // as above: all are on one node
 			w.more += fmt.Sprintf(affinityTo, "podAffinity", "NAME")
 		}
 	case 2:
