@@ -104,7 +104,7 @@ func refused(b *strings.Builder, r simulate.Result) {
 	fmt.Fprintf(b, "\n<details><summary>Without a node: %d of %s</summary>\n\n", r.Refused, pods(r.Asked))
 	for _, f := range shown(r.Refusals) {
 		fmt.Fprintf(b, "* %s: %s\n", report.MarkdownCode(f.Workload), pods(f.Pods))
-		for _, reason := range f.Reasons {
+		for _, reason := range f.Shown() {
 			pool := ""
 			if reason.Pool != "" {
 				pool = "pool " + report.MarkdownCode(reason.Pool) + ": "
@@ -170,8 +170,8 @@ func reasonsOf(refusals []simulate.Refusal, workload string) (reasons []plan.Poo
 		if f.Workload != workload {
 			continue
 		}
-		for _, r := range f.Reasons {
-			if reason := plan.PoolReason(r); !slices.Contains(reasons, reason) {
+		for _, r := range f.Shown() {
+			if reason := (plan.PoolReason{Pool: r.Pool, Text: r.Text}); !slices.Contains(reasons, reason) {
 				reasons = append(reasons, reason)
 			}
 		}

@@ -25,6 +25,38 @@ import (
 type Reason struct {
 	Pool string `json:"pool"` // "" for all
 	Text string `json:"text"`
+	// Other says that the pool's nodes are not for the pod, by their labels or taints.
+	Other bool `json:"-"`
+}
+
+// mostOthers is how many pools whose nodes are not for a pod are named, each with its reason.
+const mostOthers = 3
+
+// Shown are the reasons for people: of many pools whose nodes are not for the pod, only how many there are.
+func (r Refusal) Shown() (reasons []Reason) {
+	var others []Reason
+	for _, reason := range r.Reasons {
+		if reason.Other {
+			others = append(others, reason)
+		}
+	}
+	if len(others) <= mostOthers {
+		return r.Reasons
+	}
+	for _, reason := range r.Reasons {
+		if !reason.Other {
+			reasons = append(reasons, reason)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons, others = others[:mostOthers], others[mostOthers:]
+	}
+	if len(others) == 0 {
+		return reasons
+	}
+	return append(slices.Clip(reasons), Reason{
+		Text: Count(len(others), "other pool") + " whose nodes are not for the pod, by their labels or taints.",
+	})
 }
 
 // explainer says in words why pods have no node. Karpenter decides; what its errors leave out, or
@@ -82,7 +114,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 	left := multierr.Errors(err)
 	for _, pool := range e.dynamic {
 		if e.last.without[pool.Name] {
-			reasons = append(reasons, Reason{pool.Name, e.without(pool, pod)})
+			reasons = append(reasons, Reason{Pool: pool.Name, Text: e.without(pool, pod)})
 			continue
 		}
 		if len(left) == 0 {
@@ -93,7 +125,9 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 		if taints != nil && !aboutLimits(left[0]) { // each is an error of its own
 			n = min(len(multierr.Errors(taints)), len(left))
 		}
-		reasons = append(reasons, Reason{pool.Name, e.reason(pool, pod, left[0])})
+		text := left[0].Error()
+		reasons = append(reasons, Reason{Pool: pool.Name, Text: e.reason(pool, pod, left[0]),
+			Other: strings.HasPrefix(text, "did not tolerate taint") || strings.HasPrefix(text, "incompatible requirements")})
 		left = left[n:]
 	}
 	if len(left) > 0 && len(reasons) > len(e.last.without) {

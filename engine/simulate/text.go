@@ -120,7 +120,7 @@ func refusalsText(refusals []Refusal) string {
 			break
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, Count(f.Pods, "pod"))
-		for _, reason := range f.Reasons {
+		for _, reason := range f.Shown() {
 			if reason.Pool != "" {
 				fmt.Fprintf(&b, "    pool %s: ", reason.Pool)
 			} else {
