@@ -240,17 +240,17 @@ func nameOf(block *hcl.Block, said *decode.Result, at trail) (string, hcl.Range)
 	return name, block.LabelRanges[0]
 }
 
-var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// checkName holds names to DNS labels. Kubernetes would take longer ones with
-// dots, but the name becomes a label of each node.
+// checkName holds names to what Kubernetes takes, and to the length of a label's value: the name becomes one of each
+// node.
 func checkName(name string, at hcl.Range) hcl.Diagnostics {
 	if namePattern.MatchString(name) && len(name) <= 63 {
 		return nil
 	}
 	return hcl.Diagnostics{diag.At("Invalid object name",
-		fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends "+
-			"with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
+		fmt.Sprintf("The object would be named %q. A name has small letters, digits, dashes and dots, begins "+
+			"and ends with a letter or digit, as each part between dots does, and has 63 characters at most. Set it with the argument name.", name), at)}
 }
 
 // compiledObjects returns the objects without errors, sorted by address, and reports

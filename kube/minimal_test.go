@@ -29,6 +29,8 @@ func TestMinimal(t *testing.T) {
 		{"one of several", template + "}}\ndisruption: {consolidateAfter: 5m, budgets: [{nodes: 10%}]}",
 			template + "}}\ndisruption: {consolidateAfter: 5m}"},
 		{"empty maps", template + "}, metadata: {labels: {}}}\nlimits: {}", template + "}}"},
+		{"labels and annotations with empty values", template + "}, metadata: {labels: {a: \"\"}, annotations: {b: \"\"}}}",
+			template + "}, metadata: {labels: {a: \"\"}, annotations: {b: \"\"}}}"},
 		{"what is no default", template + ", expireAfter: 48h}}\nweight: 1", template + ", expireAfter: 48h}}\nweight: 1"},
 	}
 	for _, tt := range tests {

@@ -186,14 +186,19 @@ func (s shape) same(a, b any) bool {
 }
 
 // covers reports whether b has each field that a has. A budget with an empty list of reasons is
-// one for no reason, and without a list it is one for all.
+// one for no reason, and without a list it is one for all. A label with an empty value is one.
 func (s shape) covers(a, b map[string]any) bool {
 	for key, value := range a {
-		if (!empty(value) || key == "reasons") && !s.field(key).same(value, b[key]) {
+		if (!s.without(key, value) || key == "reasons") && !s.field(key).same(value, b[key]) {
 			return false
 		}
 	}
 	return true
+}
+
+// free reports whether the keys of a map are no fields, but for people to choose, such as those of labels.
+func (s shape) free() bool {
+	return s.at != nil && s.at.AdditionalProperties != nil || s.path == "metadata.labels" || s.path == "metadata.annotations"
 }
 
 // permuted reports whether two lists have the same elements in any order, and each as often:
@@ -210,18 +215,18 @@ func (s shape) permuted(a, b []any) bool {
 	return len(rest) == 0
 }
 
-// empty reports whether a value is one that a typed client would leave out.
-func empty(v any) bool {
-	switch v := v.(type) {
+// without reports whether a map means the same without a field of it: the value is one that a typed client would leave out.
+func (s shape) without(key string, value any) bool {
+	switch v := value.(type) {
 	case nil:
 		return true
 	case string:
-		return v == ""
+		return v == "" && !s.free()
 	case []any:
 		return len(v) == 0
 	case map[string]any:
-		for _, inner := range v {
-			if !empty(inner) {
+		for inner, value := range v {
+			if !s.field(key).without(inner, value) {
 				return false
 			}
 		}

@@ -175,12 +175,15 @@ func (v *Validator) Kinds() []string {
 	return kinds
 }
 
+// NoSuchField is the detail of errors about fields that an object cannot have.
+const NoSuchField = "there is no such field"
+
 // complete removes unknown fields, reporting each, and fills in defaults.
 func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
 	unknown := pruning.PruneWithOptions(obj, r.structure, true,
 		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
-		errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: path, Detail: "there is no such field"})
+		errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: path, Detail: NoSuchField})
 	}
 	defaulting.PruneNonNullableNullsWithoutDefaults(obj, r.structure)
 	defaulting.Default(obj, r.structure)

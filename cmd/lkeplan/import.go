@@ -23,6 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
@@ -37,8 +38,10 @@ and write them as HCL: no more than they need, and formatted. Without arguments
 all objects are taken; a KIND takes all objects of that kind.
 
 The HCL is compiled and compared with the objects before it is printed: applying
-it changes nothing and replaces no node. Where it does not say the same, lkeplan
-shows what is missing, and the exit code is 2.
+it changes nothing and replaces no node. If it does not say the same or does not
+compile, lkeplan shows what differs, and the exit code is 2. It is 2, too, if an
+object is left out that cannot be read: lkeplan says where that is and what to
+write.
 
 The import blocks in the HCL permit "lkeplan takeover", and nothing else, to
 take the objects over from whoever made them. Where Flux, Argo CD, Helm or
@@ -117,12 +120,22 @@ type importation struct {
 }
 
 func (i *importation) run(ctx context.Context, args []string) error {
-	objects, err := i.read(ctx)
+	found, err := i.read(ctx)
 	if err != nil {
 		return err
 	}
-	if objects, err = migrate.Choose(objects, args, i.selector); err != nil {
+	if found, err = migrate.Choose(found, args, i.selector); err != nil {
 		return err
+	}
+	objects, left, err := migrate.Sound(found)
+	if err != nil {
+		return err
+	}
+	for _, problem := range left {
+		fmt.Fprintln(i.env.Stderr, "LEFT OUT:", diag.OneLine(problem))
+	}
+	if len(objects) == 0 {
+		return errors.New("there is nothing to import but what is left out")
 	}
 	present, err := i.present(ctx)
 	if err != nil {
@@ -146,26 +159,32 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		return err
 	}
 	printOwners(i.env.Stderr, imported.Owners)
-	if imported.Exact() {
-		if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil {
-			return err
-		}
-		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
-			objectCount(len(imported.Blocks)))
-		return nil
-	}
 	if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, flags.ErrReported) {
 		return err
 	}
 	for _, r := range imported.Remainder {
 		fmt.Fprintln(i.env.Stderr, "DIFFERS:", diag.OneLine(r.String()))
 	}
-	fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Do not apply it before that is settled.")
-	return flags.Changes
+	switch {
+	case len(imported.Remainder) > 0:
+		fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Do not apply it before that is settled.")
+	case !imported.Exact():
+		fmt.Fprintln(i.env.Stderr, "This HCL says the same as the objects, and does not compile: correct the errors above before you apply it.")
+	default:
+		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
+			objectCount(len(imported.Blocks)))
+	}
+	if len(left) > 0 {
+		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", objectCount(len(left)))
+	}
+	if len(left) > 0 || !imported.Exact() {
+		return flags.Changes
+	}
+	return nil
 }
 
 // read returns all objects that can be imported.
-func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
+func (i *importation) read(ctx context.Context) ([]manifests.Object, error) {
 	if len(i.from) > 0 {
 		objects, others, notes, err := migrate.ReadFiles(i.from, i.env.Stdin)
 		for _, note := range notes {
@@ -181,7 +200,7 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var objects []map[string]any
+	var objects []manifests.Object
 	for _, table := range schemas.Document() {
 		if table.Object == nil {
 			continue
@@ -190,7 +209,9 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		objects = append(objects, found...)
+		for _, object := range found {
+			objects = append(objects, manifests.Object{Fields: object})
+		}
 	}
 	i.nodes, err = cluster.List(ctx, "v1", "Node")
 	if apierrors.IsForbidden(err) {

@@ -18,12 +18,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/encode"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -114,45 +114,21 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 	return result, err
 }
 
-// presentVersion refuses objects of Karpenter before its version 1, whose fields
-// are others: read as they are now, they would say something else.
-func presentVersion(obj map[string]any) error {
-	group, version, _ := strings.Cut(manifest.APIVersion(obj), "/")
-	if group != "karpenter.sh" || !strings.HasPrefix(version, "v1alpha5") && !strings.HasPrefix(version, "v1beta") {
-		return nil
-	}
-	const renamed = "in v1, the policy WhenUnderutilized is WhenEmptyOrUnderutilized and needs consolidateAfter, " +
-		"spec.disruption.expireAfter is spec.template.spec.expireAfter, nodeClassRef has a group in place of its " +
-		"apiVersion, and kubelet is in the node class"
-	return fmt.Errorf("%s is %s, which says other things than v1: read it from a cluster with Karpenter 1, or convert it "+
-		"(%s)", manifest.KeyOf(obj), manifest.APIVersion(obj), renamed)
-}
-
 // prepare returns objects as they are to be compared, and as they are to be
 // written.
 func prepare(validator *kube.Validator,
 	objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
-	seen := map[manifest.Key]bool{}
 	for _, live := range objects {
 		object, ok := targetOf(live)
 		if !ok {
 			return nil, nil, fmt.Errorf("there is no block for a %s", manifest.Kind(live))
-		}
-		if err := presentVersion(live); err != nil {
-			return nil, nil, err
 		}
 		authored := kube.Authored(live)
 		authored["apiVersion"] = object.APIVersion
 		if object == *schemas.Buffer.Object {
 			inNamespace(authored)
 		}
-		if seen[manifest.KeyOf(authored)] {
-			return nil, nil, fmt.Errorf("%s is given twice", manifest.KeyOf(authored))
-		}
-		seen[manifest.KeyOf(authored)] = true
-		if err := readable(validator, live, object.APIVersion); err != nil {
-			return nil, nil, err
-		}
+		withoutEmpty(authored)
 		defaulted, err := validator.Defaulted(authored)
 		if err != nil {
 			return nil, nil, err
@@ -167,18 +143,15 @@ func prepare(validator *kube.Validator,
 	return originals, toEncode, nil
 }
 
-// readable refuses objects with fields of a type that no API server would take.
-// Whatever else is wrong with an object is found when its HCL is compiled.
-func readable(validator *kube.Validator, live map[string]any, apiVersion string) error {
-	obj := maps.Clone(live)
-	obj["apiVersion"] = apiVersion
-	_, errs := validator.Validate(obj, nil)
-	for _, err := range errs {
-		if err.Type == field.ErrorTypeTypeInvalid || err.Field == "metadata" {
-			return fmt.Errorf("%s: %w", manifest.KeyOf(obj), err)
+// withoutEmpty takes maps out of an object that are empty and say nothing.
+func withoutEmpty(obj map[string]any) {
+	for _, in := range [][]string{{"spec", "template", "metadata", "labels"}, {"spec", "template", "metadata", "annotations"},
+		{"spec", "template", "metadata"}, {"spec", "limits"}} {
+		above := manifest.Map(obj, in[:len(in)-1]...)
+		if inner, ok := above[in[len(in)-1]].(map[string]any); ok && len(inner) == 0 {
+			delete(above, in[len(in)-1])
 		}
 	}
-	return nil
 }
 
 // inNamespace gives an object the namespace that kubectl would.
@@ -255,21 +228,21 @@ func (all *Owners) Add(object string, owners []kube.Owner) {
 // Choose returns the objects that are named by KIND/NAME, KIND or NAME as for
 // kubectl, and that a label selector selects; all of them where neither is given.
 // Each name must be that of an object, and at least one object must be left.
-func Choose(objects []map[string]any, names []string, selector string) ([]map[string]any, error) {
+func Choose(objects []manifests.Object, names []string, selector string) ([]manifests.Object, error) {
 	selects, err := labels.Parse(selector)
 	if err != nil {
 		return nil, fmt.Errorf("--selector %s: %w", selector, err)
 	}
 	found := map[string]bool{}
-	var chosen []map[string]any
+	var chosen []manifests.Object
 	for _, object := range objects {
 		named := len(names) == 0
 		for _, name := range names {
-			if means(name, object) {
+			if means(name, object.Fields) {
 				named, found[name] = true, true
 			}
 		}
-		if named && selects.Matches(labels.Set((&unstructured.Unstructured{Object: object}).GetLabels())) {
+		if named && selects.Matches(labels.Set((&unstructured.Unstructured{Object: object.Fields}).GetLabels())) {
 			chosen = append(chosen, object)
 		}
 	}
@@ -298,10 +271,10 @@ func means(argument string, object map[string]any) bool {
 	return isKind(argument) || argument == manifest.Name(object)
 }
 
-func objectNames(objects []map[string]any) string {
+func objectNames(objects []manifests.Object) string {
 	names := map[string]bool{}
 	for _, object := range objects {
-		names[manifest.Kind(object)+"/"+manifest.Name(object)] = true
+		names[manifest.Kind(object.Fields)+"/"+manifest.Name(object.Fields)] = true
 	}
 	if len(names) == 0 {
 		return "none"

@@ -13,6 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/manifests"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 var dev = config.Cluster{Name: "dev", Region: "us-ord", Tier: "enterprise"}
@@ -97,8 +99,8 @@ func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 		// HCL composes text: a letter and an accent become one character.
 		{"text that HCL changes", strings.Replace(somePool, "NOTE", "e\u0301", 1),
 			`NodePool a: metadata.annotations.note: "e\u0301", and from the HCL "\u00e9"`},
-		{"a name that is refused", strings.Replace(somePool, "name: a,", "name: a.b,", 1),
-			"NodePool a.b: its block does not compile"},
+		{"a name that is refused", strings.Replace(somePool, "name: a,", "name: a_b,", 1),
+			"NodePool a_b: its block does not compile"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -137,22 +139,184 @@ func TestImportWritesTheModeOnce(t *testing.T) {
 	}
 }
 
-// TestImportRefuses what is no object: there is nothing to compare with.
-func TestImportRefuses(t *testing.T) {
-	tests := []struct{ name, text, want string }{
-		{"a field of another type", strings.Replace(somePool, "requirements: []", "requirements: all", 1),
-			"NodePool a: spec.template.spec.requirements"},
-		{"metadata of another type", strings.Replace(somePool, "{note: NOTE}", "7", 1), "NodePool a: metadata"},
-		{"another kind", strings.Replace(somePool, "NodePool", "NodeClaim", 1), "there is no block for a NodeClaim"},
-		{"the same object again", somePool + "---" + somePool, "NodePool a is given twice"},
+// TestWhatCannotBeReadIsLeftOut, and said: where it is, what is wrong, and what to write. The others are sound.
+func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
+	with := func(old, new string) string {
+		if !strings.Contains(somePool, old) {
+			t.Fatalf("no %q", old)
+		}
+		return strings.Replace(somePool, old, new, 1)
+	}
+	spec := func(line string) string { return with("      requirements: []\n", "      requirements: []\n"+line) }
+	tests := []struct {
+		name, text string
+		want       []string // parts of the line
+	}{
+		{"a field of another type", with("requirements: []", "requirements: all"), []string{"NodePool a: spec.template.spec.requirements"}},
+		{"metadata of another type", with("{note: NOTE}", "7"), []string{"NodePool a: metadata.annotations: this is no map of text"}},
+		{"an annotation that is no text", with("note: NOTE", "note: true"), []string{"metadata.annotations[note]: true is no text: write it in quotes"}},
+		{"a label of nodes that is no text", with("  template:\n", "  template:\n    metadata: {labels: {a: 1}}\n"), []string{
+			"spec.template.metadata.labels.a", "write it in quotes"}},
+		{"another kind", with("NodePool", "NodeClaim"), []string{"there is no block for a NodeClaim"}},
+		{"no apiVersion", with("apiVersion: karpenter.sh/v1\n", ""), []string{"it has no apiVersion: write apiVersion: karpenter.sh/v1"}},
+		{"an apiVersion of nothing", with("karpenter.sh/v1", "v1"), []string{"its apiVersion is v1: write apiVersion: karpenter.sh/v1"}},
+		{"before version 1", with("karpenter.sh/v1", "karpenter.sh/v1beta1"), []string{"NodePool a: karpenter.sh/v1beta1 says other things than v1"}},
+		{"a Provisioner", with("karpenter.sh/v1\nkind: NodePool", "karpenter.sh/v1alpha5\nkind: Provisioner"), []string{
+			"Provisioner a: a Provisioner is from before Karpenter 1", "write it as a NodePool"}},
+		{"a duration in days", spec("      expireAfter: 30d\n"), []string{"spec.template.spec.expireAfter", "write 720h, which is as long"}},
+		{"a duration in words", spec("      expireAfter: a month\n"), []string{"spec.template.spec.expireAfter", "such as 720h"}},
+		{"a pause in days", spec("  disruption: {consolidateAfter: 1d}\n"), []string{"spec.disruption.consolidateAfter", "write 24h"}},
+		{"an amount in words", spec("  limits: {cpu: lots}\n"), []string{"spec.limits.cpu", "write an amount such as 100 or 64Gi"}},
+		{"a kubelet", spec("      kubelet: {maxPods: 50}\n"), []string{"spec.template.spec.kubelet", "delete it, LKE sets up the kubelet"}},
+		{"a reference with an apiVersion", with("group: karpenter.k8s.linode,", "group: karpenter.k8s.linode, apiVersion: x/v1,"), []string{
+			"spec.template.spec.nodeClassRef.apiVersion", "write group: karpenter.k8s.linode"}},
+		{"a field that nobody knows", spec("      speed: 7\n"), []string{"spec.template.spec.speed", "there is no such field"}},
+		{"a name that fits no label", with("name: a,", "name: "+strings.Repeat("a", 64)+","), []string{"its name has 64 characters, and 63 fit"}},
+		{"a name that is generated", with("name: a,", "generateName: a-,"), []string{"it has no name"}},
+		{"the same object again", strings.Replace(somePool, "name: a,", "name: good,", 1), []string{"NodePool good: it is in nodes.yaml: document 1 already"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Import(t.Context(), objects(t, tt.text), dev, "")
-			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-				t.Errorf("error %v, want %s", err, tt.want)
+			good := strings.Replace(somePool, "name: a,", "name: good,", 1)
+			found, err := manifests.Read("nodes.yaml", strings.NewReader(good+"---\n"+strings.TrimPrefix(tt.text, "\n")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound, left, err := Sound(found)
+			if err != nil || len(sound) != 1 || len(left) != 1 {
+				t.Fatalf("%d are sound, left %q, %v", len(sound), left, err)
+			}
+			for _, part := range append([]string{"nodes.yaml: document 2: "}, tt.want...) {
+				if !strings.Contains(left[0], part) {
+					t.Errorf("%q is not in %q", part, left[0])
+				}
+			}
+			if imported, err := Import(t.Context(), sound, dev, ""); err != nil || len(imported.Remainder) > 0 {
+				t.Errorf("the other: %v, %v", imported.Remainder, err)
 			}
 		})
+	}
+}
+
+// TestKindsOfOtherProjectsAreNotMeant, although they have the same names.
+func TestKindsOfOtherProjectsAreNotMeant(t *testing.T) {
+	for text, want := range map[string]bool{
+		"apiVersion: karpenter.sh/v1\nkind: NodePool":      true,
+		"apiVersion: karpenter.sh/v1beta1\nkind: NodePool": true,
+		"apiVersion: karpenter.k8s.aws/v1\nkind: NodePool": true,
+		"kind: NodePool": true,
+		"apiVersion: karpenter.sh/v1alpha5\nkind: Provisioner":        true,
+		"apiVersion: hypershift.openshift.io/v1beta1\nkind: NodePool": false,
+		"apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass":        false,
+		"apiVersion: v1\nkind: ConfigMap":                             false,
+	} {
+		if got := Meant(objects(t, text+"\nmetadata: {name: a}\n")[0]); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestImportOfWhatApplyMade gives the HCL back that was applied, with and without a NodePlan: the marks that lkeplan writes on
+// objects are no difference.
+func TestImportOfWhatApplyMade(t *testing.T) {
+	rules, err := kube.BuiltinValidator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const src = `cluster {
+  name   = "x"
+  region = "us-ord"
+  tier   = "standard"
+}
+node_class "default" {
+  tags = ["team:a"]
+}
+pool "web_v2" {
+  node_class   = node_class.default
+  requirements = { cpu = lte(16), instance_type = "g6-standard-2" }
+  labels       = { "example.com/dedicated" = "" }
+}
+`
+	for _, inventory := range []string{"", "nodeplan.prod"} {
+		files := []config.File{{Name: "main.lke.hcl", Data: []byte(src)}}
+		applied, diags, err := compile.Files(t.Context(), files)
+		if err != nil || diags.HasErrors() {
+			t.Fatal(diags, err)
+		}
+		applied.Inventory = inventory
+		var live []map[string]any
+		for _, o := range applied.Objects {
+			made, _, err := rules.Predict(nil, applied.Labelled(o.Manifest))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if manifest.Label(made, kube.InventoryLabel) == "" {
+				t.Fatal("it has no inventory label")
+			}
+			live = append(live, made)
+		}
+		imported, err := Import(t.Context(), live, applied.Cluster, "")
+		if err != nil || !imported.Exact() {
+			t.Errorf("%v %v %v", err, imported.Remainder, imported.Diags)
+		}
+		if diff := cmp.Diff(byName(applied), byName(imported.Compiled)); diff != "" {
+			t.Errorf("(-applied +imported)\n%s", diff)
+		}
+		var all string
+		for _, f := range imported.Files[:len(imported.Files)-1] { // without the import blocks
+			all += string(f.Data)
+		}
+		if diff := cmp.Diff(src, all); diff != "" {
+			t.Errorf("(-applied +imported)\n%s", diff)
+		}
+	}
+}
+
+// TestImportOfEmptyValues: a label with an empty value is one. Maps without entries say nothing.
+func TestImportOfEmptyValues(t *testing.T) {
+	text := strings.NewReplacer("annotations: {note: NOTE}", `labels: {example.com/l: ""}, annotations: {example.com/n: ""}`,
+		"  template:\n", `  template:
+    metadata: {labels: {node-role.kubernetes.io/worker: "", a: b}, annotations: {example.com/a: ""}}
+`).Replace(somePool) + `---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a.b}
+spec:
+  template:
+    metadata: {}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: 4core.small}
+      requirements: []
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a-b}
+spec:
+  template:
+    metadata: {labels: {}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: 4core.small}
+      requirements: []
+  limits: {}
+---
+apiVersion: karpenter.k8s.linode/v1
+kind: LinodeNodeClass
+metadata: {name: 4core.small, annotations: {example.com/n: ""}}
+spec: {}
+`
+	imported, err := Import(t.Context(), objects(t, text), dev, "")
+	if err != nil || !imported.Exact() {
+		t.Fatalf("%v %v %v", err, imported.Remainder, imported.Diags)
+	}
+	var all string
+	for _, f := range imported.Files {
+		all += string(f.Data)
+	}
+	for _, want := range []string{`"node-role.kubernetes.io/worker" = ""`, `"example.com/a" = ""`, `name = "4core.small"`, `name         = "a.b"`,
+		`pool "a_b" {`, `pool "a_b_2" {`} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not in\n%s", want, all)
+		}
 	}
 }
 

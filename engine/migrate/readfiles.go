@@ -15,10 +15,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// ReadFiles reads the objects that can be imported from files, from the files of
+// ReadFiles reads the objects that are meant to be imported from files, from the files of
 // directories, and for "-" from standard input. Others are the kinds of objects
 // that were passed over, sorted, and notes say which files of directories were left out.
-func ReadFiles(from []string, stdin io.Reader) (objects []map[string]any, others, notes []string, err error) {
+func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, others, notes []string, err error) {
 	kinds := map[string]bool{}
 	for _, name := range from {
 		found, left, err := readFile(name, stdin)
@@ -27,21 +27,28 @@ func ReadFiles(from []string, stdin io.Reader) (objects []map[string]any, others
 		}
 		notes = append(notes, left...)
 		for _, object := range found {
-			target, importable := targetOf(object.Fields)
-			if !importable {
-				kinds[manifest.Kind(object.Fields)] = true
+			if !Meant(object.Fields) {
+				kinds[passedOver(object.Fields)] = true
 				continue
 			}
-			if manifest.Name(object.Fields) == "" {
-				return nil, nil, nil, fmt.Errorf("%s: a %s has no name, and only one that is given can be imported", object.Place(), target.Kind)
-			}
-			if meta, ok := object.Fields["metadata"].(map[string]any); ok && target != *schemas.Buffer.Object {
+			if meta, ok := object.Fields["metadata"].(map[string]any); ok && manifest.Kind(object.Fields) != schemas.Buffer.Object.Kind {
 				delete(meta, "namespace") // which the API server ignores: no other object is of a namespace
 			}
-			objects = append(objects, object.Fields)
+			objects = append(objects, object)
 		}
 	}
 	return objects, slices.Sorted(maps.Keys(kinds)), notes, nil
+}
+
+// passedOver is the kind of an object, with its group if that is how it differs from what can be imported.
+func passedOver(obj map[string]any) string {
+	kind := manifest.Kind(obj)
+	for _, table := range schemas.Document() {
+		if table.Object != nil && table.Object.Kind == kind {
+			return kind + " of " + manifest.APIVersion(obj)
+		}
+	}
+	return kind
 }
 
 // readFile reads a file, or the files of a directory, but not of those below it.
