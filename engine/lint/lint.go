@@ -56,13 +56,13 @@ type Input struct {
 }
 
 // Check returns what is found, sorted by object and field. Warnings are left
-// out where there are errors: the cause comes first.
+// out where there are errors: the cause comes first. Labels of other clouds are no consequence of an error.
 func Check(in Input) []Finding {
 	linode.Register()
 	c := newChecker(in)
 	c.look(refusals())
 	if in.Partial || slices.ContainsFunc(c.findings, isError) {
-		c.findings = slices.DeleteFunc(c.findings, func(f Finding) bool { return !isError(f) })
+		c.findings = slices.DeleteFunc(c.findings, func(f Finding) bool { return !isError(f) && (in.Partial || f.Name != foreignLabel) })
 	} else {
 		c.look(lints())
 	}

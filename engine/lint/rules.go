@@ -18,6 +18,7 @@ func refusals() []Rule {
 		{Name: "capacity-type", Fatal: true, pool: capacityTypes},
 		{Name: "bad-label", Fatal: true, pool: labelSyntax},
 		{Name: "other-node-class", Fatal: true, pool: otherNodeClass},
+		{Name: foreignLabel, find: foreignLabels},
 		{Name: "overlay-refused", Fatal: true, find: overlays},
 		{Name: "unknown-region", Fatal: true, find: region},
 		{Name: "tier-not-in-region", Catalog: true, find: tier},
@@ -29,6 +30,9 @@ func refusals() []Rule {
 		{Name: "pool-refused", Fatal: true, pool: theRest},
 	})
 }
+
+// foreignLabel is shown with errors as well.
+const foreignLabel = "foreign-label"
 
 // lints are what is taken, and hardly meant.
 func lints() []Rule {
@@ -57,7 +61,6 @@ func lints() []Rule {
 		{Name: "empty-buffer", find: emptyBuffers},
 		{Name: "overlay-of-no-plan", find: overlaysOfNothing},
 		{Name: "overlays-conflict", find: overlaysConflict},
-		{Name: "foreign-label", pool: foreignLabels},
 		{Name: "unknown-plan", Catalog: true, find: unknownPlans},
 		{Name: "plan-not-sold", Catalog: true, find: notSold},
 		{Name: "plan-without-price", Note: true, find: withoutPrice},

@@ -18,11 +18,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/encode"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
@@ -55,6 +57,7 @@ type original struct {
 	live      map[string]any // as it is in the cluster, in the version that compiles
 	authored  map[string]any // without what others write on it
 	defaulted map[string]any // the same, as the API server stores it
+	class     string         // the node class of another kind that it refers to; "" if there is none
 }
 
 // targetOf returns what an object compiles from. Versions of a group say the
@@ -129,6 +132,14 @@ func prepare(validator *kube.Validator,
 			inNamespace(authored)
 		}
 		withoutEmpty(authored)
+		class := ""
+		if object == *schemas.Pool.Object {
+			if class = foreignClass(live); class != "" {
+				live = runtime.DeepCopyJSON(live)
+				referHere(live)
+				referHere(authored)
+			}
+		}
 		defaulted, err := validator.Defaulted(authored)
 		if err != nil {
 			return nil, nil, err
@@ -137,10 +148,30 @@ func prepare(validator *kube.Validator,
 		if err != nil {
 			return nil, nil, err
 		}
-		originals = append(originals, original{live: live, authored: authored, defaulted: defaulted})
+		originals = append(originals, original{live: live, authored: authored, defaulted: defaulted, class: class})
 		toEncode = append(toEncode, config.Object{Manifest: least, Defaulted: defaulted})
 	}
 	return originals, toEncode, nil
+}
+
+// foreignClass is the node class of another kind that a NodePool refers to, in words; "" if it refers to one of Linode.
+func foreignClass(pool map[string]any) string {
+	ref := manifest.Map(pool, "spec", "template", "spec", "nodeClassRef")
+	group, kind := manifest.Text(ref, "group"), manifest.Text(ref, "kind")
+	if group == "" || kind == "" || group == schemas.NodeClassGroup && kind == schemas.NodeClass.Object.Kind {
+		return ""
+	}
+	class := fmt.Sprintf("%s %s of %s", kind, manifest.Text(ref, "name"), group)
+	if cloud := lint.Cloud(group); cloud != "" {
+		class += " (" + cloud + ")"
+	}
+	return class
+}
+
+// referHere makes a NodePool refer to the LinodeNodeClass of the name that its class has.
+func referHere(pool map[string]any) {
+	ref := manifest.Map(pool, "spec", "template", "spec", "nodeClassRef")
+	ref["group"], ref["kind"] = schemas.NodeClassGroup, schemas.NodeClass.Object.Kind
 }
 
 // withoutEmpty takes maps out of an object that are empty and say nothing.

@@ -31,6 +31,11 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 	for _, o := range originals {
 		key := manifest.KeyOf(o.authored)
 		id := key.String()
+		if o.class != "" {
+			name := manifest.Text(o.authored, "spec", "template", "spec", "nodeClassRef", "name")
+			rest = append(rest, Difference{Object: id, Path: "spec.template.spec.nodeClassRef",
+				Why: fmt.Sprintf("%s, and from the HCL node class %s of Linode: write a node_class block of that name", o.class, name)})
+		}
 		r, ok := compiledAs[key]
 		if !ok {
 			rest = append(rest, Difference{Object: id, Why: "its block does not compile"})
