@@ -380,9 +380,12 @@ func (i *importation) lkeClusters(ctx context.Context) ([]migrate.LKECluster, er
 		if err != nil {
 			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, files.Cause(err))
 		}
-		clusters, err := migrate.FromTerraform(data)
+		clusters, notes, err := migrate.FromTerraform(data)
 		if err != nil {
 			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, err)
+		}
+		for _, note := range notes {
+			fmt.Fprintln(i.env.Stderr, diag.Visible(note))
 		}
 		return clusters, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/linode/linodego"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -64,30 +65,47 @@ type NameTaken func(obj map[string]any) bool
 func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport {
 	var m LKEImport
 	classes := map[string]string{} // their names by what they say
+	users, common := c.classes()
 	for _, p := range c.Pools {
 		if lke.Keeps(p.Tags) {
 			m.Passed = append(m.Passed, p)
 			continue
 		}
 		moved := ImportedPool{LKEPool: p, NodePool: m.name(schemas.Pool, p.name(), nil, taken)}
-		spec := p.class()
+		spec := p.class(c)
 		class, known := classes[fmt.Sprint(spec)]
 		if !known {
 			wanted := "default"
-			if len(classes) > 0 {
+			if key := fmt.Sprint(spec); key != common && users[key] == 1 {
 				wanted = moved.NodePool
 			}
 			class = m.name(schemas.NodeClass, wanted, spec, taken)
 			classes[fmt.Sprint(spec)] = class
 			m.Objects = append(m.Objects, newObject(schemas.NodeClass, class, spec))
 		}
-		pool, notes := p.nodePool(class)
+		pool, notes := p.nodePool(c, class)
 		pool["limits"] = p.limits(plans)
 		m.Objects = append(m.Objects, newObject(schemas.Pool, moved.NodePool, pool))
 		moved.Notes = notes
 		m.Pools = append(m.Pools, moved)
 	}
 	return m
+}
+
+// classes count the LKE pools of each class, by what it says; common is the first of those that most have.
+func (c LKECluster) classes() (users map[string]int, common string) {
+	users = map[string]int{}
+	for _, p := range c.Pools {
+		if !lke.Keeps(p.Tags) {
+			users[fmt.Sprint(p.class(c))]++
+		}
+	}
+	for _, p := range c.Pools {
+		if key := fmt.Sprint(p.class(c)); !lke.Keeps(p.Tags) && users[key] > users[common] {
+			common = key
+		}
+	}
+	return users, common
 }
 
 // name is a name for an object, with a number where another object has it. Where that is one
@@ -118,18 +136,32 @@ func newObject(table schemas.Block, name string, spec map[string]any) map[string
 
 var unnameable = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name is the pool's label where that can be a name, else its plan.
+var resource = regexp.MustCompile(`(?:module\.([^.\[]+)(\["[^"]*"\]|\[[0-9]+\])?\.)?linode_lke_node_pool\.([^.\[]+)(\[.*\])?$`)
+
+// name is the pool's label, else the name of its resource in Terraform with its key, or that of its module if it is called
+// "this"; else its plan.
 func (p LKEPool) name() string {
-	base := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(ptr.Deref(p.Label, "")), "-"), "-")
-	if base == "" || len(base) > 40 {
-		return p.Type
+	names := []string{ptr.Deref(p.Label, "")}
+	if parts := resource.FindStringSubmatch(p.Address); parts != nil && parts[3] == "this" && parts[1] != "" {
+		names = append(names, parts[1]+parts[2]+parts[4])
+	} else if parts != nil {
+		names = append(names, parts[3]+parts[4])
 	}
-	return base
+	for _, name := range names {
+		base := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(name), "-"), "-")
+		if base != "" && len(base) <= 40 {
+			return base
+		}
+	}
+	return p.Type
 }
 
 // class is what the pool's machines need besides their plan.
-func (p LKEPool) class() map[string]any {
+func (p LKEPool) class(c LKECluster) map[string]any {
 	spec := map[string]any{}
+	if version := ptr.Deref(p.K8sVersion, ""); c.enterprise() && version != "" && version != c.K8sVersion {
+		spec["lkeK8sVersion"] = version
+	}
 	if id := ptr.Deref(p.FirewallID, 0); id != 0 {
 		spec["firewallID"] = int64(id)
 	}
@@ -148,7 +180,7 @@ func (p LKEPool) class() map[string]any {
 
 // nodePool is the spec of a NodePool that makes the same nodes, and what of the pool it does
 // not say.
-func (p LKEPool) nodePool(class string) (spec map[string]any, notes []string) {
+func (p LKEPool) nodePool(c LKECluster, class string) (spec map[string]any, notes []string) {
 	requirement := func(key, value string) map[string]any {
 		return map[string]any{"key": key, "operator": "In", "values": []any{value}}
 	}
@@ -191,13 +223,26 @@ func (p LKEPool) nodePool(class string) (spec map[string]any, notes []string) {
 		"template":   whole,
 		"disruption": map[string]any{"consolidationPolicy": "WhenEmptyOrUnderutilized", "consolidateAfter": "10m"},
 	}
+	if version := ptr.Deref(p.K8sVersion, ""); version != "" && !c.enterprise() {
+		notes = append(notes, fmt.Sprintf("Its k8s_version %s is left out: it is for LKE Enterprise, and cluster %s is of the standard tier.",
+			version, c.Label))
+	}
+	if strategy := ptr.Deref(p.UpdateStrategy, linodego.LKENodePoolOnRecycle); strategy != linodego.LKENodePoolOnRecycle && strategy != "" {
+		notes = append(notes, fmt.Sprintf("Its update_strategy %s is left out: LKE pools of lkeplan have on_recycle, and Karpenter "+
+			"replaces nodes within the budgets of the pool.", strategy))
+	}
+	if len(p.Disks) > 0 {
+		notes = append(notes, "Its layout of disks is left out: nodes have the one that LKE makes.")
+	}
 	return spec, append(notes, p.floor())
 }
+
+func (c LKECluster) enterprise() bool { return c.Tier == string(catalog.Enterprise) }
 
 // most is how many nodes LKE would have made.
 func (p LKEPool) most() int {
 	if p.Autoscaler.Enabled {
-		return p.Autoscaler.Max
+		return max(p.Autoscaler.Max, p.Count)
 	}
 	return p.Count
 }
@@ -216,6 +261,9 @@ func (p LKEPool) floor() string {
 	least := p.Count
 	if p.Autoscaler.Enabled {
 		least = p.Autoscaler.Min
+	}
+	if least == 0 {
+		return fmt.Sprintf("There are as many nodes as pods need, up to %d, as with LKE's autoscaler.", p.most())
 	}
 	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods "+
 		"need, up to %d; a buffer block makes room that is always there.", least, p.most())

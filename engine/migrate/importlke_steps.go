@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Steps say what to do, a line each: what the NodePools do not say, and how the pods of one
@@ -34,7 +33,7 @@ func (m LKEImport) Steps(c LKECluster) (lines []string) {
 		"that none covers is gone until it runs elsewhere.")
 	keep := "Keep the LKE pool that the controller runs on, and leave out its steps: it cannot run on nodes that it has to " +
 		"make first."
-	if c.Tier == string(catalog.Enterprise) {
+	if c.enterprise() {
 		keep += " LKE Enterprise does not keep a last pool: there a cluster can have none."
 	}
 	lines = append(lines, keep)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/linode/linodego"
 
+	"github.com/lkeplan/lkeplan/engine/manifests"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -17,23 +19,29 @@ import (
 
 // FromTerraform reads the clusters in what "terraform show -json" prints of a state or a
 // plan: resources linode_lke_cluster, with the pools that they have themselves and those of
-// linode_lke_node_pool. The error says where it is something else.
-func FromTerraform(data []byte) ([]LKECluster, error) {
+// linode_lke_node_pool. Notes say what is left out. The error says where it is something else.
+func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err error) {
 	var shown struct {
 		FormatVersion string          `json:"format_version"`
 		Values        *terraformState `json:"values"`
 		PlannedValues *terraformState `json:"planned_values"`
 	}
+	if data, err = manifests.Text(data); err != nil {
+		return nil, nil, err
+	}
 	if err := cmp.Or(manifest.UniqueKeys(data), json.Unmarshal(data, &shown)); err != nil {
-		return nil, fmt.Errorf("it is not what terraform show -json prints: %w", err)
+		return nil, nil, fmt.Errorf("it is not what terraform show -json prints: %w", err)
 	}
 	state := shown.Values
 	if state == nil {
 		state = shown.PlannedValues
 	}
-	if shown.FormatVersion == "" || state == nil {
-		return nil, errors.New("it is not what terraform show -json prints: it has no values; a state file itself is read " +
+	switch major, _, _ := strings.Cut(shown.FormatVersion, "."); {
+	case shown.FormatVersion == "" || state == nil:
+		return nil, nil, errors.New("it is not what terraform show -json prints: it has no values; a state file itself is read " +
 			"by terraform show -json FILE")
+	case major != "0" && major != "1":
+		return nil, nil, fmt.Errorf("its format_version is %s, and 1 is the newest that is known here", shown.FormatVersion)
 	}
 	return state.clusters()
 }
@@ -47,45 +55,59 @@ type terraformModule struct {
 		Mode    string          `json:"mode"`
 		Type    string          `json:"type"`
 		Address string          `json:"address"`
+		Deposed string          `json:"deposed_key"` // of an instance that is replaced already, and is to be deleted
 		Values  json.RawMessage `json:"values"`
 	} `json:"resources"`
 	ChildModules []terraformModule `json:"child_modules"`
 }
 
 type terraformCluster struct {
-	ID     string          `json:"id"`
-	Label  string          `json:"label"`
-	Region string          `json:"region"`
-	Tier   string          `json:"tier"`
-	Pool   []terraformPool `json:"pool"`
+	ID      string          `json:"id"`
+	Label   string          `json:"label"`
+	Region  string          `json:"region"`
+	Tier    string          `json:"tier"`
+	Version string          `json:"k8s_version"`
+	Pool    []terraformPool `json:"pool"`
 
 	ExternalPoolTags []string `json:"external_pool_tags"`
 }
 
 type terraformPool struct {
-	ID         any               `json:"id"` // a number in a cluster, text by itself
-	ClusterID  int               `json:"cluster_id"`
-	Label      string            `json:"label"`
-	Type       string            `json:"type"`
-	Count      int               `json:"count"`
-	NodeCount  int               `json:"node_count"`
-	Labels     map[string]string `json:"labels"`
-	Tags       []string          `json:"tags"`
-	FirewallID int               `json:"firewall_id"`
-	Encryption string            `json:"disk_encryption"`
-	Taint      []api.Taint       `json:"taint"`
-	Autoscaler []api.Autoscaler  `json:"autoscaler"`
+	ID         any                `json:"id"` // a number in a cluster, text by itself
+	ClusterID  int                `json:"cluster_id"`
+	Label      string             `json:"label"`
+	Type       string             `json:"type"`
+	Count      int                `json:"count"`
+	NodeCount  int                `json:"node_count"`
+	Labels     map[string]*string `json:"labels"`
+	Tags       []string           `json:"tags"`
+	FirewallID int                `json:"firewall_id"`
+	Encryption string             `json:"disk_encryption"`
+	Taint      []api.Taint        `json:"taint"`
+	Autoscaler []api.Autoscaler   `json:"autoscaler"`
+	Version    *string            `json:"k8s_version"`
+	Strategy   *string            `json:"update_strategy"`
+}
+
+func (p terraformPool) id() int {
+	if n, isNumber := p.ID.(float64); isNumber {
+		return int(n)
+	}
+	id, _ := strconv.Atoi(fmt.Sprint(p.ID))
+	return id
 }
 
 func (p terraformPool) pool() LKEPool {
-	id, _ := strconv.Atoi(fmt.Sprint(p.ID))
-	if n, isNumber := p.ID.(float64); isNumber {
-		id = int(n)
-	}
 	out := LKEPool{Pool: api.Pool{
-		ID: id, Label: &p.Label, Type: p.Type, Count: max(p.Count, p.NodeCount), Labels: p.Labels, Tags: p.Tags,
-		FirewallID: &p.FirewallID, DiskEncryption: linodego.InstanceDiskEncryption(p.Encryption), Taints: p.Taint,
+		ID: p.id(), Label: &p.Label, Type: p.Type, Count: max(p.Count, p.NodeCount), Labels: map[string]string{}, Tags: p.Tags,
+		FirewallID: &p.FirewallID, DiskEncryption: linodego.InstanceDiskEncryption(p.Encryption), Taints: p.Taint, K8sVersion: p.Version,
+		UpdateStrategy: (*linodego.LKENodePoolUpdateStrategy)(p.Strategy),
 	}}
+	for key, value := range p.Labels {
+		if value != nil {
+			out.Labels[key] = *value
+		}
+	}
 	if len(p.Autoscaler) > 0 {
 		out.Autoscaler = p.Autoscaler[0]
 		out.Autoscaler.Enabled = true
@@ -93,9 +115,9 @@ func (p terraformPool) pool() LKEPool {
 	return out
 }
 
-func (s terraformState) clusters() ([]LKECluster, error) {
-	var clusters []LKECluster
+func (s terraformState) clusters() (clusters []LKECluster, notes []string, err error) {
 	var alone []poolResource
+	deposed := map[int]bool{} // LKE pools, which the cluster may have, too
 	modules := []terraformModule{s.RootModule}
 	for len(modules) > 0 {
 		m := modules[0]
@@ -108,21 +130,34 @@ func (s terraformState) clusters() ([]LKECluster, error) {
 			switch r.Type {
 			case "linode_lke_cluster":
 				var c terraformCluster
-				if err = json.Unmarshal(r.Values, &c); err == nil {
+				if err = json.Unmarshal(r.Values, &c); err == nil && r.Deposed == "" {
 					clusters = append(clusters, c.cluster(r.Address))
+				} else if err == nil {
+					notes = append(notes, leftOut("cluster "+c.Label, r.Address))
 				}
 			case "linode_lke_node_pool":
 				var p terraformPool
-				if err = json.Unmarshal(r.Values, &p); err == nil {
+				if err = json.Unmarshal(r.Values, &p); err == nil && r.Deposed == "" {
 					alone = append(alone, poolResource{p, r.Address})
+				} else if err == nil {
+					deposed[p.id()] = true
+					notes = append(notes, leftOut(fmt.Sprintf("LKE pool %d", p.id()), r.Address))
 				}
 			}
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.Address, err)
+				return nil, nil, fmt.Errorf("%s: %w", r.Address, err)
 			}
 		}
 	}
-	return withPools(clusters, alone)
+	for i := range clusters {
+		clusters[i].Pools = slices.DeleteFunc(clusters[i].Pools, func(p LKEPool) bool { return deposed[p.ID] })
+	}
+	clusters, err = withPools(clusters, alone)
+	return clusters, notes, err
+}
+
+func leftOut(what, address string) string {
+	return fmt.Sprintf("%s is left out: it is a deposed instance of %s, which the next terraform apply deletes.", what, address)
 }
 
 // A poolResource is a linode_lke_node_pool with its address.
@@ -133,7 +168,7 @@ type poolResource struct {
 
 func (c terraformCluster) cluster(address string) LKECluster {
 	id, _ := strconv.Atoi(c.ID)
-	out := LKECluster{Cluster: api.Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier}, Address: address,
+	out := LKECluster{Cluster: api.Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, K8sVersion: c.Version}, Address: address,
 		External: slices.Contains(c.ExternalPoolTags, capacity.Mark)}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())
@@ -160,6 +195,11 @@ func withPools(clusters []LKECluster, alone []poolResource) ([]LKECluster, error
 		}
 	}
 	for _, c := range clusters {
+		for _, p := range c.Pools {
+			if p.Type == "" {
+				return nil, fmt.Errorf("LKE pool %d of cluster %s has no type", p.ID, c.Label)
+			}
+		}
 		if c.ID == 0 || c.has(0) {
 			return nil, fmt.Errorf("cluster %s, or an LKE pool of it, is planned and not made: it has no id; apply the plan "+
 				"first", c.Label)

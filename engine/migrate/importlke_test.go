@@ -1,26 +1,36 @@
 package migrate
 
 import (
+	"encoding/binary"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the archives want")
 
 // TestNodePoolsBecomePools: each archive in testdata has what Terraform shows, the HCL that
-// is made of it, and what that does not say.
+// is made of it, and what that does not say. The file pools is written by hand: it has the pools that must come of it, with
+// their numbers.
 func TestNodePoolsBecomePools(t *testing.T) {
 	names, _ := filepath.Glob("testdata/importlke/*.txtar")
 	if len(names) == 0 {
@@ -33,12 +43,24 @@ func TestNodePoolsBecomePools(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := []txtar.File{archive.Files[0]}
-			clusters, err := FromTerraform(archive.Files[0].Data)
+			clusters, notes, err := FromTerraform(archive.Files[0].Data)
+			if len(notes) > 0 {
+				got = append(got, txtar.File{Name: "notes", Data: []byte(strings.Join(notes, "\n") + "\n")})
+			}
 			if err != nil {
 				got = append(got, txtar.File{Name: "error", Data: []byte(err.Error() + "\n")})
 			}
+			var pools []string
 			for _, c := range clusters {
-				got = append(got, written(t, c)...)
+				files, compiled := written(t, c)
+				got = append(got, files...)
+				pools = append(pools, poolLines(t, compiled, len(clusters) > 1)...)
+			}
+			if archive.Files[1].Name == "pools" {
+				got = slices.Insert(got, 1, archive.Files[1])
+				if diff := cmp.Diff(strings.Split(strings.TrimSuffix(string(archive.Files[1].Data), "\n"), "\n"), strings.Split(strings.Join(pools, "\n"), "\n")); diff != "" {
+					t.Errorf("pools, -want +got:\n%s", diff)
+				}
 			}
 			if *update {
 				archive.Files = got
@@ -53,7 +75,73 @@ func TestNodePoolsBecomePools(t *testing.T) {
 	}
 }
 
-func written(t *testing.T, c LKECluster) []txtar.File {
+// poolLines are the pools of a cluster that was compiled, a line each.
+func poolLines(t *testing.T, compiled compile.Result, several bool) (lines []string) {
+	t.Helper()
+	classes := map[string]*linodev1alpha1.LinodeNodeClass{}
+	for _, o := range compiled.Objects {
+		if o.Kind() == schemas.NodeClass.Object.Kind {
+			class, err := manifest.As[linodev1alpha1.LinodeNodeClass](o.Manifest)
+			if err != nil {
+				t.Fatal(err)
+			}
+			classes[o.Name()] = class
+		}
+	}
+	for _, o := range compiled.Objects {
+		if o.Kind() != schemas.Pool.Object.Kind {
+			continue
+		}
+		pool, err := manifest.As[karpv1.NodePool](o.Manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := pool.Spec.Template
+		line := o.Name()
+		if several {
+			line = compiled.Cluster.Name + ": " + line
+		}
+		for _, r := range template.Spec.Requirements {
+			if r.Key == "node.kubernetes.io/instance-type" {
+				line += " " + strings.Join(r.Values, ",")
+			}
+		}
+		add := func(key string, values ...string) {
+			if text := strings.Join(values, ","); text != "" {
+				line += " " + key + "=" + text
+			}
+		}
+		for _, key := range []corev1.ResourceName{"nodes", "cpu"} {
+			if amount, there := pool.Spec.Limits[key]; there {
+				add(string(key), amount.String())
+			}
+		}
+		class := classes[template.Spec.NodeClassRef.Name]
+		add("class", template.Spec.NodeClassRef.Name)
+		var labels, taints []string
+		for _, key := range slices.Sorted(maps.Keys(template.Labels)) {
+			labels = append(labels, key+"="+template.Labels[key])
+		}
+		for _, taint := range template.Spec.Taints {
+			taints = append(taints, taint.ToString())
+		}
+		add("labels", labels...)
+		add("taints", taints...)
+		add("encryption", class.Spec.DiskEncryption)
+		add("tags", class.Spec.Tags...)
+		if class.Spec.FirewallID != nil {
+			add("firewall", fmt.Sprint(*class.Spec.FirewallID))
+		}
+		if class.Spec.LKEK8sVersion != nil {
+			add("version", *class.Spec.LKEK8sVersion)
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func written(t *testing.T, c LKECluster) ([]txtar.File, compile.Result) {
 	t.Helper()
 	plans, err := catalog.Embedded()
 	if err != nil {
@@ -74,6 +162,42 @@ func written(t *testing.T, c LKECluster) []txtar.File {
 	return []txtar.File{
 		{Name: c.Label + ".lke.hcl", Data: []byte(hcl.String())},
 		{Name: c.Label + ".txt", Data: []byte(strings.Join(moved.Steps(c), "\n") + "\n")},
+	}, made.Compiled
+}
+
+// TestTerraformInAnyEncoding: Windows PowerShell writes UTF-16 and byte order marks.
+func TestTerraformInAnyEncoding(t *testing.T) {
+	names, _ := filepath.Glob("testdata/importlke/*.txtar")
+	for _, name := range names {
+		archive, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := archive.Files[0].Data
+		encoded := map[string][]byte{"UTF-8 with a mark": append([]byte("\ufeff"), plain...), "lines of DOS": []byte(strings.ReplaceAll(string(plain), "\n", "\r\n"))}
+		units := utf16.Encode([]rune("\ufeff" + string(plain)))
+		for order, as := range map[string]binary.AppendByteOrder{"UTF-16LE": binary.LittleEndian, "UTF-16BE": binary.BigEndian} {
+			for _, unit := range units {
+				encoded[order] = as.AppendUint16(encoded[order], unit)
+			}
+		}
+		type result struct {
+			Clusters []LKECluster
+			Notes    []string
+			Err      string
+		}
+		read := func(data []byte) (r result) {
+			var err error
+			if r.Clusters, r.Notes, err = FromTerraform(data); err != nil {
+				r.Err = err.Error()
+			}
+			return r
+		}
+		for encoding, data := range encoded {
+			if diff := cmp.Diff(read(plain), read(data)); diff != "" {
+				t.Errorf("%s in %s (-plain +encoded)\n%s", name, encoding, diff)
+			}
+		}
 	}
 }
 
