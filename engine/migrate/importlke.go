@@ -30,6 +30,8 @@ type LKECluster struct {
 	Address string
 	// External is whether its external_pool_tags leave the pools of lkeplan out of Terraform's state.
 	External bool
+	// OldProvider is whether Terraform's provider is from before external_pool_tags: its state does not have it.
+	OldProvider bool
 }
 
 // LKEPool is an LKE pool.

@@ -12,7 +12,7 @@ import (
 func (m LKEImport) Steps(c LKECluster) (lines []string) {
 	for _, p := range m.Passed {
 		line := fmt.Sprintf("LKE pool %d is left alone: a provider of Karpenter keeps it already.", p.ID)
-		if c.Address != "" {
+		if c.Address != "" && !c.External {
 			line += " It is in the state of Terraform, which deletes it with the next terraform apply."
 		}
 		lines = append(lines, line)
@@ -51,10 +51,17 @@ func (m LKEImport) inTerraform(c LKECluster) []string {
 	if c.Address == "" {
 		return nil
 	}
-	lines := []string{"Before the first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools " +
-		"of lkeplan, and makes deleted ones again:", "", "    # in " + c.Address}
-	if !c.External {
-		lines = append(lines, "    external_pool_tags = [\""+capacity.Mark+"\"]")
+	var lines []string
+	if c.OldProvider {
+		lines = append(lines, "The provider linode/linode of this state is from before external_pool_tags. Upgrade it first: terraform "+
+			"init -upgrade.")
+	}
+	if c.External {
+		lines = append(lines, "Before you delete an LKE pool, write this in Terraform. Otherwise the next terraform apply makes it again:",
+			"", "    # in "+c.Address)
+	} else {
+		lines = append(lines, "Before the first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools "+
+			"of lkeplan, and makes deleted ones again:", "", "    # in "+c.Address, "    external_pool_tags = [\""+capacity.Mark+"\"]")
 	}
 	lines = append(lines, "    lifecycle {", "      ignore_changes = [pool, k8s_version]", "    }", "")
 	if len(m.Passed) > 0 {

@@ -69,7 +69,7 @@ type terraformCluster struct {
 	Version string          `json:"k8s_version"`
 	Pool    []terraformPool `json:"pool"`
 
-	ExternalPoolTags []string `json:"external_pool_tags"`
+	ExternalPoolTags json.RawMessage `json:"external_pool_tags"` // a list, null, or nothing
 }
 
 type terraformPool struct {
@@ -144,6 +144,10 @@ func (s terraformState) clusters() (clusters []LKECluster, notes []string, err e
 					notes = append(notes, leftOut(fmt.Sprintf("LKE pool %d", p.id()), r.Address))
 				}
 			}
+			var wrong *json.UnmarshalTypeError
+			if errors.As(err, &wrong) {
+				err = fmt.Errorf("%s: this is a %s, where a %s belongs", wrong.Field, wrong.Value, wrong.Type)
+			}
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", r.Address, err)
 			}
@@ -168,8 +172,10 @@ type poolResource struct {
 
 func (c terraformCluster) cluster(address string) LKECluster {
 	id, _ := strconv.Atoi(c.ID)
+	var external []string
+	_ = json.Unmarshal(c.ExternalPoolTags, &external) // what is no list has no tag
 	out := LKECluster{Cluster: api.Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, K8sVersion: c.Version}, Address: address,
-		External: slices.Contains(c.ExternalPoolTags, capacity.Mark)}
+		External: slices.Contains(external, capacity.Mark), OldProvider: len(c.ExternalPoolTags) == 0}
 	for _, p := range c.Pool {
 		out.Pools = append(out.Pools, p.pool())
 	}
