@@ -170,8 +170,11 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 		{"a kubelet", spec("      kubelet: {maxPods: 50}\n"), []string{"spec.template.spec.kubelet", "delete it, LKE sets up the kubelet"}},
 		{"a reference with an apiVersion", with("group: karpenter.k8s.linode,", "group: karpenter.k8s.linode, apiVersion: x/v1,"), []string{
 			"spec.template.spec.nodeClassRef.apiVersion", "write group: karpenter.k8s.linode"}},
+		{"a value that is no text", with("requirements: []", "requirements: [{key: a, operator: In, values: [1]}]"), []string{
+			"spec.template.spec.requirements[0].values[0]", "write it in quotes"}},
 		{"a field that nobody knows", spec("      speed: 7\n"), []string{"spec.template.spec.speed", "there is no such field"}},
 		{"a name that fits no label", with("name: a,", "name: "+strings.Repeat("a", 64)+","), []string{"its name has 64 characters, and 63 fit"}},
+		{"a name that Kubernetes refuses", with("name: a,", "name: A_b,"), []string{"NodePool A_b: metadata.name: Invalid value"}},
 		{"a name that is generated", with("name: a,", "generateName: a-,"), []string{"it has no name"}},
 		{"the same object again", strings.Replace(somePool, "name: a,", "name: good,", 1), []string{"NodePool good: it is in nodes.yaml: document 1 already"}},
 	}

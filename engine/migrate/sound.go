@@ -83,7 +83,7 @@ func unsound(validator *kube.Validator, live map[string]any) string {
 	var wrong field.ErrorList
 	for _, err := range errs {
 		if err.Type == field.ErrorTypeTypeInvalid || err.Type == field.ErrorTypeForbidden && err.Detail == kube.NoSuchField ||
-			err.Field == "metadata" {
+			strings.HasPrefix(err.Field, "metadata") && err.Field != "metadata.namespace" {
 			wrong = append(wrong, err)
 		}
 	}
@@ -204,7 +204,7 @@ func explained(err *field.Error) string {
 	case strings.HasPrefix(err.Field, "spec.limits"):
 		text += ": write an amount such as 100 or 64Gi"
 	case err.Type == field.ErrorTypeTypeInvalid && (strings.Contains(err.Field, "labels") || strings.Contains(err.Field, "annotations") ||
-		last == "values"):
+		strings.HasPrefix(last, "values")):
 		text += ": write it in quotes"
 	}
 	return text
