@@ -94,18 +94,10 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	return rest, nil
 }
 
-// marked is a copy of an object with what its class compiles with of its cluster, and without the inventory label and what
-// else lkeplan writes on it: no configuration can say that.
+// marked is a copy of an object with what its class compiles with of its cluster: it is written by
+// lkeplan, as the inventory label is.
 func marked(obj map[string]any, r config.Object) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
-	for _, part := range []string{"labels", "annotations"} {
-		maps.DeleteFunc(manifest.Map(obj, "metadata", part), func(key string, _ any) bool {
-			return strings.HasPrefix(key, "lkeplan.dev/") && !slices.Contains(schemas.OfCluster(), key)
-		})
-		if metadata := manifest.Map(obj, "metadata"); len(manifest.Map(metadata, part)) == 0 {
-			delete(metadata, part)
-		}
-	}
 	for _, key := range schemas.OfCluster() {
 		if value, ok := manifest.Map(r.Manifest, "metadata", "annotations")[key]; ok {
 			manifest.Ensure(obj, "metadata", "annotations")[key] = value
