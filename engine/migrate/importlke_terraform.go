@@ -146,7 +146,7 @@ func (s terraformState) clusters() (clusters []LKECluster, notes []string, err e
 			}
 			var wrong *json.UnmarshalTypeError
 			if errors.As(err, &wrong) {
-				err = fmt.Errorf("%s: this is a %s, where a %s belongs", wrong.Field, wrong.Value, wrong.Type)
+				err = fmt.Errorf("%s: this is a %s, want %s", wrong.Field, wrong.Value, wrong.Type)
 			}
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", r.Address, err)
