@@ -62,7 +62,7 @@ var refusals = []situation{
 	},
 	{
 		name: "memory", pool: four, pod: "CPU 1, memory: 20Gi",
-		says:  "the pod asks for 20.0Gi of memory, and the largest of its plan types has",
+		says:  "the pod asks for 20Gi of memory, and the largest of its plan types has",
 		helps: poolAllows("memory", "highmem"),
 	},
 	{
