@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -125,7 +127,7 @@ func spelledAs(objects []config.Object, live map[manifest.Key]map[string]any) []
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
 	return plan.State{
 		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Imports: c.Imports,
-		Offers: offers(c.Cluster, prices), Now: now,
+		Offers: offersFor(c, prices), Now: now,
 		Price: pricing(c.Cluster, prices),
 	}
 }
@@ -136,6 +138,19 @@ func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (cata
 		sold, known := prices.Price(planType, cluster.Region)
 		return sold.PerMonth(), known
 	}
+}
+
+// offersFor are the plans that the cluster's region sells, and those that pools ask for by name and that are on no price
+// list: what they cost is not known.
+func offersFor(c compile.Result, prices *catalog.Catalog) []plan.Offer {
+	all := offers(c.Cluster, prices)
+	for _, id := range plan.NamedTypes(c.Objects) {
+		if _, known := prices.Plan(id); !known {
+			all = append(all, plan.Offer{Name: id, Unknown: true, Requirements: scheduling.NewRequirements(
+				scheduling.NewRequirement(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpIn, id))})
+		}
+	}
+	return all
 }
 
 // offers are the plans that the cluster's region sells.

@@ -91,7 +91,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		return Comparison{}, err
 	}
 	before := plan.State{
-		PruneNow: opts.PruneNow, Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now,
+		PruneNow: opts.PruneNow, Offers: offersFor(head, opts.Prices), Nodes: nodes, Now: opts.Now,
 		Price: pricing(head.Cluster, opts.Prices),
 	}
 	after := before

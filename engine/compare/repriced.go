@@ -6,15 +6,16 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Reprice notes on a plan which catalogue its prices are from, and what the change does to the prices that it pins.
+// Reprice notes on a plan which catalogue its prices are from, and what the change does to that.
 func Reprice(p *plan.Plan, base, head compile.Result) error {
 	if head.Catalog != nil {
 		p.Catalog = nameOf(head)
 	}
-	if base.Cluster == (config.Cluster{}) || head.Cluster == (config.Cluster{}) || reflect.DeepEqual(base.Catalog, head.Catalog) {
-		return nil // one of them is not there, or the prices stay
+	if !repriced(base, head) {
+		return nil
 	}
 	before, err := base.Prices()
 	if err != nil {
@@ -24,13 +25,36 @@ func Reprice(p *plan.Plan, base, head compile.Result) error {
 	if err != nil {
 		return err
 	}
-	repriced, err := plan.Reprice(head.Objects, offers(head.Cluster, before), offers(head.Cluster, after))
-	if err != nil || len(repriced.Types)+repriced.Others == 0 {
+	stricter, err := JudgedBy(base, head)
+	if err != nil {
 		return err
 	}
-	repriced.From, repriced.To = nameOf(base), nameOf(head)
-	p.Repriced = []plan.Repricing{repriced}
+	r, err := plan.Reprice(head.Objects, offersFor(head, before), offersFor(head, after), offersFor(head, stricter))
+	if err != nil {
+		return err
+	}
+	r.From, r.To = nameOf(base), nameOf(head)
+	p.Repriced = []plan.Repricing{r}
 	return nil
+}
+
+// repriced reports whether a change goes to another catalogue. A directory that is not there has none.
+func repriced(base, head compile.Result) bool {
+	return base.Cluster != (config.Cluster{}) && head.Cluster != (config.Cluster{}) &&
+		(nameOf(base) != nameOf(head) || !reflect.DeepEqual(base.Catalog, head.Catalog))
+}
+
+// JudgedBy is the catalogue that a change is judged by: that of the head, or catalog.Stricter if the change goes to another.
+func JudgedBy(base, head compile.Result) (*catalog.Catalog, error) {
+	after, err := head.Prices()
+	if err != nil || !repriced(base, head) {
+		return after, err
+	}
+	before, err := base.Prices()
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Stricter(before, after)
 }
 
 // nameOf names the catalogue of a directory, as it stands in a sentence.

@@ -164,7 +164,8 @@ func NewScreen(c cluster.Snapshot, prices Prices) Screen {
 //
 // A node that joins is that of the NodeClaim with its provider id, before Karpenter writes its name on it. If LKE does
 // not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: it is taken for the node of an
-// older NodeClaim of the same pool and plan that waits for a machine, as it would be counted twice otherwise.
+// older NodeClaim of the same pool and plan that waits for a machine, as it would be counted twice otherwise. So is a node
+// to which the cloud controller has not given an id yet.
 func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 	of map[string]*karpv1.NodeClaim, without []*karpv1.NodeClaim,
 ) {
@@ -202,8 +203,10 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 		}
 		at := slices.IndexFunc(without, func(nc *karpv1.NodeClaim) bool {
 			state, _ := absent(nc)
-			return state == StateOrdered && nc.Status.NodeName == "" && nc.Labels[karpv1.NodePoolLabelKey] == pool &&
-				planOf(nc) == n.Labels[corev1.LabelInstanceTypeStable] &&
+			waits := state == StateOrdered || state == StateBooting && n.Spec.ProviderID == ""
+			plan := n.Labels[corev1.LabelInstanceTypeStable]
+			return waits && nc.Status.NodeName == "" && nc.Labels[karpv1.NodePoolLabelKey] == pool &&
+				(planOf(nc) == plan || plan == "" && n.Spec.ProviderID == "") &&
 				!n.CreationTimestamp.Time.Before(nc.CreationTimestamp.Time)
 		})
 		if at >= 0 {

@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -194,6 +197,28 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes mix) Cost {
 		cost.Floor = catalog.Money(min(replicas, math.MaxInt64/int64(max(cheapest.Monthly, 1)))) * cheapest.Monthly
 	}
 	return cost
+}
+
+// NamedTypes are the plan types that pools among objects ask for by name, sorted.
+func NamedTypes(objects []config.Object) []string {
+	names := map[string]bool{}
+	for _, o := range objects {
+		list, _ := manifest.Lookup(o.Defaulted, "spec", "template", "spec", "requirements")
+		requirements, _ := list.([]any)
+		for _, r := range requirements {
+			fields, _ := r.(map[string]any)
+			values, _ := fields["values"].([]any)
+			if fields["key"] != corev1.LabelInstanceTypeStable || fields["operator"] != string(corev1.NodeSelectorOpIn) {
+				continue
+			}
+			for _, value := range values {
+				if name, ok := value.(string); ok {
+					names[name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Admitted are the offers that requirements allow.

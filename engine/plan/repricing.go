@@ -1,8 +1,9 @@
 package plan
 
 import (
+	"maps"
+	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -19,9 +20,11 @@ type Repricing struct {
 	Others int
 	// Before and After are what the pools of the change cost in a month, at the prices before and after it.
 	Before, After Cost
-	// Highest is the same, each plan type at the higher of its prices. Policies judge it too: a change cannot lower the
-	// prices that it is judged by.
-	Highest Cost
+	// Judged is the same by catalog.Stricter of the two. Policies judge it too: a change cannot alter the prices and sizes
+	// that it is judged by.
+	Judged Cost
+	// Facts are the plan types that pools allow, or allowed, and whose size or labels are others, by name.
+	Facts []string
 }
 
 // A PriceChange is the price of a plan type in a month, before and after a change of the catalogue.
@@ -54,54 +57,45 @@ func priceOf(o Offer, sold bool) OfferedPrice {
 	return OfferedPrice{Monthly: o.Monthly, Known: sold, Sold: sold}
 }
 
-// Reprice compares the offers of two catalogues for the objects of a change.
-func Reprice(objects []config.Object, before, after []Offer) (r Repricing, err error) {
+// Reprice compares the offers of two catalogues for the objects of a change, which is judged by a third.
+func Reprice(objects []config.Object, before, after, judged []Offer) (r Repricing, err error) {
 	head, err := sideOf(State{Objects: objects})
 	if err != nil {
 		return r, err
 	}
-	was := map[string]Offer{}
-	for _, o := range before {
-		was[o.Name] = o
-	}
-	var changed []PriceChange
-	admissible := slices.Clone(after)
-	highest := slices.Clone(after)
-	for i, now := range highest {
-		old, sold := was[now.Name]
-		delete(was, now.Name)
-		if c := (PriceChange{now.Name, priceOf(old, sold), priceOf(now, true)}); c.Before != c.After {
-			changed = append(changed, c)
-		}
-		if sold && !old.Unknown && !now.Unknown && old.Monthly > now.Monthly {
-			highest[i].Monthly = old.Monthly
-		}
-	}
-	for _, gone := range was {
-		changed = append(changed, PriceChange{Type: gone.Name, Before: priceOf(gone, true)})
-		admissible = append(admissible, gone)
-	}
-	slices.SortFunc(changed, func(a, b PriceChange) int { return strings.Compare(a.Type, b.Type) })
 	allowed := map[string]bool{}
 	for _, o := range head.objects {
 		if o.pool == nil {
 			continue
 		}
-		for _, offer := range Admitted(admissible, o.requirements()) {
+		for _, offer := range Admitted(slices.Concat(before, after), o.requirements()) {
 			allowed[offer.Name] = true
 		}
 	}
-	for _, c := range changed {
-		if allowed[c.Type] {
+	old, now := byName(before), byName(after)
+	names := map[string]bool{}
+	for _, o := range slices.Concat(before, after) {
+		names[o.Name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		was, sold := old[name]
+		is, still := now[name]
+		c := PriceChange{name, priceOf(was, sold), priceOf(is, still)}
+		switch {
+		case c.Before != c.After && allowed[name]:
 			r.Types = append(r.Types, c)
-		} else {
+		case c.Before != c.After:
 			r.Others++
+		}
+		if sold && still && allowed[name] && (was.MilliCPU != is.MilliCPU || was.MemoryBytes != is.MemoryBytes ||
+			!reflect.DeepEqual(was.Requirements, is.Requirements)) {
+			r.Facts = append(r.Facts, name)
 		}
 	}
 	for _, of := range []struct {
 		offers []Offer
 		cost   *Cost
-	}{{before, &r.Before}, {after, &r.After}, {highest, &r.Highest}} {
+	}{{before, &r.Before}, {after, &r.After}, {judged, &r.Judged}} {
 		if _, err := costsOf(head.objects, of.offers, of.cost); err != nil {
 			return r, err
 		}
@@ -109,22 +103,29 @@ func Reprice(objects []config.Object, before, after []Offer) (r Repricing, err e
 	return r, nil
 }
 
-// judgedAt are the plans that policies judge: this one, and if the change lowers prices, this one at the higher of the
-// prices before and after it.
+func byName(offers []Offer) map[string]Offer {
+	named := make(map[string]Offer, len(offers))
+	for _, o := range offers {
+		named[o.Name] = o
+	}
+	return named
+}
+
+// judgedAt are the plans that policies judge: this one, and this one by the stricter catalogue if that makes a difference.
 func (p Plan) judgedAt() []Plan {
 	plans := []Plan{p}
 	for _, r := range p.Repriced {
-		if r.Highest.Ceiling != r.After.Ceiling || r.Highest.Floor != r.After.Floor {
-			higher := p
-			higher.After = r.Highest
-			plans = append(plans, higher)
+		if r.Judged.Ceiling != r.After.Ceiling || r.Judged.Floor != r.After.Floor || r.Judged.FloorUnknown != r.After.FloorUnknown {
+			stricter := p
+			stricter.After = r.Judged
+			plans = append(plans, stricter)
 		}
 	}
 	return plans
 }
 
-// JudgePolicies asks the policies about the plan. If the change lowers prices, they are asked about the plan at the
-// higher prices, too, and both have to pass.
+// JudgePolicies asks the policies about the plan. If the change alters the catalogue, they are asked about the plan by the
+// stricter of the two, too, and both have to pass.
 func (p Plan) JudgePolicies(ask func(Plan) ([]Verdict, error)) ([]Verdict, error) {
 	var verdicts []Verdict
 	for i, judged := range p.judgedAt() {
@@ -138,7 +139,7 @@ func (p Plan) JudgePolicies(ask func(Plan) ([]Verdict, error)) ([]Verdict, error
 		}
 		for j, v := range more {
 			if v.Status == Blocked && verdicts[j].Status != Blocked {
-				v.Detail += " This is at the prices before the change, which lowers them: merge the new prices first."
+				v.Detail += " This is by the catalogue before the change: merge the new one first."
 				verdicts[j] = v
 			}
 		}

@@ -431,6 +431,7 @@ type repricing struct {
 	From          string        `json:"from" doc:"The catalogue before the change."`
 	To            string        `json:"to"`
 	Types         []priceChange `json:"plan_types" doc:"That pools allow and whose price changes, by name."`
+	Facts         []string      `json:"facts" doc:"The plan types that pools allow and whose size, class or other labels change."`
 	Others        int           `json:"others" doc:"How many plan types have another price, and no pool allows them."`
 	CeilingBefore *amount       `json:"ceiling_before" doc:"What the pools of the change cost at most in a month, at the prices before it."`
 	CeilingAfter  *amount       `json:"ceiling_after"`
@@ -453,7 +454,7 @@ func repricingOf(r plan.Repricing) repricing {
 		}
 		return nil
 	}
-	doc := repricing{r.Directory, r.From, r.To, []priceChange{}, r.Others, ceilingOf(r.Before.Ceiling), ceilingOf(r.After.Ceiling)}
+	doc := repricing{r.Directory, r.From, r.To, []priceChange{}, append([]string{}, r.Facts...), r.Others, ceilingOf(r.Before.Ceiling), ceilingOf(r.After.Ceiling)}
 	for _, t := range r.Types {
 		doc.Types = append(doc.Types, priceChange{t.Type, price(t.Before), price(t.After)})
 	}

@@ -176,7 +176,7 @@ func (p *text) summary(r Report, o Options) {
 	case r.Empty() && r.Incomplete:
 		p.Line(0, unstyled("No changes in the others."))
 	case r.Empty() && len(r.Repriced) > 0:
-		p.Line(0, unstyled("No object changes, but prices do."))
+		p.Line(0, unstyled("No object changes, but the catalogue does."))
 	case r.Empty() && r.rulesChange():
 		p.Line(0, unstyled("No object changes, but what changes are judged by does."))
 	case r.Empty():

@@ -80,6 +80,9 @@ func (v escaper) prices(r plan.Repricing) priceView {
 		sum += ", and at least " + text
 	}
 	view.Sums = append(view.Sums, sum+".")
+	if len(r.Facts) > 0 {
+		view.Sums = append(view.Sums, "Plan types with another size, class or other labels: "+v.list(r.Facts)+".")
+	}
 	if r.Others > 0 {
 		view.Sums = append(view.Sums, fmt.Sprintf("Other plan types with a new price, which no pool allows: %d.", r.Others))
 	}

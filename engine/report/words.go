@@ -95,7 +95,7 @@ func headline(r Report) string {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
 	}
 	if len(r.Repriced) > 0 {
-		parts = append(parts, "prices change")
+		parts = append(parts, "the catalogue of prices changes")
 	}
 	if r.rulesChange() {
 		parts = append(parts, "changes what changes are judged by")

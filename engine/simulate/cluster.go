@@ -88,8 +88,8 @@ func newCluster(ctx context.Context, in Input) (*cluster, error) {
 	}
 	w.admit(ctx)
 	w.addDaemonSets(in.DaemonSets)
-	if in.AssumeLKE && !slices.ContainsFunc(in.DaemonSets, ofLKE) {
-		w.assumeLKE()
+	if in.AssumeLKE && !slices.ContainsFunc(in.DaemonSets, ofCluster) {
+		w.assumeLKE(in.DaemonSets)
 	}
 	w.makePods()
 	return w, nil
@@ -118,17 +118,23 @@ func (w *cluster) addDaemonSets(sets []*appsv1.DaemonSet) {
 	}
 }
 
-// ofLKE reports whether a DaemonSet is LKE's own, or any of the namespace that those are in: then all of them are given.
-func ofLKE(set *appsv1.DaemonSet) bool {
-	return lke.OwnDaemonSet(set) || set.Namespace == metav1.NamespaceSystem && set.UID != ""
+// ofCluster reports whether a DaemonSet was read from a cluster, and is in the namespace of LKE's own: then all of those are given.
+func ofCluster(set *appsv1.DaemonSet) bool {
+	return set.Namespace == metav1.NamespaceSystem && set.UID != ""
 }
 
-// assumeLKE adds LKE's own DaemonSets, as far as they are known.
-func (w *cluster) assumeLKE() {
+// assumeLKE adds LKE's own DaemonSets, as far as they are known and not among the given ones.
+func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
+	own := slices.DeleteFunc(lke.DaemonSets(), func(set *appsv1.DaemonSet) bool {
+		return slices.ContainsFunc(given, func(g *appsv1.DaemonSet) bool { return g.Namespace == set.Namespace && g.Name == set.Name })
+	})
 	switch {
 	case len(w.workloads) == 0 || w.backend.Tier == catalog.Instances:
 	case w.backend.Tier == catalog.Standard:
-		w.addDaemonSets(lke.DaemonSets())
+		w.addDaemonSets(own)
+		if !slices.ContainsFunc(own, func(set *appsv1.DaemonSet) bool { return set.Name == "calico-node" }) {
+			break // the others request nothing
+		}
 		w.presumed = fmt.Sprintf("LKE's own DaemonSets count, as seen in %s: calico-node requests 250m of CPU on each node.",
 			lke.DaemonSetsSeen)
 	default:

@@ -150,6 +150,53 @@ func (c *Catalog) limit(row Availability) {
 // word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
+// Stricter is what a change from one catalogue to another is judged by: the facts of the one before, and of what only the
+// new one knows. Of two prices the higher counts.
+func Stricter(before, after *Catalog) (*Catalog, error) {
+	known := map[string]bool{}
+	var plans []Plan
+	for _, p := range before.plans {
+		known[p.ID] = true
+		now, still := after.Plan(p.ID)
+		old := p
+		switch {
+		case still && !p.Sized():
+			p = now
+		case !still:
+			now = p
+		}
+		p.Price = dearer(old.Price, now.Price)
+		regions := map[string]Price{}
+		for _, of := range []RegionPrices{old.RegionPrices, now.RegionPrices} {
+			for region := range of {
+				regions[region] = dearer(old.in(region), now.in(region))
+			}
+		}
+		p.RegionPrices = regions
+		plans = append(plans, p)
+	}
+	for _, p := range after.plans {
+		if !known[p.ID] {
+			plans = append(plans, p)
+		}
+	}
+	regions := slices.Clone(before.regions)
+	for _, r := range after.regions {
+		if _, there := before.Region(r.ID); !there {
+			regions = append(regions, r)
+		}
+	}
+	return New(after.date, after.source, plans, regions, append(before.Availability(), after.Availability()...))
+}
+
+// dearer is the higher of two prices, as far as they are known.
+func dearer(a, b Price) Price {
+	if !a.Known() || b.Known() && b.PerMonth() > a.PerMonth() {
+		return b
+	}
+	return a
+}
+
 // Beyond these bounds a price list is wrong, and sums of it could overflow.
 const (
 	largestSize = 1 << 30

@@ -80,9 +80,14 @@ func (c *Catalog) Price(plan, region string) (Price, bool) {
 	if !ok {
 		return Price{}, false
 	}
-	price := p.Price
-	if own, ok := p.RegionPrices[region]; ok {
-		price = own
-	}
+	price := p.in(region)
 	return price, price.Known()
+}
+
+// in is the price in a region.
+func (p Plan) in(region string) Price {
+	if own, ok := p.RegionPrices[region]; ok {
+		return own
+	}
+	return p.Price
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simreport"
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -52,7 +53,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	if err != nil {
 		return err
 	}
-	prices, err := c.Head.Prices()
+	prices, err := compare.JudgedBy(c.Base, c.Head)
 	if err != nil {
 		return err
 	}
@@ -61,7 +62,15 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 		return err
 	}
 	summary := simreport.Workloads(found)
-	summary.Missing = pods.Missing
+	if len(c.Plan.Repriced) > 0 {
+		summary.Notes = append(summary.Notes, "Pods are simulated with what the catalogue before the change knows, and with the higher "+
+			"of two prices.")
+	}
+	summary.Missing = slices.Clip(pods.Missing)
+	if c.Plan.Before.FloorUnknown || c.Plan.After.FloorUnknown {
+		summary.Missing = append(summary.Missing, "pools with replicas have nodes of plan types whose price or size is not known, and "+
+			"they are not simulated")
+	}
 	c.Plan.Workloads = &summary
 	c.picture, err = simreport.Picture(found)
 	return err
