@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,13 @@ func wanted(kinds []string) *regexp.Regexp {
 	return regexp.MustCompile(`\bkind["']?\s*:\s*["']?(?:\{\{|(?:` + strings.Join(kinds, "|") + `)(?:List)?\b)`)
 }
 
+// hidden matches text that cannot be read and may say of which kind it is, in other words of YAML than people write.
+var hidden = regexp.MustCompile(`(?i)kind|\\[ux]`)
+
+// mayHold reports whether text that cannot be read may have an object of a kind that is wanted. In other encodings, zeros
+// stand between letters.
+func mayHold(text []byte) bool { return hidden.Match(bytes.ReplaceAll(text, []byte{0}, nil)) }
+
 func (w *walk) leave(place, why string, matters bool) {
 	w.found.left = append(w.found.left, left{place, why, matters})
 }
@@ -80,7 +88,13 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 		return nil
 	case entry.IsDir() && below && (w.Flat || strings.HasPrefix(path.Base(name), ".")):
 		return fs.SkipDir
-	case entry.IsDir(), !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name))):
+	case entry.IsDir():
+		return nil
+	case path.Base(name) == "Kustomization":
+	case !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name))):
+		if info, err := fs.Stat(w.FS, name); entry.Type()&fs.ModeSymlink != 0 && err == nil && info.IsDir() {
+			w.leave(shown, "a link to a directory is not followed", true)
+		}
 		return nil
 	}
 	if w.files++; w.files > maxFiles {
@@ -114,8 +128,7 @@ func (w *walk) read(name, shown string) {
 		})
 	}
 	if problem != nil {
-		text, _ := Text(raw[:len(raw)&^1]) // a half of a character is what may be wrong
-		w.leave(shown, files.Cause(problem).Error(), w.wanted.Match(text))
+		w.leave(shown, files.Cause(problem).Error(), mayHold(raw))
 	}
 }
 
@@ -123,7 +136,7 @@ func (w *walk) read(name, shown string) {
 func (w *walk) document(at Object, text []byte, found []map[string]any, problem error) {
 	base := path.Base(filepath.ToSlash(at.File))
 	switch matters := w.wanted.Match(text); {
-	case strings.TrimSuffix(base, path.Ext(base)) == "kustomization" && !errors.Is(problem, errTemplate):
+	case strings.ToLower(strings.TrimSuffix(base, path.Ext(base))) == "kustomization" && !errors.Is(problem, errTemplate):
 		if what := w.changes(at.File, text); what != "" {
 			w.leave(at.File, fmt.Sprintf("it has %s: give what kustomize builds of it", what), true)
 		} else {
@@ -142,8 +155,10 @@ func (w *walk) document(at Object, text []byte, found []map[string]any, problem 
 		w.leave(at.File, "", false)
 	case errors.Is(problem, errTemplate):
 		w.leave(at.File, errTemplate.Error(), matters)
-	default:
+	case errors.Is(problem, errNoObject):
 		w.leave(at.File, problem.Error(), matters)
+	default:
+		w.leave(at.File, problem.Error(), mayHold(text))
 	}
 }
 
