@@ -89,6 +89,9 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 	sum, binding := maximize(limited.shares, amounts)
 	most = ceilingOf(sum)
 	most.AtLeast = m.unknown && !most.Unlimited
+	if most.Unlimited { // there is more than an amount can say
+		return most, nil
+	}
 	for i, name := range names {
 		if binding[i] {
 			by = append(by, name)

@@ -185,7 +185,7 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes mix) Cost {
 		limits[string(name)] = limit
 	}
 	replicas, static := ptr.Deref(pool.Spec.Replicas, 0), pool.Spec.Replicas != nil
-	if static { // the number of nodes is fixed
+	if most, limited := limits["nodes"]; static && (!limited || most.CmpInt64(replicas) > 0) { // the number of nodes is fixed
 		limits["nodes"] = *resource.NewQuantity(replicas, resource.DecimalSI)
 	}
 	var cost Cost

@@ -108,6 +108,7 @@ func TestUnknownPriceIsAtLeastTheRest(t *testing.T) {
 		{"a large budget", []config.Object{pool("a", map[string]any{"cpu": "2"}, nil, "small", "new"), budget}, "$700", 0, false},
 		{"static", []config.Object{pool("a", nil, int64(2), "small", "new")}, "at least $48", 48 * catalog.Dollar, false},
 		{"static beyond a budget", []config.Object{pool("a", nil, int64(40), "small"), budget}, "$700", 700 * catalog.Dollar, false},
+		{"static beyond a limit", []config.Object{pool("a", map[string]any{"nodes": "2"}, int64(3), "small")}, "$48", 48 * catalog.Dollar, false},
 		{"static and only it", []config.Object{pool("a", nil, int64(2), "new")}, "unknown", 0, true},
 		{"static beside another", []config.Object{pool("a", nil, int64(2), "new"), pool("b", nil, int64(1), "small")},
 			"at least $24", 24 * catalog.Dollar, true},
