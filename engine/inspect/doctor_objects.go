@@ -105,12 +105,30 @@ func (p Installation) objects(ctx context.Context) []Finding {
 			default:
 				found = append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), "not ready: " + why, ""})
 			}
+			if kind.name == "NodePool" {
+				found = append(found, machines(obj)...)
+			}
 		}
 		if ready > 0 {
 			found = append(found, Finding{LevelOK, kind.name, fmt.Sprintf("%d ready", ready), ""})
 		}
 	}
 	return found
+}
+
+// machines are what a NodePool that is ready says of machines that it cannot get.
+func machines(obj map[string]any) (found []Finding) {
+	pool, err := manifest.As[karpv1.NodePool](obj)
+	if err != nil {
+		return nil // Readiness has read what it could
+	}
+	conditions := pool.StatusConditions(status.WithObservedOnly())
+	for _, of := range []string{linode.ConditionReplicaFailure, linode.ConditionOutOfStock} {
+		if c := conditions.Get(of); c.IsTrue() {
+			return []Finding{{LevelWarn, manifest.KeyOf(obj).String(), c.Message, "lkeplan why pool " + pool.Name}}
+		}
+	}
+	return nil
 }
 
 // gpus looks for what offers nvidia.com/gpu to pods, if a NodePool asks for GPUs. LKE's nodes have the driver and the

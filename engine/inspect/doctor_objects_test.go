@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -136,5 +137,26 @@ func TestASuspendedNodePlanIsSaidToBeSuspended(t *testing.T) {
 	if len(found) != 2 || found[0].Text != "it is suspended: nothing is compared or applied" ||
 		found[0].Do != "lkeplan nodeplan resume -n ten a" || found[1].Text != "not ready: no controller has reported on it; is the lkeplan controller running?" {
 		t.Errorf("%+v", found)
+	}
+}
+
+// TestAPoolWithoutMachinesIsNamed: a NodePool can be ready, and get no machine all the same.
+func TestAPoolWithoutMachinesIsNamed(t *testing.T) {
+	pool := func(conditions ...any) map[string]any {
+		return map[string]any{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
+			"status": map[string]any{"conditions": conditions}}
+	}
+	condition := func(of, status string) any {
+		return map[string]any{"type": of, "status": status, "reason": "NoMachine", "message": "none of g6-standard-4",
+			"lastTransitionTime": "2026-11-20T17:00:00Z"}
+	}
+	want := []Finding{{LevelWarn, "NodePool web", "none of g6-standard-4", "lkeplan why pool web"}}
+	for _, of := range []string{"OutOfStock", "ReplicaFailure"} {
+		if diff := cmp.Diff(want, machines(pool(condition("Ready", "True"), condition(of, "True")))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", of, diff)
+		}
+		if found := machines(pool(condition("Ready", "True"), condition(of, "False"))); len(found) > 0 {
+			t.Errorf("%s that is false: %+v", of, found)
+		}
 	}
 }
