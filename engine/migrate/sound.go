@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/lkeplan/lkeplan/engine/manifests"
@@ -112,7 +113,9 @@ func comparable(validator *kube.Validator, obj map[string]any) error {
 	if _, err := differences(defaulted, defaulted); err != nil {
 		return err
 	}
-	if _, _, err := validator.Predict(defaulted, defaulted); err != nil {
+	desired := runtime.DeepCopyJSON(defaulted)
+	delete(manifest.Map(desired, "metadata"), "managedFields") // an apply has none, and an object of a cluster has
+	if _, _, err := validator.Predict(defaulted, desired); err != nil {
 		return err
 	}
 	_, err = plan.TemplateHash(defaulted)
