@@ -285,7 +285,7 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		why = "timed out after " + a.waitTimeout().String()
 	}
 	var page diag.Page
-	page.Line(0, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:", why)
+	page.Line(0, "lkeplan: %s. Everything is applied, and the controller continues:", why)
 	if !errors.Is(found.Missing, found.Cause) {
 		page.Words(2, found.Missing.Error())
 	}

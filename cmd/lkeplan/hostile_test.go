@@ -295,7 +295,7 @@ func TestNobodyForgesALine(t *testing.T) {
 	}
 }
 
-// lookHarmless fails for text that steers a terminal or a CI system, or has a line of somebody else.
+// lookHarmless fails for text that steers a terminal or a CI system, or has a line of others.
 func lookHarmless(t *testing.T, text string, isJSON, isDiagnostic bool) {
 	t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool {
@@ -315,7 +315,7 @@ func lookHarmless(t *testing.T, text string, isJSON, isDiagnostic bool) {
 				continue // their details are wrapped between words, and have none of others in lines of their own
 			}
 			if strings.HasPrefix(strings.TrimLeft(line, " "), word) {
-				t.Errorf("a line of somebody else: %.200s", line)
+				t.Errorf("a line of others: %.200s", line)
 			}
 		}
 	}

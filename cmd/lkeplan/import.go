@@ -120,20 +120,25 @@ type importation struct {
 }
 
 func (i *importation) run(ctx context.Context, args []string) error {
-	found, err := i.read(ctx)
+	found, left, err := i.read(ctx)
 	if err != nil {
 		return err
 	}
+	leaveOut := func(problems []string) {
+		for _, problem := range problems {
+			fmt.Fprintln(i.env.Stderr, "LEFT OUT:", diag.OneLine(problem))
+		}
+	}
+	leaveOut(left)
 	if found, err = migrate.Choose(found, args, i.selector); err != nil {
 		return err
 	}
-	objects, left, err := migrate.Sound(found)
+	objects, unsound, err := migrate.Sound(found)
 	if err != nil {
 		return err
 	}
-	for _, problem := range left {
-		fmt.Fprintln(i.env.Stderr, "LEFT OUT:", diag.OneLine(problem))
-	}
+	leaveOut(unsound)
+	left = append(left, unsound...)
 	if len(objects) == 0 {
 		return errors.New("there is nothing to import but what is left out")
 	}
@@ -167,7 +172,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case len(imported.Remainder) > 0:
-		fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Do not apply it before that is settled.")
+		fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Make it say the same before you apply it.")
 	case !imported.Exact():
 		fmt.Fprintln(i.env.Stderr, "This HCL says the same as the objects, and does not compile: correct the errors above before you apply it.")
 	default:
@@ -183,10 +188,10 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// read returns all objects that can be imported.
-func (i *importation) read(ctx context.Context) ([]manifests.Object, error) {
+// read returns all objects that are meant to be imported, and which files were left out and may have more.
+func (i *importation) read(ctx context.Context) (objects []manifests.Object, left []string, err error) {
 	if len(i.from) > 0 {
-		objects, others, notes, err := migrate.ReadFiles(i.from, i.env.Stdin)
+		objects, others, notes, left, err := migrate.ReadFiles(i.from, i.env.Stdin)
 		for _, note := range notes {
 			fmt.Fprintln(i.env.Stderr, diag.OneLine(note))
 		}
@@ -194,20 +199,19 @@ func (i *importation) read(ctx context.Context) ([]manifests.Object, error) {
 			kinds := diag.OneLine(strings.Join(others, ", "))
 			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", kinds)
 		}
-		return objects, err
+		return objects, left, err
 	}
 	cluster, err := kube.Connect(i.access)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var objects []manifests.Object
 	for _, table := range schemas.Document() {
 		if table.Object == nil {
 			continue
 		}
 		found, err := compare.LiveView(cluster).Objects(ctx, *table.Object)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, object := range found {
 			objects = append(objects, manifests.Object{Fields: object})
@@ -215,9 +219,9 @@ func (i *importation) read(ctx context.Context) ([]manifests.Object, error) {
 	}
 	i.nodes, err = cluster.List(ctx, "v1", "Node")
 	if apierrors.IsForbidden(err) {
-		err = nil // whoever may not list nodes says himself which region it is
+		err = nil // without the right to list nodes, --region names it
 	}
-	return objects, err
+	return objects, nil, err
 }
 
 // present is what the directory to write to compiles to already: nothing, where it

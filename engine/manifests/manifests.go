@@ -33,7 +33,7 @@ type Object struct {
 	File     string
 	Document int            // in which it stands, from 1 on; 0: not said
 	Fields   map[string]any // as JSON has them; whole numbers are int64
-	Listed   bool           // its file was found in a directory, and nobody has named it
+	Listed   bool           // its file was found in a directory, and is not named itself
 }
 
 // Place says where the object stands.

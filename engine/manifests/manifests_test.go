@@ -3,6 +3,8 @@ package manifests
 import (
 	"bytes"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -195,5 +197,21 @@ func TestManyFilesAreOneNote(t *testing.T) {
 	want := []string{"No Kubernetes objects, and left out: k8s/a.yaml, k8s/b.yaml, k8s/c.yaml and 2 more."}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLinksToDirectoriesAreNamed, as they are not followed, and may lead to pods.
+func TestLinksToDirectoriesAreNamed(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	if err := os.Symlink(elsewhere, filepath.Join(dir, "apps")); err != nil {
+		t.Fatal(err)
+	}
+	found, err := Directory{FS: os.DirFS(dir), Root: ".", Shown: "d", Kinds: []string{"Deployment"}, Links: true}.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, missing := found.Notes()
+	if diff := cmp.Diff([]string{"d/apps: a link to a directory is not followed"}, missing); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

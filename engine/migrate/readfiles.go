@@ -1,13 +1,11 @@
 package migrate
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/manifests"
@@ -16,16 +14,16 @@ import (
 )
 
 // ReadFiles reads the objects that are meant to be imported from files, from the files of
-// directories, and for "-" from standard input. Others are the kinds of objects
-// that were passed over, sorted, and notes say which files of directories were left out.
-func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, others, notes []string, err error) {
+// directories, and for "-" from standard input. Others are the kinds of objects that were passed over, sorted, and notes
+// say which files of directories have none. Left are those that may have some and cannot be read, with the reasons.
+func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, others, notes, left []string, err error) {
 	kinds := map[string]bool{}
 	for _, name := range from {
-		found, left, err := readFile(name, stdin)
+		found, without, unread, err := readFile(name, stdin)
 		if err != nil {
-			return nil, nil, nil, fmt.Errorf("%s: %w", name, files.Cause(err))
+			return nil, nil, nil, nil, fmt.Errorf("%s: %w", name, files.Cause(err))
 		}
-		notes = append(notes, left...)
+		notes, left = append(notes, without...), append(left, unread...)
 		for _, object := range found {
 			if !Meant(object.Fields) {
 				kinds[passedOver(object.Fields)] = true
@@ -37,7 +35,7 @@ func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, othe
 			objects = append(objects, object)
 		}
 	}
-	return objects, slices.Sorted(maps.Keys(kinds)), notes, nil
+	return objects, slices.Sorted(maps.Keys(kinds)), notes, left, nil
 }
 
 // passedOver is the kind of an object, with its group if that is how it differs from what can be imported.
@@ -52,10 +50,10 @@ func passedOver(obj map[string]any) string {
 }
 
 // readFile reads a file, or the files of a directory, but not of those below it.
-func readFile(name string, stdin io.Reader) (objects []manifests.Object, notes []string, err error) {
+func readFile(name string, stdin io.Reader) (objects []manifests.Object, notes, unread []string, err error) {
 	if name == "-" {
 		objects, err = manifests.Read("standard input", stdin)
-		return objects, nil, err
+		return objects, nil, nil, err
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		var kinds []string
@@ -66,19 +64,16 @@ func readFile(name string, stdin io.Reader) (objects []manifests.Object, notes [
 		}
 		found, err := manifests.Directory{FS: os.DirFS(name), Root: ".", Shown: name, Kinds: kinds, Links: true, Flat: true}.Read()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		notes, missing := found.Notes()
-		if len(missing) > 0 {
-			return nil, nil, errors.New(strings.Join(missing, "; "))
-		}
-		return found.Objects, notes, nil
+		notes, unread := found.Notes()
+		return found.Objects, notes, unread, nil
 	}
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer file.Close()
 	objects, err = manifests.Read(name, file)
-	return objects, nil, err
+	return objects, nil, nil, err
 }

@@ -18,7 +18,7 @@ type Workloads struct {
 	// Lost are the pods that have a node before the change, and none after it.
 	Lost  []Lost
 	Notes []string // what was not simulated
-	// Missing are what may have pods and could not be read: how many lose their nodes is not known.
+	// Missing is why it is not known how many pods lose their nodes; none if it is known.
 	Missing []string
 }
 
@@ -86,7 +86,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 				diag.Counted(lost, "pod"), most)
 		} else if missing := p.Workloads.Missing; len(missing) > 0 && !p.Empty() {
 			v.Actual = ""
-			v.Status, v.Detail = Uncounted(g, "What becomes of all pods is not known: pods may be missing. "+
+			v.Status, v.Detail = Uncounted(g, "Whether all pods keep a node is not known: "+
 				strings.Join(missing, "; ")+".")
 		}
 	case g.MaxUnschedulablePods == nil:

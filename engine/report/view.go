@@ -75,7 +75,7 @@ func (v escaper) prices(r plan.Repricing) priceView {
 	for _, t := range r.Types {
 		view.Rows = append(view.Rows, priceRow{v(t.Type), t.Before.String(), t.After.String()})
 	}
-	sum := "By the prices alone, all pools cost at most " + ceilings(&r.Before, &r.After) + " a month"
+	sum := "By the new catalogue alone, all pools cost at most " + ceilings(&r.Before, &r.After) + " a month"
 	if text := floors(&r.Before, &r.After); text != "" {
 		sum += ", and at least " + text
 	}

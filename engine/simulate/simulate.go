@@ -38,7 +38,7 @@ type Input struct {
 	// Objects are those of a configuration, with their defaults, as JSON has them.
 	Objects []map[string]any
 	Pods
-	// AssumeLKE has LKE's own DaemonSets count as they were seen, unless some of them are given.
+	// AssumeLKE has LKE's own DaemonSets count as they were seen, but for those that are given.
 	AssumeLKE bool
 	// Consolidate has what Karpenter does afterwards simulated, too; nil: it is not.
 	Consolidate *Consolidation

@@ -7,6 +7,7 @@ package testrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -141,6 +142,10 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 	}
 	known["cost"] = eval.Root{Value: costValue(alone)}
 	if t.named() || t.run.Base == "" && t.snapshot != nil {
+		if alone.After.FloorUnknown {
+			return nil, t.fail("Cannot simulate the pods", errors.New("a pool with replicas allows only plan types whose price or size "+
+				"is not known, so its nodes are not simulated: pin a catalogue that has them with lkeplan catalog refresh"))
+		}
 		result, err := t.simulate(ctx, t.head)
 		if err != nil {
 			return nil, t.fail("Cannot simulate the pods", err)

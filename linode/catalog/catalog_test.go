@@ -110,6 +110,51 @@ func TestPrice(t *testing.T) {
 	}
 }
 
+// TestAChangeIsJudgedByTheStricterCatalogue: neither prices and sizes that change, nor plans that go, make one cheaper.
+func TestAChangeIsJudgedByTheStricterCatalogue(t *testing.T) {
+	price := func(dollars Money) Price { return Price{Hourly: dollars * Dollar} }
+	make := func(plans ...Plan) *Catalog {
+		c, err := New("", "", plans, []Region{{ID: "r"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	before := make(
+		Plan{ID: "cheaper", VCPUs: 2, MemoryMiB: 1, Price: price(2), RegionPrices: RegionPrices{"r": price(4)}},
+		Plan{ID: "dearer", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
+		Plan{ID: "gone", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
+		Plan{ID: "larger", Class: "standard", VCPUs: 2, MemoryMiB: 1, Price: price(2)},
+		Plan{ID: "unknown"},
+	)
+	after := make(
+		Plan{ID: "cheaper", VCPUs: 2, MemoryMiB: 1, Price: price(1), RegionPrices: RegionPrices{"r": price(1)}},
+		Plan{ID: "dearer", VCPUs: 2, MemoryMiB: 1, Price: price(3), RegionPrices: RegionPrices{"r": price(5)}},
+		Plan{ID: "larger", Class: "dedicated", VCPUs: 64, MemoryMiB: 64, Price: price(2)},
+		Plan{ID: "new", VCPUs: 1, MemoryMiB: 1, Price: price(1)},
+		Plan{ID: "unknown", VCPUs: 8, MemoryMiB: 8, Price: price(7)},
+	)
+	got, err := Stricter(before, after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct {
+		id, class   string
+		vcpus       int
+		here, there Money // in the region r, and elsewhere
+	}{
+		{"cheaper", "", 2, 4, 2}, {"dearer", "", 2, 5, 3}, {"gone", "", 2, 2, 2}, {"larger", "standard", 2, 2, 2}, {"new", "", 1, 1, 1},
+		{"unknown", "", 8, 7, 7},
+	} {
+		p, ok := got.Plan(want.id)
+		here, _ := got.Price(want.id, "r")
+		there, _ := got.Price(want.id, "elsewhere")
+		if !ok || p.Class != want.class || p.VCPUs != want.vcpus || here != price(want.here) || there != price(want.there) {
+			t.Errorf("%+v; want %+v", p, want)
+		}
+	}
+}
+
 func TestPlanNames(t *testing.T) {
 	for _, tc := range []struct {
 		id, generation, gpu string

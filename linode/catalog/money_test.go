@@ -29,6 +29,17 @@ func TestMoney(t *testing.T) {
 	}
 }
 
+func TestMoneyForPeople(t *testing.T) {
+	for m, want := range map[Money]string{
+		0: "$0", 24 * Dollar: "$24", 1296 * Dollar: "$1,296", 80_300_000: "$80.30", 80_304_999: "$80.30", 80_305_000: "$80.31",
+		999_995_000: "$1,000", -1_234_567_890_000: "-$1,234,567.89",
+	} {
+		if got := m.Text(); got != want {
+			t.Errorf("%d is %s, want %s", m, got, want)
+		}
+	}
+}
+
 func TestMonthlyPriceIsACap(t *testing.T) {
 	p := Price{Hourly: 36_000, Monthly: 24 * Dollar}
 	for hours, want := range map[int]string{0: "0", 1: "0.036", 666: "23.976", 667: "24", 730: "24", 744: "24"} {

@@ -66,10 +66,12 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 		summary.Notes = append(summary.Notes, "Pods are simulated with what the catalogue before the change knows, and with the higher "+
 			"of two prices.")
 	}
-	summary.Missing = slices.Clip(pods.Missing)
+	if len(pods.Missing) > 0 {
+		summary.Missing = append(summary.Missing, "pods may be missing: "+strings.Join(pods.Missing, "; "))
+	}
 	if c.Plan.Before.FloorUnknown || c.Plan.After.FloorUnknown {
-		summary.Missing = append(summary.Missing, "pools with replicas have nodes of plan types whose price or size is not known, and "+
-			"they are not simulated")
+		summary.Missing = append(summary.Missing, "the price or size of the nodes of a pool with replicas is not known, so they are not "+
+			"simulated")
 	}
 	c.Plan.Workloads = &summary
 	c.picture, err = simreport.Picture(found)

@@ -167,7 +167,7 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	mustContain(t, s.ends(0, "diff", "--base", "live", dir), "No changes")
 	early := s.ends(1, "apply", "--yes", "--wait", "rolled", "--timeout", "3s", labelled)
 	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "Most a month",
-		"timed out after 3s. Everything is applied, and the cluster goes on by itself", "pool.web: 2 of ",
+		"timed out after 3s. Everything is applied, and the controller continues", "pool.web: 2 of ",
 		"nodes held by the PodDisruptionBudget default/inflate", "What waits, and for what: lkeplan status",
 		"To look again: lkeplan diff --base live ",
 		"To wait again: lkeplan apply --yes --wait rolled ")
