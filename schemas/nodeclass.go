@@ -32,7 +32,8 @@ var NodeClass = Block{
 			Doc: "Linode users whose SSH keys are put on the machine."},
 		{Name: "backups_enabled", Path: "spec.backupsEnabled", Kind: Bool, Modes: onInstances,
 			Doc: "Whether Linode backs the machine up, for a price that lkeplan does not know."},
-		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Modes: onInstances, Doc: "The size of the swap disk in MiB."},
+		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Default: "no swap", Modes: onInstances,
+			Doc: "The size of the swap disk in MiB. With kubeadm, fail_swap_on of kubelet has to be false."},
 		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Modes: onInstances, Doc: "The VPC the machine joins."},
 		labelOf("vpc", "vpc", "The label of a VPC of the region."),
 		{Name: "subnet_id", Path: "spec.subnetID", Kind: ID, Modes: onInstances, Doc: "The subnet of the VPC."},
@@ -86,6 +87,8 @@ var kubelet = Block{
 			Doc: "The longest grace period of a pod evicted by a soft threshold, in seconds."},
 		{Name: "cluster_dns", Path: "clusterDNS", Kind: Strings, Doc: "The addresses of the cluster's DNS servers."},
 		{Name: "cpu_cfs_quota", Path: "cpuCFSQuota", Kind: Bool, Doc: "Whether CPU limits of containers are enforced."},
+		{Name: "fail_swap_on", Path: "failSwapOn", Kind: Bool, Default: "true, with k3s false",
+			Doc: "Whether the kubelet refuses to start while swap is on. Pods do not use swap in either case."},
 	},
 }
 

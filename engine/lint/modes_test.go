@@ -18,8 +18,8 @@ var samples = map[string]any{
 	"tags": []any{"web"}, "firewall_id": int64(1), "kubernetes_version": "1.33", "disk_encryption": "enabled",
 	"image": "linode/debian12", "image_label": "golden", "firewall_label": "web", "vpc_label": "a", "subnet_label": "b",
 	"placement_group_label": "c", "authorized_keys": []any{"ssh-ed25519 A"}, "authorized_users": []any{"ana"},
-	"backups_enabled": true, "swap_size": int64(0), "vpc_id": int64(1), "subnet_id": int64(2), "kernel": "linode/latest-64bit",
-	"kubelet": map[string]any{"maxPods": int64(50)}, "placement_group": map[string]any{"id": int64(3)},
+	"backups_enabled": true, "swap_size": int64(512), "vpc_id": int64(1), "subnet_id": int64(2), "kernel": "linode/latest-64bit",
+	"kubelet": map[string]any{"failSwapOn": false}, "placement_group": map[string]any{"id": int64(3)},
 	"bootstrap": map[string]any{"kind": "k3s"}, "ipv6": map[string]any{"enableSLAAC": true},
 	"os_disk": map[string]any{"size": "20Gi"}, "data_disk": map[string]any{"sdb": map[string]any{"size": "20Gi"}},
 	"os_disk.label": "a", "os_disk.filesystem": "ext4", "os_disk.disk_id": int64(1),
@@ -27,7 +27,7 @@ var samples = map[string]any{
 
 // needed are what an argument is refused without, in instance mode.
 var needed = map[string]string{
-	"vpc_id": "subnet_id", "subnet_id": "vpc_id", "vpc_label": "subnet_label", "subnet_label": "vpc_label", "ipv6": "vpc_id subnet_id",
+	"swap_size": "kubelet", "vpc_id": "subnet_id", "subnet_id": "vpc_id", "vpc_label": "subnet_label", "subnet_label": "vpc_label", "ipv6": "vpc_id subnet_id",
 	"os_disk.label": "os_disk", "os_disk.filesystem": "os_disk", "os_disk.disk_id": "os_disk",
 }
 

@@ -23,7 +23,7 @@ type Order struct {
 	AuthorizedKeys    []string                             `json:"authorizedKeys,omitempty"`
 	AuthorizedUsers   []string                             `json:"authorizedUsers,omitempty"`
 	Backups           bool                                 `json:"backups,omitempty"`
-	SwapMiB           *int                                 `json:"swapMiB,omitempty"`
+	SwapMiB           *int                                 `json:"swapMiB,omitempty"` // nil: none
 	BootMiB           *int                                 `json:"bootMiB,omitempty"` // of the disk that the system is on
 	Kernel            string                               `json:"kernel,omitempty"`
 	DiskEncryption    string                               `json:"diskEncryption,omitempty"`
@@ -116,12 +116,16 @@ func DecodeOrder(text string) (o Order, err error) {
 
 // Spec is what Linode is asked for, but for the label and the user data. Linode wants a
 // password of root where no SSH key is given: a random one, which is not kept. A
-// PoolGroup is for the caller to find first, as PlacementGroup.
+// PoolGroup is for the caller to find first, as PlacementGroup. Where nothing is said of swap, none is
+// asked for: Linode would make a swap disk of 512 MB, and no kubelet of kubeadm starts with one.
+//
+// Unverified: that Linode takes a swap of 0 for none.
 func (o Order) Spec(region, password string) api.InstanceSpec {
 	spec := api.InstanceSpec{
 		Region: region, Type: o.Plan, Image: o.Image, AuthorizedKeys: o.AuthorizedKeys, AuthorizedUsers: o.AuthorizedUsers,
-		RootPass: password, BackupsEnabled: o.Backups, SwapSize: o.SwapMiB, BootSize: o.BootMiB, FirewallID: o.Firewall,
-		DiskEncryption: linodego.InstanceDiskEncryption(o.DiskEncryption), Tags: slices.Clone(o.Tags), Booted: new(true),
+		RootPass: password, BackupsEnabled: o.Backups, SwapSize: new(ptr.Deref(o.SwapMiB, 0)), BootSize: o.BootMiB,
+		FirewallID: o.Firewall, DiskEncryption: linodego.InstanceDiskEncryption(o.DiskEncryption),
+		Tags: slices.Clone(o.Tags), Booted: new(true),
 	}
 	if o.Kernel != "" {
 		spec.Kernel = &o.Kernel

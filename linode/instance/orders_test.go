@@ -110,6 +110,27 @@ type: g6-standard-4
 	}
 }
 
+// TestNothingSaidOfSwapIsNoSwap: Linode makes a swap disk where the call says nothing, and with one no kubelet starts.
+// The order stays as releases before have written it, so that nothing is made anew for it.
+func TestNothingSaidOfSwapIsNoSwap(t *testing.T) {
+	class := classOf(t, `{image: x}`)
+	class.Status.Selected = &linodev1alpha1.Selected{Image: "x"}
+	const before = `{"plan":"g6-standard-4","image":"x","bootstrap":{"kind":"kubeadm"}}`
+	o := OrderFor(class, "g6-standard-4")
+	if d := cmp.Diff(before, o.Encode()); d != "" {
+		t.Error(d)
+	}
+	old, err := DecodeOrder(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []Order{o, old} {
+		if swap := o.Spec("us-ord", "secret").SwapSize; swap == nil || *swap != 0 {
+			t.Errorf("Linode is asked for %v MB of swap", swap)
+		}
+	}
+}
+
 // TestKubeletsTakeTheirShare, of the types of their class only, which keep their pointers.
 func TestKubeletsTakeTheirShare(t *testing.T) {
 	with := classOf(t, `{image: x, kubelet: {maxPods: 200, podsPerCore: 10, kubeReserved: {cpu: 100m, memory: 200Mi},
@@ -149,6 +170,7 @@ func TestDisksTakeTheirShare(t *testing.T) {
 		want func(whole int64) int64 // of what the plan type has
 	}{
 		"a swap disk":             {`{image: x, swap_size: 4096}`, func(whole int64) int64 { return whole - 4*gib }},
+		"nothing said":            {`{image: x}`, func(whole int64) int64 { return whole }},
 		"no swap disk":            {`{image: x, swap_size: 0}`, func(whole int64) int64 { return whole }},
 		"a small disk":            {`{image: x, osDisk: {size: 20Gi}}`, func(int64) int64 { return 20 * gib * 983 / 1000 }},
 		"a disk that is large":    {`{image: x, osDisk: {size: 20Ti}}`, func(whole int64) int64 { return whole }},

@@ -41,7 +41,7 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 			"kubelet; take it out"),
 		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: spec.swap_size, which is the "+
 			"same, says something else; keep one of the two"),
-		when(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"),
+		when(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"), swapProblem(spec),
 		when(ptr.Deref(spec.FirewallID, 1) <= 0, "spec.firewallID: it is no number of a firewall"),
 		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is no number of a VPC"),
 		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is no number of a subnet"),
@@ -73,6 +73,22 @@ func tagProblem(tags []string) string {
 		}
 	}
 	return ""
+}
+
+// swapProblem: the kubelet of kubeadm does not start while swap is on, unless it is allowed. k3s allows it, and what a
+// template does is not known here.
+func swapProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+	fails := ptr.Deref(spec.Kubelet, linodev1alpha1.KubeletConfiguration{}).FailSwapOn
+	kind := ptr.Deref(spec.Bootstrap, linodev1alpha1.Bootstrap{Kind: linodev1alpha1.BootstrapKubeadm}).Kind
+	if ptr.Deref(spec.Swap(), 0) <= 0 || !ptr.Deref(fails, kind == linodev1alpha1.BootstrapKubeadm) {
+		return ""
+	}
+	field := "swap_size"
+	if spec.SwapSize == nil {
+		field = "swapSize"
+	}
+	return "spec." + field + ": no kubelet starts while swap is on, unless failSwapOn of kubelet is false (fail_swap_on in " +
+		"HCL); write that, or take the swap out"
 }
 
 func kubeletProblem(kubelet *linodev1alpha1.KubeletConfiguration) string {

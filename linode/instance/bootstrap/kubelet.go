@@ -62,12 +62,8 @@ var flags = []flagOf{
 	}},
 	{"evictionMaxPodGracePeriod", "eviction-max-pod-grace-period",
 		func(k *settings) string { return number(k.EvictionMaxPodGracePeriod) }},
-	{"cpuCFSQuota", "cpu-cfs-quota", func(k *settings) string {
-		if k.CPUCFSQuota == nil {
-			return ""
-		}
-		return strconv.FormatBool(*k.CPUCFSQuota)
-	}},
+	{"cpuCFSQuota", "cpu-cfs-quota", func(k *settings) string { return yesNo(k.CPUCFSQuota) }},
+	{"failSwapOn", "fail-swap-on", func(k *settings) string { return yesNo(k.FailSwapOn) }},
 }
 
 type flagOf struct {
@@ -93,6 +89,13 @@ func number(n *int32) string {
 		return ""
 	}
 	return strconv.Itoa(int(*n))
+}
+
+func yesNo(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return strconv.FormatBool(*b)
 }
 
 func pairs(m map[string]string, between string) string {
@@ -162,10 +165,12 @@ func isQuantity(text string) bool {
 	return err == nil && q.Sign() >= 0
 }
 
+// isThreshold: a kubelet does not start with a quantity of 0, and takes 0% for none.
 func isThreshold(text string) bool {
 	share, ok := strings.CutSuffix(text, "%")
 	if !ok {
-		return isQuantity(text)
+		q, err := resource.ParseQuantity(text)
+		return err == nil && q.Sign() > 0
 	}
 	f, err := strconv.ParseFloat(share, 64)
 	return err == nil && f >= 0 && f <= 100

@@ -163,7 +163,8 @@ type InstanceConfiguration struct {
 }
 
 // KubeletConfiguration holds kubelet settings, named as the kubelet names
-// them (kubelet.config.k8s.io/v1beta1).
+// them (kubelet.config.k8s.io/v1beta1). FailSwapOn is one that
+// karpenter-provider-linode does not have.
 type KubeletConfiguration struct {
 	// +optional
 	ClusterDNS []string `json:"clusterDNS,omitempty"`
@@ -194,4 +195,8 @@ type KubeletConfiguration struct {
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
+	// FailSwapOn keeps the kubelet from starting while swap is on, as it does where it
+	// is left out. False goes with swap_size.
+	// +optional
+	FailSwapOn *bool `json:"failSwapOn,omitempty"`
 }

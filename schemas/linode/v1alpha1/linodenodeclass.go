@@ -142,8 +142,9 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty" hash:"ignore"`
 
-	// SwapSize is the size of the swap disk in MiB. Instance mode only; a change
-	// replaces the nodes.
+	// SwapSize is the size of the swap disk in MiB; left out, there is none. A
+	// kubelet of kubeadm starts with one only if kubelet.failSwapOn is false.
+	// Instance mode only; a change replaces the nodes.
 	// +optional
 	SwapSize *int `json:"swap_size,omitempty" hash:"ignore"`
 
