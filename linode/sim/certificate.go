@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/certificate/csr"
 	"k8s.io/client-go/util/keyutil"
+	"k8s.io/utils/ptr"
 )
 
 // usages are those of the certificate of a kubelet with such a key.
@@ -36,6 +37,9 @@ func (k *Kubelet) certify(ctx context.Context) error {
 		if err := errors.Join(k.maySetUp(ctx, client), k.isFree(ctx, client)); err != nil {
 			return err
 		}
+	}
+	if err := k.starts(); err != nil {
+		return fmt.Errorf("the kubelet does not start: %w", err)
 	}
 	if k.key == nil {
 		if k.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
@@ -58,6 +62,18 @@ func (k *Kubelet) certify(ctx context.Context) error {
 	k.say(Certificate, "waits for "+name+" to be approved and signed")
 	k.certificate, err = csr.WaitForCertificate(ctx, client, name, uid)
 	return err
+}
+
+// starts refuses what the kubelet refuses when it starts. The real one may have asked for its certificate by then: it
+// does so at the side.
+func (k *Kubelet) starts() error {
+	if k.join.Refused != nil {
+		return k.join.Refused
+	}
+	if k.Swap > 0 && ptr.Deref(k.join.Settings.FailSwapOn, true) {
+		return errors.New("running with swap on is not supported, please disable swap or set --fail-swap-on flag to false")
+	}
+	return nil
 }
 
 // maySetUp refuses to join where the token may not read what kubeadm reads of a cluster before
@@ -83,7 +99,7 @@ func (k *Kubelet) isFree(ctx context.Context, client kubernetes.Interface) error
 	}
 	for _, condition := range node.Status.Conditions {
 		if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue {
-			return fmt.Errorf("there is a Node %s, and it is ready", k.join.Name)
+			return fmt.Errorf("a Node with name %q and status %q already exists in the cluster", k.join.Name, corev1.NodeReady)
 		}
 	}
 	return nil

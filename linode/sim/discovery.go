@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ func (k *Kubelet) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := k.join.checkPins(); err != nil {
+		return fmt.Errorf("invalid discovery token CA certificate hash: %w", err)
+	}
 	text := said.Data["kubeconfig"]
 	if k.join.Signed {
 		if err := signed(said.Data["jws-kubeconfig-"+k.join.Token.ID], text, k.join.Token); err != nil {
@@ -59,7 +63,8 @@ func (k *Kubelet) discover(ctx context.Context) error {
 		return fmt.Errorf("with the authority that %s names: %w", clusterInfo, err)
 	}
 	if again.Data["kubeconfig"] != text {
-		return fmt.Errorf("%s is another one over TLS", clusterInfo)
+		return fmt.Errorf("the second kubeconfig from the %s ConfigMap (using validated TLS) was different from the first",
+			clusterInfo)
 	}
 	k.cluster = &found
 	return nil
@@ -75,7 +80,7 @@ func (k *Kubelet) ask(ctx context.Context, tls rest.TLSClientConfig) (*corev1.Co
 	}
 	said, err := client.CoreV1().ConfigMaps(metav1.NamespacePublic).Get(ctx, clusterInfo, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", clusterInfo, err)
+		return nil, fmt.Errorf("failed to request the %s ConfigMap: %w", clusterInfo, err)
 	}
 	return said, nil
 }
@@ -83,8 +88,7 @@ func (k *Kubelet) ask(ctx context.Context, tls rest.TLSClientConfig) (*corev1.Co
 // signed checks a detached JWS with the one algorithm that clusters sign with, HMAC with SHA-256.
 func signed(jws, text string, token JoinToken) error {
 	if jws == "" {
-		return fmt.Errorf("%s has no signature for token %s: it is no token of this cluster, or has expired",
-			clusterInfo, token.ID)
+		return fmt.Errorf("could not find a JWS signature in the %s ConfigMap for token ID %q", clusterInfo, token.ID)
 	}
 	header, signature, _ := strings.Cut(jws, "..")
 	var says struct {
@@ -101,7 +105,7 @@ func signed(jws, text string, token JoinToken) error {
 	mac := hmac.New(sha256.New, []byte(token.Secret))
 	mac.Write([]byte(header + "." + base64.RawURLEncoding.EncodeToString([]byte(text))))
 	if !hmac.Equal([]byte(base64.RawURLEncoding.EncodeToString(mac.Sum(nil))), []byte(signature)) {
-		return fmt.Errorf("%s is not signed with token %s: whoever answers does not know its secret", clusterInfo, token.ID)
+		return errors.New("failed to verify JWS signature of received cluster info object, can't trust this API Server")
 	}
 	return nil
 }
@@ -120,6 +124,17 @@ func readCluster(text string) (kubeletCluster, error) {
 	return kubeletCluster{}, fmt.Errorf("%s names no authority", clusterInfo)
 }
 
+// checkPins refuses hashes of authorities that are none.
+func (j *Join) checkPins() error {
+	for _, pin := range j.Pins {
+		kind, value, ok := strings.Cut(pin, ":")
+		if hash, err := hex.DecodeString(value); !ok || !strings.EqualFold(kind, "sha256") || err != nil || len(hash) != sha256.Size {
+			return fmt.Errorf("invalid hash %q, expected a %d byte SHA-256 hash", pin, sha256.Size)
+		}
+	}
+	return nil
+}
+
 // trusts says whether an authority is the one that the user data name.
 func (j *Join) trusts(authority []byte) error {
 	if j.Bundle != "" {
@@ -135,7 +150,8 @@ func (j *Join) trusts(authority []byte) error {
 	if !slices.ContainsFunc(all, func(c *x509.Certificate) bool {
 		return slices.ContainsFunc(j.Pins, func(pin string) bool { return strings.EqualFold(pin, CertificatePin(c)) })
 	}) {
-		return fmt.Errorf("wrong authority: its hash is %s", CertificatePin(all[0]))
+		return fmt.Errorf("cluster CA found in %s ConfigMap is invalid: none of the public keys %q are pinned", clusterInfo,
+			CertificatePin(all[0]))
 	}
 	return nil
 }

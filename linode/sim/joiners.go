@@ -108,8 +108,8 @@ func (j *joiners) start(ctx context.Context, l Linode, version string) *joiner {
 	one := &joiner{stop: stop, restarts: make(chan struct{}, 1), done: l.Restarts}
 	k := &Kubelet{
 		KubeletMachine: KubeletMachine{
-			Linode: l.ID, Has: l.Plan.Reported().Capacity, Address: l.Address(), MachineID: machineID(l.ID), Version: version,
-			UserData: l.UserData, ForgetsKey: l.ForgetsKey, PosesAs: l.PosesAs,
+			Linode: l.ID, Has: l.resources(), Address: l.Address(), MachineID: machineID(l.ID), Version: version,
+			UserData: l.UserData, Swap: l.SwapSize, ForgetsKey: l.ForgetsKey, PosesAs: l.PosesAs,
 		},
 		Dial:   j.dial,
 		Report: func(status JoinStatus) { j.report(l.ID, l.Label, status) },

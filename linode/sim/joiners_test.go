@@ -118,6 +118,10 @@ func TestALinodeJoinsAndIsCompleted(t *testing.T) {
 			n.Labels["topology.kubernetes.io/region"] != "" {
 			t.Errorf("joined as %s with %v, %s", n.Spec.ProviderID, n.Labels, taintText(n))
 		}
+		plan := p.linode(made.ID).Plan.Reported().Capacity.EphemeralBytes
+		if disk := n.Status.Capacity.StorageEphemeral().Value(); disk != plan-512<<20 {
+			t.Errorf("it has a disk of %d bytes, of %d and a swap disk of 512 MB", disk, plan)
+		}
 		p.after(8 * time.Second)
 		n = p.node()
 		for label, want := range map[string]string{

@@ -26,6 +26,7 @@ type KubeletMachine struct {
 	MachineID string
 	Version   string // of the kubelet
 	UserData  []byte
+	Swap      int // MB
 
 	// ForgetsKey has the machine lose the key of its first request for a certificate.
 	ForgetsKey bool

@@ -253,21 +253,25 @@ func TestWhyAMachineDoesNotJoin(t *testing.T) {
 		change              func(w *world)
 	}{
 		{"no user data", Boot, "nothing in its user data joins", func(w *world) { w.machine.UserData = nil }},
-		{"a bad file", Boot, "is no JoinConfiguration", edit("kind: JoinConfiguration", "kind: Pod")},
+		{"a bad file", Boot, "no JoinConfiguration found in the supplied config", edit("kind: JoinConfiguration", "kind: Pod")},
 		{
-			"no cluster-info", Discovery, `get cluster-info: configmaps "cluster-info" not found`, func(w *world) {
+			"no cluster-info", Discovery, `failed to request the cluster-info ConfigMap: configmaps "cluster-info" not found`, func(w *world) {
 				_ = w.client.CoreV1().ConfigMaps("kube-public").Delete(w.Context(), "cluster-info", metav1.DeleteOptions{})
 			},
 		},
 		{
-			"a token of another cluster", Discovery, "no signature for token fedcba",
+			"a token of another cluster", Discovery, `could not find a JWS signature in the cluster-info ConfigMap for token ID "fedcba"`,
 			edit("abcdef.0123456789abcdef", "fedcba.0123456789abcdef"),
 		},
 		{
-			"a wrong secret", Discovery, "is not signed with token abcdef",
+			"a wrong secret", Discovery, "failed to verify JWS signature of received cluster info object",
 			edit("abcdef.0123456789abcdef", "abcdef.fedcba9876543210"),
 		},
-		{"a wrong authority", Discovery, "wrong authority: its hash is sha256:", edit(`caCertHashes: ["sha256:`, `caCertHashes: ["sha256:0`)},
+		{
+			"a wrong authority", Discovery, "cluster CA found in cluster-info ConfigMap is invalid", func(w *world) {
+				w.publish(newAuthority(w.T), "0123456789abcdef")
+			},
+		},
 		{
 			"the token refused", Certificate, "cannot create certificate signing request: refused", func(w *world) {
 				w.before("create", "certificatesigningrequests", func(runtime.Object) error { return refused })
@@ -281,7 +285,7 @@ func TestWhyAMachineDoesNotJoin(t *testing.T) {
 			func(w *world) { w.answer = certificatesv1.CertificateSigningRequestStatus{} },
 		},
 		{
-			"its name is taken", Certificate, "there is a Node prod-0123456789abcdef0123, and it is ready", func(w *world) {
+			"its name is taken", Certificate, `a Node with name "prod-0123456789abcdef0123" and status "Ready" already exists`, func(w *world) {
 				node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "prod-0123456789abcdef0123"}}
 				node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 				_ = w.client.Tracker().Add(node)
@@ -292,7 +296,7 @@ func TestWhyAMachineDoesNotJoin(t *testing.T) {
 				w.before("create", "nodes", func(runtime.Object) error { return refused })
 			},
 		},
-		{"no kubelet starts", Registration, "the kubelet does not start: reserved memory", edit("memory: 500Mi", "memory: much")},
+		{"no kubelet starts", Certificate, "the kubelet does not start: --kube-reserved", edit("memory: 500Mi", "memory: much")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			playKubelet(t, tc.change, func(w *world) {
@@ -316,6 +320,7 @@ func TestWhyAMachineDoesNotJoin(t *testing.T) {
 func TestK3sChecksTheBundle(t *testing.T) {
 	for want, edit := range map[string]string{Joined: "", Discovery: "0"} {
 		playKubelet(t, func(w *world) {
+			w.machine.Swap = 512 // which k3s allows
 			authority := newAuthority(t)
 			w.publish(authority, "another secret")
 			sum := sha256.Sum256(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}))
@@ -327,6 +332,22 @@ func TestK3sChecksTheBundle(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestK3sRefusesSwapIfItIsTold to.
+func TestK3sRefusesSwapIfItIsTold(t *testing.T) {
+	playKubelet(t, func(w *world) {
+		authority := newAuthority(t)
+		w.publish(authority, "another secret")
+		sum := sha256.Sum256(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}))
+		text := strings.ReplaceAll(userData(t, "k3s"), "K1000", fmt.Sprintf("K10%x", sum))
+		w.machine.Swap = 512
+		w.machine.UserData = []byte(strings.ReplaceAll(text, `"max-pods=50"`, `"fail-swap-on=true"`))
+	}, func(w *world) {
+		if s := w.is(); s.Step != Certificate || !strings.Contains(s.Problem, "running with swap on is not supported") {
+			t.Errorf("%+v", s)
+		}
+	})
 }
 
 // TestAKubeletRegistersWhenItStarts: and at no other time.

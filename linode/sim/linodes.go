@@ -123,6 +123,16 @@ func (l *Linode) Boots(now time.Time) bool {
 	return l.Gone.IsZero() && !l.Off && !l.Stuck && !l.Runs.After(now)
 }
 
+// resources are what a Node of it has: its plan, with what its disks leave of the plan's.
+func (l *Linode) resources() catalog.Resources {
+	has := l.Plan.Reported().Capacity
+	has.EphemeralBytes -= int64(l.SwapSize) << 20
+	if l.BootSize > 0 {
+		has.EphemeralBytes = min(has.EphemeralBytes, int64(l.BootSize)<<20*983/1000)
+	}
+	return has
+}
+
 // Address is that of its first interface, of the addresses for documentation.
 func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65_000%254) }
 

@@ -3,8 +3,10 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -12,13 +14,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// KubeletSettings are what of a KubeletConfiguration changes what a Node offers.
+// KubeletSettings are what of a KubeletConfiguration changes what a Node offers, or keeps a kubelet from starting.
 type KubeletSettings struct {
 	MaxPods        int64             `json:"maxPods,omitempty"`
 	PodsPerCore    int64             `json:"podsPerCore,omitempty"`
 	KubeReserved   map[string]string `json:"kubeReserved,omitempty"`
 	SystemReserved map[string]string `json:"systemReserved,omitempty"`
 	EvictionHard   map[string]string `json:"evictionHard,omitempty"`
+	EvictionSoft   map[string]string `json:"evictionSoft,omitempty"`
+	// EvictionSoftGracePeriod is how long a threshold of EvictionSoft has to be passed.
+	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
+	// FailSwapOn keeps the kubelet from starting while swap is on, also where nothing is said.
+	FailSwapOn *bool `json:"failSwapOn,omitempty"`
 	// MergeDefaultEvictionSettings keeps the defaults of those signals that EvictionHard does not name.
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
 }
@@ -34,7 +41,48 @@ var evictionDefaults = map[string]string{memoryAvailable: "100Mi", diskAvailable
 
 // k3sSettings are what k3s gives its kubelet where nothing else is configured.
 func k3sSettings() KubeletSettings {
-	return KubeletSettings{EvictionHard: map[string]string{"imagefs.available": "5%", diskAvailable: "5%"}}
+	return KubeletSettings{
+		EvictionHard: map[string]string{"imagefs.available": "5%", diskAvailable: "5%"}, FailSwapOn: new(false),
+	}
+}
+
+// signals are those at which a kubelet can evict pods.
+var signals = []string{
+	memoryAvailable, diskAvailable, "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "containerfs.available",
+	"containerfs.inodesFree", "allocatableMemory.available", "pid.available",
+}
+
+// check says why no kubelet starts with settings, in its words and its order.
+func (s KubeletSettings) check() error {
+	for field, n := range map[string]int64{"maxPods (--max-pods)": s.MaxPods, "podsPerCore (--pods-per-core)": s.PodsPerCore} {
+		if n < 0 {
+			return fmt.Errorf("invalid configuration: %s %d must not be a negative number", field, n)
+		}
+	}
+	if _, err := parseReserved(s.KubeReserved); err != nil {
+		return fmt.Errorf("--kube-reserved value failed to parse: %w", err)
+	}
+	if _, err := parseReserved(s.SystemReserved); err != nil {
+		return fmt.Errorf("--system-reserved value failed to parse: %w", err)
+	}
+	for _, thresholds := range []map[string]string{s.EvictionHard, s.EvictionSoft} {
+		for signal, text := range thresholds {
+			if _, err := threshold(signal, text, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for signal, text := range s.EvictionSoftGracePeriod {
+		if period, err := time.ParseDuration(text); err != nil || period < 0 {
+			return fmt.Errorf("invalid eviction grace period specified for %s: %s, must be a positive value", signal, text)
+		}
+	}
+	for signal := range s.EvictionSoft {
+		if s.EvictionSoftGracePeriod[signal] == "" {
+			return fmt.Errorf("grace period must be specified for the soft eviction threshold %s", signal)
+		}
+	}
+	return nil
 }
 
 // Offered returns what a Node has and what of it pods can use, of a machine that has so much. Where more is reserved
@@ -48,19 +96,23 @@ func (s KubeletSettings) Offered(has catalog.Resources) (capacity, allocatable c
 		capacity.Pods = min(capacity.Pods, s.PodsPerCore*has.MilliCPU/1000)
 	}
 	allocatable = capacity
-	for _, reserved := range []map[string]string{s.KubeReserved, s.SystemReserved} {
-		if err := reserve(&allocatable, reserved); err != nil {
+	for _, texts := range []map[string]string{s.KubeReserved, s.SystemReserved} {
+		reserved, err := parseReserved(texts)
+		if err != nil {
 			return capacity, allocatable, err
 		}
+		allocatable.MilliCPU -= reserved.Cpu().MilliValue()
+		allocatable.MemoryBytes -= reserved.Memory().Value()
+		allocatable.EphemeralBytes -= reserved.StorageEphemeral().Value()
 	}
 	evict := s.thresholds()
-	memory, err := amount(evict[memoryAvailable], capacity.MemoryBytes)
+	memory, err := threshold(memoryAvailable, evict[memoryAvailable], capacity.MemoryBytes)
 	if err != nil {
-		return capacity, allocatable, fmt.Errorf("eviction at %s: %w", memoryAvailable, err)
+		return capacity, allocatable, err
 	}
-	disk, err := amount(evict[diskAvailable], capacity.EphemeralBytes)
+	disk, err := threshold(diskAvailable, evict[diskAvailable], capacity.EphemeralBytes)
 	if err != nil {
-		return capacity, allocatable, fmt.Errorf("eviction at %s: %w", diskAvailable, err)
+		return capacity, allocatable, err
 	}
 	allocatable.MilliCPU = max(0, allocatable.MilliCPU)
 	allocatable.MemoryBytes = max(0, allocatable.MemoryBytes-memory)
@@ -80,43 +132,54 @@ func (s KubeletSettings) thresholds() map[string]string {
 	return thresholds
 }
 
-// reserve takes what is kept for the system. A kubelet does not start with a resource that it cannot keep.
-func reserve(left *catalog.Resources, reserved map[string]string) error {
-	for name, text := range reserved {
+// parseReserved reads what is kept for the system.
+func parseReserved(texts map[string]string) (corev1.ResourceList, error) {
+	list := corev1.ResourceList{}
+	for name, text := range texts {
+		switch name {
+		case "cpu", "memory", "ephemeral-storage", "pid":
+		default:
+			return nil, fmt.Errorf("cannot reserve %q resource", name)
+		}
 		quantity, err := resource.ParseQuantity(text)
 		if err != nil {
-			return fmt.Errorf("reserved %s %q: %w", name, text, err)
+			return nil, fmt.Errorf("failed to parse quantity %q for %q resource: %w", text, name, err)
 		}
-		switch name {
-		case "cpu":
-			left.MilliCPU -= quantity.MilliValue()
-		case "memory":
-			left.MemoryBytes -= quantity.Value()
-		case "ephemeral-storage":
-			left.EphemeralBytes -= quantity.Value()
-		case "pid":
-		default:
-			return fmt.Errorf("reserved %s: want cpu, memory, ephemeral-storage or pid", name)
+		if quantity.Sign() < 0 {
+			return nil, fmt.Errorf("resource quantity for %q cannot be negative: %s", name, text)
 		}
+		list[corev1.ResourceName(name)] = quantity
 	}
-	return nil
+	return list, nil
 }
 
-// amount is a threshold of all that there is: a quantity, or a percentage, which a kubelet holds as float32.
-func amount(threshold string, all int64) (int64, error) {
-	if threshold == "" {
+// threshold is how much of all that there is a signal keeps back: a quantity, or a percentage, which a kubelet holds as
+// float32. "" keeps back nothing, and so do 0% and 100%.
+func threshold(signal, text string, all int64) (int64, error) {
+	if !slices.Contains(signals, signal) {
+		return 0, fmt.Errorf("unsupported eviction signal %s", signal)
+	}
+	if text == "" || text == "0%" || text == "100%" {
 		return 0, nil
 	}
-	if percent, ok := strings.CutSuffix(threshold, "%"); ok {
+	if percent, ok := strings.CutSuffix(text, "%"); ok {
 		part, err := strconv.ParseFloat(percent, 32)
-		if err != nil || part < 0 || part > 100 {
-			return 0, fmt.Errorf("%q is no percentage", threshold)
+		switch {
+		case err != nil:
+			return 0, err
+		case part < 0:
+			return 0, fmt.Errorf("eviction percentage threshold %s must be >= 0%%: %s", signal, text)
+		case part > 100:
+			return 0, fmt.Errorf("eviction percentage threshold %s must be <= 100%%: %s", signal, text)
 		}
 		return int64(float64(all) * float64(float32(part)/100)), nil
 	}
-	quantity, err := resource.ParseQuantity(threshold)
+	quantity, err := resource.ParseQuantity(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q: %w", threshold, err)
+		return 0, err
+	}
+	if quantity.Sign() <= 0 {
+		return 0, fmt.Errorf("eviction threshold %s must be positive: %s", signal, text)
 	}
 	return quantity.Value(), nil
 }

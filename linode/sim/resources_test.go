@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -72,19 +71,6 @@ func TestWhatAKubeletOffers(t *testing.T) {
 		}
 		if d := cmp.Diff(want, catalog.NodeResources{Capacity: capacity, Allocatable: allocatable}); d != "" {
 			t.Errorf("%s (-want +got)\n%s", tc.name, d)
-		}
-	}
-}
-
-func TestSettingsThatNoKubeletStartsWith(t *testing.T) {
-	for want, settings := range map[string]KubeletSettings{
-		"reserved cpu":                 {KubeReserved: map[string]string{"cpu": "much"}},
-		"reserved gpu: want cpu":       {SystemReserved: map[string]string{"gpu": "1"}},
-		"eviction at memory.available": {EvictionHard: map[string]string{"memory.available": "110%"}},
-		"eviction at nodefs.available": {EvictionHard: map[string]string{"nodefs.available": "x"}},
-	} {
-		if _, _, err := settings.Offered(has(t).Capacity); err == nil || !strings.HasPrefix(err.Error(), want) {
-			t.Errorf("%v; want %s", err, want)
 		}
 	}
 }

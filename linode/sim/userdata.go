@@ -3,12 +3,15 @@ package sim
 import (
 	"encoding/base64"
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -37,6 +40,8 @@ type Join struct {
 	Taints     []corev1.Taint
 	Labels     map[string]string
 	Settings   KubeletSettings
+
+	Refused error // why the kubelet does not start with its flags and its settings; nil if it does
 }
 
 // JoinToken is a bootstrap token.
@@ -54,8 +59,8 @@ func ReadUserData(userData []byte, linode int) (*Join, error) {
 	for path, text := range files {
 		files[path] = strings.ReplaceAll(text, linodeID, strconv.Itoa(linode))
 	}
-	if text, ok := files[kubeadmFile]; ok {
-		join, err := readKubeadm(text, files[patchFile])
+	if _, ok := files[kubeadmFile]; ok {
+		join, err := readKubeadm(files)
 		return join, inFile(kubeadmFile, err)
 	}
 	if text, ok := files[k3sFile]; ok {
@@ -107,50 +112,108 @@ func cloudInit(userData []byte) (map[string]string, error) {
 	return files, nil
 }
 
-// readKubeadm reads a JoinConfiguration, and the patch of the KubeletConfiguration; "" where there is none. What the
+// joinConfiguration is kubeadm's, as far as it is played. kubeadm warns of fields that it does not know, and goes on.
+type joinConfiguration struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Discovery  struct {
+		BootstrapToken struct {
+			APIServerEndpoint string   `json:"apiServerEndpoint"`
+			Token             string   `json:"token"`
+			CACertHashes      []string `json:"caCertHashes"`
+		} `json:"bootstrapToken"`
+	} `json:"discovery"`
+	NodeRegistration struct {
+		Name             string         `json:"name"`
+		Taints           []corev1.Taint `json:"taints"`
+		KubeletExtraArgs []struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"kubeletExtraArgs"`
+	} `json:"nodeRegistration"`
+	Patches struct {
+		Directory string `json:"directory"`
+	} `json:"patches"`
+}
+
+// readKubeadm reads the file of kubeadm, and the patch of the KubeletConfiguration, if there is one. What the
 // cluster itself says of kubelets, in the ConfigMap kubelet-config, is not played.
-func readKubeadm(text, patch string) (*Join, error) {
-	var config struct {
-		APIVersion, Kind string
-		Discovery        struct {
-			BootstrapToken struct {
-				APIServerEndpoint, Token string
-				CACertHashes             []string
-			}
-		}
-		NodeRegistration struct {
-			Name             string
-			Taints           []corev1.Taint
-			KubeletExtraArgs []struct{ Name, Value string }
-		}
-		Patches struct{ Directory string }
-	}
-	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
+func readKubeadm(files map[string]string) (*Join, error) {
+	var config joinConfiguration
+	if err := unmarshal(files[kubeadmFile], &config); err != nil {
 		return nil, err
 	}
-	if config.APIVersion != "kubeadm.k8s.io/v1beta4" || config.Kind != "JoinConfiguration" {
-		return nil, fmt.Errorf("%s %s is no JoinConfiguration of kubeadm.k8s.io/v1beta4", config.APIVersion, config.Kind)
+	if err := config.check(); err != nil {
+		return nil, err
 	}
 	found, node := config.Discovery.BootstrapToken, config.NodeRegistration
 	join := &Join{
-		Server: "https://" + found.APIServerEndpoint, Pins: found.CACertHashes, Signed: true, Unready: true,
-		Name: node.Name, Taints: node.Taints,
+		Server: "https://" + found.APIServerEndpoint, Pins: found.CACertHashes, Signed: true, Unready: true, Name: node.Name,
 	}
-	var err error
-	if join.Token, err = parseToken(found.Token); err != nil {
-		return nil, err
+	join.Token, _ = parseToken(found.Token) // checked
+	var taints []string
+	for _, taint := range node.Taints {
+		taints = append(taints, taint.ToString())
 	}
-	if patch != "" && config.Patches.Directory != "" {
-		if err := yaml.Unmarshal([]byte(patch), &join.Settings); err != nil {
-			return nil, fmt.Errorf("patch of the KubeletConfiguration: %w", err)
-		}
-	}
+	arguments := []argument{{"register-with-taints", strings.Join(taints, ",")}}
 	for _, arg := range node.KubeletExtraArgs {
-		if err := join.argument(arg.Name, arg.Value); err != nil {
-			return nil, err
+		arguments = append(arguments, argument{arg.Name, arg.Value})
+	}
+	join.Refused = join.starts(arguments, func() error {
+		if config.Patches.Directory == "" {
+			return nil
+		}
+		if !strings.HasPrefix(patchFile, config.Patches.Directory+"/") || files[patchFile] == "" {
+			return fmt.Errorf("could not apply patches to the KubeletConfiguration: could not list patch files for path %q",
+				config.Patches.Directory)
+		}
+		if err := unmarshal(files[patchFile], &join.Settings); err != nil {
+			return fmt.Errorf("failed to load kubelet config file: %w", err)
+		}
+		return nil
+	})
+	return join, nil
+}
+
+// check refuses what kubeadm refuses before it calls anybody.
+func (c joinConfiguration) check() error {
+	found := c.Discovery.BootstrapToken
+	_, tokenErr := parseToken(found.Token)
+	_, _, endpointErr := net.SplitHostPort(found.APIServerEndpoint)
+	switch {
+	case c.Kind != "JoinConfiguration":
+		return fmt.Errorf("no JoinConfiguration found in the supplied config")
+	case c.APIVersion != "kubeadm.k8s.io/v1beta4": // v1beta3 is read as well, which is not played
+		return fmt.Errorf("your configuration file uses an old API spec: %q (kind: %q)", c.APIVersion, c.Kind)
+	case len(found.CACertHashes) == 0:
+		return fmt.Errorf("discovery.bootstrapToken.caCertHashes: using token-based discovery without caCertHashes can be unsafe")
+	case tokenErr != nil:
+		return fmt.Errorf("discovery.bootstrapToken.token: %w", tokenErr)
+	case endpointErr != nil:
+		return fmt.Errorf("discovery.bootstrapToken.apiServerEndpoint: %w", endpointErr)
+	}
+	for _, arg := range c.NodeRegistration.KubeletExtraArgs {
+		if arg.Name == "" {
+			return fmt.Errorf("nodeRegistration.kubeletExtraArgs: argument has no name")
 		}
 	}
-	return join, join.check()
+	return checkName(c.NodeRegistration.Name)
+}
+
+func checkName(name string) error {
+	if wrong := validation.IsDNS1123Subdomain(name); len(wrong) > 0 {
+		return fmt.Errorf("name of the Node %q: %s", name, strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+// unmarshal reads YAML as programs of Kubernetes do, to which a name in small letters is another one.
+func unmarshal(text string, into any) error {
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		return err
+	}
+	return json.UnmarshalCaseSensitivePreserveInts(raw, into)
 }
 
 // readK3s reads the configuration of a k3s agent.
@@ -175,105 +238,27 @@ func readK3s(text string) (*Join, error) {
 	if join.Token, err = parseToken(token); err != nil {
 		return nil, err
 	}
-	arguments := append([]string{
-		"register-with-taints=" + strings.Join(config.Taints, ","), "node-labels=" + strings.Join(config.Labels, ","),
-	}, config.Arguments...)
-	for _, text := range arguments {
-		name, value, _ := strings.Cut(text, "=")
-		if err := join.argument(name, value); err != nil {
-			return nil, err
-		}
+	if server, err := url.Parse(join.Server); err != nil || server.Scheme != "https" || server.Port() == "" {
+		return nil, fmt.Errorf("API server %q: want a host and a port", join.Server)
 	}
-	return join, join.check()
+	arguments := []argument{
+		{"register-with-taints", strings.Join(config.Taints, ",")}, {"node-labels", strings.Join(config.Labels, ",")},
+	}
+	for _, text := range config.Arguments {
+		name, value, _ := strings.Cut(text, "=")
+		arguments = append(arguments, argument{name, value})
+	}
+	join.Refused = join.starts(arguments, func() error { return nil })
+	return join, checkName(join.Name)
 }
 
-var (
-	token = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
-	name  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
-)
+var token = regexp.MustCompile(`^([a-z0-9]{6})\.([a-z0-9]{16})$`)
 
 // parseToken never names the secret in its error.
 func parseToken(text string) (JoinToken, error) {
 	parts := token.FindStringSubmatch(text)
 	if parts == nil {
-		return JoinToken{}, fmt.Errorf("token: want the form of a bootstrap token, abcdef.0123456789abcdef")
+		return JoinToken{}, fmt.Errorf("the bootstrap token is invalid: want the form abcdef.0123456789abcdef")
 	}
 	return JoinToken{ID: parts[1], Secret: parts[2]}, nil
-}
-
-// check refuses what the programs refuse before they call anybody.
-func (j *Join) check() error {
-	server, err := url.Parse(j.Server)
-	switch {
-	case err != nil || server.Scheme != "https" || server.Port() == "":
-		return fmt.Errorf("API server %q: want a host and a port", j.Server)
-	case j.Pins == nil && j.Bundle == "":
-		return fmt.Errorf("caCertHashes: want one, or a machine trusts any authority")
-	case !name.MatchString(j.Name):
-		return fmt.Errorf("name of the Node %q: want lower case letters, digits, dots and hyphens", j.Name)
-	}
-	return nil
-}
-
-// argument takes one argument of the kubelet; of those that change nothing of the Node, no notice is taken. That labels
-// of kubernetes.io are refused by a kubelet before it calls the API server is not played: here they are the API
-// server's to refuse.
-func (j *Join) argument(name, value string) (err error) {
-	s := &j.Settings
-	switch name {
-	case "cloud-provider":
-		j.External = value == "external"
-	case "provider-id":
-		j.ProviderID = value
-	case "node-labels":
-		j.Labels, err = pairs(value, "=")
-	case "register-with-taints":
-		j.Taints, err = parseTaints(value)
-	case "max-pods":
-		s.MaxPods, err = strconv.ParseInt(value, 10, 64)
-	case "pods-per-core":
-		s.PodsPerCore, err = strconv.ParseInt(value, 10, 64)
-	case "kube-reserved":
-		s.KubeReserved, err = pairs(value, "=")
-	case "system-reserved":
-		s.SystemReserved, err = pairs(value, "=")
-	case "eviction-hard":
-		s.EvictionHard, err = pairs(value, "<")
-	}
-	if err != nil {
-		return fmt.Errorf("argument %s: %w", name, err)
-	}
-	return nil
-}
-
-// pairs reads "a=1,b=2".
-func pairs(text, between string) (map[string]string, error) {
-	all := map[string]string{}
-	for part := range strings.SplitSeq(text, ",") {
-		key, value, ok := strings.Cut(part, between)
-		if part == "" {
-			continue
-		}
-		if !ok || key == "" {
-			return nil, fmt.Errorf("%q: want KEY%sVALUE", part, between)
-		}
-		all[key] = value
-	}
-	return all, nil
-}
-
-// parseTaints reads "key=value:Effect,other:Effect".
-func parseTaints(text string) (taints []corev1.Taint, err error) {
-	for part := range strings.SplitSeq(text, ",") {
-		if part == "" {
-			continue
-		}
-		rest, effect, ok := strings.Cut(part, ":")
-		key, value, _ := strings.Cut(rest, "=")
-		if !ok || key == "" {
-			return nil, fmt.Errorf("taint %q: want KEY=VALUE:EFFECT", part)
-		}
-		taints = append(taints, corev1.Taint{Key: key, Value: value, Effect: corev1.TaintEffect(effect)})
-	}
-	return taints, nil
 }

@@ -109,7 +109,7 @@ func (j *joining) refused() {
 		join := j.join(name)
 		join.Token = token
 		j.makeLinode(name, kubeadm(j.t, join))
-		want[name] = "discovery: cluster-info has no signature for token " + token.ID
+		want[name] = fmt.Sprintf("discovery: could not find a JWS signature in the cluster-info ConfigMap for token ID %q", token.ID)
 		join.Name = name + "-k3s"
 		j.makeLinode(join.Name, k3s(j.t, join))
 		want[join.Name] = "certificate: cannot create certificate signing request: Unauthorized"
@@ -117,15 +117,15 @@ func (j *joining) refused() {
 			j.t.Errorf("somebody who has the %s token is told %v", name, err)
 		}
 	}
-	want["wrong"] = "discovery: cluster-info is not signed with token aaaaaa"
+	want["wrong"] = "discovery: failed to verify JWS signature of received cluster info object"
 	elsewhere := j.join("elsewhere")
 	elsewhere.Pins = []string{"sha256:" + strings.Repeat("0", 64)}
 	j.makeLinode("elsewhere", kubeadm(j.t, elsewhere))
-	want["elsewhere"] = "discovery: wrong authority: its hash is sha256:"
+	want["elsewhere"] = "discovery: cluster CA found in cluster-info ConfigMap is invalid"
 	label := j.join("label")
 	label.Labels = map[string]string{"node-restriction.kubernetes.io/team": "a"}
 	j.makeLinode("label", kubeadm(j.t, label))
-	want["label"] = `registration: nodes "label" is forbidden: `
+	want["label"] = "certificate: the kubelet does not start: failed to validate kubelet flags: unknown 'kubernetes.io' or 'k8s.io' "
 	j.inject(`{"poses_as": "control-plane"}`)
 	j.makeLinode("impostor", kubeadm(j.t, j.join("impostor")))
 	want["impostor"] = `registration: nodes "control-plane" is forbidden: `

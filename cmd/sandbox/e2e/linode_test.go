@@ -267,7 +267,7 @@ func (s cloud) makeLinode(label string, userData []byte) int {
 	var made struct{ ID int }
 	s.linodeCall(http.MethodPost, "/v4/linode/instances", map[string]any{
 		"label": label, "type": "g6-standard-2", "region": "us-ord", "image": "linode/debian12", "root_pass": "not-used-1A",
-		"metadata": map[string]string{"user_data": base64.StdEncoding.EncodeToString(userData)},
+		"swap_size": 0, "metadata": map[string]string{"user_data": base64.StdEncoding.EncodeToString(userData)},
 	}, &made)
 	return made.ID
 }
