@@ -263,8 +263,8 @@ func linodeOf(node *corev1.Node) int {
 	return id
 }
 
-// complete is what the cloud controller writes on a new Node: the addresses, then the labels, and without the taint that
-// has kept all pods away.
+// complete is what the cloud controller writes on a new Node: the addresses, then the labels and an annotation, and without
+// the taint that has kept all pods away.
 func (c *cloudController) complete(
 	ctx context.Context, node *corev1.Node, m *machine, addresses []corev1.NodeAddress,
 ) error {
@@ -276,7 +276,10 @@ func (c *cloudController) complete(
 		return nil
 	}
 	if err == nil {
-		next, err = updateNode(ctx, nodes, next, m.complete)
+		next, err = updateNode(ctx, nodes, next, func(n *corev1.Node) {
+			m.complete(n)
+			metav1.SetMetaDataAnnotation(&n.ObjectMeta, "node.k8s.linode.com/public-ipv6", m.IPv6())
+		})
 	}
 	if err != nil {
 		return fmt.Errorf("node %s: complete it: %w", node.Name, err)

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -132,22 +134,20 @@ func TestALinodeJoinsAndIsCompleted(t *testing.T) {
 				t.Errorf("%s: %q; want %q", label, n.Labels[label], want)
 			}
 		}
-		if taintText(n) != ownTaints || !hasAddress(n, corev1.NodeExternalIP, made.IPv4[0]) {
-			t.Errorf("completed with taints %s and addresses %v", taintText(n), n.Status.Addresses)
+		ipv6 := netip.MustParsePrefix(made.IPv6).Addr().String()
+		if d := cmp.Diff([]corev1.NodeAddress{
+			{Type: corev1.NodeHostName, Address: "prod-a"}, {Type: corev1.NodeExternalIP, Address: made.IPv4[0]},
+			{Type: corev1.NodeExternalIP, Address: ipv6},
+		}, n.Status.Addresses); d != "" || n.Annotations["node.k8s.linode.com/public-ipv6"] != ipv6 {
+			t.Errorf("completed with annotations %v and addresses (-want +got)\n%s", n.Annotations, d)
+		}
+		if taintText(n) != ownTaints {
+			t.Errorf("completed with taints %s", taintText(n))
 		}
 		if j := p.linode(made.ID).Join; j.Step != Joined || j.Node != "prod-a" || j.Problem != "" {
 			t.Errorf("it says %+v", j)
 		}
 	})
-}
-
-func hasAddress(n *corev1.Node, kind corev1.NodeAddressType, address string) bool {
-	for _, a := range n.Status.Addresses {
-		if a.Type == kind && a.Address == address {
-			return true
-		}
-	}
-	return false
 }
 
 func TestTheNodeOfALinodeGoesWithIt(t *testing.T) {

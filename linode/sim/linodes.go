@@ -136,8 +136,11 @@ func (l *Linode) resources() catalog.Resources {
 // Address is that of its first interface, of the addresses for documentation.
 func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65_000%254) }
 
+// IPv6 is its public address of that kind, of the addresses for documentation.
+func (l *Linode) IPv6() string { return fmt.Sprintf("2001:db8::%x:%x", l.ID>>16, l.ID&0xffff) }
+
 // Addresses are those that the cloud controller gives its Node: the one in a VPC goes before the private one, which a
-// Linode has only where it is asked for.
+// Linode has only where it is asked for. The first that is external is that of the Node to many programs.
 func (l *Linode) Addresses() []corev1.NodeAddress {
 	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: l.Label}}
 	internal := l.PrivateIP
@@ -149,7 +152,8 @@ func (l *Linode) Addresses() []corev1.NodeAddress {
 	if internal != "" {
 		all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: internal})
 	}
-	return append(all, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.Address()})
+	return append(all, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.Address()},
+		corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.IPv6()})
 }
 
 // status goes from provisioning over booting to running. Of a pool's Linode, offline is recorded for the first moments.

@@ -3,7 +3,6 @@ package sim
 // This file shows the state as the API does. Views share with it only lists and maps that are replaced, never changed.
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -54,7 +53,7 @@ func (i *instance) view(has *Assets, now time.Time) Instance {
 	plan, ofPool := i.Plan, i.slot != nil
 	v := Instance{
 		ID: i.ID, Label: i.Label, Status: i.status(now), Created: stamp(i.Created), Updated: stamp(i.Updated), Type: plan.ID,
-		IPv4: []string{i.Address()}, IPv6: fmt.Sprintf("2001:db8::%x/128", i.ID), Region: i.Region, SiteType: "core",
+		IPv4: []string{i.Address()}, IPv6: i.IPv6() + "/128", Region: i.Region, SiteType: "core",
 		Specs: linodego.InstanceSpec{
 			Disk: plan.DiskMiB, Memory: plan.MemoryMiB, VCPUs: plan.VCPUs, GPUs: plan.GPUs, Transfer: plan.TransferGB,
 			AcceleratedDevices: plan.AcceleratedDevices,
