@@ -95,7 +95,7 @@ func TestTheJournalKeepsTheRevision(t *testing.T) {
 	pool.Annotations = map[string]string{manifest.AnnotationRolledBy: noteOf(t, by, pool.Spec.Template)}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, class).Build()
 	for drift, want := range map[string]manifest.RolledBy{
-		"NodePoolDrifted": by, "RequirementsDrifted": by, "NodeClassDrift": {}, "LKEPoolDrift": {},
+		"NodePoolDrifted": by, "RequirementsDrifted": by, "NodeClassDrift": {}, "LKEPoolDrift": {}, "InstanceResized": {},
 	} {
 		nc := goingNow(1)
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, drift, "")

@@ -292,7 +292,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 		Events: events, Log: cfg.Log,
 		Timing: cfg.Timing,
 	})
-	orders := instance.NewOrders(c)
+	orders := instance.NewOrders(c, machines)
 	return mode{
 		name: linodev1alpha1.ModeInstance, orders: orders, machines: machines, full: orders.Full,
 		rules:   instance.NewClasses(linodes.api, linodes.cluster.Region, joins),

@@ -29,6 +29,7 @@ var drifts = map[string]string{
 	"NodeClassDrift":         "its LinodeNodeClass has changed since it was made",
 	"KubernetesVersionDrift": "its LinodeNodeClass names another version of Kubernetes",
 	"LKEPoolDrift":           "its LKE pool was changed by somebody else, and LKE cannot change it back in place",
+	"InstanceResized":        "its Linode was resized, and has another plan type than the one that was ordered",
 }
 
 // replaced says why a node is replaced, or has to be; nothing where it has not.
@@ -87,9 +88,10 @@ func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 		reason = driftOf(nc, pool, class)
 	}
 	what := "template of pool " + nc.Labels[karpv1.NodePoolLabelKey]
+	if nodeclaim.DoneOutside(reason) {
+		return nil
+	}
 	switch cloudprovider.DriftReason(reason) {
-	case nodeclaim.PoolDrifted:
-		return nil // no commit has done that
 	case nodeclaim.NodeClassDrifted, nodeclaim.VersionDrifted:
 		if texts := w.unknown("the commit that has changed its LinodeNodeClass", "LinodeNodeClasses"); texts != nil {
 			return texts
@@ -225,7 +227,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	case g.Revision != "":
 		texts = append(texts, fmt.Sprintf("rolled by %s of NodePlan %s", nodeplan.Short(g.Revision),
 			diag.OneLine(g.NodePlan)))
-	case drifts[g.Message] != "" && g.Message != string(nodeclaim.PoolDrifted):
+	case drifts[g.Message] != "" && !nodeclaim.DoneOutside(g.Message):
 		texts = append(texts, "which commit had it replaced is unknown: none is noted on what has changed")
 	}
 	texts = append(texts, w.unknown("what was applied before", "NodePlans")...)

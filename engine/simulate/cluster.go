@@ -248,7 +248,7 @@ type backend struct{ Tier catalog.Tier }
 // Orders are what machines are made from. New ones remember nothing.
 func (b backend) Orders(c client.Client, types *instancetype.Set) linode.Orders {
 	if b.Tier == catalog.Instances {
-		return instance.NewOrders(c)
+		return instance.NewOrders(c, nil)
 	}
 	return lke.New(c, types, 0, b.Tier.LKE(), noPools{})
 }

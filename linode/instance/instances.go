@@ -182,6 +182,18 @@ func (i *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	return machines, nil
 }
 
+// PlanType implements Shown, by the last list.
+func (i *Machines) PlanType(ctx context.Context, instance int) (string, error) {
+	all, err := i.list.Since(ctx, time.Time{})
+	if err != nil {
+		return "", fmt.Errorf("list the Linodes: %w", err)
+	}
+	if found := byID(all, instance); found != nil {
+		return found.Type, nil
+	}
+	return "", nil
+}
+
 // Missing reports whether the last list lacked a Linode.
 func (i *Machines) Missing(instance int) bool {
 	last, asked := i.list.Last()

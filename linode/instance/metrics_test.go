@@ -91,9 +91,10 @@ func TestACensusCountsTheLinodesOfTheCluster(t *testing.T) {
 type listing struct {
 	API
 	all []api.Instance
+	err error
 }
 
-func (l *listing) Instances(context.Context, string) ([]api.Instance, error) { return l.all, nil }
+func (l *listing) Instances(context.Context, string) ([]api.Instance, error) { return l.all, l.err }
 
 // countingIn are Instances of a cluster with these claims and Linodes, and what they count.
 func countingIn(t *testing.T, l *listing, claims ...client.Object) (*Machines, func() map[string]float64) {

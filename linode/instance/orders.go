@@ -21,12 +21,19 @@ import (
 // Orders are linode's Orders of machines that are Linodes of their own.
 type Orders struct {
 	client client.Client
+	shown  Shown
 	offers
 	groups groups
 }
 
-// NewOrders returns the orders for the classes and NodeClaims behind a client.
-func NewOrders(c client.Client) *Orders { return &Orders{client: c} }
+// Shown is what Linode shows of machines. *Machines is one.
+type Shown interface {
+	// PlanType returns the plan type that a Linode has now; "" if Linode does not show it.
+	PlanType(ctx context.Context, instance int) (string, error)
+}
+
+// NewOrders returns the orders for the classes and NodeClaims behind a client. Shown is nil if there are no machines.
+func NewOrders(c client.Client, shown Shown) *Orders { return &Orders{client: c, shown: shown} }
 
 // Known implements linode.Orders: what the class names was looked up.
 func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
@@ -96,10 +103,21 @@ func perPool(class *linodev1alpha1.LinodeNodeClass) *linodev1alpha1.PerPool {
 	return ptr.Deref(class.Spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).PerPool
 }
 
-// Drifted implements linode.Orders: all that replaces a machine is in its class's hash.
-func (o *Orders) Drifted(context.Context, *karpv1.NodeClaim, *linodev1alpha1.LinodeNodeClass) (
-	cloudprovider.DriftReason, error) {
-	return "", nil
+// Drifted implements linode.Orders: a Linode that was resized is not what was ordered. All else that replaces a machine is
+// in its class's hash.
+func (o *Orders) Drifted(
+	ctx context.Context, nc *karpv1.NodeClaim, _ *linodev1alpha1.LinodeNodeClass,
+) (cloudprovider.DriftReason, error) {
+	instance := nodeclaim.InstanceOf(nc.Status.ProviderID)
+	is, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
+	if err != nil || instance == 0 || o.shown == nil {
+		return "", nil // another provider has made it, or nothing is there yet
+	}
+	plan, err := o.shown.PlanType(ctx, instance)
+	if err != nil || plan == "" || plan == is.Plan {
+		return "", err
+	}
+	return nodeclaim.Resized, nil
 }
 
 // offers remember the types as nodes of classes have them: Karpenter computes what is

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -137,7 +139,7 @@ func TestKubeletsTakeTheirShare(t *testing.T) {
 	  systemReserved: {memory: 100Mi, pid: "100"}, evictionHard: {memory.available: 5%}}}`)
 	plain := classOf(t, `{image: x}`)
 	plain.Name = "plain"
-	o, types := NewOrders(clientWith(with, plain)), typesOf(t).List()
+	o, types := NewOrders(clientWith(with, plain), nil), typesOf(t).List()
 	offered, err := o.Offer(t.Context(), "default", nil, types)
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +181,7 @@ func TestDisksTakeTheirShare(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			class := classOf(t, tt.spec)
-			o, types := NewOrders(clientWith(class)), typesOf(t).List()
+			o, types := NewOrders(clientWith(class), nil), typesOf(t).List()
 			offered, err := o.Offer(t.Context(), "default", nil, types)
 			if err != nil {
 				t.Fatal(err)
@@ -197,6 +199,44 @@ func TestDisksTakeTheirShare(t *testing.T) {
 	}
 }
 
+// TestAResizedLinodeDrifts: what Linode does not show is not resized, and no answer says nothing.
+func TestAResizedLinodeDrifts(t *testing.T) {
+	class := classOf(t, `{image: x}`)
+	class.Status.Selected = &linodev1alpha1.Selected{Image: "x"}
+	order := OrderFor(class, "g6-standard-4").Encode()
+	synctest.Test(t, func(t *testing.T) {
+		l := &listing{all: []api.Instance{{ID: 1, Type: "g6-standard-4"}, {ID: 2, Type: "g6-standard-8"}, {ID: 3}}}
+		machines, _ := countingIn(t, l)
+		o := NewOrders(clientWith(class), machines)
+		silent, _ := countingIn(t, &listing{err: errSilence})
+		for _, tc := range []struct {
+			name, provider, order string
+			want                  cloudprovider.DriftReason
+		}{
+			{"as it was ordered", "linode://1", order, ""},
+			{"another plan type", "linode://2", order, nodeclaim.Resized},
+			{"Linode does not say which plan type", "linode://3", order, ""},
+			{"Linode does not show it", "linode://4", order, ""},
+			{"no machine yet", "", order, ""},
+			{"another provider has ordered it", "linode://2", "", ""},
+			{"an order that cannot be read", "linode://2", `{"plan":1}`, ""},
+		} {
+			nc := claim("a")
+			nc.Status.ProviderID, nc.Annotations = tc.provider, map[string]string{nodeclaim.AnnotationOrder: tc.order}
+			if got, err := o.Drifted(t.Context(), nc, class); err != nil || got != tc.want {
+				t.Errorf("%s: %q, %v; want %q", tc.name, got, err, tc.want)
+			}
+			if got, err := NewOrders(clientWith(class), nil).Drifted(t.Context(), nc, class); err != nil || got != "" {
+				t.Errorf("%s, and no Linode is there to be asked: %q, %v", tc.name, got, err)
+			}
+			unknown := tc.provider != "" && tc.order == order
+			if got, err := NewOrders(clientWith(class), silent).Drifted(t.Context(), nc, class); (err != nil) != unknown || got != "" {
+				t.Errorf("%s, and Linode does not answer: %q, %v", tc.name, got, err)
+			}
+		}
+	})
+}
+
 // TestAPlacementGroupTakesFew: claims that are made at the same time, and those that the cache does not show
 // yet, count.
 func TestAPlacementGroupTakesFew(t *testing.T) {
@@ -208,7 +248,7 @@ func TestAPlacementGroupTakesFew(t *testing.T) {
 		nc.Annotations = map[string]string{nodeclaim.AnnotationOrder: OrderFor(class, "g6-standard-4").Encode()}
 		objects = append(objects, nc)
 	}
-	o := NewOrders(clientWith(append(objects, class)...))
+	o := NewOrders(clientWith(append(objects, class)...), nil)
 	var made atomic.Int32
 	var all sync.WaitGroup
 	for n := range 10 {

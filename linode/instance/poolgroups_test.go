@@ -41,7 +41,7 @@ func apart(t *testing.T, policy string) *linodev1alpha1.LinodeNodeClass {
 func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 	class := apart(t, "strict")
 	web, batch := poolOf("web", "strict"), poolOf("batch", "strict")
-	o := NewOrders(clientWith(class, web, batch))
+	o := NewOrders(clientWith(class, web, batch), nil)
 	full := func(n int, pool *karpv1.NodePool) bool {
 		t.Helper()
 		_, err := o.Order(t.Context(), claim(fmt.Sprint(pool.Name, n)), class, pool, "g6-standard-4")
@@ -82,7 +82,7 @@ func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 // TestAnotherPolicyIsAnotherGroup, which has room.
 func TestAnotherPolicyIsAnotherGroup(t *testing.T) {
 	strict, flexible, pool := apart(t, "strict"), apart(t, "flexible"), poolOf("web", "any")
-	o := NewOrders(clientWith(strict, flexible, pool))
+	o := NewOrders(clientWith(strict, flexible, pool), nil)
 	for n := range 10 {
 		class := strict
 		if n >= 5 {

@@ -12,4 +12,11 @@ const (
 	// PoolDrifted: the LKE node pool is such that its nodes are not what was asked
 	// for, and LKE cannot change it in place.
 	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
+	// Resized: the Linode has another plan type than the one that it was ordered with.
+	Resized cloudprovider.DriftReason = "InstanceResized"
 )
+
+// DoneOutside reports whether a reason is a change at Linode, which no commit has made.
+func DoneOutside(reason string) bool {
+	return reason == string(PoolDrifted) || reason == string(Resized)
+}
