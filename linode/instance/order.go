@@ -92,7 +92,7 @@ func OrderFor(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 
 // Plain reports whether a Node of the machine has what its plan type has: without settings for
 // the kubelet, a swap disk or a smaller disk, which take a share of it.
-func (o Order) Plain() bool { return o.Kubelet == nil && o.SwapMiB == nil && o.BootMiB == nil }
+func (o Order) Plain() bool { return o.Kubelet == nil && ptr.Deref(o.SwapMiB, 0) == 0 && o.BootMiB == nil }
 
 // Encode writes the order as one line of JSON with its keys in a fixed order.
 func (o Order) Encode() string {

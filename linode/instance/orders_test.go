@@ -126,7 +126,11 @@ func TestNothingSaidOfSwapIsNoSwap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Order{o, old} {
+	zero := OrderFor(classOf(t, `{image: x, swap_size: 0}`), "g6-standard-4")
+	for _, o := range []Order{o, old, zero} {
+		if !o.Plain() {
+			t.Errorf("a Node of %s has not what its plan type has", o.Encode())
+		}
 		if swap := o.Spec("us-ord", "secret").SwapSize; swap == nil || *swap != 0 {
 			t.Errorf("Linode is asked for %v MB of swap", swap)
 		}
