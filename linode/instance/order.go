@@ -92,7 +92,9 @@ func OrderFor(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 
 // Plain reports whether a Node of the machine has what its plan type has: without settings for
 // the kubelet, a swap disk or a smaller disk, which take a share of it.
-func (o Order) Plain() bool { return o.Kubelet == nil && ptr.Deref(o.SwapMiB, 0) == 0 && o.BootMiB == nil }
+func (o Order) Plain() bool {
+	return o.Kubelet == nil && ptr.Deref(o.SwapMiB, 0) == 0 && o.BootMiB == nil
+}
 
 // Encode writes the order as one line of JSON with its keys in a fixed order.
 func (o Order) Encode() string {
@@ -116,7 +118,7 @@ func DecodeOrder(text string) (o Order, err error) {
 
 // Spec is what Linode is asked for, but for the label and the user data. Linode wants a
 // password of root where no SSH key is given: a random one, which is not kept. A
-// PoolGroup is for the caller to find first, as PlacementGroup. Where nothing is said of swap, none is
+// PoolGroup is for the caller to find first, as PlacementGroup. If nothing is said of swap, none is
 // asked for: Linode would make a swap disk of 512 MB, and no kubelet of kubeadm starts with one.
 //
 // Unverified: that Linode takes a swap of 0 for none.

@@ -112,7 +112,7 @@ type: g6-standard-4
 	}
 }
 
-// TestNothingSaidOfSwapIsNoSwap: Linode makes a swap disk where the call says nothing, and with one no kubelet starts.
+// TestNothingSaidOfSwapIsNoSwap: Linode makes a swap disk if the call says nothing, and with one no kubelet starts.
 // The order stays as releases before have written it, so that nothing is made anew for it.
 func TestNothingSaidOfSwapIsNoSwap(t *testing.T) {
 	class := classOf(t, `{image: x}`)

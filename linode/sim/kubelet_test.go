@@ -334,8 +334,8 @@ func TestK3sChecksTheBundle(t *testing.T) {
 	}
 }
 
-// TestK3sRefusesSwapIfItIsTold to.
-func TestK3sRefusesSwapIfItIsTold(t *testing.T) {
+// TestK3sRefusesSwapByAFlag only.
+func TestK3sRefusesSwapByAFlag(t *testing.T) {
 	playKubelet(t, func(w *world) {
 		authority := newAuthority(t)
 		w.publish(authority, "another secret")

@@ -24,7 +24,7 @@ type KubeletSettings struct {
 	EvictionSoft   map[string]string `json:"evictionSoft,omitempty"`
 	// EvictionSoftGracePeriod is how long a threshold of EvictionSoft has to be passed.
 	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
-	// FailSwapOn keeps the kubelet from starting while swap is on, also where nothing is said.
+	// FailSwapOn keeps the kubelet from starting while swap is on, also if nothing is said.
 	FailSwapOn *bool `json:"failSwapOn,omitempty"`
 	// MergeDefaultEvictionSettings keeps the defaults of those signals that EvictionHard does not name.
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`

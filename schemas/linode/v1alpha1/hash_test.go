@@ -46,7 +46,7 @@ func TestHashHeedsValuesAndNotHowTheyAreWritten(t *testing.T) {
 		{`{"osDisk":{"size":"20Gi"}}`, `{"osDisk":{"size":"20480Mi"}}`, true},
 		{`{"osDisk":{"size":"20Gi"}}`, `{"osDisk":{"size":"21Gi"}}`, false},
 		{`{"authorizedKeys":["b","a"]}`, `{"authorizedKeys":["a","b"]}`, true},
-		{`{"swap_size":0}`, `{}`, true}, // where nothing is said, no swap is asked for
+		{`{"swap_size":0}`, `{}`, true}, // if nothing is said, no swap is asked for
 		{`{"swapSize":0}`, `{}`, true},
 		{`{"swap_size":512}`, `{}`, false},
 		{`{"swap_size":512}`, `{"swapSize":512}`, true},

@@ -195,8 +195,8 @@ type KubeletConfiguration struct {
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
-	// FailSwapOn keeps the kubelet from starting while swap is on, as it does where it
-	// is left out. False goes with swap_size.
+	// FailSwapOn keeps the kubelet from starting while swap is on. Left out, it is true,
+	// and with k3s false. False goes with swap_size.
 	// +optional
 	FailSwapOn *bool `json:"failSwapOn,omitempty"`
 }
