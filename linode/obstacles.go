@@ -15,6 +15,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -72,12 +73,12 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 		}
 		first = pool
 		if class := o.classes[pool.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silence(class) != "" {
-			return obstacle{pool, ReasonSilence, shorten(silence(class) + "; a node is made when it answers again")}
+			return obstacle{pool, ReasonSilence, nodeclaim.Shorten(silence(class) + "; a node is made when it answers again")}
 		}
 		break
 	}
 	if first != nil && o.full[first.Name] != "" && !o.roomElsewhere(pod) {
-		return obstacle{first, ReasonFull, shorten(fmt.Sprintf("NodePool %s: %s; the pod waits until one of them is gone",
+		return obstacle{first, ReasonFull, nodeclaim.Shorten(fmt.Sprintf("NodePool %s: %s; the pod waits until one of them is gone",
 			first.Name, o.full[first.Name]))}
 	}
 	if first != nil {
@@ -130,7 +131,7 @@ func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 	default:
 		text += fmt.Sprintf("; %s is tried next", next.Name)
 	}
-	return obstacle{first, ReasonStock, shorten(text)}
+	return obstacle{first, ReasonStock, nodeclaim.Shorten(text)}
 }
 
 // next is the plan type that a pod would have a node of now, and of which NodePool; nil
@@ -160,16 +161,7 @@ func (o obstacles) whyNot(pool *karpv1.NodePool) string {
 	if text == "" {
 		return "it has not been checked yet"
 	}
-	return shorten(text)
-}
-
-// shorten makes a text short enough for an event.
-func shorten(text string) string {
-	const most = 800
-	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + " ..."
-	}
-	return text
+	return nodeclaim.Shorten(text)
 }
 
 // NotReady is what the conditions of a NodePool say that is not ready; of its class in the

@@ -301,7 +301,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 		controllers: []controller.Controller{
 			instance.NewTrigger(machines),
 			instance.NewRejoiner(machines),
-			token.NewApprover(c, nodeclaim.Writer{Client: c, Events: events}, identity.Node),
+			token.NewApprover(c, nodeclaim.Writer{Client: c, Events: events}, identity.Node, machines.Reported),
 			token.NewController(tokens, live),
 			nodeclaim.NewOwnerReferenceRemover(c, identity.IsNode),
 		},

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,7 +33,6 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 	for k := range list.Items {
 		if claim, ok := read(&list.Items[k]); ok {
 			all = append(all, claim)
-			c.warnNotJoined(ctx, &list.Items[k])
 		}
 	}
 	registered, err := c.nodes.List(ctx)
@@ -46,6 +44,7 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 		nodes[instance] = decide.Node{Name: node.Name, Leaving: node.Leaving, MayBeDeleted: node.MayBeDeleted}
 	}
 	c.show(list.Items)
+	c.watchJoins(ctx, list.Items)
 	go c.syncTags(context.WithoutCancel(ctx), list.Items)
 	return all, nodes, nil
 }
@@ -236,21 +235,6 @@ func (i cluster) WarnUnconfirmed(ctx context.Context, uids []string) error {
 		}
 	}
 	return nil
-}
-
-// warnNotJoined says on a claim that its machine has had time to join and has not.
-func (i *Machines) warnNotJoined(ctx context.Context, nc *karpv1.NodeClaim) {
-	const within = 5 * time.Minute
-	registered := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
-	id := nodeclaim.InstanceOf(nc.Status.ProviderID)
-	if id == 0 || registered == nil || !registered.IsUnknown() ||
-		time.Since(registered.LastTransitionTime.Time) < within ||
-		!nc.DeletionTimestamp.IsZero() || !i.shouldNotify(string(nc.UID), "not joined") {
-		return
-	}
-	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, "+
-		"and is given up after 15 minutes: see what it says on its console (Lish in Cloud Manager), whether its image has "+
-		"what it joins by, and whether it reaches the API server", id, within))
 }
 
 // shouldNotify reports whether a claim has had no event with a text for a while.

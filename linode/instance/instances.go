@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -57,18 +58,20 @@ type Machines struct {
 	pools   *placementGroups   // of NodePools
 	tagging sync.Mutex         // held while tags are set
 	metrics *nodeclaim.Metrics // shown by the syncer alone
+	joins   *prometheus.CounterVec
 
 	list *loop.List[[]api.Instance]
 
 	mu       sync.Mutex // guards the rest
 	notified map[string]time.Time
+	unjoined map[string]unjoined // by claim
 }
 
 // New returns the Linodes of a cluster.
 func New(cfg Config) *Machines {
 	i := &Machines{
 		cfg: cfg, claims: nodeclaim.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: nodeclaim.NewNodes(cfg.Client),
-		notified: map[string]time.Time{}, metrics: newMetrics(),
+		notified: map[string]time.Time{}, unjoined: map[string]unjoined{}, metrics: newMetrics(), joins: newJoinFailures(),
 	}
 	i.list = loop.NewList[[]api.Instance](func(ctx context.Context) error {
 		asked := time.Now()

@@ -19,7 +19,16 @@ func newMetrics() *nodeclaim.Metrics {
 }
 
 // Metrics are what the Machines count, to be registered.
-func (i *Machines) Metrics() []prometheus.Collector { return i.metrics.Collectors() }
+func (i *Machines) Metrics() []prometheus.Collector { return append(i.metrics.Collectors(), i.joins) }
+
+func newJoinFailures() *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lkeplan_join_failures_total",
+		Help: "In instance mode: how often Linodes did not join, by reason: reported, for each report of one that it cannot join; " +
+			"silent, for one that has neither joined nor reported after three minutes; given-up, for one whose NodeClaim ends as it " +
+			"has not joined within 15 minutes.",
+	}, []string{"plan", "reason"})
+}
 
 // refusals are the reasons for which claims do not get what they wait for.
 var refusals = []string{
@@ -67,7 +76,13 @@ func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodecla
 // show has the gauges show the claims, and the Linodes that were listed last.
 func (i *Machines) show(claims []karpv1.NodeClaim) {
 	all, _ := i.list.Last()
-	i.metrics.Show(take(i.cfg.Identity.Name, claims, all), i.cfg.Types.Price)
+	rows := take(i.cfg.Identity.Name, claims, all)
+	i.metrics.Show(rows, i.cfg.Types.Price)
+	for plan := range rows {
+		for _, reason := range []string{joinReported, joinSilent, joinGivenUp} { // from zero on, or the first would be no increase
+			i.joins.WithLabelValues(plan, reason)
+		}
+	}
 }
 
 // count counts that Linode did not give what a claim waits for. What its order lacks in the

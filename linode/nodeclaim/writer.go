@@ -67,7 +67,7 @@ func (w Writer) free(ctx context.Context, uid string, instance int) error {
 // GiveUp deletes a claim that has no machine and gets none, so that Karpenter schedules its
 // pods again. An event says why.
 func (w Writer) GiveUp(ctx context.Context, nc *karpv1.NodeClaim, reason string) error {
-	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", reason)
+	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", Shorten(reason))
 	return w.delete(ctx, nc)
 }
 
@@ -81,7 +81,7 @@ func (w Writer) Lose(ctx context.Context, uid string, instance int, reason strin
 	if InstanceOf(nc.Status.ProviderID) != instance || !nc.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineLost", "Terminate", "%s", reason)
+	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineLost", "Terminate", "%s", Shorten(reason))
 	return w.delete(ctx, nc)
 }
 
@@ -92,7 +92,7 @@ func (w Writer) delete(ctx context.Context, nc *karpv1.NodeClaim) error {
 // Warn writes a warning event on a claim. One that is gone gets none.
 func (w Writer) Warn(ctx context.Context, uid, reason, message string) {
 	if nc, err := ByUID(ctx, w.Client, uid); err == nil {
-		w.Events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", message)
+		w.Events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", Shorten(message))
 	}
 }
 
@@ -100,6 +100,6 @@ func (w Writer) Warn(ctx context.Context, uid, reason, message string) {
 func (w Writer) WarnNodePool(ctx context.Context, nodePool, reason, message string) {
 	var pool karpv1.NodePool
 	if err := w.Client.Get(ctx, client.ObjectKey{Name: nodePool}, &pool); err == nil {
-		w.Events.Eventf(&pool, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
+		w.Events.Eventf(&pool, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", Shorten(message))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,14 +24,17 @@ import (
 
 // Approver answers each request that was made with the token of a NodeClaim.
 type Approver struct {
-	client client.Client
-	claims nodeclaim.Writer
-	nodeOf func(uid string) string
+	client   client.Client
+	claims   nodeclaim.Writer
+	nodeOf   func(uid string) string
+	reported func(context.Context, *karpv1.NodeClaim)
 }
 
-// NewApprover returns the controller. nodeOf is the name of the Node of a claim's machine.
-func NewApprover(c client.Client, warn nodeclaim.Writer, nodeOf func(uid string) string) *Approver {
-	return &Approver{c, warn, nodeOf}
+// NewApprover returns the controller. nodeOf is the name of the Node of a claim's machine. reported takes a claim that
+// needs its token and whose machine has reported why it cannot join; LastReport has the report.
+func NewApprover(c client.Client, warn nodeclaim.Writer, nodeOf func(uid string) string,
+	reported func(context.Context, *karpv1.NodeClaim)) *Approver {
+	return &Approver{c, warn, nodeOf, reported}
 }
 
 // Register implements operatorpkg's Controller.
@@ -49,6 +53,7 @@ func (a *Approver) Register(_ context.Context, mgr ctrl.Manager) error {
 func Lean(o any) (any, error) {
 	if r, ok := o.(*certificatesv1.CertificateSigningRequest); ok {
 		r.ManagedFields, r.Status.Certificate = nil, nil
+		leanReport(r)
 		if !ours(r) {
 			r.Spec.Request = nil
 		} else if len(r.Spec.Request) > largest {
@@ -77,13 +82,24 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	refused := refuse(&r, claim, node)
 	r.Status.Conditions = append(r.Status.Conditions, answer(node, refused))
-	if err := a.client.SubResource("approval").Update(ctx, &r); err != nil {
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // it was answered meanwhile
-			return ctrl.Result{}, nil
-		}
+	err := a.client.SubResource("approval").Update(ctx, &r)
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // it was answered meanwhile
+		return ctrl.Result{}, nil
+	case apierrors.IsForbidden(err) && r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
+		// The right to answer is for one signer. That of another does not sign what has no answer.
+	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("answer the request for a certificate %s: %w", r.Name, err)
 	}
-	if refused != nil {
+	switch {
+	case refused == nil:
+	case isReport(&r):
+		log.FromContext(ctx).Info("a machine cannot join", "request", r.Name, "report",
+			nodeclaim.Quoted(r.Annotations[AnnotationJoinFailure], LargestReport))
+		if claim != nil && !Spent(claim) {
+			a.reported(ctx, claim)
+		}
+	default:
 		log.FromContext(ctx).Info("denied a request for a certificate", "request", r.Name, "reason", refused.Error())
 		if claim != nil {
 			a.claims.Warn(ctx, string(claim.UID), "CertificateDenied", refused.Error())
@@ -97,6 +113,9 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 	c := certificatesv1.CertificateSigningRequestCondition{Status: corev1.ConditionTrue, LastUpdateTime: metav1.Now()}
 	if refused != nil {
 		c.Type, c.Reason = certificatesv1.CertificateDenied, "NotTheMachineOfNodeClaim"
+		if errors.Is(refused, errReport) {
+			c.Reason = "JoinReport"
+		}
 		c.Message = "lkeplan: " + refused.Error()
 		return c
 	}
@@ -112,7 +131,12 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 
 // ours reports whether a request was made with a token of a NodeClaim, and has no answer yet.
 func ours(r *certificatesv1.CertificateSigningRequest) bool {
-	return slices.Contains(r.Spec.Groups, Group) && len(r.Status.Conditions) == 0
+	return isTokens(r) && len(r.Status.Conditions) == 0
+}
+
+// isTokens reports whether a request was made with a token of a NodeClaim.
+func isTokens(r *certificatesv1.CertificateSigningRequest) bool {
+	return slices.Contains(r.Spec.Groups, Group)
 }
 
 // holder is the claim whose token made a request; nil where there is none of them.
@@ -129,6 +153,8 @@ func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeCla
 // to have a name; nil where it is approved. The claim is nil where the token is of none.
 func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
 	switch {
+	case isReport(r): // whatever it asks for
+		return errReport
 	case claim == nil:
 		return fmt.Errorf("%s is the token of no NodeClaim", r.Spec.Username)
 	case Spent(claim):
@@ -147,14 +173,8 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 // with an RSA key too.
 const largest = 4096
 
-// quoted is text of another author, cut so that it fits an event, which takes 1,024 bytes.
-func quoted(text string) string {
-	const most = 150
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	return fmt.Sprintf("%q", text)
-}
+// mostQuoted is how many bytes of a name that a request has are repeated.
+const mostQuoted = 200
 
 // isKubelet says why a request is not for the certificate of a Node's kubelet, as kubelets ask
 // for it.
@@ -173,9 +193,9 @@ func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
 	named := len(asked.DNSNames) + len(asked.EmailAddresses) + len(asked.IPAddresses) + len(asked.URIs)
 	switch {
 	case asked.Subject.CommonName != "system:node:"+node:
-		return fmt.Errorf("it asks for that of %s", quoted(asked.Subject.CommonName))
+		return fmt.Errorf("it asks for that of %s", nodeclaim.Quoted(asked.Subject.CommonName, mostQuoted))
 	case !slices.Equal(asked.Subject.Organization, []string{"system:nodes"}):
-		return fmt.Errorf("it asks for the groups %s", quoted(strings.Join(asked.Subject.Organization, ", ")))
+		return fmt.Errorf("it asks for the groups %s", nodeclaim.Quoted(strings.Join(asked.Subject.Organization, ", "), mostQuoted))
 	case named > 0:
 		return fmt.Errorf("it asks for other names besides")
 	case !slices.Contains(r.Spec.Usages, certificatesv1.UsageClientAuth):

@@ -1,0 +1,146 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Why a machine has not joined is said on its NodeClaim: what it has reported, or where to look if it reports nothing.
+// The reports are read from the API server, so that a restart forgets none. What was said of them is remembered, so
+// that a machine that reports another text each second makes few events.
+
+const (
+	joinsWithin = 3 * time.Minute  // a machine boots in two
+	givenUpIn   = 15 * time.Minute // by Karpenter (v1.14.1, registrationTimeout in its nodeclaim/lifecycle/liveness.go)
+
+	anotherReport = time.Minute     // until another report is an event
+	sameReport    = 5 * time.Minute // until the same one is, and for how long a report is news
+)
+
+// The reasons of failed joins, as the metric has them.
+const (
+	joinReported = "reported"
+	joinSilent   = "silent"
+	joinGivenUp  = "given-up"
+)
+
+// unjoined is what was said of a machine that has not joined.
+type unjoined struct {
+	report             string // the last that was said
+	reportAt, silentAt time.Time
+	ended              bool
+}
+
+// Reported takes a claim whose machine has reported why it cannot join.
+func (i *Machines) Reported(ctx context.Context, nc *karpv1.NodeClaim) {
+	i.joins.WithLabelValues(nodeclaim.PlanOf(nc), joinReported).Inc()
+	i.explainUnjoined(ctx, []karpv1.NodeClaim{*nc})
+}
+
+// watchJoins says on all claims whose machines have had time to join and have not why that is, and forgets others.
+func (i *Machines) watchJoins(ctx context.Context, all []karpv1.NodeClaim) {
+	there := map[string]bool{}
+	for k := range all {
+		there[string(all[k].UID)] = true
+	}
+	i.mu.Lock()
+	maps.DeleteFunc(i.unjoined, func(uid string, _ unjoined) bool { return !there[uid] })
+	i.mu.Unlock()
+	i.explainUnjoined(ctx, all)
+}
+
+func (i *Machines) explainUnjoined(ctx context.Context, claims []karpv1.NodeClaim) {
+	var requests []certificatesv1.CertificateSigningRequest
+	for k := range claims {
+		nc := &claims[k]
+		waits := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
+		if !nodeclaim.Managed(nc) || nodeclaim.InstanceOf(nc.Status.ProviderID) == 0 || waits == nil || !waits.IsUnknown() {
+			continue
+		}
+		if requests == nil {
+			var list certificatesv1.CertificateSigningRequestList
+			if err := i.cfg.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+				i.cfg.Log.Warn("what machines report that cannot join is not known", "error", err)
+				return // the next look is soon
+			}
+			requests = append(list.Items, certificatesv1.CertificateSigningRequest{})
+		}
+		i.sayUnjoined(nc, waits.LastTransitionTime.Time, token.LastReport(requests, string(nc.UID)))
+	}
+}
+
+// sayUnjoined says why the machine of one claim has not joined, which waits for that since then.
+func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *token.Report) {
+	now, uid, id := time.Now(), string(nc.UID), nodeclaim.InstanceOf(nc.Status.ProviderID)
+	count := func(reason string) { i.joins.WithLabelValues(nodeclaim.PlanOf(nc), reason).Inc() }
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	said := i.unjoined[uid]
+	defer func() { i.unjoined[uid] = said }()
+	switch {
+	case !nc.DeletionTimestamp.IsZero():
+		if said.ended || nc.DeletionTimestamp.Sub(since) < givenUpIn {
+			return
+		}
+		said.ended = true
+		count(joinGivenUp)
+		i.cfg.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineNotJoined", "Terminate", "%s", nodeclaim.Shorten(fmt.Sprintf(
+			"Linode %d has not joined the cluster within %d minutes, and is given up: %s", id, givenUpIn/time.Minute,
+			lastWords(report, now))))
+	case report != nil && now.Sub(report.At) < sameReport:
+		again := anotherReport
+		if report.Text == said.report {
+			again = sameReport
+		}
+		if now.Sub(said.reportAt) < again {
+			return
+		}
+		said.report, said.reportAt = report.Text, now
+		// The recorder counts events of one reason about the same objects for some minutes, and writes the first: each
+		// report is another object.
+		i.cfg.Events.Eventf(nc, report.Request, corev1.EventTypeWarning, "MachineCannotJoin", "Launch", "%s", nodeclaim.Shorten(
+			fmt.Sprintf("Linode %d cannot join: %s; it tries again", id, nodeclaim.Quoted(report.Text, token.LargestReport))))
+	case now.Sub(since) >= joinsWithin && now.Sub(said.silentAt) >= sameReport:
+		if said.silentAt.IsZero() {
+			count(joinSilent)
+		}
+		said.silentAt = now
+		why := lastWords(report, now)
+		if report == nil && joinOf(nc) != linodev1alpha1.BootstrapCustom { // a template may have no reports
+			why += ": it may not boot, may not reach or not trust the API server, or have a wrong clock"
+		}
+		i.cfg.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
+			"Linode %d has not joined the cluster within %d minutes, and is given up after %d; its console: "+
+				"ssh -t USER@lish-%s.linode.com %s; %s", id, joinsWithin/time.Minute, givenUpIn/time.Minute, i.cfg.Types.Region(),
+			i.cfg.Identity.Node(uid), why)))
+	}
+}
+
+// joinOf is how the machine of a claim joins; "" if its order cannot be read.
+func joinOf(nc *karpv1.NodeClaim) string {
+	o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder])
+	if err != nil {
+		return ""
+	}
+	return o.Bootstrap.Kind
+}
+
+// lastWords say what a machine has reported last, in so few bytes that an event has room for more.
+func lastWords(r *token.Report, now time.Time) string {
+	if r == nil {
+		return "it has not reported why either"
+	}
+	return fmt.Sprintf("what it reported last, %s ago: %s", now.Sub(r.At).Round(time.Second), nodeclaim.Quoted(r.Text, 500))
+}
