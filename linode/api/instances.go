@@ -30,6 +30,15 @@ func (c *Client) Instances(ctx context.Context, tag string) ([]Instance, error) 
 	return slices.DeleteFunc(found, func(i Instance) bool { return !Tagged(i, tag) }), nil
 }
 
+// InstancesNamed returns the Linodes of the account whose label has a part.
+func (c *Client) InstancesNamed(ctx context.Context, part string) ([]Instance, error) {
+	found, err := c.filtered(ctx, fmt.Sprintf("list Linodes with %s in their label", part), "label", map[string]string{"+contains": part})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(found, func(i Instance) bool { return !strings.Contains(i.Label, part) }), nil
+}
+
 // InstanceLabelled returns the Linode that has a label, if there is one.
 func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, bool, error) {
 	found, err := c.filtered(ctx, fmt.Sprintf("look for Linode %s", label), "label", label)
@@ -47,8 +56,8 @@ func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, 
 // filtered lists Linodes by one field. Callers look at the field themselves: filters of this
 // API have let others through. When a Linode is made or goes between two pages, one may be
 // on both, which is mended here, or on none.
-func (c *Client) filtered(ctx context.Context, what, field, value string) ([]Instance, error) {
-	filter, err := json.Marshal(map[string]string{field: value})
+func (c *Client) filtered(ctx context.Context, what, field string, value any) ([]Instance, error) {
+	filter, err := json.Marshal(map[string]any{field: value})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}

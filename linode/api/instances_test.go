@@ -183,8 +183,11 @@ func TestFiltersAreNotBelieved(t *testing.T) {
 	if _, ok, err := c.InstanceLabelled(t.Context(), "prod-c"); err != nil || ok {
 		t.Errorf("prod-c is there: %v", err)
 	}
-	byTag, byLabel := `{"tags":"`+tag+`"}`, `{"label":"prod-c"}`
-	if d := cmp.Diff([]string{byTag, byTag, byLabel, byLabel}, filters); d != "" {
+	if named, err := c.InstancesNamed(t.Context(), "prod-b"); err != nil || len(named) != 1 || named[0].ID != 2 {
+		t.Errorf("%+v: %v", named, err)
+	}
+	byTag, byLabel, byPart := `{"tags":"`+tag+`"}`, `{"label":"prod-c"}`, `{"label":{"+contains":"prod-b"}}`
+	if d := cmp.Diff([]string{byTag, byTag, byLabel, byLabel, byPart, byPart}, filters); d != "" {
 		t.Error(d)
 	}
 }

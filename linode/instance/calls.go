@@ -2,6 +2,7 @@ package instance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -177,11 +178,12 @@ func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 	defer c.loop.Do(func(m *decide.Memory, now time.Time) { m.Deleted(order, outcome, now) })
 	if err != nil {
 		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
-		if order.UID != "" {
-			c.cfg.Cluster.Undeleted(ctx, order.UID, fmt.Errorf("delete Linode %d: %w; it is tried again", order.Machine, err))
-		}
+		c.cfg.Cluster.Undeleted(ctx, order, err)
 	}
 }
+
+// errChanged is why a Linode is not taken for the one that was made.
+var errChanged = errors.New("its label and its tag were changed since it was made")
 
 // deleteMachine deletes a machine, if it is the one that is meant. It is Done when Linode no longer
 // has it, not when Linode has said that it will go: the decision asks again until then.
@@ -196,8 +198,8 @@ func (c *syncer) deleteMachine(ctx context.Context, order decide.Delete) (outcom
 	case err != nil:
 		return decide.Busy, err
 	case i.Label != order.Label && !tagged, order.UID == "" && (i.Label != order.Label || !tagged):
-		return decide.Refused, fmt.Errorf("it has the label %s and the tags %v, which were changed since it was made; give it "+
-			"the label %s or the tag %s again, or delete it", i.Label, i.Tags, order.Label, c.cfg.Tag)
+		return decide.Refused, fmt.Errorf("%w: it has the label %s and the tags %v; give it the label %s or the tag %s again, or delete "+
+			"it", errChanged, i.Label, i.Tags, order.Label, c.cfg.Tag)
 	case i.Status == api.InstanceDeleting:
 		return decide.Unknown, nil
 	}

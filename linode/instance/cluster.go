@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -217,11 +218,37 @@ func (i cluster) Refused(ctx context.Context, uid string, err error) {
 	}
 }
 
-// Undeleted says on a claim why its machine is not deleted, once for each reason.
-func (i cluster) Undeleted(ctx context.Context, uid string, err error) {
-	if i.shouldNotify(uid, err.Error()) {
-		i.claims.Warn(ctx, uid, "MachineNotDeleted", err.Error())
+// Undeleted counts that a machine was not deleted, and says on the claim that ends why, once for each reason. A machine of
+// no claim is counted as such, too.
+func (i cluster) Undeleted(ctx context.Context, order decide.Delete, err error) {
+	reason := string(api.ClassOf(err))
+	if errors.Is(err, errChanged) {
+		reason = changedMarks
 	}
+	i.metrics.NotDeleted(i.planOf(ctx, order), reason)
+	text := fmt.Sprintf("delete Linode %d: %v; it is tried again", order.Machine, err)
+	if order.UID == "" || !i.shouldNotify(order.UID, text) {
+		return
+	}
+	if err := i.claims.NotDeleted(ctx, order.UID, "MachineNotDeleted", text); err != nil {
+		i.cfg.Log.Warn("could not note that a machine is not deleted", "claim", order.UID, "error", err)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		delete(i.notified, order.UID+text) // it is noted at the next try
+	}
+}
+
+// planOf is the plan type of a machine; "" if it is not known any more.
+func (i cluster) planOf(ctx context.Context, order decide.Delete) string {
+	all, _ := i.list.Last()
+	if one := byID(all, order.Machine); one != nil {
+		return one.Type
+	}
+	nc, err := nodeclaim.ByUID(ctx, i.cfg.Client, order.UID)
+	if err != nil {
+		return ""
+	}
+	return nodeclaim.PlanOf(nc)
 }
 
 // WarnUnconfirmed says on claims that they stay though Linode does not know their machines.

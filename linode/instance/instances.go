@@ -33,6 +33,7 @@ import (
 type API interface {
 	linodes
 	placementAPI
+	InstancesNamed(ctx context.Context, part string) ([]api.Instance, error)
 	TagInstance(ctx context.Context, id int, tags []string) error
 }
 
@@ -65,6 +66,7 @@ type Machines struct {
 	mu       sync.Mutex // guards the rest
 	notified map[string]time.Time
 	unjoined map[string]unjoined // by claim
+	untagged []api.Instance
 }
 
 // New returns the Linodes of a cluster.
@@ -104,6 +106,9 @@ func New(cfg Config) *Machines {
 func (i *Machines) Start(ctx context.Context) error {
 	var groups sync.WaitGroup
 	groups.Go(func() { i.pools.Run(ctx) })
+	groups.Go(func() {
+		loop.Every(ctx, i.cfg.Log, untaggedEvery, "look for Linodes that have lost their tag", i.findUntagged)
+	})
 	i.syncer.Run(ctx)
 	groups.Wait()
 	return nil

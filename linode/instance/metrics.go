@@ -15,7 +15,7 @@ import (
 
 func newMetrics() *nodeclaim.Metrics {
 	return nodeclaim.NewMetrics("lkeplan_linodes_listed_timestamp_seconds",
-		"In instance mode: when Linode was last asked for the cluster's Linodes and answered.", refusals...)
+		"In instance mode: when Linode was last asked for the cluster's Linodes and answered.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
 }
 
 // Metrics are what the Machines count, to be registered.
@@ -35,6 +35,15 @@ var refusals = []string{
 	string(api.ClassNoCapacity), string(api.ClassAccountLimit), string(api.ClassPlanClosed),
 	string(api.ClassValidation),
 	string(api.ClassAuth), string(api.ClassBusy), string(api.ClassUnknown), string(api.ClassLabelTaken),
+}
+
+// changedMarks is the reason if neither the label nor the tag of a Linode is the one that it was made with.
+const changedMarks = "changed"
+
+// undeleted are the reasons for which machines that are to go do not.
+var undeleted = []string{
+	string(api.ClassLocked), string(api.ClassAuth), string(api.ClassValidation), string(api.ClassBusy), string(api.ClassUnknown),
+	changedMarks,
 }
 
 // take counts what there is of each plan type in a cluster of that name. A Linode is of the
@@ -75,8 +84,7 @@ func take(cluster string, claims []karpv1.NodeClaim, all []api.Instance) nodecla
 
 // show has the gauges show the claims, and the Linodes that were listed last.
 func (i *Machines) show(claims []karpv1.NodeClaim) {
-	all, _ := i.list.Last()
-	rows := take(i.cfg.Identity.Name, claims, all)
+	rows := take(i.cfg.Identity.Name, claims, i.known())
 	i.metrics.Show(rows, i.cfg.Types.Price)
 	for plan := range rows {
 		for _, reason := range []string{joinReported, joinSilent, joinGivenUp} { // from zero on, or the first would be no increase

@@ -25,6 +25,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -229,17 +230,8 @@ func digits(of string, n int) string {
 
 // Run deletes groups that are not needed until ctx ends.
 func (g *placementGroups) Run(ctx context.Context) {
-	ticker := time.NewTicker(max(time.Second, g.cfg.Keep/2))
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		if err := g.Sweep(api.LowPriority(ctx)); err != nil && ctx.Err() == nil {
-			g.cfg.Log.Warn("placement groups are not compared with NodePools", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-	}
+	loop.Every(ctx, g.cfg.Log, max(time.Second, g.cfg.Keep/2), "compare placement groups with NodePools",
+		func(ctx context.Context) error { return g.Sweep(api.LowPriority(ctx)) })
 }
 
 // placementTimeout bounds a sweep, which makes others wait.

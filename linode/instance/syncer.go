@@ -50,8 +50,8 @@ type claimStore interface {
 	Listed(asked time.Time, all []api.Instance)
 	// Refused takes the reason why the machine of a claim was not made.
 	Refused(ctx context.Context, uid string, err error)
-	// Undeleted takes the reason why the machine of a claim that ends was not deleted.
-	Undeleted(ctx context.Context, uid string, err error)
+	// Undeleted takes the reason why a machine was not deleted.
+	Undeleted(ctx context.Context, order decide.Delete, err error)
 	// WarnUnconfirmed takes the claims that stay though Linode says that their machines are gone.
 	WarnUnconfirmed(ctx context.Context, uids []string) error
 	// Queued takes the claims that wait for the rate limit of new Linodes, and for nothing else.

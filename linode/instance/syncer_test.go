@@ -141,7 +141,9 @@ func (c *canned) Refused(context.Context, string, error) {
 	}
 }
 
-func (c *canned) Undeleted(ctx context.Context, uid string, err error) { c.Refused(ctx, uid, err) }
+func (c *canned) Undeleted(ctx context.Context, order decide.Delete, err error) {
+	c.Refused(ctx, order.UID, err)
+}
 
 func (c *canned) syncer() *syncer {
 	return newSyncer(syncerConfig{Linode: c, Cluster: c, Policy: policy, Tag: tag})

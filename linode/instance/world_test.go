@@ -83,7 +83,7 @@ type silence struct{}
 
 func (silence) Listed(time.Time, []api.Instance)                {}
 func (silence) Refused(context.Context, string, error)          {}
-func (silence) Undeleted(context.Context, string, error)        {}
+func (silence) Undeleted(context.Context, decide.Delete, error) {}
 func (silence) WarnUnconfirmed(context.Context, []string) error { return nil }
 func (silence) Queued(context.Context, []string) error          { return nil }
 

@@ -96,6 +96,11 @@ func (b *book) Lose(_ context.Context, uid string, instance int, _ string) error
 	return nil
 }
 
+func (b *book) NotDeleted(ctx context.Context, uid, reason, message string) error {
+	b.Warn(ctx, uid, reason, message)
+	return nil
+}
+
 func (b *book) Warn(_ context.Context, uid, reason, _ string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -85,6 +85,10 @@ func (b *bugs) Lose(ctx context.Context, uid string, instance int, reason string
 	return b.at("Lose", func() error { return b.Claims.Lose(ctx, uid, instance, reason) })
 }
 
+func (b *bugs) NotDeleted(ctx context.Context, uid, reason, text string) error {
+	return b.at("Warn", func() error { return b.Claims.NotDeleted(ctx, uid, reason, text) })
+}
+
 func (b *bugs) Warn(ctx context.Context, uid, reason, text string) {
 	_ = b.at("Warn", func() error { b.Claims.Warn(ctx, uid, reason, text); return nil })
 }

@@ -135,8 +135,9 @@ func (d *day) Extend(context.Context, string) error               { return nil }
 func (d *day) Lose(ctx context.Context, uid string, instance int, reason string) error {
 	return d.book.Lose(ctx, uid, instance, reason)
 }
-func (d *day) Warn(context.Context, string, string, string)         {}
-func (d *day) WarnNodePool(context.Context, string, string, string) {}
+func (d *day) NotDeleted(context.Context, string, string, string) error { return nil }
+func (d *day) Warn(context.Context, string, string, string)             {}
+func (d *day) WarnNodePool(context.Context, string, string, string)     {}
 
 // plan is the cheaper plan type that is offered.
 func (d *day) plan() string {

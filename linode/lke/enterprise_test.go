@@ -210,6 +210,11 @@ func (b *burst) Extend(_ context.Context, uid string) error {
 	return nil
 }
 
+func (b *burst) NotDeleted(ctx context.Context, uid, reason, text string) error {
+	b.Warn(ctx, uid, reason, text)
+	return nil
+}
+
 func (b *burst) Warn(_ context.Context, uid, reason, text string) {
 	b.book.mu.Lock()
 	defer b.book.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 func newMetrics() *nodeclaim.Metrics {
 	return nodeclaim.NewMetrics("lkeplan_lke_listed_timestamp_seconds",
-		"When LKE was last asked for its pools and answered; the gauges about machines are from then.", refusals...)
+		"When LKE was last asked for its pools and answered; the gauges about machines are from then.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
 }
 
 // Metrics are what the Syncer counts, to be registered.
@@ -26,6 +26,11 @@ var refusals = []string{
 	string(api.ClassNoCapacity), string(api.ClassAccountLimit), string(api.ClassPlanClosed),
 	string(api.ClassValidation),
 	string(api.ClassAuth), string(api.ClassBusy), string(api.ClassUnknown), timedOut,
+}
+
+// undeleted are the reasons for which machines that are to go do not.
+var undeleted = []string{
+	string(api.ClassLocked), string(api.ClassAuth), string(api.ClassValidation), string(api.ClassBusy), string(api.ClassUnknown),
 }
 
 // take counts what there is of each plan type. Pools of the cluster that NodeClaims are not

@@ -57,6 +57,11 @@ func (w *ask) Bind(_ context.Context, b capacity.Bind) error {
 
 func (w *ask) Extend(context.Context, string) error { return nil }
 
+func (w *ask) NotDeleted(ctx context.Context, uid, reason, text string) error {
+	w.Warn(ctx, uid, reason, text)
+	return nil
+}
+
 func (w *ask) Warn(_ context.Context, uid, reason, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -52,6 +52,8 @@ type Claims interface {
 	Extend(ctx context.Context, uid string) error
 	// Lose deletes a claim whose machine, that instance, is gone.
 	Lose(ctx context.Context, uid string, instance int, reason string) error
+	// NotDeleted writes on a claim why its machine is not deleted.
+	NotDeleted(ctx context.Context, uid, reason, message string) error
 	// Warn writes a warning event on a claim.
 	Warn(ctx context.Context, uid, reason, message string)
 	// WarnNodePool writes a warning event on a NodePool.

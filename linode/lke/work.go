@@ -206,13 +206,13 @@ func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 	pools := loop.Each(f.cfg.Log, 8, w.DeletePools, func(pool int) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })
 		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
-		f.undeleted(ctx, err, func(p api.Pool, _ api.Slot) bool { return p.ID == pool })
+		f.undeleted(ctx, w.Group.Plan, err, func(p api.Pool, _ api.Slot) bool { return p.ID == pool })
 		return f.deleted("pool", pool, w.Group, err)
 	})
 	slots := loop.Each(f.cfg.Log, 8, w.DeleteSlots, func(slot string) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot) })
 		f.loop.Do(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
-		f.undeleted(ctx, err, func(_ api.Pool, s api.Slot) bool { return s.ID == slot })
+		f.undeleted(ctx, w.Group.Plan, err, func(_ api.Pool, s api.Slot) bool { return s.ID == slot })
 		return f.deleted("slot", slot, w.Group, err)
 	})
 	return errors.Join(pools, slots)
@@ -229,10 +229,11 @@ func (f *Syncer) deleted(what string, id any, of capacity.Group, err error) erro
 
 // undeleted says on claims whose machines were to go with some slots that LKE has not
 // deleted them.
-func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api.Slot) bool) {
+func (f *Syncer) undeleted(ctx context.Context, plan string, err error, in func(api.Pool, api.Slot) bool) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
+	f.metrics.NotDeleted(plan, string(api.ClassOf(err)))
 	machines := map[int]bool{}
 	for _, pool := range f.Last() {
 		for _, slot := range pool.Linodes {
@@ -243,14 +244,17 @@ func (f *Syncer) undeleted(ctx context.Context, err error, in func(api.Pool, api
 	}
 	var holders []string
 	f.loop.Do(func(m *capacity.Memory, _ time.Time) { holders = m.Holders(machines) })
+	reason, message := "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is gone", err)
 	if api.ClassOf(err) == api.ClassLocked {
-		f.warn(ctx, holders, "LKELocked", fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE "+
-			"node pool or the cluster; tried again in an hour, or when the controller restarts", err))
-		return
+		reason = "LKELocked"
+		message = fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE node pool or the cluster; tried "+
+			"again in an hour, or when the controller restarts", err)
 	}
-	f.warn(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is "+
-		"gone",
-		err))
+	for _, uid := range holders {
+		if err := f.loop.Try(func() error { return f.cfg.Claims.NotDeleted(ctx, uid, reason, message) }); err != nil {
+			f.cfg.Log.Warn("could not note that a machine is not deleted", "claim", uid, "error", err)
+		}
+	}
 }
 
 // repair corrects pools in place. What fails is tried again by a later decision; no

@@ -5,10 +5,12 @@
 package loop
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 )
 
 // Error is a panic that was caught. The log has its stack.
@@ -30,6 +32,20 @@ func Catch(log *slog.Logger, err *error) {
 	if cause := recover(); cause != nil {
 		log.Error("a bug in lkeplan", "cause", cause, "stack", string(debug.Stack()))
 		*err = &Error{cause}
+	}
+}
+
+// Every runs do at once and again after each time that long, until ctx ends. What goes wrong is in the log, and a panic is
+// such an error.
+func Every(ctx context.Context, log *slog.Logger, every time.Duration, what string, do func(context.Context) error) {
+	for ctx.Err() == nil {
+		if err := Try(log, func() error { return do(ctx) }); err != nil && ctx.Err() == nil {
+			log.Warn("cannot "+what, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(every):
+		}
 	}
 }
 

@@ -45,15 +45,19 @@ type Metrics struct {
 
 	listed  *prometheus.GaugeVec // absent before the machines were listed
 	refused *prometheus.CounterVec
+	kept    *prometheus.CounterVec
 	bound   *prometheus.HistogramVec
 
-	reasons []string        // for which something can be refused
+	reasons Reasons
 	plans   map[string]bool // that the gauges show
 }
 
+// Reasons are those for which something can be refused.
+type Reasons struct{ Making, Deleting []string }
+
 // NewMetrics returns the Metrics of machines that can be refused for these reasons; the gauge of
 // that name is when they were listed.
-func NewMetrics(listed, help string, reasons ...string) *Metrics {
+func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
@@ -74,6 +78,12 @@ func NewMetrics(listed, help string, reasons ...string) *Metrics {
 				"account-limit, validation, auth, busy or unknown, as the API answered; timeout where a slot of LKE stayed " +
 				"without a machine; label-taken where in instance mode another Linode has the label.",
 		}, []string{"plan", "reason"}),
+		kept: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "lkeplan_delete_refusals_total",
+			Help: "Times that LKE, or in instance mode Linode, did not delete a machine that is to go, by reason: locked, auth, " +
+				"validation, busy or unknown, as the API answered; changed where in instance mode the label and the tag of the Linode " +
+				"were changed, so that it is not known to be the one.",
+		}, []string{"plan", "reason"}),
 		bound: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lkeplan_bind_duration_seconds",
 			Help:    "From the creation of a NodeClaim until it has its machine.",
@@ -85,7 +95,7 @@ func NewMetrics(listed, help string, reasons ...string) *Metrics {
 
 // Collectors are what is to be registered.
 func (m *Metrics) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.bound, m.listed}
+	return []prometheus.Collector{m.machines, m.hourly, m.monthly, m.waiting, m.since, m.refused, m.kept, m.bound, m.listed}
 }
 
 // Listed says when the machines were asked for that were listed last.
@@ -95,6 +105,9 @@ func (m *Metrics) Listed(asked time.Time) {
 
 // Refused counts that a plan type was not given.
 func (m *Metrics) Refused(plan, reason string) { m.refused.WithLabelValues(plan, reason).Inc() }
+
+// NotDeleted counts that a machine of a plan type was not deleted.
+func (m *Metrics) NotDeleted(plan, reason string) { m.kept.WithLabelValues(plan, reason).Inc() }
 
 // Bound counts a NodeClaim that has got its machine, and how long it waited.
 func (m *Metrics) Bound(plan string, waited time.Duration) {
@@ -122,8 +135,11 @@ func (m *Metrics) Show(rows Rows, price func(plan string) catalog.Price) {
 		} else {
 			m.since.WithLabelValues(plan).Set(float64(row.Since.Unix()))
 		}
-		for _, reason := range m.reasons { // from zero on, or the first would be no increase
+		for _, reason := range m.reasons.Making { // from zero on, or the first would be no increase
 			m.refused.WithLabelValues(plan, reason)
+		}
+		for _, reason := range m.reasons.Deleting {
+			m.kept.WithLabelValues(plan, reason)
 		}
 		m.plans[plan] = true
 	}

@@ -7,10 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -94,6 +98,46 @@ func (w Writer) Warn(ctx context.Context, uid, reason, message string) {
 	if nc, err := ByUID(ctx, w.Client, uid); err == nil {
 		w.Events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", Shorten(message))
 	}
+}
+
+// ConditionMachineDeleted, on a NodeClaim that goes, is False while its machine is refused to be deleted, and says why.
+const ConditionMachineDeleted = "MachineDeleted"
+
+// NotDeleted says on a claim why its machine is not deleted: in a condition, and in an event of the same reason. One that
+// is gone, or does not go, gets no condition.
+func (w Writer) NotDeleted(ctx context.Context, uid, reason, message string) error {
+	nc, err := ByUID(ctx, w.Client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	message = Shorten(message)
+	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Terminate", "%s", message)
+	is := status.Condition{
+		Type: ConditionMachineDeleted, Status: metav1.ConditionFalse, Reason: reason, Message: message,
+		ObservedGeneration: nc.Generation, LastTransitionTime: metav1.Now(),
+	}
+	next := nc.DeepCopy()
+	at := slices.IndexFunc(next.Status.Conditions, func(c status.Condition) bool { return c.Type == is.Type })
+	switch {
+	case nc.DeletionTimestamp.IsZero():
+		return nil
+	case at < 0:
+		next.Status.Conditions = append(next.Status.Conditions, is)
+	default:
+		if was := next.Status.Conditions[at]; was.Status == is.Status {
+			is.LastTransitionTime = was.LastTransitionTime
+		}
+		next.Status.Conditions[at] = is
+	}
+	if equality.Semantic.DeepEqual(nc.Status.Conditions, next.Status.Conditions) {
+		return nil
+	}
+	// Conditions are a list, which a merge patch replaces whole.
+	err = w.Client.Status().Patch(ctx, next, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{}))
+	if err = client.IgnoreNotFound(err); err != nil {
+		return fmt.Errorf("note on NodeClaim %s that its machine is not deleted: %w", nc.Name, err)
+	}
+	return nil
 }
 
 // WarnNodePool writes a warning event on a NodePool. One that is gone gets none.

@@ -1,0 +1,69 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// A Linode that has lost the tag of the cluster is on none of its lists. While a NodeClaim has it, it is asked for by its
+// id. If none has it, it would cost for ever without a word: it is looked for by its label, and counted as one that no
+// NodeClaim has. It is not deleted, as one mark is not enough for that.
+
+// untaggedEvery is the time between two looks for such Linodes.
+const untaggedEvery = 10 * time.Minute
+
+func (i *Machines) findUntagged(ctx context.Context) error {
+	named, err := i.cfg.API.InstancesNamed(api.LowPriority(ctx), i.cfg.Identity.Name+"-")
+	if err != nil {
+		return err
+	}
+	var claims karpv1.NodeClaimList
+	if err := i.cfg.Client.List(ctx, &claims); err != nil {
+		return fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	untagged := slices.DeleteFunc(named, func(one api.Instance) bool { return !i.cfg.Identity.Lost(one) })
+	i.mu.Lock()
+	i.untagged = untagged
+	i.mu.Unlock()
+	for _, one := range untagged {
+		if !slices.ContainsFunc(claims.Items, func(nc karpv1.NodeClaim) bool {
+			return nodeclaim.InstanceOf(nc.Status.ProviderID) == one.ID || i.cfg.Identity.Node(string(nc.UID)) == one.Label
+		}) {
+			i.cfg.Log.Warn("a Linode has a label of this cluster and no tag of any, and no NodeClaim has it: it costs and stays; "+
+				"delete it, or give it the tag again, and it is deleted if it is not needed", "id", one.ID, "label", one.Label,
+				"tag", i.cfg.Identity.Tag())
+		}
+	}
+	return nil
+}
+
+// Lost reports whether a Linode has a label of the cluster's machines and no tag of any cluster.
+func (id Identity) Lost(one api.Instance) bool {
+	return id.IsNode(one.Label) && !taggedByACluster(one)
+}
+
+// taggedByACluster reports whether a Linode has the tag of this cluster or another.
+func taggedByACluster(one api.Instance) bool {
+	return slices.ContainsFunc(one.Tags, func(tag string) bool { return strings.HasPrefix(strings.ToLower(tag), tagOfCluster) })
+}
+
+// known are the Linodes that were listed last, and those of the cluster that have lost their tag.
+func (i *Machines) known() []api.Instance {
+	all, _ := i.list.Last()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, one := range i.untagged {
+		if byID(all, one.ID) == nil {
+			all = append(slices.Clip(all), one)
+		}
+	}
+	return all
+}
