@@ -45,6 +45,7 @@ type Cluster interface {
 type Account interface {
 	Clusters(ctx context.Context) ([]api.Cluster, error)
 	Instances(ctx context.Context, tag string) ([]api.Instance, error)
+	InstancesNamed(ctx context.Context, part string) ([]api.Instance, error)
 	Scopes() []string
 	MayUse(scope string) bool
 }
@@ -72,7 +73,7 @@ func Examine(ctx context.Context, p Installation) []Finding {
 	}
 	for _, look := range []func(context.Context) []Finding{
 		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.gpus, p.linode,
-		p.closed, p.limited, p.unaccepted,
+		p.closed, p.limited, p.undeleted, p.unaccepted,
 	} {
 		found = append(found, look(ctx)...)
 	}

@@ -88,3 +88,28 @@ func TestWhatLinodeRefuses(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestMachinesThatAreNotDeleted are a warning for each reason, of NodeClaims that go.
+func TestMachinesThatAreNotDeleted(t *testing.T) {
+	claim := func(name, state, reason string, goes bool) map[string]any {
+		metadata := map[string]any{"name": name}
+		if goes {
+			metadata["deletionTimestamp"] = "2026-11-26T11:00:00Z"
+		}
+		return map[string]any{"metadata": metadata, "status": map[string]any{"conditions": []any{map[string]any{
+			"type": "MachineDeleted", "status": state, "reason": reason, "message": "it is " + reason,
+		}}}}
+	}
+	claims := []map[string]any{
+		{"metadata": map[string]any{"name": "fine"}}, claim("stays", "False", "LKELocked", false), claim("goes", "True", "Gone", true),
+		claim("a", "False", "LKELocked", true), claim("b", "False", "MachineNotDeleted", true), claim("c", "False", "LKELocked", true),
+	}
+	const do = "do what it says: what is not deleted costs"
+	want := []Finding{
+		{LevelWarn, "machines that go", "2 machines are not deleted, such as that of NodeClaim a: it is LKELocked", do},
+		{LevelWarn, "machines that go", "NodeClaim b: it is MachineNotDeleted", do},
+	}
+	if d := cmp.Diff(want, Installation{Cluster: shelves{classes: claims}}.undeleted(t.Context())); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}

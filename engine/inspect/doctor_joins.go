@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/linode/instance/token"
@@ -44,7 +49,33 @@ func (p Installation) joins(ctx context.Context) []Finding {
 	if !s.instances {
 		return nil
 	}
-	return slices.Concat(s.findings(), p.way(ctx, s), p.tokens(ctx))
+	return slices.Concat(s.findings(), p.way(ctx, s), p.tokens(ctx), p.unjoined(ctx))
+}
+
+// unjoined looks for what was said last, in the last hour, of a machine that has not joined. Events of NodeClaims are in
+// default, where tenants do not write.
+func (p Installation) unjoined(ctx context.Context) []Finding {
+	const of = "machines that join"
+	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	claims, err := cluster.List[karpv1.NodeClaim](ctx, p.Cluster, "karpenter.sh/v1", "NodeClaim")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	joined := map[types.UID]bool{}
+	for _, nc := range claims {
+		joined[nc.UID] = nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
+	}
+	at := cluster.Snapshot{Events: events}.EventsAt(p.Now())
+	for _, e := range at.OfKind("NodeClaim") {
+		if saysWhyUnjoined(e) && !joined[e.InvolvedObject.UID] && p.Now().Sub(at.LastSeen(e)) < time.Hour {
+			return []Finding{{LevelWarn, of, fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name,
+				at.LastSeen(e).UTC().Format("15:04 UTC"), e.Message), "mend what it says; lkeplan why claim " + e.InvolvedObject.Name}}
+		}
+	}
+	return nil
 }
 
 // findings are about the settings themselves, as the controller takes them.

@@ -3,6 +3,7 @@ package inspect
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // deployment is the one that makes nodes, with the fields of its container.
@@ -19,6 +20,14 @@ const (
 		roleRef: {name: "system:certificates.k8s.io:certificatesigningrequests:nodeclient"},
 		subjects: [{kind: Group, name: "system:bootstrappers:kubeadm:default-node-token"}]}`
 )
+
+var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+// unjoinedEvent says that the machine of a NodeClaim cannot join.
+func unjoinedEvent(name, uid, says, at string) string {
+	return `{metadata: {name: e, namespace: default}, reason: MachineCannotJoin, type: Warning, message: ` + says +
+		`, lastTimestamp: "2026-11-26T` + at + `:00Z", involvedObject: {kind: NodeClaim, name: ` + name + `, uid: ` + uid + `}}`
+}
 
 // TestWhatMachinesNeedToJoin is looked at in instance mode, whoever says that it is that.
 func TestWhatMachinesNeedToJoin(t *testing.T) {
@@ -64,10 +73,19 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 		"any token gets the certificate of any Node": {
 			in:   with("ClusterRoleBinding", mayAsk, strings.Replace(ofKubeadm, ":kubeadm:default-node-token", "", 1)),
 			want: []string{"", "", "warn: the ClusterRoleBinding kubeadm:node-autoapprove-bootstrap has the certificate of any"}},
+		"a machine does not join": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "11:20"), unjoinedEvent("web-2", "u2", "clock", "11:30")),
+			want: []string{"", "", "", "warn: NodeClaim web-2, at 11:30 UTC: clock"}},
+		"a machine has not joined, and its NodeClaim is gone": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "11:20")),
+			want: []string{"", "", "", "warn: NodeClaim web-1, at 11:20 UTC: swap"}},
+		"it was long ago": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "10:59")), want: []string{"", "", ""}},
+		"it has joined since": {in: ward{"ConfigMap": good["ConfigMap"], "ClusterRoleBinding": good["ClusterRoleBinding"],
+			"Deployment": good["Deployment"], "Event": {unjoinedEvent("web-1", "u1", "swap", "11:20")},
+			"NodeClaim": {`{metadata: {name: web-1, uid: u1}, status: {conditions: [{type: Registered, status: "True"}]}}`}},
+			want: []string{"", "", ""}},
 		"k3s needs no binding": {in: with("ClusterRoleBinding"), version: "v1.33.1+k3s1", want: []string{"", "", ""}},
 	}
 	for name, tt := range tests {
-		tt.given.Cluster = examined{ward: tt.in, version: tt.version}
+		tt.given.Cluster, tt.given.Now = examined{ward: tt.in, version: tt.version}, func() time.Time { return noon }
 		found := tt.given.joins(t.Context())
 		if len(found) != len(tt.want) {
 			t.Errorf("%s: %+v, want %q", name, found, tt.want)

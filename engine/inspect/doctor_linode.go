@@ -75,7 +75,8 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 	if name == "" {
 		return []Finding{{LevelWarn, "Linodes", "no name of the cluster was given to look for", "--cluster-name or CLUSTER_NAME"}}
 	}
-	tag := instance.Identity{Name: name}.NameTag()
+	id := instance.Identity{Name: name}
+	tag := id.NameTag()
 	all, err := p.Linode.Instances(ctx, tag)
 	if err != nil {
 		return []Finding{{LevelFail, of, err.Error(), unanswered(err, token)}}
@@ -91,7 +92,27 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 			"the token lacks " + strings.Join(lacks, " and ") + ": classes that name such things are not ready", token}
 	}
 	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
-	return []Finding{about, {LevelOK, "Linodes", text, ""}}
+	return append([]Finding{about, {LevelOK, "Linodes", text, ""}}, p.lost(ctx, id)...)
+}
+
+// lost looks for Linodes of the cluster that are on none of its lists, as their tag was taken off.
+func (p Installation) lost(ctx context.Context, id instance.Identity) []Finding {
+	named, err := p.Linode.InstancesNamed(ctx, id.Name+"-")
+	if err != nil {
+		return notKnown("Linodes", err)
+	}
+	var labels []string
+	for _, one := range named {
+		if id.Lost(one) {
+			labels = append(labels, one.Label)
+		}
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	return []Finding{{LevelWarn, "Linodes", fmt.Sprintf("%d with a label of the cluster have lost the tag lkeplan-id=..., by which they "+
+		"are listed, such as %s: one without a NodeClaim costs and stays", len(labels), labels[0]),
+		"give them the tag that the others have, or delete those that no NodeClaim has"}}
 }
 
 // unanswered is what to do where the Linode API does not give what it was asked for.

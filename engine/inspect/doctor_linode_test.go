@@ -84,6 +84,37 @@ func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
 	}
 }
 
+// TestALinodeThatHasLostItsTagIsNamed: it is on none of the controller's lists.
+func TestALinodeThatHasLostItsTagIsNamed(t *testing.T) {
+	sim, err := sim.New(sim.Config{Token: "right", Scopes: "*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(sim)
+	defer server.Close()
+	client, err := api.New(server.URL, "right", api.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for label, tags := range map[string][]string{
+		"prod-0123456789abcdef0123": {"team=web"}, "prod-0123456789abcdef0124": {"lkeplan-id=a"}, "prod-web": nil,
+		"dev-0123456789abcdef0123": nil,
+	} {
+		_, err := client.CreateInstance(t.Context(), api.InstanceSpec{Label: label, Region: "us-ord", Type: "g6-standard-2",
+			Image: "linode/debian12", RootPass: "correct-horse-battery-staple-1", Tags: tags})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := Installation{Linode: client, Cluster: examined{}, Name: "prod", Instances: true}.linode(t.Context())
+	last := found[len(found)-1]
+	if len(found) != 3 || last.Level != LevelWarn || last.Do == "" ||
+		!strings.HasPrefix(last.Text, "1 with a label of the cluster have lost the tag") ||
+		!strings.Contains(last.Text, "prod-0123456789abcdef0123") {
+		t.Errorf("%+v", found)
+	}
+}
+
 // TestTheTokenIsBlamed only where it is the token.
 func TestTheTokenIsBlamed(t *testing.T) {
 	for status, want := range map[int]string{

@@ -240,6 +240,34 @@ func (p Installation) limited(ctx context.Context) (found []Finding) {
 	return found
 }
 
+// undeleted looks for machines that are to go and do not: they cost. One finding for each reason.
+func (p Installation) undeleted(ctx context.Context) (found []Finding) {
+	const of = "machines that go"
+	claims, err := cluster.List[karpv1.NodeClaim](ctx, p.Cluster, "karpenter.sh/v1", "NodeClaim")
+	if err != nil {
+		return notKnown(of, err)
+	}
+	first, count, order := map[string]string{}, map[string]int{}, []string{}
+	for _, nc := range claims {
+		c := undeleted(nc)
+		if c == nil {
+			continue
+		}
+		if count[c.Reason]++; count[c.Reason] == 1 {
+			order = append(order, c.Reason)
+			first[c.Reason] = fmt.Sprintf("NodeClaim %s: %s", nc.Name, c.Message)
+		}
+	}
+	for _, reason := range order {
+		text := first[reason]
+		if n := count[reason]; n > 1 {
+			text = fmt.Sprintf("%d machines are not deleted, such as that of %s", n, text)
+		}
+		found = append(found, Finding{LevelWarn, of, text, "do what it says: what is not deleted costs"})
+	}
+	return found
+}
+
 // unaccepted looks for NodePools that the controller makes no node for, as they are.
 func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
 	const of = "NodePools"

@@ -68,6 +68,7 @@ const (
 	RemarkStock     RemarkKind = "stock"     // Linode has no machines of a plan type
 	RemarkFull      RemarkKind = "limit"     // a limit has no room
 	RemarkRefused   RemarkKind = "refused"   // no machine is made
+	RemarkUndeleted RemarkKind = "undeleted" // a machine that is to go stays, and costs
 	RemarkReplicas  RemarkKind = "replicas"  // a pool with replicas does not get another machine
 	RemarkRolling   RemarkKind = "rolling"   // nodes are to be replaced, or have not joined
 	RemarkLoop      RemarkKind = "loop"      // nodes were replaced again and again, and are kept now

@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -284,33 +285,63 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 // lately is how old an event may be to tell what is so: what lasts is said again.
 const lately = 10 * time.Minute
 
-// refusals are what LKE says to the claims of a pool that wait for a machine.
+// mostRefusals is how many NodeClaims of a pool say what they lack.
+const mostRefusals = 5
+
+// refusals are what is said of the claims of a pool that get no machine, whose machine does not join, or whose machine is
+// not deleted: each text once, and of many some.
 func (w *statusReader) refusals(pool string) (says []Remark) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
 			continue
 		}
-		for _, e := range w.warnings(nc) {
-			r := Remark{What: RemarkRefused, Text: e.Message, Since: moment(e.FirstTimestamp.Time), quoted: true}
-			if !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
-				says = append(says, r)
-			}
+		var r Remark
+		if c := undeleted(nc); c != nil {
+			r = remark(RemarkUndeleted, c.Message, c.LastTransitionTime)
+		} else if e := w.warning(nc); e != nil {
+			r = Remark{What: RemarkRefused, Text: e.Message, Since: moment(e.FirstTimestamp.Time), quoted: true}
 		}
+		if r.Text != "" && !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
+			says = append(says, r)
+		}
+	}
+	if more := len(says) - mostRefusals + 1; more > 1 {
+		says = append(says[:mostRefusals-1], Remark{What: RemarkRefused, Text: fmt.Sprintf("%d more of its NodeClaims say such "+
+			"things: lkeplan why claim NAME", more)})
 	}
 	return says
 }
 
-// warnings are the last words of LKE on a claim that waits for a machine, one at most.
-func (w *statusReader) warnings(nc *karpv1.NodeClaim) []*corev1.Event {
-	if !waitsForMachine(nc) {
+// undeleted is the condition of a claim that goes and whose machine is not deleted; nil of others.
+func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
+	c := nc.StatusConditions(conditions.WithObservedOnly()).Get(nodeclaim.ConditionMachineDeleted)
+	if nc.DeletionTimestamp.IsZero() || !c.IsFalse() {
+		return nil
+	}
+	return c
+}
+
+// warning is the last warning on a claim that has no node; nil if there is none. Of a claim whose machine starts, and
+// before others, it is why the machine does not join.
+func (w *statusReader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
+	if !nc.DeletionTimestamp.IsZero() || nc.Status.NodeName != "" {
 		return nil
 	}
 	for _, e := range w.events.About(cluster.SubjectOf("NodeClaim", nc)) {
-		if e.Type == corev1.EventTypeWarning && w.Now.Sub(w.events.LastSeen(e)) < lately {
-			return []*corev1.Event{e}
+		switch {
+		case e.Type != corev1.EventTypeWarning || w.Now.Sub(w.events.LastSeen(e)) >= lately:
+		case saysWhyUnjoined(e):
+			return e
+		case last == nil && waitsForMachine(nc):
+			last = e
 		}
 	}
-	return nil
+	return last
+}
+
+// saysWhyUnjoined reports whether an event says why a machine does not join.
+func saysWhyUnjoined(e *corev1.Event) bool {
+	return slices.Contains([]string{"MachineCannotJoin", "MachineNotJoined", "CertificateDenied"}, e.Reason)
 }
 
 func waitsForMachine(nc *karpv1.NodeClaim) bool {

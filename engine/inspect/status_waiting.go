@@ -318,7 +318,7 @@ func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 	}
 	lines := lines{text}
 	for _, nc := range coming {
-		for _, e := range w.warnings(nc) {
+		if e := w.warning(nc); e != nil {
 			lines.add(fmt.Sprintf("%s ago: %s", w.ageOf(e), e.Message))
 		}
 	}

@@ -202,26 +202,39 @@ func (w *explainer) absent(what, namespace, name string, names []string) error {
 
 // tells reports whether events of a reason say why something went.
 func tells(reason string) bool {
-	return slices.Contains([]string{"DisruptionTerminating", "MachineLost", "InsufficientCapacity", "PlanReplaced",
+	return slices.Contains([]string{"MachineCannotJoin", "MachineNotJoined", "DisruptionTerminating", "MachineLost", "InsufficientCapacity", "PlanReplaced",
 		"Finalized", "Expired", "FailedDraining"}, reason)
 }
 
 const mostSaid = 400
 
-// said are the last words on objects: of each reason the last.
+// said are the last words on objects: of each reason the last, and first why a machine does not join.
 func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 	if texts := w.unknown("it", "Events"); texts != nil {
 		return plainly(texts...)
 	}
 	events := w.events.About(of...)
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int {
+		switch joins := saysWhyUnjoined(a); {
+		case joins == saysWhyUnjoined(b):
+			return 0
+		case joins:
+			return -1
+		}
+		return 1
+	})
 	seen := map[string]bool{}
 	for _, e := range events {
 		if seen[e.Reason] || len(lines) == 5 {
 			continue
 		}
 		seen[e.Reason] = true
+		most := mostSaid
+		if saysWhyUnjoined(e) {
+			most = len(e.Message) // which the API server has bounded
+		}
 		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(w.events.LastSeen(e)), e.Reason,
-			diag.Shorten(e.Message, mostSaid))})
+			diag.Shorten(e.Message, most))})
 	}
 	return lines
 }
