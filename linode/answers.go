@@ -3,18 +3,22 @@ package linode
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -30,9 +34,12 @@ func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source 
 				case <-first:
 				case <-second:
 				}
-				for _, request := range all(ctx, nil) {
-					queue.Add(request)
-				}
+				_ = loop.Try(slog.New(logr.ToSlogHandler(log.FromContext(ctx))), func() error {
+					for _, request := range all(ctx, nil) {
+						queue.Add(request)
+					}
+					return nil
+				})
 			}
 		}()
 		return nil

@@ -106,6 +106,9 @@ const classGrace = 10 * time.Second
 // tries again: after one of class InsufficientCapacity or NodeClassNotReady it
 // deletes the claim.
 func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev1alpha1.LinodeNodeClass, error) {
+	if !nodeclaim.Managed(nc) {
+		return nil, fmt.Errorf("NodeClaim %s names no LinodeNodeClass", nc.Name)
+	}
 	var class linodev1alpha1.LinodeNodeClass
 	name := nc.Spec.NodeClassRef.Name
 	err := c.Client.Get(ctx, client.ObjectKey{Name: name}, &class)

@@ -17,6 +17,9 @@ import (
 // compared: the controller of classes writes the new hash on such claims. What the
 // Syncer can correct in place is no drift.
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
+	if !nodeclaim.Managed(nc) {
+		return "", nil
+	}
 	var class linodev1alpha1.LinodeNodeClass
 	if err := p.chooser.Client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
 		return "", client.IgnoreNotFound(err)

@@ -2,11 +2,13 @@ package apply
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -57,7 +59,12 @@ func applyWave(ctx context.Context, to executor, targets []compare.Target, repor
 		var wg sync.WaitGroup
 		for i, t := range some {
 			if outcomes[i] = kube.Unchanged; !t.Unchanged {
-				wg.Go(func() { outcomes[i], errs[i] = to.Apply(ctx, t.Desired, t.Live) })
+				wg.Go(func() {
+					errs[i] = loop.Try(slog.Default(), func() (err error) {
+						outcomes[i], err = to.Apply(ctx, t.Desired, t.Live)
+						return err
+					})
+				})
 			}
 		}
 		wg.Wait()

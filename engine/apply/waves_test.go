@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -93,5 +94,23 @@ func TestApplyStopsAtWhatIsRefused(t *testing.T) {
 		if what[0] == 'N' {
 			t.Errorf("%s was applied without its class", what)
 		}
+	}
+}
+
+// buggy is a cluster whose client has a bug with one object.
+type buggy struct{ memory }
+
+func (b *buggy) Apply(ctx context.Context, obj, live map[string]any) (kube.Outcome, error) {
+	if manifest.Name(obj) == "p01" {
+		panic("assignment to entry in nil map")
+	}
+	return b.memory.Apply(ctx, obj, live)
+}
+
+// TestABugInOneObjectEndsNoProcess: it is an error, as a refusal is. Objects are applied beside one another.
+func TestABugInOneObjectEndsNoProcess(t *testing.T) {
+	b := &buggy{}
+	if err := objects(t.Context(), b, fleet(3), func(Progress) {}); !loop.Is(err) || len(b.applied) != 4 {
+		t.Errorf("%v, applied %v", err, b.applied)
 	}
 }

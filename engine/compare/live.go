@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -219,9 +221,13 @@ func read(ctx context.Context, head compile.Result, cluster View,
 	lists, errs := make([][]map[string]any, len(asked)), make([]error, len(asked)+1)
 	var wg sync.WaitGroup
 	for i, kind := range asked {
-		wg.Go(func() { lists[i], errs[i] = cluster.Objects(ctx, kind) })
+		wg.Go(func() {
+			errs[i] = loop.Try(slog.Default(), func() (err error) { lists[i], err = cluster.Objects(ctx, kind); return err })
+		})
 	}
-	wg.Go(func() { nodes, errs[len(asked)] = cluster.Nodes(ctx) })
+	wg.Go(func() {
+		errs[len(asked)] = loop.Try(slog.Default(), func() (err error) { nodes, err = cluster.Nodes(ctx); return err })
+	})
 	wg.Wait()
 	notes = slices.Clone(cluster.Notes())
 	for i, kind := range asked {

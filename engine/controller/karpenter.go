@@ -15,6 +15,7 @@ import (
 	k8sevents "k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -192,6 +193,7 @@ func register(ctx context.Context, mgr manager.Manager, all ...controller.Contro
 // (karpenter v1.14.1, setupIndexers in pkg/operator/operator.go, which is not
 // exported).
 func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
+	var none karpv1.NodeClassReference // an index is made in a goroutine of the cache, where a panic ends the process
 	indexes := []struct {
 		object client.Object
 		field  string
@@ -204,17 +206,23 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 		{&karpv1.NodeClaim{}, "status.providerID",
 			func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
 		{&karpv1.NodeClaim{}, "spec.nodeClassRef.group",
-			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Group }},
+			func(o client.Object) string { return ptr.Deref(o.(*karpv1.NodeClaim).Spec.NodeClassRef, none).Group }},
 		{&karpv1.NodeClaim{}, "spec.nodeClassRef.kind",
-			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Kind }},
+			func(o client.Object) string { return ptr.Deref(o.(*karpv1.NodeClaim).Spec.NodeClassRef, none).Kind }},
 		{&karpv1.NodeClaim{}, "spec.nodeClassRef.name",
-			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name }},
+			func(o client.Object) string { return ptr.Deref(o.(*karpv1.NodeClaim).Spec.NodeClassRef, none).Name }},
 		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.group",
-			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Group }},
+			func(o client.Object) string {
+				return ptr.Deref(o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef, none).Group
+			}},
 		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.kind",
-			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Kind }},
+			func(o client.Object) string {
+				return ptr.Deref(o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef, none).Kind
+			}},
 		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.name",
-			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Name }},
+			func(o client.Object) string {
+				return ptr.Deref(o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef, none).Name
+			}},
 	}
 	for _, i := range indexes {
 		extract := func(o client.Object) []string { return []string{i.value(o)} }

@@ -52,6 +52,9 @@ func (c cluster) Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node,
 
 // read is a claim that has or waits for a machine; false for others.
 func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
+	if !nodeclaim.Managed(nc) {
+		return decide.Claim{}, false
+	}
 	claim := decide.Claim{
 		UID: string(nc.UID), Machine: nodeclaim.InstanceOf(nc.Status.ProviderID), Created: nc.CreationTimestamp.Time,
 		Leaving: !nc.DeletionTimestamp.IsZero(),
@@ -61,7 +64,7 @@ func read(nc *karpv1.NodeClaim) (decide.Claim, bool) {
 	if o, err := DecodeOrder(nc.Annotations[nodeclaim.AnnotationOrder]); waits && err == nil && o.PoolGroup != nil {
 		claim.Kind += " " + o.Group().String()
 	}
-	return claim, nodeclaim.Managed(nc) && (claim.Machine != 0 || waits)
+	return claim, claim.Machine != 0 || waits
 }
 
 // Spec implements claimStore.

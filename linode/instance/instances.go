@@ -75,7 +75,7 @@ func New(cfg Config) *Machines {
 		cfg: cfg, claims: nodeclaim.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: nodeclaim.NewNodes(cfg.Client),
 		notified: map[string]time.Time{}, unjoined: map[string]unjoined{}, metrics: newMetrics(), joins: newJoinFailures(),
 	}
-	i.list = loop.NewList[[]api.Instance](func(ctx context.Context) error {
+	i.list = loop.NewList[[]api.Instance](cfg.Log, func(ctx context.Context) error {
 		asked := time.Now()
 		all, err := cfg.API.Instances(api.LowPriority(ctx), cfg.Identity.Tag())
 		if err == nil {

@@ -133,7 +133,7 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 		events: hint{what: "events", scope: api.ScopeEvents},
 		power:  hint{what: "Linodes", scope: api.ScopeReadInstances, every: 50 * time.Second},
 	}
-	f.list = loop.NewList[snapshot](func(ctx context.Context) error {
+	f.list = loop.NewList[snapshot](cfg.Log, func(ctx context.Context) error {
 		_, err := f.poll(api.LowPriority(ctx))
 		return err
 	})

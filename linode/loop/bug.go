@@ -17,7 +17,7 @@ import (
 type Error struct{ Cause any }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("a bug in lkeplan, which the log of the controller describes: %v", e.Cause)
+	return fmt.Sprintf("a bug in lkeplan, which the log describes: %v", e.Cause)
 }
 
 // Is reports whether an error is a panic that was caught.

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 // List keeps what a list of machines showed last, and makes the next list for all who want one. It
 // is safe for concurrent use.
 type List[T any] struct {
+	log *slog.Logger
 	ask func(context.Context) error
 
 	mu    sync.Mutex
@@ -34,7 +36,9 @@ type shared struct {
 }
 
 // NewList returns a List before the first answer. Ask is to list, and to Put what it is shown.
-func NewList[T any](ask func(context.Context) error) *List[T] { return &List[T]{ask: ask} }
+func NewList[T any](log *slog.Logger, ask func(context.Context) error) *List[T] {
+	return &List[T]{log: log, ask: ask}
+}
 
 // Put takes what was shown to a request that was sent then, and reports whether that is newer than what
 // was known.
@@ -100,7 +104,7 @@ func (l *List[T]) make(ctx context.Context, next *shared, after time.Duration) {
 	if _, asked := l.Last(); !asked.After(next.since) {
 		ctx, cancel := context.WithTimeout(ctx, listTimeout)
 		defer cancel()
-		err = l.ask(ctx)
+		err = Try(l.log, func() error { return l.ask(ctx) })
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,6 +30,10 @@ func New[Memory any](log *slog.Logger, gather time.Duration) *Loop[Memory] {
 	return &Loop[Memory]{log: log, gather: gather, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 }
 
+// afterBug is when a step is due again that has met a bug. Its Memory is as it was, and nothing was begun that it had not
+// come to.
+const afterBug = 10 * time.Second
+
 // Run runs step until ctx ends, and returns when the work that was begun has ended. Step returns
 // when it is due again.
 func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.Duration) {
@@ -52,7 +56,9 @@ func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.
 		}
 		drain(l.wake) // this step sees what was signalled until now
 		drain(l.now)
-		timer.Reset(step(ctx))
+		next := afterBug
+		_ = l.Try(func() error { next = step(ctx); return nil })
+		timer.Reset(next)
 	}
 }
 
@@ -89,8 +95,10 @@ func (l *Loop[Memory]) Do(event func(m *Memory, now time.Time)) {
 	event(&l.memory, time.Now())
 }
 
-// Go begins work, which Run waits for.
-func (l *Loop[Memory]) Go(work func()) { l.work.Go(work) }
+// Go begins work, which Run waits for. A panic ends it, and no other.
+func (l *Loop[Memory]) Go(work func()) {
+	l.work.Go(func() { _ = l.Try(func() error { work(); return nil }) })
+}
 
 // Try returns the error of do, which may be a panic that was caught.
 func (l *Loop[Memory]) Try(do func() error) error { return Try(l.log, do) }

@@ -80,7 +80,7 @@ func TestOneListIsForAllWhoWaitForIt(t *testing.T) {
 		var refuse error
 		began := time.Now()
 		var l *List[int]
-		l = NewList[int](func(context.Context) error {
+		l = NewList[int](slog.New(slog.DiscardHandler), func(context.Context) error {
 			now := time.Now()
 			asked = append(asked, time.Since(began))
 			time.Sleep(10 * time.Millisecond)
@@ -114,6 +114,49 @@ func TestOneListIsForAllWhoWaitForIt(t *testing.T) {
 		}
 		if want := []time.Duration{0, time.Hour + 2010*time.Millisecond}; !cmp.Equal(want, asked) {
 			t.Errorf("lists at %v, want %v", asked, want)
+		}
+	})
+}
+
+// TestABugEndsWhatItIsIn: a step comes again after a while, other work goes on, and who waits for a list gets the error.
+func TestABugEndsWhatItIsIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		l, began := New[int](log, 200*time.Millisecond), time.Now()
+		var steps []time.Duration
+		worked := false
+		ctx, stop := context.WithTimeout(t.Context(), 15*time.Second)
+		defer stop()
+		l.Run(ctx, func(context.Context) time.Duration {
+			if steps = append(steps, time.Since(began)); len(steps) == 1 {
+				l.Go(func() { panic("assignment to entry in nil map") })
+				l.Go(func() { worked = true })
+				panic("nil pointer dereference")
+			}
+			return time.Hour
+		})
+		if d := cmp.Diff([]time.Duration{0, 10 * time.Second}, steps); d != "" || !worked {
+			t.Errorf("other work was done: %v; steps (-want +got):\n%s", worked, d)
+		}
+		asked := 0
+		list := NewList[int](log, func(context.Context) error {
+			if asked++; asked == 1 {
+				panic("nil pointer dereference")
+			}
+			return nil
+		})
+		if _, err := list.Since(t.Context(), time.Now()); !Is(err) {
+			t.Errorf("who waits for a list gets %v", err)
+		}
+		ctx, stop = context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		rounds := 0
+		Every(ctx, log, 25*time.Second, "look", func(context.Context) error {
+			rounds++
+			panic("nil pointer dereference")
+		})
+		if rounds != 3 {
+			t.Errorf("%d rounds in a minute", rounds)
 		}
 	})
 }
