@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // who to trust in an image that has no certificates
 
@@ -26,9 +27,23 @@ func main() {
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go endLate(ctx, os.Stderr, os.Exit)
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// stopWithin is how long a stop may take: Kubernetes ends a pod 30 seconds after the signal, and nothing says why.
+const stopWithin = 28 * time.Second
+
+// endLate ends the process if that does not stop in time by itself: controller-runtime waits without end for caches that
+// cannot be filled, as the account may not list what they hold (v0.24.1, Start of pkg/manager/runnable_group.go).
+func endLate(ctx context.Context, stderr io.Writer, exit func(code int)) {
+	<-ctx.Done()
+	time.Sleep(stopWithin)
+	fmt.Fprintf(stderr, "controller: not stopped %s after the signal, and ends now: it may wait for objects that its account may "+
+		"not list; lkeplan doctor names missing rights\n", stopWithin)
+	exit(1)
 }
 
 // run is the whole program: it returns the exit status, 0 after a clean stop
