@@ -2,12 +2,21 @@ package e2e
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/linode/instance/token"
@@ -15,7 +24,8 @@ import (
 )
 
 // TestATokenIsForOneNode: whoever has the token of a machine that boots gets the certificate of
-// no other Node by it, whichever way he joins. The machine itself joins.
+// no other Node by it, whichever way he joins, and what is reported with it is denied and said on its NodeClaim. The machine
+// itself joins.
 func TestATokenIsForOneNode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance", "--join-delay", "20s")
@@ -53,9 +63,59 @@ func TestATokenIsForOneNode(t *testing.T) {
 		}
 		return nil
 	})
+	j.reports("kubelet: running with swap on is not supported")
 	s.until("the machine itself joins", time.Minute, func(now state) bool { return now.running == 4 && now.joined() })
 	s.deleteDeployments("inflate")
 	s.until("nothing is left", 2*time.Minute, state.empty)
+}
+
+// reports has the machine of a NodeClaim report that it cannot join, with the token alone, by a request that would be
+// approved if it were none.
+func (j *joining) reports(text string) {
+	j.t.Helper()
+	config := rest.CopyConfig(j.api)
+	config.BearerToken = j.good.String()
+	machine, err := client.New(config, client.Options{})
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	var name string
+	for label := range j.linodes() {
+		name = label
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{
+		Subject: pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}},
+	}, key)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	report := &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "lkeplan-report-", Annotations: map[string]string{token.AnnotationJoinFailure: text}},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth},
+			Request: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}),
+		},
+	}
+	if err := machine.Create(j.t.Context(), report); err != nil {
+		j.t.Fatalf("report: %v", err)
+	}
+	j.eventually("the NodeClaim says what its machine reports", time.Minute, func() error {
+		if !j.told("NodeClaim", "MachineCannotJoin", `cannot join: "`+text+`"; it tries again`) {
+			return fmt.Errorf("there is no such event")
+		}
+		return nil
+	})
+	if err := machine.Get(j.t.Context(), client.ObjectKeyFromObject(report), report); err != nil {
+		j.t.Fatal(err)
+	}
+	if c := report.Status.Conditions; len(c) != 1 || c[0].Type != certificatesv1.CertificateDenied || c[0].Reason != "JoinReport" ||
+		len(report.Status.Certificate) > 0 {
+		j.t.Errorf("the report has the answer %+v", report.Status)
+	}
 }
 
 // refusedTo is what somebody with a machine elsewhere is told who joins with these user data.
