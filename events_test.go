@@ -22,7 +22,7 @@ var dynamic = map[string]struct{ dir, names string }{
 	"d.reason":       {"linode/lke", "^(controlPlane|versionGone|buildNotOffered)"},
 	"o.reason":       {"linode", "^[rR]eason(NotReady|Stock|Silence|Full)$"},
 	"n.reason":       {"schemas/lkeplan/v1alpha1", "^Reason"},
-	"reason":         {}, // of Syncer.warn and Syncer.warnNodePool, and of Claims.Warn and Claims.WarnNodePool, whose callers are read
+	"reason":         {}, // of Syncer.warn and the like, and of Claims.Warn and the like, whose callers are read
 }
 
 // TestEventsAreDocumented compares the reasons of events in the code with the page about
@@ -126,7 +126,7 @@ func (e events) read(t *testing.T, call *ast.CallExpr) {
 		}
 	case "AnnotatedEventf":
 		at = 3
-	case "warn", "Warn", "warnNodePool", "WarnNodePool":
+	case "warn", "Warn", "warnNodePool", "WarnNodePool", "notDeleted", "NotDeleted":
 		if args > 0 && lastName(call.Args[0]) == "ctx" { // no log line
 			at = 2
 		}

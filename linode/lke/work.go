@@ -244,13 +244,16 @@ func (f *Syncer) undeleted(ctx context.Context, plan string, err error, in func(
 	}
 	var holders []string
 	f.loop.Do(func(m *capacity.Memory, _ time.Time) { holders = m.Holders(machines) })
-	reason, message := "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is gone", err)
 	if api.ClassOf(err) == api.ClassLocked {
-		reason = "LKELocked"
-		message = fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE node pool or the cluster; tried "+
-			"again in an hour, or when the controller restarts", err)
+		f.notDeleted(ctx, holders, "LKELocked", fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE "+
+			"node pool or the cluster; tried again in an hour, or when the controller restarts", err))
+		return
 	}
-	for _, uid := range holders {
+	f.notDeleted(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is gone", err))
+}
+
+func (f *Syncer) notDeleted(ctx context.Context, uids []string, reason, message string) {
+	for _, uid := range uids {
 		if err := f.loop.Try(func() error { return f.cfg.Claims.NotDeleted(ctx, uid, reason, message) }); err != nil {
 			f.cfg.Log.Warn("could not note that a machine is not deleted", "claim", uid, "error", err)
 		}
