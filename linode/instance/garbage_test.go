@@ -78,9 +78,9 @@ func TestNoNodeClaimPanics(t *testing.T) {
 				"its Node":   func() { i.Ours(node); NewRejoiner(i).joining(node) },
 				"its token":  func() { token.Spent(nc) },
 				"its groups": func() { _, _ = i.neededGroups(ctx) },
-				"drift":      func() { _, _ = NewOrders(i.cfg.Client).Drifted(ctx, nc, classOf(t, `{image: x}`)) },
+				"drift":      func() { _, _ = NewOrders(i.cfg.Client, i).Drifted(ctx, nc, classOf(t, `{image: x}`)) },
 				"order": func() {
-					_, _ = NewOrders(i.cfg.Client).Order(ctx, nc, classOf(t, `{image: x}`), &karpv1.NodePool{}, "g6-standard-2")
+					_, _ = NewOrders(i.cfg.Client, i).Order(ctx, nc, classOf(t, `{image: x}`), &karpv1.NodePool{}, "g6-standard-2")
 				},
 				"give up": func() {
 					for _, why := range []Reason{Taken, OutOfStock, Lost} {

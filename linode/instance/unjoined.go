@@ -62,7 +62,7 @@ func (i *Machines) watchJoins(ctx context.Context, all []karpv1.NodeClaim) {
 }
 
 func (i *Machines) explainUnjoined(ctx context.Context, claims []karpv1.NodeClaim) {
-	var requests []certificatesv1.CertificateSigningRequest
+	var requests *certificatesv1.CertificateSigningRequestList
 	for k := range claims {
 		nc := &claims[k]
 		waits := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
@@ -70,14 +70,13 @@ func (i *Machines) explainUnjoined(ctx context.Context, claims []karpv1.NodeClai
 			continue
 		}
 		if requests == nil {
-			var list certificatesv1.CertificateSigningRequestList
-			if err := i.cfg.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+			requests = &certificatesv1.CertificateSigningRequestList{}
+			if err := i.cfg.Client.List(ctx, requests, client.UnsafeDisableDeepCopy); err != nil {
 				i.cfg.Log.Warn("what machines report that cannot join is not known", "error", err)
 				return // the next look is soon
 			}
-			requests = append(list.Items, certificatesv1.CertificateSigningRequest{})
 		}
-		i.sayUnjoined(nc, waits.LastTransitionTime.Time, token.LastReport(requests, string(nc.UID)))
+		i.sayUnjoined(nc, waits.LastTransitionTime.Time, token.LastReport(requests.Items, string(nc.UID)))
 	}
 }
 
