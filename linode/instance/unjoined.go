@@ -9,6 +9,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -24,6 +25,8 @@ import (
 const (
 	joinsWithin = 3 * time.Minute  // a machine boots in two
 	givenUpIn   = 15 * time.Minute // by Karpenter (v1.14.1, registrationTimeout in its nodeclaim/lifecycle/liveness.go)
+
+	clocksDiffer = 30 * time.Second // the API server's and Karpenter's
 
 	anotherReport = time.Minute     // until another report is an event
 	sameReport    = 5 * time.Minute // until the same one is, and for how long a report is news
@@ -41,6 +44,9 @@ type unjoined struct {
 	report             string // the last that was said
 	reportAt, silentAt time.Time
 	ended              bool
+
+	heard   types.UID // the last report that was read
+	heardAt time.Time // when, by this clock, as the API server may have another
 }
 
 // Reported takes a claim whose machine has reported why it cannot join.
@@ -88,17 +94,21 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 	defer i.mu.Unlock()
 	said := i.unjoined[uid]
 	defer func() { i.unjoined[uid] = said }()
+	if report != nil && (said.heardAt.IsZero() || report.Request.UID != said.heard) {
+		said.heard, said.heardAt = report.Request.UID, now
+	}
+	age := now.Sub(said.heardAt)
 	switch {
 	case !nc.DeletionTimestamp.IsZero():
-		if said.ended || nc.DeletionTimestamp.Sub(since) < givenUpIn {
+		if said.ended || nc.DeletionTimestamp.Sub(since) < givenUpIn-clocksDiffer {
 			return
 		}
 		said.ended = true
 		count(joinGivenUp)
 		i.cfg.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineNotJoined", "Terminate", "%s", nodeclaim.Shorten(fmt.Sprintf(
 			"Linode %d has not joined the cluster within %d minutes, and is given up: %s", id, givenUpIn/time.Minute,
-			lastWords(report, now))))
-	case report != nil && now.Sub(report.At) < sameReport:
+			lastWords(report, age))))
+	case report != nil && age < sameReport:
 		again := anotherReport
 		if report.Text == said.report {
 			again = sameReport
@@ -116,7 +126,7 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 			count(joinSilent)
 		}
 		said.silentAt = now
-		why := lastWords(report, now)
+		why := lastWords(report, age)
 		if report == nil && joinOf(nc) != linodev1alpha1.BootstrapCustom { // a template may have no reports
 			why += ": it may not boot, may not reach or not trust the API server, or have a wrong clock"
 		}
@@ -137,9 +147,9 @@ func joinOf(nc *karpv1.NodeClaim) string {
 }
 
 // lastWords say what a machine has reported last, in so few bytes that an event has room for more.
-func lastWords(r *token.Report, now time.Time) string {
+func lastWords(r *token.Report, age time.Duration) string {
 	if r == nil {
 		return "it has not reported why either"
 	}
-	return fmt.Sprintf("what it reported last, %s ago: %s", now.Sub(r.At).Round(time.Second), nodeclaim.Quoted(r.Text, 500))
+	return fmt.Sprintf("what it reported last, %s ago: %s", age.Round(time.Second), nodeclaim.Quoted(r.Text, 500))
 }

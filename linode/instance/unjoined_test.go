@@ -12,6 +12,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -27,6 +28,7 @@ type unjoinedWorld struct {
 	nc    *karpv1.NodeClaim
 	began time.Time
 	count func() map[string]float64
+	ahead time.Duration // the API server's clock
 	seen  []string
 }
 
@@ -44,8 +46,9 @@ func newUnjoined(t *testing.T, change func(*karpv1.NodeClaim)) *unjoinedWorld {
 func (w *unjoinedWorld) reports(text string) {
 	w.Helper()
 	r := &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{
-		Name: fmt.Sprintf("r%d", time.Since(w.began)), CreationTimestamp: metav1.Now(),
-		Annotations: map[string]string{token.AnnotationJoinFailure: text},
+		Name: fmt.Sprintf("r%d", time.Since(w.began)), UID: types.UID(fmt.Sprint(time.Since(w.began))),
+		CreationTimestamp: metav1.NewTime(time.Now().Add(w.ahead)),
+		Annotations:       map[string]string{token.AnnotationJoinFailure: text},
 	}, Spec: certificatesv1.CertificateSigningRequestSpec{
 		Username: "system:bootstrap:" + token.IDs("uid-a")[0], Groups: []string{token.Group},
 	}}
@@ -148,6 +151,16 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 				"6m0s " + late + console + `what it reported last, 5m0s ago: "no route to the image"`,
 			},
 			count: "1 1 0",
+		},
+		"the API server's clock is an hour behind": {
+			play: func(w *unjoinedWorld) {
+				w.ahead = -time.Hour
+				w.reports("swap")
+				time.Sleep(2 * time.Minute)
+				w.reports("still swap")
+				w.until(4 * time.Minute)
+			},
+			want: []string{"0s " + cannot + `"swap"`, "2m0s " + cannot + `"still swap"`}, count: "2 0 0",
 		},
 		"the same again and again": {
 			play: func(w *unjoinedWorld) {
@@ -282,8 +295,8 @@ func TestEventsOfReportsAreNotOne(t *testing.T) {
 		recorder := &related{}
 		w.i.cfg.Events = recorder
 		for n := range 2 {
-			w.i.sayUnjoined(w.nc, time.Now(), &token.Report{Text: fmt.Sprint(n), At: time.Now(),
-				Request: &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n)}}})
+			w.i.sayUnjoined(w.nc, time.Now(), &token.Report{Text: fmt.Sprint(n),
+				Request: &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), UID: types.UID(fmt.Sprint(n))}}})
 			time.Sleep(2 * time.Minute)
 		}
 		if got := strings.Join(recorder.names, " "); got != "0 1" {

@@ -1,9 +1,9 @@
 package token
 
 import (
+	"cmp"
 	"errors"
 	"strings"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
@@ -42,7 +42,6 @@ func leanReport(r *certificatesv1.CertificateSigningRequest) {
 // Report is why a machine cannot join, in its own words.
 type Report struct {
 	Text    string
-	At      time.Time
 	Request *certificatesv1.CertificateSigningRequest
 }
 
@@ -52,13 +51,13 @@ func LastReport(requests []certificatesv1.CertificateSigningRequest, uid string)
 	var last *certificatesv1.CertificateSigningRequest
 	for i := range requests {
 		r := &requests[i]
-		if isReport(r) && isTokens(r) && IsOf(r.Spec.Username, uid) &&
-			(last == nil || r.CreationTimestamp.After(last.CreationTimestamp.Time)) {
+		if isReport(r) && isTokens(r) && IsOf(r.Spec.Username, uid) && (last == nil || // a list has no order
+			cmp.Or(r.CreationTimestamp.Compare(last.CreationTimestamp.Time), strings.Compare(r.Name, last.Name)) > 0) {
 			last = r
 		}
 	}
 	if last == nil {
 		return nil
 	}
-	return &Report{last.Annotations[AnnotationJoinFailure], last.CreationTimestamp.Time, last}
+	return &Report{last.Annotations[AnnotationJoinFailure], last}
 }

@@ -209,7 +209,13 @@ func TestTheLastReportOfAMachine(t *testing.T) {
 		at(5, func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = accountOf(t, "b") }),
 		at(6, func(r *certificatesv1.CertificateSigningRequest) { r.Annotations = nil }),
 	}
-	if got := LastReport(all, "a"); got == nil || got.Text != "3" || !got.At.Equal(start.Add(3*time.Minute)) {
+	same := at(3, func(r *certificatesv1.CertificateSigningRequest) { r.Name, r.Annotations[AnnotationJoinFailure] = "a", "3, earlier" })
+	for _, in := range [][]certificatesv1.CertificateSigningRequest{append(slices.Clone(all), same), append([]certificatesv1.CertificateSigningRequest{same}, all...)} {
+		if got := LastReport(in, "a"); got == nil || got.Text != "3" {
+			t.Errorf("of two of one second: %+v", got)
+		}
+	}
+	if got := LastReport(all, "a"); got == nil || got.Text != "3" {
 		t.Errorf("%+v", got)
 	}
 	if got := LastReport(all, "c"); got != nil {
