@@ -12,7 +12,7 @@ import (
 )
 
 // unrecovered are goroutines in the code of linode and engine in which a panic ends the process, by their files, and why
-// that is well.
+// that is fine.
 var unrecovered = map[string]string{
 	"engine/cluster/follow.go":     "the commands follow a cluster, and no controller does",
 	"engine/compare/ahead.go":      "the commands list ahead, and no controller does",
@@ -20,14 +20,14 @@ var unrecovered = map[string]string{
 	"engine/source/program.go":     "it waits for a process to end, and reads nothing of others",
 	"linode/instance/instances.go": "what it runs for ever recovers for each round: loop.Every",
 	"linode/instance/cluster.go":   "syncTags recovers for each NodeClaim",
-	"linode/loop/list.go":          "it recovers what it is given to ask, and wakes who waits",
+	"linode/loop/list.go":          "it recovers the list that it asks for, and then wakes those who wait",
 }
 
 // recovering are functions that recover what they run: those of package loop, and methods that call them.
 var recovering = []string{"Try", "Each", "Every", "Catch"}
 
-// TestAPanicInOnesWorkEndsNoProcess: whatever runs beside others in the controller, for one NodeClaim, machine, pool or NodePlan, goes
-// through a function that recovers. controller-runtime does so for reconcilers.
+// TestAPanicInOnesWorkEndsNoProcess: work for one NodeClaim, machine, pool or NodePlan that runs in a goroutine of its caller
+// goes through a function that recovers. controller-runtime recovers reconcilers.
 func TestAPanicInOnesWorkEndsNoProcess(t *testing.T) {
 	excused := map[string]bool{}
 	for name := range ours(t) {

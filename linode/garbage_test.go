@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// TestNoNodeClaimPanics, whatever it has and lacks: work for it fails, and that for others does not.
+// TestNoNodeClaimPanics, of any shape: work for it fails, and that for others does not.
 func TestNoNodeClaimPanics(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := range 300 {

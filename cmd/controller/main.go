@@ -36,7 +36,7 @@ func main() {
 // stopWithin is how long a stop may take: Kubernetes ends a pod 30 seconds after the signal, and nothing says why.
 const stopWithin = 28 * time.Second
 
-// endLate ends the process if that does not stop in time by itself: controller-runtime waits without end for caches that
+// endLate ends the process if that does not stop in time: controller-runtime waits without end for caches that
 // cannot be filled, as the account may not list what they hold (v0.24.1, Start of pkg/manager/runnable_group.go).
 func endLate(ctx context.Context, stderr io.Writer, exit func(code int)) {
 	<-ctx.Done()

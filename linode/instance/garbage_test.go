@@ -43,7 +43,7 @@ func (e emptied) PlacementGroups(context.Context) ([]api.PlacementGroup, error) 
 	return nil, errSilence
 }
 
-// TestNoNodeClaimPanics, whatever it has and lacks, neither alone nor in a step of the loop.
+// TestNoNodeClaimPanics, of any shape, neither alone nor in a step of the loop.
 func TestNoNodeClaimPanics(t *testing.T) {
 	clientWith() // registers the classes
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestNoNodeClaimPanics(t *testing.T) {
 		for n := range 80 {
 			nc := linodetest.Garbage(rng, n)
 			i, _ := countingIn(t, &listing{}, nc.DeepCopy(), classOf(t, `{image: x, tags: [a-tag]}`))
-			i.cfg.Events = &events.FakeRecorder{} // without a channel: it drops what it is told
+			i.cfg.Events = &events.FakeRecorder{} // without a channel: it drops events
 			i.claims.Events = i.cfg.Events
 			account := emptied{one: api.Instance{ID: 7, Label: i.cfg.Identity.Node(string(nc.UID)), Tags: []string{i.cfg.Identity.Tag()}}}
 			i.cfg.API, i.syncer.cfg.Linode, i.pools.cfg.Linode = account, account, account

@@ -64,7 +64,7 @@ type refusing struct {
 func (r refusing) Instance(context.Context, int) (api.Instance, error) { return r.one, r.get }
 func (r refusing) DeleteInstance(context.Context, int) error           { return r.delete }
 
-// TestALinodeThatIsNotDeletedIsSaid in an event, once for each reason, in a condition and in a metric, whatever refuses it.
+// TestALinodeThatIsNotDeletedIsSaid in an event, once for each reason, in a condition and in a metric, for each refusal.
 // One without a NodeClaim is counted.
 func TestALinodeThatIsNotDeletedIsSaid(t *testing.T) {
 	id := Identity{Name: "prod", uid: "u"}

@@ -210,7 +210,7 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 			},
 			want: []string{"16m0s " + over + "it has not reported why either"}, count: "0 0 1",
 		},
-		"somebody deletes its claim": {
+		"a person deletes its claim": {
 			play: func(w *unjoinedWorld) {
 				time.Sleep(time.Minute)
 				w.ends()

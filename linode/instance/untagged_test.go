@@ -40,7 +40,7 @@ func TestALinodeThatHasLostItsTagIsCounted(t *testing.T) {
 		"one has it by its id":            {with(func(i *api.Instance) { i.ID = 9 }), 1, 0, false},
 		"it has its tag":                  {with(func(i *api.Instance) { i.Tags = []string{id.Tag()} }), 0, 0, false}, // it is on the list
 		"of another cluster of the name":  {with(func(i *api.Instance) { i.Tags = []string{"LKEPLAN-ID=other"} }), 0, 0, false},
-		"somebody's own":                  {with(func(i *api.Instance) { i.Label = "prod-web" }), 0, 0, false},
+		"a person's own":                  {with(func(i *api.Instance) { i.Label = "prod-web" }), 0, 0, false},
 		"of a cluster with a longer name": {with(func(i *api.Instance) { i.Label = "prod-" + lost.Label }), 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func TestOneListIsForAllWhoWaitForIt(t *testing.T) {
 	})
 }
 
-// TestABugEndsWhatItIsIn: a step comes again after a while, other work goes on, and who waits for a list gets the error.
+// TestABugEndsWhatItIsIn: a step comes again after a while, other work goes on, and those who wait for a list get the error.
 func TestABugEndsWhatItIsIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
@@ -146,7 +146,7 @@ func TestABugEndsWhatItIsIn(t *testing.T) {
 			return nil
 		})
 		if _, err := list.Since(t.Context(), time.Now()); !Is(err) {
-			t.Errorf("who waits for a list gets %v", err)
+			t.Errorf("those who wait for a list get %v", err)
 		}
 		ctx, stop = context.WithTimeout(t.Context(), time.Minute)
 		defer stop()

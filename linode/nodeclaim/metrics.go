@@ -81,8 +81,8 @@ func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 		kept: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lkeplan_delete_refusals_total",
 			Help: "Times that LKE, or in instance mode Linode, did not delete a machine that is to go, by reason: locked, auth, " +
-				"validation, busy or unknown, as the API answered; changed where in instance mode the label and the tag of the Linode " +
-				"were changed, so that it is not known to be the one.",
+				"validation, busy or unknown, as the API answered; changed if in instance mode both the label and the tag of the Linode " +
+				"were changed.",
 		}, []string{"plan", "reason"}),
 		bound: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lkeplan_bind_duration_seconds",

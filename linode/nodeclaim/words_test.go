@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestWordsOfOthersStayInTheirQuotes, on one line and within their bytes, whatever they are.
+// TestWordsOfOthersStayInTheirQuotes, on one line and within their bytes.
 func TestWordsOfOthersStayInTheirQuotes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":                   {"", `""`},

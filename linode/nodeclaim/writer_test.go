@@ -89,7 +89,7 @@ func TestAClaimSaysThatItsMachineIsNotDeleted(t *testing.T) {
 	}
 	recorder := events.NewFakeRecorder(1)
 	api := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithIndex(&karpv1.NodeClaim{}, IndexUID, UIDs).Build()
-	if err := (Writer{api, recorder}).NotDeleted(t.Context(), "nobody", "LKELocked", "locked"); err != nil || len(recorder.Events) > 0 {
+	if err := (Writer{api, recorder}).NotDeleted(t.Context(), "gone", "LKELocked", "locked"); err != nil || len(recorder.Events) > 0 {
 		t.Errorf("of no claim: %v, %d events", err, len(recorder.Events))
 	}
 }

@@ -153,7 +153,7 @@ func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeCla
 // to have a name; nil where it is approved. The claim is nil where the token is of none.
 func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
 	switch {
-	case isReport(r): // whatever it asks for
+	case isReport(r): // also one that would be approved
 		return errReport
 	case claim == nil:
 		return fmt.Errorf("%s is the token of no NodeClaim", r.Spec.Username)

@@ -9,7 +9,7 @@ import (
 )
 
 // A machine that cannot join has one right in the cluster by which it can say so: with its token it makes a request for
-// a certificate that has a report as an annotation. Such a request is never approved. Who reports is known by the name
+// a certificate that has a report as an annotation. Such a request is never approved. The NodeClaim follows from the name
 // of the token's account, which the API server writes; what is reported may be any text.
 
 // AnnotationJoinFailure, on a request that was made with the token of a NodeClaim, says why the machine cannot join.

@@ -39,7 +39,7 @@ func reportOf(t *testing.T, uid, text string) *certificatesv1.CertificateSigning
 	}
 }
 
-// TestAReportIsNeverApproved, whatever it asks for and says, and only a claim that waits for its machine hears of it: the
+// TestAReportIsNeverApproved, for any request and any text, and only a claim that waits for its machine hears of it: the
 // claim of the token, not of the text.
 func TestAReportIsNeverApproved(t *testing.T) {
 	type csr = certificatesv1.CertificateSigningRequest
@@ -100,7 +100,7 @@ func TestAReportIsNeverApproved(t *testing.T) {
 				t.Errorf("heard of it: %v", heard)
 			}
 			if said := a.claims.Events.(*recorder.FakeRecorder).Events; len(said) > 0 {
-				t.Errorf("an event besides: %s", <-said)
+				t.Errorf("another event: %s", <-said)
 			}
 		})
 	}
@@ -209,7 +209,9 @@ func TestTheLastReportOfAMachine(t *testing.T) {
 		at(5, func(r *certificatesv1.CertificateSigningRequest) { r.Spec.Username = accountOf(t, "b") }),
 		at(6, func(r *certificatesv1.CertificateSigningRequest) { r.Annotations = nil }),
 	}
-	same := at(3, func(r *certificatesv1.CertificateSigningRequest) { r.Name, r.Annotations[AnnotationJoinFailure] = "a", "3, earlier" })
+	same := at(3, func(r *certificatesv1.CertificateSigningRequest) {
+		r.Name, r.Annotations[AnnotationJoinFailure] = "a", "3, earlier"
+	})
 	for _, in := range [][]certificatesv1.CertificateSigningRequest{append(slices.Clone(all), same), append([]certificatesv1.CertificateSigningRequest{same}, all...)} {
 		if got := LastReport(in, "a"); got == nil || got.Text != "3" {
 			t.Errorf("of two of one second: %+v", got)
