@@ -49,9 +49,10 @@ type Report struct {
 // keeps a report for an hour.
 func LastReport(requests []certificatesv1.CertificateSigningRequest, uid string) *Report {
 	var last *certificatesv1.CertificateSigningRequest
+	ids := IDs(uid) // once, as a machine may make any number of requests
 	for i := range requests {
 		r := &requests[i]
-		if isReport(r) && isTokens(r) && IsOf(r.Spec.Username, uid) && (last == nil || // a list has no order
+		if isReport(r) && isTokens(r) && isAccount(r.Spec.Username, ids) && (last == nil || // a list has no order
 			cmp.Or(r.CreationTimestamp.Compare(last.CreationTimestamp.Time), strings.Compare(r.Name, last.Name)) > 0) {
 			last = r
 		}

@@ -267,9 +267,11 @@ func named(name, uid string) bool {
 }
 
 // IsOf reports whether an account is the one that Kubernetes gives to the token of a claim.
-func IsOf(account, uid string) bool {
+func IsOf(account, uid string) bool { return isAccount(account, IDs(uid)) }
+
+func isAccount(account string, ids []string) bool {
 	id, is := strings.CutPrefix(account, "system:bootstrap:")
-	return is && slices.Contains(IDs(uid), id)
+	return is && slices.Contains(ids, id)
 }
 
 // Spent reports whether a claim needs no token any more: it is going, or its Node has
