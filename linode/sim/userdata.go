@@ -20,6 +20,7 @@ const (
 	kubeadmFile = "/etc/lkeplan/join.yaml"
 	patchFile   = "/etc/lkeplan/patches/kubeletconfiguration+merge.yaml"
 	k3sFile     = "/etc/rancher/k3s/config.yaml"
+	perBoot     = "/var/lib/cloud/scripts/per-boot/" // where cloud-init runs programs at each boot
 )
 
 // linodeID stands where the id of the Linode goes: a script on the machine asks the Metadata service for it.
@@ -81,8 +82,8 @@ func inFile(path string, err error) error {
 // are, it leaves alone; and where nothing is run, nothing reads the files.
 func cloudInit(userData []byte) (map[string]string, error) {
 	var config struct {
-		WriteFiles []struct{ Path, Content, Encoding string } `json:"write_files"`
-		RunCmd     []any                                      `json:"runcmd"`
+		WriteFiles []struct{ Path, Permissions, Content, Encoding string } `json:"write_files"`
+		RunCmd     []any                                                   `json:"runcmd"`
 	}
 	text := string(userData)
 	if !strings.HasPrefix(text, "#cloud-config\n") {
@@ -92,7 +93,10 @@ func cloudInit(userData []byte) (map[string]string, error) {
 		return nil, fmt.Errorf("user data: %w", err)
 	}
 	files := map[string]string{}
+	run := len(config.RunCmd) > 0
 	for _, file := range config.WriteFiles {
+		mode, err := strconv.ParseUint(file.Permissions, 8, 32)
+		run = run || strings.HasPrefix(file.Path, perBoot) && err == nil && mode&0o100 != 0
 		switch file.Encoding {
 		case "":
 			files[file.Path] = file.Content
@@ -106,7 +110,7 @@ func cloudInit(userData []byte) (map[string]string, error) {
 			return nil, fmt.Errorf("user data: %s: encoding %q is not played", file.Path, file.Encoding)
 		}
 	}
-	if len(config.RunCmd) == 0 {
+	if !run {
 		return nil, nil
 	}
 	return files, nil

@@ -35,13 +35,15 @@ func TestUserDataThatJoin(t *testing.T) {
 	}
 	k3s.Settings.MaxPods = 50
 	for name, want := range map[string]*Join{"kubeadm": kubeadm, "k3s": k3s} {
-		got, err := ReadUserData([]byte(userData(t, name)), 77)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s (-want +got)\n%s", name, d)
+		for _, text := range []string{userData(t, name), atEachBoot(userData(t, name))} {
+			got, err := ReadUserData([]byte(text), 77)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%s (-want +got)\n%s", name, d)
+			}
 		}
 	}
 }
@@ -54,6 +56,8 @@ func TestUserDataThatDoNotJoin(t *testing.T) {
 		{"a script", "#!/bin/sh\nkubeadm join\n", "", "", ""},
 		{"no first line", kubeadm, "#cloud-config\n", "", ""},
 		{"nothing is run", kubeadm, "runcmd:", "disable_ec2_metadata:", ""},
+		{"a script that is no program", atEachBoot(kubeadm), `"0700"`, `"0600"`, ""},
+		{"a program elsewhere", atEachBoot(kubeadm), "/per-boot/", "/", ""},
 		{"a file elsewhere", kubeadm, "/etc/lkeplan/join.yaml", "/etc/join.yaml", ""},
 		{"no YAML", "#cloud-config\n{", "", "", "user data: "},
 		{"packed", kubeadm, "    content", "    encoding: gzip\n    content", `encoding "gzip" is not played`},
@@ -74,6 +78,12 @@ func TestUserDataThatDoNotJoin(t *testing.T) {
 			t.Errorf("%s: the secret is in %v", tc.name, err)
 		}
 	}
+}
+
+// atEachBoot has cloud-init run a program at each boot in place of one at the first.
+func atEachBoot(text string) string {
+	before, _, _ := strings.Cut(text, "runcmd:")
+	return before + `  - {path: /var/lib/cloud/scripts/per-boot/join, permissions: "0700", content: "kubeadm join"}` + "\n"
 }
 
 func replace(text, old, with string) string {

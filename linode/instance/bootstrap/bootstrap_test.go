@@ -44,21 +44,20 @@ func TestUserData(t *testing.T) {
 // shown is user data with the scripts left out, which are files of this package.
 func shown(text string) string {
 	var c struct {
-		Files []file     `json:"write_files"`
-		Run   [][]string `json:"runcmd"`
+		Files []file `json:"write_files"`
 	}
-	if err := yaml.Unmarshal([]byte(text), &c); err != nil || c.Files == nil {
-		return text
+	if err := yaml.Unmarshal([]byte(text), &c); err != nil || !strings.Contains(text, scriptFile) {
+		return text // of a template
 	}
 	var b strings.Builder
 	for _, f := range c.Files {
-		if f.Path == scriptFile {
+		switch f.Path {
+		case scriptFile:
 			f.Content = "(script)\n"
+		case caFile:
+			f.Content = "(CA)\n"
 		}
 		b.WriteString("# " + f.Path + " " + f.Permissions + "\n" + f.Content)
-	}
-	for _, run := range c.Run {
-		b.WriteString("# run " + strings.Join(run, " ") + "\n")
 	}
 	return b.String()
 }

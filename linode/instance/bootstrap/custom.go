@@ -32,6 +32,11 @@ type Values struct {
 	KubeletConfig string // the KubeletConfiguration of the class, as YAML; "" where it says nothing
 	JoinConfig    string // the JoinConfiguration of kubeadm, as YAML
 	K3sConfig     string // the config.yaml of a k3s agent
+
+	// The scripts belong into a file of /var/lib/cloud/scripts/per-boot with the mode 0700, or a machine whose power is cut
+	// before it has joined does not join at its next boot. With CA in /etc/lkeplan/ca.crt they report what keeps the
+	// machine from joining. They overwrite the token in cloud-init's copies of the user data unless it is in base64.
+
 	KubeadmScript string // fills /etc/lkeplan/join.yaml in, which has to be there, and runs kubeadm join
 	K3sScript     string // fills /etc/rancher/k3s/config.yaml in, and starts k3s-agent
 }
@@ -91,7 +96,7 @@ func (j Join) values() (Values, error) {
 		Server: "https://" + endpoint, Endpoint: endpoint, CA: string(j.CA), CAHashes: keyHashes(cas),
 		Token: j.Token, K3sToken: "K10" + bundleHash(j.CA, cas) + "::" + j.Token,
 		KubeletConfig: kubelet, JoinConfig: join, K3sConfig: k3s,
-		KubeadmScript: machineScript + kubeadmScript, K3sScript: machineScript + k3sScript,
+		KubeadmScript: script(kubeadmScript), K3sScript: script(k3sScript),
 	}, errors.Join(err, endpointErr, kubeletErr, joinErr, k3sErr)
 }
 

@@ -41,7 +41,7 @@ func (j Join) k3sFiles() ([]file, error) {
 		return nil, err
 	}
 	config, err := j.k3sConfig()
-	return []file{{k3sFile, "0600", config}, {scriptFile, "0700", machineScript + k3sScript}}, err
+	return []file{{k3sFile, "0600", config}, {scriptFile, "0700", script(k3sScript)}}, err
 }
 
 func (j Join) k3sConfig() (string, error) {

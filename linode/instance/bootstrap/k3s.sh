@@ -1,16 +1,42 @@
 config=/etc/rancher/k3s/config.yaml
-command -v k3s >/dev/null || die "k3s is not in this image: install it with INSTALL_K3S_SKIP_START and _ENABLE=true"
-systemctl cat k3s-agent >/dev/null 2>&1 || die "systemd has no unit k3s-agent: install k3s with INSTALL_K3S_EXEC=agent"
-fill "$config"
-systemctl enable k3s-agent
-systemctl restart --no-block k3s-agent
-n=0
-until [ -s /var/lib/rancher/k3s/agent/client-kubelet.crt ]; do
-  n=$((n + 1))
-  [ "$n" -lt 360 ] || die "k3s-agent gets no certificate, see journalctl -u k3s-agent"
-  sleep 5
-done
-# It starts again by its certificate. What is left of the token names the CA, and k3s wants its form.
-sed 's/::[a-z0-9]*\.[a-z0-9]*/::000000.0000000000000000/' "$config" >"$config.new"
-mv "$config.new" "$config"
+certificate=/var/lib/rancher/k3s/agent/client-kubelet.crt
+
+# why prints the last error of k3s-agent.
+why() {
+  journal k3s-agent | sed -n '/level=error/h;/level=fatal/h;/server is not ready/h;/"command failed"/h;/^Error: /h;/^panic: /h;/^[EF][0-9]\{4\} /h;${x;p;}' |
+    sed -e 's/^time="[^"]*" //' -e 's/^[EF][0-9]\{4\} [^]]*\] //'
+}
+
+[ -s "$config" ] || die "$config is missing or empty, as after a power cut"
+server=$(value server "$config")
+token=$(value token "$config")
+know "${server#https://}" "${token##*::}"
+fresh=''
+if grep -q @LINODE_ID@ "$config"; then
+  fresh=yes
+fi
+if [ -n "$fresh" ] || [ ! -s "$certificate" ]; then
+  command -v k3s >/dev/null || die "k3s is not in this image: install it with INSTALL_K3S_SKIP_START and _ENABLE=true"
+  systemctl cat k3s-agent >/dev/null 2>&1 || die "systemd has no unit k3s-agent: install k3s with INSTALL_K3S_EXEC=agent"
+  if [ -n "$fresh" ]; then
+    identify
+    fill "$config"
+  fi
+  systemctl enable k3s-agent
+  systemctl restart --no-block k3s-agent
+  start=$(now) minutes=0
+  until [ -s "$certificate" ]; do
+    sleep 5
+    past=$((($(now) - start) / 60))
+    [ "$past" -lt 30 ] || die "k3s-agent gets no certificate: $(why)"
+    [ "$past" -eq "$minutes" ] || explain "k3s-agent has no certificate yet: $(why)"
+    minutes=$past
+  done
+fi
+[ -n "$secret" ] || exit 0 # it has joined at an earlier boot
+# It starts again by its certificate. What is left of the token names the CA, and k3s wants its form. It is overwritten
+# last, for a later boot to know it by if the power is cut here.
+forget /var/lib/cloud /run/cloud-init
+sync
+forget /etc/rancher
 say "this machine has joined"

@@ -9,7 +9,7 @@ import (
 // What all machines do, and what those with kubeadm do after that.
 //
 // Unverified: that the Metadata service answers a Linode that asks who it is with a line "id: 123",
-// and that cloud-init writes files before it runs commands in Linode's own images.
+// and that cloud-init runs the scripts of scripts/per-boot in Linode's own images.
 var (
 	//go:embed machine.sh
 	machineScript string
@@ -34,7 +34,14 @@ type joinConfiguration struct {
 		Taints           []Taint    `json:"taints"`
 		KubeletExtraArgs []argument `json:"kubeletExtraArgs"`
 	} `json:"nodeRegistration"`
-	Patches *patches `json:"patches,omitempty"`
+	Patches  *patches `json:"patches,omitempty"`
+	Timeouts timeouts `json:"timeouts"`
+}
+
+// timeouts are how long kubeadm waits. tlsBootstrap stays at its default, five minutes.
+type timeouts struct {
+	Discovery          string `json:"discovery"`
+	KubeletHealthCheck string `json:"kubeletHealthCheck"`
 }
 
 type argument struct {
@@ -66,7 +73,7 @@ func (j Join) kubeadmFiles() ([]file, error) {
 	if patch != "" {
 		files = append(files, file{patchFile, "0600", patch})
 	}
-	return append(files, file{scriptFile, "0700", machineScript + kubeadmScript}), errors.Join(err, patchErr)
+	return append(files, file{scriptFile, "0700", script(kubeadmScript)}), errors.Join(err, patchErr)
 }
 
 func (j Join) kubeadmConfig() (string, error) {
@@ -76,7 +83,10 @@ func (j Join) kubeadmConfig() (string, error) {
 	if err := errors.Join(err, endpointErr, patchErr); err != nil {
 		return "", err
 	}
-	c := joinConfiguration{APIVersion: "kubeadm.k8s.io/v1beta4", Kind: "JoinConfiguration"}
+	c := joinConfiguration{
+		APIVersion: "kubeadm.k8s.io/v1beta4", Kind: "JoinConfiguration",
+		Timeouts: timeouts{Discovery: "40s", KubeletHealthCheck: "40s"}, // a failure is reported within a minute
+	}
 	found := &c.Discovery.BootstrapToken
 	found.APIServerEndpoint, found.Token, found.CACertHashes = endpoint, j.Token, keyHashes(cas)
 	node := &c.NodeRegistration

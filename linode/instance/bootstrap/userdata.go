@@ -1,7 +1,9 @@
 package bootstrap
 
 import (
+	"encoding/pem"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -16,30 +18,46 @@ type file struct {
 	Content     string `json:"content"`
 }
 
-// The files of a machine. Only root reads them: a token is in one.
+// The files of a machine. Only root reads those with a token. cloud-init runs the scripts in the directory of scriptFile
+// at each boot, after it has written the files at the first.
 const (
 	joinFile   = "/etc/lkeplan/join.yaml"
+	caFile     = "/etc/lkeplan/ca.crt"
 	patchDir   = "/etc/lkeplan/patches"
 	patchFile  = patchDir + "/kubeletconfiguration+merge.yaml"
 	k3sFile    = "/etc/rancher/k3s/config.yaml"
-	scriptFile = "/etc/lkeplan/join.sh"
+	scriptFile = "/var/lib/cloud/scripts/per-boot/lkeplan-join"
 )
 
-// cloudConfig is a document that writes files and then runs the script among them.
+// cloudConfig is a document that writes the files, and the cluster's CA. A machine joins without the file of the CA, but
+// does not report what keeps it from joining: it is left out if there is no room for it.
 func (j Join) cloudConfig(files []file) ([]byte, error) {
-	text, err := yaml.Marshal(map[string]any{
-		"write_files": files,
-		"runcmd":      [][]string{{"/bin/sh", scriptFile}},
-	})
+	cas, err := certificates(j.CA)
 	if err != nil {
-		return nil, fmt.Errorf("write user data: %w", err)
+		return nil, err
 	}
-	text = append([]byte("#cloud-config\n"), text...)
-	if len(text) <= api.MaxUserData {
-		return text, nil
+	var bundle strings.Builder
+	for _, ca := range cas {
+		bundle.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}))
+	}
+	var text []byte
+	for _, files := range [][]file{append([]file{{caFile, "0644", bundle.String()}}, files...), files} {
+		if text, err = yaml.Marshal(map[string]any{"write_files": files}); err != nil {
+			return nil, fmt.Errorf("write user data: %w", err)
+		}
+		text = append([]byte("#cloud-config\n"), text...)
+		if len(text) <= api.MaxUserData {
+			return text, nil
+		}
 	}
 	return nil, j.tooLarge(fmt.Sprint(len(text)), files)
 }
+
+// notRun are comments, empty lines and indentation, for which user data has no room.
+var notRun = regexp.MustCompile(`(?m)^[ \t]*(#[^!].*)?\n|^[ \t]+`)
+
+// script is what a machine runs.
+func script(last string) string { return notRun.ReplaceAllString(machineScript+last, "") }
 
 // tooLarge says how large which part is, so that one can tell what to make smaller.
 func (j Join) tooLarge(size string, files []file) error {
