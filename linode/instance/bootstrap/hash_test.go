@@ -60,7 +60,7 @@ func signed(t *testing.T, name string, by *issuer) *issuer {
 	}
 	cert := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Unix(1_700_000_000, 0), NotAfter: time.Unix(1_800_000_000, 0),
+		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Unix(1_700_000_000, 0), NotAfter: time.Unix(4_000_000_000, 0),
 	}
 	made := &issuer{cert, key}
 	if by == nil {
