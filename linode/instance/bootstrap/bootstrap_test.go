@@ -2,12 +2,14 @@ package bootstrap
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
@@ -60,4 +62,35 @@ func shown(text string) string {
 		b.WriteString("# " + f.Path + " " + f.Permissions + "\n" + f.Content)
 	}
 	return b.String()
+}
+
+// TestCAIsLeftOutIfThereIsNoRoom: a machine joins without it, and reports nothing then. With it there is room for all
+// that a pool may be expected to say.
+func TestCAIsLeftOutIfThereIsNoRoom(t *testing.T) {
+	for _, c := range []struct {
+		cas, labels int
+		fits, has   bool
+	}{
+		{cas: 1, labels: 60, fits: true, has: true},
+		{cas: 4, labels: 40, fits: true, has: true},
+		{cas: 12, labels: 60, fits: true},
+		{cas: 1, labels: 150},
+	} {
+		j := sample()
+		j.CA = bytes.Repeat([]byte("# a comment\n"+sampleCA), c.cas)
+		j.Labels = map[string]string{}
+		for i := range c.labels {
+			j.Labels[fmt.Sprintf("example.com/label-%d", i)] = strings.Repeat("x", 60)
+		}
+		for name, way := range map[string]func(Join) ([]byte, error){"kubeadm": Kubeadm, "k3s": K3s} {
+			text, err := way(j)
+			if (err == nil) != c.fits || len(text) > api.MaxUserData {
+				t.Errorf("%s, %+v: %d bytes, %v", name, c, len(text), err)
+				continue
+			}
+			if c.fits && strings.Contains(string(text), "path: "+caFile+"\n") != c.has || strings.Contains(string(text), "a comment") {
+				t.Errorf("%s, %+v: %d bytes", name, c, len(text))
+			}
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 // What all machines do, and what those with kubeadm do after that.
 //
 // Unverified: that the Metadata service answers a Linode that asks who it is with a line "id: 123",
-// and that cloud-init runs the scripts of scripts/per-boot in Linode's own images.
+// and that cloud-init runs the scripts of scripts/per-boot in images that are made from Linode's.
 var (
 	//go:embed machine.sh
 	machineScript string

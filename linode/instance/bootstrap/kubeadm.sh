@@ -92,7 +92,7 @@ again=yes # an earlier boot may have come as far as kubeadm
 if grep -q @LINODE_ID@ "$join"; then
   again=''
   identify
-  if joined && ! grep -q "linode://$id[^0-9]" "$kubelet/kubeadm-flags.env"; then
+  if joined && ! grep -Eq "linode://$id([^0-9]|\$)" "$kubelet/kubeadm-flags.env"; then
     kubeadm reset --force || die "this image has the certificate of another machine, which kubeadm reset does not remove"
   fi
   fill "$join"

@@ -95,7 +95,7 @@ know() {
 forget() {
   [ -n "$secret" ] || return 0
   grep -rlFf "$run/secret" "$@" 2>/dev/null | while IFS= read -r file; do
-    grep -aboFf "$run/secret" "$file" | while IFS=: read -r at _; do
+    grep -aboFf "$run/secret" "$file" 2>/dev/null | while IFS=: read -r at _; do
       printf 0000000000000000 | dd of="$file" bs=1 seek="$at" conv=notrunc 2>/dev/null
     done
   done || :
@@ -128,7 +128,7 @@ identify() {
   command -v curl >/dev/null || command -v wget >/dev/null || die "neither curl nor wget is in this image"
   end=$(($(now) + 300))
   until id=$(linode) && [ -n "$id" ]; do
-    [ "$(now)" -lt "$end" ] || die "the Metadata service, 169.254.169.254, does not tell the id of this Linode"
+    [ "$(now)" -lt "$end" ] || die "the Metadata service, 169.254.169.254, does not give the id of this Linode"
     sleep 5
   done
 }

@@ -67,7 +67,7 @@ func TestPowerIsCutAnywhere(t *testing.T) {
 				}
 			}
 			steps := m.cutAtEachStep()
-			if len(steps) < 20 {
+			if len(steps) < 10 {
 				t.Fatalf("%d steps", len(steps))
 			}
 			for _, step := range steps {
@@ -127,9 +127,14 @@ step=$(/bin/mktemp -d ` + kept + `/step.XXXXXX)
 		m.t.Fatal(err)
 	}
 	copyTree(m.t, whole, bin)
+	seen := map[string]bool{} // most programs change nothing on the disk
 	for _, name := range list(m.t, kept) {
-		if strings.HasPrefix(name, "step.") {
-			steps = append(steps, filepath.Join(kept, name))
+		step := filepath.Join(kept, name)
+		var all strings.Builder
+		each(m.t, step, func(path, text string) { all.WriteString(path + "\n" + text + "\n") })
+		if strings.HasPrefix(name, "step.") && !seen[all.String()] {
+			seen[all.String()] = true
+			steps = append(steps, step)
 		}
 	}
 	return steps

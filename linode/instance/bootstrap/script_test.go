@@ -22,7 +22,7 @@ import (
 type machine struct {
 	t   *testing.T
 	dir string
-	sh  []string // the shell
+	sh  string // the shell
 }
 
 // tools are the programs of every image that a script may use.
@@ -31,7 +31,7 @@ var tools = []string{"sed", "mv", "rm", "cat", "mkdir", "dirname", "grep", "dd",
 // boots returns a machine on which cloud-init has written the files. Each program is the body
 // of a script.
 func boots(t *testing.T, files []file, programs map[string]string) machine {
-	m := machine{t, t.TempDir(), []string{"/bin/sh"}}
+	m := machine{t, t.TempDir(), "/bin/sh"}
 	m.write("/world/time", "")
 	m.write("/proc/uptime", "10.00 5.00\n")
 	m.write("/proc/sys/net/ipv4/ip_forward", "0\n")
@@ -97,7 +97,7 @@ func (m machine) read(path string) string {
 // runs the script, and returns what it said and whether it failed.
 func (m machine) runs() (said string, failed bool) {
 	m.t.Helper()
-	cmd := exec.CommandContext(m.t.Context(), m.sh[0], append(m.sh[1:], filepath.Join(m.dir, scriptFile))...) //nolint:gosec // a shell
+	cmd := exec.CommandContext(m.t.Context(), m.sh, filepath.Join(m.dir, scriptFile)) //nolint:gosec // a shell
 	cmd.Env = []string{"PATH=" + filepath.Join(m.dir, "bin")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a program may end the others
 	text, err := cmd.CombinedOutput()
@@ -186,18 +186,37 @@ func filesOf(t *testing.T, make func() ([]file, error)) []file {
 }
 
 // shells are those that are here, of which one is on a machine.
-func shells() (all [][]string) {
-	for _, sh := range [][]string{{"/bin/sh"}, {"dash"}, {"bash"}, {"busybox", "sh"}} {
-		if path, err := exec.LookPath(sh[0]); err == nil {
-			all = append(all, append([]string{path}, sh[1:]...))
+func shells(names ...string) (all []string) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			all = append(all, path)
 		}
 	}
 	return all
 }
 
+// TestScriptsAreOfAnyShell: a script is read as it is, and as a machine has it.
+func TestScriptsAreOfAnyShell(t *testing.T) {
+	for _, text := range []string{
+		machineScript + kubeadmScript, machineScript + k3sScript, script(kubeadmScript), script(k3sScript),
+	} {
+		for _, sh := range shells("sh", "dash", "bash", "busybox") {
+			args := []string{"-n"}
+			if filepath.Base(sh) == "busybox" {
+				args = []string{"sh", "-n"}
+			}
+			cmd := exec.CommandContext(t.Context(), sh, args...) //nolint:gosec // a shell
+			cmd.Stdin = strings.NewReader(text)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", sh, err, out)
+			}
+		}
+	}
+}
+
 func TestMachineWithKubeadmJoins(t *testing.T) {
-	for _, sh := range shells() {
-		t.Run(strings.Join(sh, " "), func(t *testing.T) {
+	for _, sh := range shells("sh", "dash", "bash") {
+		t.Run(sh, func(t *testing.T) {
 			m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": `
 				[ "$1" = reset ] && exit 0
 				umask >/world/umask
@@ -244,8 +263,8 @@ func TestMachineWithKubeadmJoins(t *testing.T) {
 }
 
 func TestMachineWithK3sJoins(t *testing.T) {
-	for _, sh := range shells() {
-		t.Run(strings.Join(sh, " "), func(t *testing.T) {
+	for _, sh := range shells("sh", "dash", "bash") {
+		t.Run(sh, func(t *testing.T) {
 			m := boots(t, forK3s(t), map[string]string{"wget": asWget(metadata), "k3s": "", "sleep": `
 				mkdir -p /var/lib/rancher/k3s/agent; echo x >>/var/lib/rancher/k3s/agent/client-kubelet.crt`})
 			m.sh = sh
@@ -288,9 +307,9 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 	}{
 		{kubeadm, map[string]string{"curl": metadata}, "kubeadm is not in this image", 1},
 		{kubeadm, map[string]string{"kubeadm": ""}, "neither curl nor wget is in this image", 1},
-		{kubeadm, map[string]string{"kubeadm": "", "curl": never}, "does not tell the id of this Linode", 330},
-		{kubeadm, map[string]string{"kubeadm": "", "wget": never}, "does not tell the id of this Linode", 330},
-		{kubeadm, map[string]string{"kubeadm": "", "curl": "echo no: id"}, "does not tell the id", 330},
+		{kubeadm, map[string]string{"kubeadm": "", "curl": never}, "does not give the id of this Linode", 330},
+		{kubeadm, map[string]string{"kubeadm": "", "wget": never}, "does not give the id of this Linode", 330},
+		{kubeadm, map[string]string{"kubeadm": "", "curl": "echo no: id"}, "does not give the id", 330},
 		{kubeadm, map[string]string{"kubeadm": "exit 1", "curl": metadata}, "kubeadm join has failed for 12 minutes", 730},
 		{kubeadm, map[string]string{"kubeadm": `[ "$1" = reset ] || wait_seconds 50; exit 1`, "curl": metadata}, "failed for 12 minutes", 780},
 		{empty(kubeadm, joinFile), map[string]string{"kubeadm": "", "curl": metadata}, "join.yaml is missing or empty", 1},
@@ -388,12 +407,12 @@ for f in /etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml /var/lib/kube
 // TestImageOfAMachineThatHadJoined: its certificate is another machine's, unless cloud-init has only written the files
 // of this machine once more.
 func TestImageOfAMachineThatHadJoined(t *testing.T) {
-	for id, reset := range map[string]int{"47": 1, "47110": 1, "4711": 0} {
+	for id, reset := range map[string]int{`47"`: 1, `47110"`: 1, `4711"`: 0, "4711": 0, "4711 --x=y\"": 0} {
 		m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": `
 			[ "$1" = join ] || rm /etc/kubernetes/kubelet.conf`})
 		m.write("/etc/kubernetes/kubelet.conf", "x")
 		m.write("/var/lib/kubelet/pki/kubelet-client-current.pem", "x")
-		m.write("/var/lib/kubelet/kubeadm-flags.env", `KUBELET_KUBEADM_ARGS="--a=b --provider-id=linode://`+id+`"`+"\n")
+		m.write("/var/lib/kubelet/kubeadm-flags.env", `KUBELET_KUBEADM_ARGS="--a=b --provider-id=linode://`+id+"\n")
 		said, failed := m.runs()
 		calls := m.read("/world/calls")
 		if failed || strings.Count(calls, "kubeadm reset") != reset || strings.Count(calls, "kubeadm join") != reset {
