@@ -12,9 +12,7 @@ server=$(value server "$config")
 token=$(value token "$config")
 know "${server#https://}" "${token##*::}"
 fresh=''
-if grep -q @LINODE_ID@ "$config"; then
-  fresh=yes
-fi
+! grep -q @LINODE_ID@ "$config" || fresh=yes
 if [ -n "$fresh" ] || [ ! -s "$certificate" ]; then
   command -v k3s >/dev/null || die "k3s is not in this image: install it with INSTALL_K3S_SKIP_START and _ENABLE=true"
   systemctl cat k3s-agent >/dev/null 2>&1 || die "systemd has no unit k3s-agent: install k3s with INSTALL_K3S_EXEC=agent"
@@ -25,11 +23,16 @@ if [ -n "$fresh" ] || [ ! -s "$certificate" ]; then
   systemctl enable k3s-agent
   systemctl restart --no-block k3s-agent
   start=$(now) minutes=0
-  until [ -s "$certificate" ]; do
+  until [ -s "$certificate" ] && [ "$(ask GET 'Accept: */*' http://127.0.0.1:10248/healthz)" = ok ]; do
     sleep 5
     past=$((($(now) - start) / 60))
-    [ "$past" -lt 30 ] || die "k3s-agent gets no certificate: $(why)"
-    [ "$past" -eq "$minutes" ] || explain "k3s-agent has no certificate yet: $(why)"
+    state="k3s-agent has no certificate"
+    if [ -s "$certificate" ]; then
+      state="the kubelet of k3s-agent is not healthy"
+      [ "$past" -lt 12 ] || break # it may be asked elsewhere; the token is of no use any more
+    fi
+    [ "$past" -lt 30 ] || die "$state: $(why)"
+    [ "$past" -eq "$minutes" ] || explain "$state: $(why)"
     minutes=$past
   done
 fi

@@ -66,6 +66,7 @@ func TestPowerIsCutAnywhere(t *testing.T) {
 					m.write(path, text)
 				}
 			}
+			m.write("/world/healthz", "ok")
 			steps := m.cutAtEachStep()
 			if len(steps) < 10 {
 				t.Fatalf("%d steps", len(steps))

@@ -268,6 +268,7 @@ func TestMachineWithK3sJoins(t *testing.T) {
 			m := boots(t, forK3s(t), map[string]string{"wget": asWget(metadata), "k3s": "", "sleep": `
 				mkdir -p /var/lib/rancher/k3s/agent; echo x >>/var/lib/rancher/k3s/agent/client-kubelet.crt`})
 			m.sh = sh
+			m.write("/world/healthz", "ok")
 			for path, text := range cached(t) {
 				m.write(path, text)
 			}
@@ -316,7 +317,7 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 		{kubeadm[len(kubeadm)-2:], map[string]string{"kubeadm": "", "curl": metadata}, "join.yaml is missing or empty", 1},
 		{k3s, map[string]string{"curl": metadata}, "k3s is not in this image", 1},
 		{k3s, map[string]string{"curl": metadata, "k3s": "", "systemctl": "exit 1"}, "no unit k3s-agent", 1},
-		{k3s, map[string]string{"curl": metadata, "k3s": ""}, "gets no certificate", 1820},
+		{k3s, map[string]string{"curl": metadata, "k3s": ""}, "k3s-agent has no certificate", 1820},
 		{empty(k3s, k3sFile), map[string]string{"curl": metadata, "k3s": ""}, "config.yaml is missing or empty", 1},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -516,18 +517,40 @@ func TestMachineReportsTenTimesAtMost(t *testing.T) {
 }
 
 func TestMachineWithK3sReportsWhyItDoesNotJoin(t *testing.T) {
-	m := boots(t, forK3s(t), map[string]string{"curl": metadata, "k3s": "", "sleep": `
-		wait_seconds "$1"
-		read -r up _ </proc/uptime
-		[ "${up%%.*}" -lt 300 ] || { mkdir -p /var/lib/rancher/k3s/agent; echo x >/var/lib/rancher/k3s/agent/client-kubelet.crt; }`})
-	m.write("/world/journal", `time="2026-11-27T01:02:03Z" level=info msg="Starting k3s agent"
+	for name, c := range map[string]struct {
+		sleep   string // what happens after five minutes
+		want    string
+		seconds int
+	}{
+		"no certificate":  {"certificate; echo ok >/world/healthz", "k3s-agent has no certificate: ", 310},
+		"its kubelet":     {"echo ok >/world/healthz", "the kubelet of k3s-agent is not healthy: ", 310},
+		"asked elsewhere": {":", "the kubelet of k3s-agent is not healthy: ", 730},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const certificate = "mkdir -p /var/lib/rancher/k3s/agent; echo x >/var/lib/rancher/k3s/agent/client-kubelet.crt"
+			programs := map[string]string{"curl": metadata, "k3s": "", "sleep": `
+				certificate() { ` + certificate + `; }
+				wait_seconds "$1"
+				read -r up _ </proc/uptime
+				[ "${up%%.*}" -lt 300 ] || { ` + c.sleep + `
+				}`}
+			if name != "no certificate" {
+				programs["systemctl"] = certificate
+			}
+			m := boots(t, forK3s(t), programs)
+			m.write("/world/journal", `time="2026-11-27T01:02:03Z" level=info msg="Starting k3s agent"
 time="2026-11-27T01:02:04Z" level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.0123456789abcdef is no good"
 time="2026-11-27T01:02:05Z" level=info msg="Connecting"
 `)
-	said, failed := m.runs()
-	want := `k3s-agent has no certificate yet: level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.(secret) is no good"`
-	if texts := m.reported(); failed || len(texts) != 1 || texts[0] != want || !strings.Contains(said, "has joined") {
-		t.Errorf("reported %q\n%s", texts, said)
+			said, failed := m.runs()
+			want := c.want + `level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.(secret) is no good"`
+			if texts := m.reported(); failed || len(texts) != 1 || texts[0] != want || !strings.Contains(said, "has joined") {
+				t.Errorf("reported %q\n%s", texts, said)
+			}
+			if n := m.seconds(); n > c.seconds {
+				t.Errorf("has joined after %d seconds", n)
+			}
+		})
 	}
 }
 
