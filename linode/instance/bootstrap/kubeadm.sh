@@ -37,6 +37,15 @@ healthy() {
   [ "$(ask GET 'Accept: */*' "http://127.0.0.1:${port:-10248}/healthz")" = ok ]
 }
 
+# runs: the kubelet is healthy, or gets healthy within a quarter of a minute.
+runs() {
+  for _ in 1 2 3; do
+    ! healthy || return 0
+    sleep 5
+  done
+  healthy
+}
+
 # undo removes what an earlier try has left. The kubelet is stopped first, since it may be about to get its certificate.
 undo() {
   systemctl stop kubelet || :
@@ -48,7 +57,7 @@ try() {
   [ -z "$again" ] || joined || undo
   again=yes
   if joined; then
-    healthy
+    runs
     return
   fi
   rm -f "$run/failed"
@@ -58,7 +67,7 @@ try() {
       exec kubeadm join --config "$join"
     ) || echo $? >"$run/failed"
   } 2>&1 | tee "$run/log"
-  [ ! -e "$run/failed" ]
+  [ ! -e "$run/failed" ] || { joined && runs; }
 }
 
 # kubelet_error prints the last error of the kubelet that kubeadm has started, if it does not run.
@@ -67,7 +76,7 @@ kubelet_error() {
   ! healthy || return 0
   journal kubelet --since "@$since" | sed '/config\.yaml.*no such file/d' >"$run/journal" # from before there was one
   found=$(sed -n '/"command failed"/h;/^Error: /h;/^panic: /h;/^F[0-9]\{4\} /h;${x;p;}' "$run/journal")
-  [ -n "$found" ] || found=$(sed -n '/^E[0-9]\{4\} /h;${x;p;}' "$run/journal")
+  [ -n "$found" ] || systemctl is-active --quiet kubelet || found=$(sed -n '/^E[0-9]\{4\} /h;${x;p;}' "$run/journal")
   printf '%s\n' "$found" | sed 's/^[EF][0-9]\{4\} [^]]*\] //'
 }
 

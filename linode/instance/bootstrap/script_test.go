@@ -375,12 +375,13 @@ for f in /etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml /var/lib/kube
 `
 	for name, c := range map[string]struct {
 		kubeadm, systemctl, sleep string
-		failed                    bool
+		failed, quiet             bool
 	}{
-		"it runs":            {kubeadm: "echo ok >/world/healthz" + certificate + "exit 1"},
-		"it runs later":      {kubeadm: certificate + "exit 1", sleep: "echo ok >/world/healthz"},
+		"it runs":            {quiet: true, kubeadm: "echo ok >/world/healthz" + certificate + "exit 1"},
+		"it runs soon":       {kubeadm: certificate + "exit 1", sleep: "[ ! -e /etc/kubernetes/kubelet.conf ] || echo ok >/world/healthz", quiet: true},
+		"it runs later":      {kubeadm: certificate + "exit 1", sleep: `[ "$1" = 5 ] || echo ok >/world/healthz`},
 		"it never runs":      {kubeadm: certificate + "exit 1", failed: true},
-		"it was about to be": {kubeadm: "exit 1", systemctl: "echo ok >/world/healthz" + certificate},
+		"it was about to be": {quiet: true, kubeadm: "exit 1", systemctl: "echo ok >/world/healthz" + certificate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := boots(t, forKubeadm(t), map[string]string{
@@ -394,7 +395,7 @@ for f in /etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml /var/lib/kube
 			if calls := m.read("/world/calls"); strings.Contains(calls, "kubeadm reset") || strings.Count(calls, "kubeadm join") != 1 {
 				t.Errorf("calls\n%s", calls)
 			}
-			if c.failed != strings.Contains(said, `kubelet: "command failed" err="running with swap on"; kubeadm join: ended`) {
+			if c.quiet == strings.Contains(said, `kubelet: "command failed" err="running with swap on"; kubeadm join: ended`) {
 				t.Errorf("why is not said: %s", said)
 			}
 			// At the next boot it has joined, whatever the kubelet does.
@@ -448,18 +449,20 @@ func TestMachineReportsWhyItDoesNotJoin(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		kubeadm, journal, healthz string
+		active                    bool // the kubelet runs, healthy or not
 		want                      string
 	}{
 		"preflight": {kubeadm: `printf '\t[WARNING Swap]: swap\nerror execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR A]: a\n\t[ERROR B]: b "c"\\d\n[preflight] If you know\n' >&2; exit 1`,
 			want: `kubeadm join: [ERROR A]: a [ERROR B]: b "c"\d`},
-		"its error":   {kubeadm: "echo 'error: first'; echo 'error: couldn'\\''t validate'; echo To see the stack; exit 1", want: "kubeadm join: error: couldn't validate"},
-		"before 1.36": {kubeadm: "echo 'error execution phase x: no'; exit 1", want: "kubeadm join: error execution phase x: no"},
-		"killed":      {kubeadm: "kill -9 $$", want: "kubeadm join: ended with status 137"},
-		"no kubelet":  {kubeadm: "exit 1", journal: preamble, want: "kubeadm join: ended with status 1"},
-		"kubelet":     {kubeadm: kubelet, journal: preamble + `E1127 01:02:04.123456     324 run.go:72] "command failed" err="failed to run Kubelet: running with swap on is not supported"` + "\n" + preamble, want: `kubelet: "command failed" err="failed to run Kubelet: running with swap on is not supported"; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed`},
-		"its flags":   {kubeadm: kubelet, journal: "Error: unknown flag: --x\nUsage:\n", want: "kubelet: Error: unknown flag: --x; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
-		"its errors":  {kubeadm: kubelet, journal: "I1127 x] y\n" + preamble, want: `kubelet: "not this"; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed`},
-		"a panic":     {kubeadm: kubelet, journal: "panic: oh\n" + preamble, want: `kubelet: panic: oh; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed`},
+		"its error":       {kubeadm: "echo 'error: first'; echo 'error: couldn'\\''t validate'; echo To see the stack; exit 1", want: "kubeadm join: error: couldn't validate"},
+		"before 1.36":     {kubeadm: "echo 'error execution phase x: no'; exit 1", want: "kubeadm join: error execution phase x: no"},
+		"killed":          {kubeadm: "kill -9 $$", want: "kubeadm join: ended with status 137"},
+		"no kubelet":      {kubeadm: "exit 1", journal: preamble, want: "kubeadm join: ended with status 1"},
+		"kubelet":         {kubeadm: kubelet, journal: preamble + `E1127 01:02:04.123456     324 run.go:72] "command failed" err="failed to run Kubelet: running with swap on is not supported"` + "\n" + preamble, want: `kubelet: "command failed" err="failed to run Kubelet: running with swap on is not supported"; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed`},
+		"its flags":       {kubeadm: kubelet, journal: "Error: unknown flag: --x\nUsage:\n", want: "kubelet: Error: unknown flag: --x; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
+		"its errors":      {kubeadm: kubelet, journal: "I1127 x] y\n" + preamble, want: `kubelet: "not this"; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed`},
+		"it still starts": {kubeadm: kubelet, journal: preamble, active: true, want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
+		"a panic":         {kubeadm: kubelet, journal: "panic: oh\n" + preamble, want: `kubelet: panic: oh; kubeadm join: error: execution phase kubelet-wait-bootstrap: failed`},
 		"before kubeadm": {kubeadm: kubelet, journal: `E1127 01:02:04.1     324 run.go:72] "command failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: open: no such file or directory"` + "\n",
 			want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
 		"it runs":        {kubeadm: kubelet, journal: preamble, healthz: "ok", want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
@@ -470,7 +473,11 @@ func TestMachineReportsWhyItDoesNotJoin(t *testing.T) {
 		"another number": {kubeadm: "echo x >>/world/n; echo error: after $(grep -c x /world/n).0$(grep -c x /world/n) s; exit 1", want: "kubeadm join: error: after 1.01 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": "[ $1 = join ] || exit 0\nwait_seconds 300\n" + c.kubeadm})
+			m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": "[ $1 = join ] || exit 0\nwait_seconds 300\n" + c.kubeadm,
+				"systemctl": `[ "$*" != "is-active --quiet kubelet" ] || [ -e /world/active ]`})
+			if c.active {
+				m.write("/world/active", "")
+			}
 			m.write("/world/journal", c.journal)
 			m.write("/world/healthz", c.healthz)
 			said, failed := m.runs()
