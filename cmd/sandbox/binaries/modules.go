@@ -7,6 +7,7 @@
 package binaries
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -25,6 +26,8 @@ type Module struct {
 	// Source has go.mod and go.sum as NAME.mod and NAME.sum, because a directory
 	// with a file called go.mod cannot be embedded. Without it they are those embedded here.
 	Source fs.FS
+	// From is the NAME of the two files; "" stands for Name.
+	From string
 	// Main is the required module whose version is the version of the set.
 	Main     string
 	Programs []Program
@@ -59,6 +62,8 @@ const (
 	Scheduler         = "kube-scheduler"
 	Kubectl           = "kubectl"
 	KWOK              = "kwok"
+	Kubeadm           = "kubeadm"
+	Kubelet           = "kubelet"
 	KarpenterSuite    = "karpenter-regression"
 	SourceController  = "source-controller"
 	// NotificationController runs in no sandbox: a test that needs it starts it.
@@ -88,7 +93,7 @@ func ControlPlane() []Module {
 
 // Extras lists the modules that are only built when they are named.
 func Extras() []Module {
-	return []Module{karpenter(), flux(), notifier()}
+	return []Module{karpenter(), flux(), notifier(), Machine()}
 }
 
 // Flux lists the modules that a sandbox with Flux needs besides.
@@ -165,6 +170,17 @@ func kubernetes() Module {
 	}
 }
 
+// Machine has what a machine needs to join a cluster.
+func Machine() Module {
+	m := kubernetes()
+	m.Name, m.From = "machine", m.Name
+	m.Programs = []Program{
+		{Name: Kubeadm, Package: m.Main + "/cmd/kubeadm", Usual: 30 * time.Second},
+		{Name: Kubelet, Package: m.Main + "/cmd/kubelet", Usual: 2 * time.Minute},
+	}
+	return m
+}
+
 // kubernetesVersion stamps what the release scripts stamp. Without it kubectl and
 // the version endpoint report v0.0.0-master, which some clients refuse.
 func kubernetesVersion(version string) []string {
@@ -208,10 +224,11 @@ func (m Module) source() (mod, sum []byte, err error) {
 			return nil, nil, err
 		}
 	}
-	if mod, err = fs.ReadFile(files, m.Name+".mod"); err != nil {
+	name := cmp.Or(m.From, m.Name)
+	if mod, err = fs.ReadFile(files, name+".mod"); err != nil {
 		return nil, nil, err
 	}
-	sum, err = fs.ReadFile(files, m.Name+".sum")
+	sum, err = fs.ReadFile(files, name+".sum")
 	return mod, sum, err
 }
 

@@ -1,0 +1,347 @@
+//go:build linux
+
+// Package machine boots real machines without a hypervisor: a Debian with systemd, cloud-init,
+// containerd, kubeadm and kubelet in namespaces. They read the user data of a Linode and join a
+// cluster as a Linode does.
+//
+// It needs root, and no KVM. What is not as on a Linode: there is no SMBIOS, so that cloud-init is
+// told where it runs; the kernel is the host's, with its cgroups and its clock; swap is only what
+// /proc/swaps says; the network ends at the machine, where the API server is at its usual port of the
+// loopback address, and the Metadata service at 169.254.169.254. Machines cannot change the host:
+// its sysfs, settings of the kernel and devices are read-only or not there.
+package machine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
+)
+
+// Config is what machines are made with.
+type Config struct {
+	Cache string // directory of the Debian, which is made once
+	Dir   string // where machines keep what they write
+	// Programs are the paths of kubeadm, kubelet and inside, which is the program of package inside.
+	Programs map[string]string
+	// APIServer is where machines reach the API server: an address of the loopback interface, which
+	// leads to the same address of the host.
+	APIServer string
+	Say       func(format string, args ...any)
+}
+
+// Machines makes machines.
+type Machines struct {
+	Config
+	image string // lower directories of an overlay
+}
+
+// Possible returns an error if this process cannot run machines, with what it lacks.
+func Possible() error {
+	if os.Geteuid() != 0 {
+		return errors.New("machines in namespaces need root: run this as root")
+	}
+	for _, program := range []string{"ip", "nsenter"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("machines in namespaces need the program %s: install iproute2 and util-linux", program)
+		}
+	}
+	out, err := exec.Command("unshare", "--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup", "--fork", "true").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("machines need namespaces, which this host does not allow: unshare: %w: %s", err, out)
+	}
+	_, err = hierarchies()
+	return err
+}
+
+// New makes what all machines have.
+func New(ctx context.Context, cfg Config) (*Machines, error) {
+	base, err := debian(ctx, cfg.Cache, cfg.Say)
+	if err != nil {
+		return nil, err
+	}
+	top := filepath.Join(cfg.Dir, "image")
+	if err := furnish(base, top, cfg.Programs); err != nil {
+		return nil, fmt.Errorf("make the machines' image: %w", err)
+	}
+	return &Machines{cfg, top + ":" + base}, nil
+}
+
+// Linode is what the Metadata service says of a machine.
+type Linode struct {
+	ID                            int
+	Label, Region, Type, HostUUID string
+	UserData                      []byte
+}
+
+// Machine is one machine, with what it has on its disks.
+type Machine struct {
+	of     *Machines
+	Linode Linode
+	// Has is what the machine is like; it counts when the machine is switched on.
+	Has spec.Machine
+	// APIServer answers at Machines.APIServer of this machine in place of the API server; nil for none.
+	APIServer func(net.Listener) error
+
+	console buffer
+
+	mu     sync.Mutex
+	pid    int           // 0: it is off
+	ended  chan struct{} // closed when it is off
+	ending []func()      // what belongs to this boot
+}
+
+// Add makes a machine, which is off.
+func (m *Machines) Add(l Linode) (*Machine, error) {
+	dir := filepath.Join(m.Dir, l.Label)
+	for _, part := range []string{"upper", "work", "root", "containerd", "kubelet"} {
+		if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
+			return nil, err
+		}
+	}
+	err := write(filepath.Join(dir, "upper/etc/linode-id"), fmt.Appendln(nil, l.ID), 0o644)
+	return &Machine{of: m, Linode: l, Has: spec.Machine{Image: m.image, Dir: dir}}, err
+}
+
+// PowerOn boots the machine. It returns when its systemd is about to run.
+func (m *Machine) PowerOn() (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.pid != 0 {
+		return fmt.Errorf("machine %s is on", m.Linode.Label)
+	}
+	m.ending, m.ended = nil, make(chan struct{})
+	started := false
+	defer func() {
+		if err != nil && !started {
+			m.end()
+		}
+	}()
+	if m.Has.Cgroups, err = makeCgroups(m.Linode.Label); err != nil {
+		return err
+	}
+	cgroups := m.Has.Cgroups
+	m.ending = append(m.ending, func() { removeCgroups(cgroups) })
+	terminal, far, err := openTerminal()
+	if err != nil {
+		return fmt.Errorf("open a terminal for the console: %w", err)
+	}
+	m.ending = append(m.ending, func() { far.Close(); terminal.Close() })
+	go io.Copy(&m.console, terminal)
+	m.Has.Console = far.Name()
+	about, err := json.Marshal(m.Has)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(m.of.Programs["inside"], "boot")
+	cmd.Env = []string{"MACHINE=" + string(about)}
+	cmd.Stdout, cmd.Stderr = &m.console, &m.console
+	cmd.WaitDelay = 1 // systemd has the console in their place
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET,
+		Setsid:     true, Pdeathsig: syscall.SIGKILL,
+	}
+	ready, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	begun := make(chan error)
+	ended := m.ended
+	go func() {
+		runtime.LockOSThread() // the machine ends with the thread that has started it
+		err := cmd.Start()
+		begun <- err
+		if err != nil {
+			return
+		}
+		_ = cmd.Wait()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.pid = 0
+		m.end()
+		close(ended)
+	}()
+	if err := <-begun; err != nil {
+		return fmt.Errorf("start machine %s: %w", m.Linode.Label, err)
+	}
+	started, m.pid = true, cmd.Process.Pid
+	if err := m.network(); err != nil {
+		_ = cmd.Process.Kill()
+		return fmt.Errorf("make the network of machine %s: %w", m.Linode.Label, err)
+	}
+	return ready.Close()
+}
+
+// end gives back what belongs to a boot.
+func (m *Machine) end() {
+	for _, f := range m.ending {
+		f()
+	}
+	m.ending = nil
+}
+
+// PowerOff ends the machine as if its power was cut: nothing in it can do anything before.
+func (m *Machine) PowerOff() {
+	m.mu.Lock()
+	pid, ended := m.pid, m.ended
+	m.mu.Unlock()
+	if pid != 0 {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		<-ended
+	}
+}
+
+// On reports whether the machine is on.
+func (m *Machine) On() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.pid != 0
+}
+
+// Console is what the machine has written on its console so far.
+func (m *Machine) Console() string { return m.console.String() }
+
+// Run runs a command in the machine, and returns what it wrote.
+func (m *Machine) Run(ctx context.Context, args ...string) (string, error) {
+	m.mu.Lock()
+	pid := m.pid
+	m.mu.Unlock()
+	if pid == 0 {
+		return "", fmt.Errorf("machine %s is off", m.Linode.Label)
+	}
+	cmd := exec.CommandContext(ctx, "nsenter", append([]string{
+		"-t", fmt.Sprint(pid), "-m", "-p", "-u", "-n", "-i", "-C", "--root", "env", "-i", "--chdir=/",
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "TERM=dumb",
+	}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("run %s on %s: %w\n%s", strings.Join(args, " "), m.Linode.Label, err, out)
+	}
+	return string(out), err
+}
+
+// network makes the network of the machine: an interface that leads nowhere, the Metadata service,
+// and the API server.
+func (m *Machine) network() error {
+	const commands = "ip link set lo up && ip addr add 169.254.169.254/32 dev lo && " +
+		"ip link add eth0 address f2:3c:95:00:00:02 type veth peer name wire && ip link set wire up && " +
+		"ip addr add 10.77.0.2/24 dev eth0 && ip link set eth0 up && ip route add default via 10.77.0.1"
+	out, err := exec.Command("nsenter", "-t", fmt.Sprint(m.pid), "-n", "sh", "-c", commands).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	answer := func(l net.Listener) error { return forward(l, m.of.APIServer) }
+	if m.APIServer != nil {
+		answer = m.APIServer
+	}
+	for address, serve := range map[string]func(net.Listener) error{
+		"169.254.169.254:80": func(l net.Listener) error { return http.Serve(l, metadata(m.Linode)) },
+		m.of.APIServer:       answer,
+	} {
+		var l net.Listener
+		if err := inNetwork(m.pid, func() (err error) { l, err = net.Listen("tcp", address); return err }); err != nil {
+			return err
+		}
+		m.ending = append(m.ending, func() { l.Close() }) // it keeps the namespace
+		go serve(l)
+	}
+	return nil
+}
+
+// inNetwork does something in the network namespace of a process. Sockets that it opens stay there.
+func inNetwork(pid int, do func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and not unlocked: the thread ends with the goroutine
+		done <- func() error {
+			ns, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
+			if err != nil {
+				return err
+			}
+			defer ns.Close()
+			if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("enter the network of process %d: %w", pid, err)
+			}
+			return do()
+		}()
+	}()
+	return <-done
+}
+
+// forward carries connections to an address of the host.
+func forward(l net.Listener, to string) error {
+	for {
+		from, err := l.Accept()
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer from.Close()
+			there, err := net.Dial("tcp", to)
+			if err != nil {
+				return
+			}
+			defer there.Close()
+			var ways sync.WaitGroup
+			for _, way := range [][2]net.Conn{{there, from}, {from, there}} {
+				ways.Go(func() {
+					_, _ = io.Copy(way[0], way[1])
+					_ = way[0].(*net.TCPConn).CloseWrite()
+				})
+			}
+			ways.Wait()
+		}()
+	}
+}
+
+// openTerminal returns both ends of a terminal. As long as the far one is open, what is written there
+// can be read at the other: a systemd whose console nothing reads stands still.
+func openTerminal() (near, far *os.File, err error) {
+	if near, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		return nil, nil, err
+	}
+	number, err := unix.IoctlGetInt(int(near.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(near.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		far, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, near.Close())
+	}
+	return near, far, nil
+}
+
+// buffer is written and read by several.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
