@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -33,14 +33,14 @@ type host struct {
 	*sandbox
 	machines *machine.Machines
 	// before changes a machine before it boots first; it may be nil.
-	before func(*machine.Machine)
+	before func(*host, *machine.Machine)
 
 	mu  sync.Mutex
 	all map[string]*machine.Machine // by label
 }
 
 // startHost starts a sandbox in instance mode, with the controller that has the rights of its account and no more.
-func startHost(t *testing.T, before func(*machine.Machine)) *host {
+func startHost(t *testing.T, before func(*host, *machine.Machine)) *host {
 	t.Helper()
 	h := newHost(t, before, "--mode", "instance", "--audit")
 	h.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
@@ -53,7 +53,7 @@ func startHost(t *testing.T, before func(*machine.Machine)) *host {
 }
 
 // newHost starts a sandbox whose Linodes nothing plays, with what kubeadm makes in a cluster.
-func newHost(t *testing.T, before func(*machine.Machine), flags ...string) *host {
+func newHost(t *testing.T, before func(*host, *machine.Machine), flags ...string) *host {
 	t.Helper()
 	if err := machine.Possible(); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func (h *host) boot(l sim.Linode) {
 	h.all[l.Label] = m
 	m.Has.SwapMiB = l.SwapSize
 	if h.before != nil {
-		h.before(m)
+		h.before(h, m)
 	}
 	if err := m.PowerOn(); err != nil {
 		h.t.Error(err)
@@ -205,7 +205,7 @@ func (h *host) end() {
 	for label, m := range h.all {
 		m.PowerOff()
 		if h.t.Failed() {
-			h.t.Logf("the console of %s ends:\n%s", label, tail(m.Console(), 300))
+			h.t.Logf("the console of %s ends:\n%s", label, tail(m.Console(), 40))
 		}
 	}
 }
@@ -337,7 +337,7 @@ func (h *host) noTokenOnDisk(m *machine.Machine) {
 	if !ok || !both || len(secret) != 16 {
 		h.t.Fatalf("there is no token in the user data, in which one is to be looked for:\n%s", m.Linode.UserData)
 	}
-	if found := h.on(m, "sh", "-c", "grep -rlF "+secret+" /etc /var/lib/cloud /var/lib/kubelet /var/log /run /root /opt /tmp || true"); found != "" {
+	if found := h.on(m, "sh", "-c", "grep -rlF "+secret+" /etc /var/lib/cloud /var/lib/kubelet /var/log /run /root /opt /tmp 2>/dev/null || true"); found != "" {
 		h.t.Errorf("the token is still on the disk:\n%s", found)
 	}
 }

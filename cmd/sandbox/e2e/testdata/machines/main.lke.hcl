@@ -6,7 +6,6 @@ cluster {
 
 node_class "default" {
   image = "linode/debian12"
-  swap_size = 0
 
   bootstrap {
     kind = "kubeadm"
