@@ -77,9 +77,12 @@ func TestMachinesThatCannotJoinSayWhy(t *testing.T) {
 	booted := map[string]time.Time{}
 	h = startHost(t, func(h *host, m *machine.Machine) {
 		mu.Lock()
+		defer mu.Unlock()
+		if len(given) == len(machineFaults) { // its pod waited too long
+			return
+		}
 		f := machineFaults[len(given)]
 		given[m.Linode.Label], booted[m.Linode.Label] = f, time.Now()
-		mu.Unlock()
 		f.spoil(h, m)
 	})
 	h.scaleTo("app", len(machineFaults))
