@@ -47,6 +47,12 @@ const (
 )
 
 var machineFaults = []fault{
+	{"a kubelet that is killed while it joins", func(h *host, m *machine.Machine) {
+		go h.when(m, "kubelet/config.yaml", func() { h.kill(m, "kubelet", 3) })
+	}, "", ""},
+	{"a kubeadm that is killed when the kubelet has its certificate", func(h *host, m *machine.Machine) {
+		go h.when(m, "kubelet/pki/kubelet-client-current.pem", func() { h.kill(m, "kubeadm", 1) })
+	}, "", ""},
 	{"swap on", has(func(s *spec.Machine) { s.SwapMiB = 512 }), cannotJoin, "running with swap on is not supported"},
 	{"ip_forward off, and nothing can set it", has(func(s *spec.Machine) { s.NoForwarding = true }), cannotJoin,
 		"ip_forward contents are not set to 1"},
@@ -60,12 +66,6 @@ var machineFaults = []fault{
 		m.APIServer = h.impostor(h.authority(), time.Now().Add(time.Hour))
 	}, notJoined, ""},
 	{"a token that has expired", (*host).expire, notJoined, ""},
-	{"a kubelet that is killed while it joins", func(h *host, m *machine.Machine) {
-		go h.when(m, "kubelet/config.yaml", func() { h.kill(m, "kubelet", 3) })
-	}, "", ""},
-	{"a kubeadm that is killed when the kubelet has its certificate", func(h *host, m *machine.Machine) {
-		go h.when(m, "kubelet/pki/kubelet-client-current.pem", func() { h.kill(m, "kubeadm", 1) })
-	}, "", ""},
 }
 
 // TestMachinesThatCannotJoinSayWhy: for each fault a real machine boots. Those that cannot join end in
@@ -73,30 +73,30 @@ var machineFaults = []fault{
 func TestMachinesThatCannotJoinSayWhy(t *testing.T) {
 	var h *host
 	var mu sync.Mutex
-	given := map[string]fault{} // by label
-	booted := map[string]time.Time{}
+	labels, booted := map[string]string{}, map[string]time.Time{} // by the name of the fault
 	h = startHost(t, func(h *host, m *machine.Machine) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(given) == len(machineFaults) { // its pod waited too long
+		if len(labels) == len(machineFaults) { // it is for a pod whose machine does not join
 			return
 		}
-		f := machineFaults[len(given)]
-		given[m.Linode.Label], booted[m.Linode.Label] = f, time.Now()
+		f := machineFaults[len(labels)]
+		labels[f.name], booted[f.name] = m.Linode.Label, time.Now()
 		f.spoil(h, m)
 	})
 	h.scaleTo("app", len(machineFaults))
 	h.until("all machines have booted", 2*time.Minute, func(state) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return len(given) == len(machineFaults)
+		return len(labels) == len(machineFaults)
 	})
 	claims := map[string]string{} // names, by label
 	for _, nc := range h.state().claims {
 		claims[h.linodeFor(nc).Label] = nc.Name
 	}
-	for label, f := range given {
+	for _, f := range machineFaults { // those that join first: a machine whose pod runs elsewhere is not kept
 		t.Run(f.name, func(t *testing.T) {
+			label := labels[f.name]
 			if f.reason == "" {
 				h.until("it joins", 3*time.Minute, func(now state) bool {
 					return slices.ContainsFunc(now.claims, func(nc karpv1.NodeClaim) bool {
@@ -110,7 +110,7 @@ func TestMachinesThatCannotJoinSayWhy(t *testing.T) {
 				})
 			}
 			said := h.problems(claims[label])
-			t.Logf("%s after it was switched on: %q", time.Since(booted[label]).Round(time.Second), said)
+			t.Logf("%s after it was switched on: %q", time.Since(booted[f.name]).Round(time.Second), said)
 			if want := min(1, len(f.reason)); len(said) != want {
 				t.Errorf("there are %d events, want %d", len(said), want)
 			}
