@@ -16,7 +16,11 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
 )
 
-const cgroupRoot = "/sys/fs/cgroup"
+const (
+	cgroupRoot = "/sys/fs/cgroup"
+	// prefix begins the names of machines' cgroups; the id of the process follows that has made them.
+	prefix = "lkeplan-"
+)
 
 // hierarchies are the host's hierarchies of cgroups, each with where it is mounted. In cgroup v2 there
 // is one; with v1 there is one for each controller, and one of v2 that has none.
@@ -76,7 +80,7 @@ func makeCgroups(name string) ([]spec.Cgroup, error) {
 		return nil, err
 	}
 	for i, g := range all {
-		all[i].Dir = filepath.Join(g.Dir, "lkeplan-"+name)
+		all[i].Dir = filepath.Join(g.Dir, fmt.Sprintf("%s%d-%s", prefix, os.Getpid(), name))
 		if len(all) == 1 { // cgroup v2: what the parent hands on
 			controllers, err := os.ReadFile(filepath.Join(g.Dir, "cgroup.controllers"))
 			if err != nil {
@@ -112,22 +116,46 @@ func makeCgroups(name string) ([]spec.Cgroup, error) {
 // one for a moment.
 func removeCgroups(all []spec.Cgroup) {
 	for _, g := range all {
-		for range 100 {
-			var dirs []string
-			_ = filepath.WalkDir(g.Dir, func(path string, d fs.DirEntry, err error) error {
-				if err == nil && d.IsDir() {
-					dirs = append(dirs, path)
-				}
-				return nil
-			})
-			slices.Reverse(dirs)
-			for _, dir := range dirs {
-				_ = syscall.Rmdir(dir)
-			}
-			if _, err := os.Stat(g.Dir); err != nil {
-				break
-			}
+		for try := 0; try < 100 && !removeCgroup(g.Dir); try++ {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
+}
+
+// removeCgroup reports whether a cgroup is gone with all below.
+func removeCgroup(dir string) bool {
+	var dirs []string
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return nil
+	})
+	slices.Reverse(dirs)
+	for _, dir := range dirs {
+		_ = syscall.Rmdir(dir)
+	}
+	_, err := os.Stat(dir)
+	return err != nil
+}
+
+// removeLeftCgroups removes what processes have left that were killed.
+func removeLeftCgroups() error {
+	all, err := hierarchies()
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		left, err := filepath.Glob(filepath.Join(g.Dir, prefix+"*"))
+		if err != nil {
+			return err
+		}
+		for _, dir := range left {
+			process, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), prefix), "-")
+			if _, err := os.Stat(filepath.Join("/proc", process)); err != nil {
+				removeCgroup(dir)
+			}
+		}
+	}
+	return nil
 }

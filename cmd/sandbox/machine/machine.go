@@ -71,6 +71,9 @@ func Possible() error {
 
 // New makes what all machines have.
 func New(ctx context.Context, cfg Config) (*Machines, error) {
+	if err := removeLeftCgroups(); err != nil {
+		return nil, err
+	}
 	base, err := debian(ctx, cfg.Cache, cfg.Say)
 	if err != nil {
 		return nil, err

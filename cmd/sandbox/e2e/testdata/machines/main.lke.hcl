@@ -15,8 +15,9 @@ node_class "default" {
     max_pods        = 60
     kube_reserved   = { cpu = "100m", memory = "300Mi" }
     system_reserved = { cpu = "100m", memory = "200Mi" }
-    eviction_hard   = { "memory.available" = "200Mi", "nodefs.available" = "5%" }
-    eviction_soft   = { "memory.available" = "300Mi" }
+    # Machines share the disk of their host, of which not much may be free.
+    eviction_hard = { "memory.available" = "200Mi", "nodefs.available" = "100Mi" }
+    eviction_soft = { "memory.available" = "300Mi" }
 
     eviction_soft_grace_period = { "memory.available" = "90s" }
   }
