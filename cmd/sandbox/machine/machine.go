@@ -8,7 +8,8 @@
 // told where it runs; the kernel is the host's, with its cgroups and its clock; swap is only what
 // /proc/swaps says; the network ends at the machine, where the API server is at its usual port of the
 // loopback address, and the Metadata service at 169.254.169.254. Machines cannot change the host:
-// its sysfs, settings of the kernel and devices are read-only or not there.
+// its sysfs, settings of the kernel and devices are read-only or not there. New raises one limit of the
+// host, fs.inotify.max_user_instances, which all machines of a host share, and leaves it raised.
 package machine
 
 import (
@@ -24,6 +25,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,6 +76,9 @@ func New(ctx context.Context, cfg Config) (*Machines, error) {
 	if err := removeLeftCgroups(); err != nil {
 		return nil, err
 	}
+	if err := allowInotify(cfg.Say); err != nil {
+		return nil, err
+	}
 	base, err := debian(ctx, cfg.Cache, cfg.Say)
 	if err != nil {
 		return nil, err
@@ -83,6 +88,22 @@ func New(ctx context.Context, cfg Config) (*Machines, error) {
 		return nil, fmt.Errorf("make the machines' image: %w", err)
 	}
 	return &Machines{cfg, top + ":" + base}, nil
+}
+
+// allowInotify raises the host's limit of instances of inotify: a machine has some fifteen, and all machines are
+// of one user.
+func allowInotify(say func(string, ...any)) error {
+	const path, enough = "/proc/sys/fs/inotify/max_user_instances", 1024
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	now, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || now >= enough {
+		return err
+	}
+	say("raising fs.inotify.max_user_instances of this host from %d to %d", now, enough)
+	return os.WriteFile(path, []byte(strconv.Itoa(enough)), 0)
 }
 
 // Linode is what the Metadata service says of a machine.
