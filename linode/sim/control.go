@@ -96,7 +96,9 @@ func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 	for _, c := range clusters {
 		pools[c.ID] = s.PoolsOf(c.ID)
 	}
-	reply(w, map[string]any{"clusters": clusters, "pools": pools, "instances": s.Instances()})
+	reply(w, map[string]any{
+		"clusters": clusters, "pools": pools, "instances": s.Instances(), "machine_ids": s.machineIDs(),
+	})
 }
 
 // controlInject injects all faults that are given, or none.

@@ -117,6 +117,19 @@ func (s *Simulator) Instances() (all []Instance) {
 	return all
 }
 
+// machineIDs are those of the machines in LKE pools, by label. A kubelet that is of such a machine has its own.
+func (s *Simulator) machineIDs() map[string]string {
+	ids := map[string]string{}
+	s.update(func(st *state, _ time.Time) {
+		for _, i := range st.instances {
+			if i.slot != nil {
+				ids[i.Label] = i.machineID
+			}
+		}
+	})
+	return ids
+}
+
 // LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot
 // where it notices; else the slot stays without one until it is recycled or deleted. It says whether there was one.
 func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {

@@ -70,7 +70,9 @@ func newHost(t *testing.T, before func(*host, *machine.Machine), flags ...string
 			}
 		}
 	}
-	h.inject(`{"never_joins":true,"name":"real machines"}`)
+	if state.Cluster.Mode == stack.ModeInstance {
+		h.inject(`{"never_joins":true,"name":"real machines"}`)
+	}
 	programs := h.machinePrograms()
 	config := filepath.Join(t.TempDir(), "kubeadm.yaml")
 	if err := os.WriteFile(config, []byte(clusterConfiguration), 0o600); err != nil {

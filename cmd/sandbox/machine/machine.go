@@ -142,6 +142,11 @@ func (m *Machines) Add(l Linode) (*Machine, error) {
 	return &Machine{of: m, Linode: l, Has: spec.Machine{Image: m.image, Dir: dir}}, err
 }
 
+// Identify gives the machine a machine id, which is its kubelet's. Without it, systemd makes one.
+func (m *Machine) Identify(id string) error {
+	return write(filepath.Join(m.Has.Dir, "upper/etc/machine-id"), []byte(id+"\n"), 0o444)
+}
+
 // PowerOn boots the machine. It returns when its systemd is about to run.
 func (m *Machine) PowerOn() (err error) {
 	m.mu.Lock()
