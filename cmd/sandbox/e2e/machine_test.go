@@ -99,7 +99,8 @@ func newHost(t *testing.T, before func(*host, *machine.Machine), flags ...string
 	return h
 }
 
-// clusterConfiguration is what kubeadm says of the cluster to machines.
+// clusterConfiguration is what kubeadm says of the cluster to machines. They share the disk of their host, of which not
+// much may be free.
 const clusterConfiguration = `
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
@@ -110,6 +111,8 @@ apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 cgroupDriver: systemd
+evictionHard: {memory.available: 100Mi, nodefs.available: 100Mi, imagefs.available: 100Mi}
+imageGCHighThresholdPercent: 100
 `
 
 // machinePrograms builds what machines run.
