@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine"
 )
@@ -46,7 +48,8 @@ func TestARealKubeletIsBoundEarly(t *testing.T) {
 	h.startController()
 	h.run("lkeplan", "apply", "--yes", "testdata/machines-lke")
 	h.applyAll(file(t, "machines-app.yaml"))
-	seen, tooEarly := h.watchNodes(), h.watchBindings()
+	seen := h.watchNodes()
+	open := h.watchOpenNodes()
 	h.scaleTo("app", 1)
 	token := h.bootstrapToken("aaaaaa", time.Hour)
 	h.signs(token, true)
@@ -83,8 +86,34 @@ func TestARealKubeletIsBoundEarly(t *testing.T) {
 		t.Errorf("this is no real kubelet: %+v", h.node(label).Status.NodeInfo)
 	}
 	h.joinedNodes(1, 3*time.Minute)
-	if bound, early := tooEarly(); bound != 1 || len(early) > 0 {
-		t.Errorf("%d pods were bound, these too early: %v", bound, early)
+	if n, wrong := open(); n == 0 || len(wrong) > 0 {
+		t.Errorf("of %d versions of the Node that pods could land on, these lack the pool's taint or label: %v", n, wrong)
+	}
+}
+
+// watchOpenNodes follows Nodes from now on. What it returns says how many versions of them had no taint uninitialized, so
+// that a pod could land there, and which of those lacked the taint or the label of the pool.
+func (h *host) watchOpenNodes() func() (open int, wrong []string) {
+	h.t.Helper()
+	var mu sync.Mutex
+	var all int
+	var bad []string
+	h.follow(&corev1.NodeList{}, func(o client.Object, deleted bool) {
+		node := o.(*corev1.Node)
+		if deleted || tainted(node.Spec.Taints, uninitialized) {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all++
+		if !tainted(node.Spec.Taints, "example.com/dedicated") || node.Labels["example.com/tier"] != "web" {
+			bad = append(bad, fmt.Sprintf("%s: %v, %v", node.ResourceVersion, node.Spec.Taints, node.Labels))
+		}
+	})
+	return func() (int, []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		return all, bad
 	}
 }
 
