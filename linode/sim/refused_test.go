@@ -2,35 +2,18 @@ package sim
 
 import (
 	"encoding/pem"
-	"os"
 	"strings"
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/linode/instance/bootstrap"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/linode/sim/badjoin"
 )
-
-// refusedCase is one of testdata/refused.yaml, which says what its fields are.
-type refusedCase struct {
-	Name    string                            `json:"name"`
-	Swap    int                               `json:"swap"`
-	Replace []struct{ Path, Old, New string } `json:"replace"`
-	Step    string                            `json:"step"`
-	Want    string                            `json:"want"`
-	OK      bool                              `json:"ok"`
-}
 
 // TestAMachineRefusesWhatRealProgramsRefuse, and takes what they take.
 func TestAMachineRefusesWhatRealProgramsRefuse(t *testing.T) {
-	text, err := os.ReadFile("testdata/refused.yaml")
+	cases, err := badjoin.Cases()
 	if err != nil {
-		t.Fatal(err)
-	}
-	var cases []refusedCase
-	if err := yaml.UnmarshalStrict(text, &cases); err != nil {
 		t.Fatal(err)
 	}
 	for _, tc := range cases {
@@ -51,40 +34,22 @@ func TestAMachineRefusesWhatRealProgramsRefuse(t *testing.T) {
 }
 
 // bootsFor has the machine boot with the user data of a case.
-func (w *world) bootsFor(tc refusedCase) {
+func (w *world) bootsFor(tc badjoin.Case) {
 	w.Helper()
 	authority := newAuthority(w.T)
 	w.publish(authority, "0123456789abcdef")
-	join := bootstrap.Join{
-		Node: "prod-0123456789abcdef0123", Region: "us-ord", PlanType: "g6-standard-2", Server: "https://127.0.0.1:40001",
-		Labels: map[string]string{"karpenter.sh/nodepool": "general"}, Token: "abcdef.0123456789abcdef",
-		Taints:  []corev1.Taint{{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}},
-		CA:      pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}),
-		Kubelet: &linodev1alpha1.KubeletConfiguration{CPUCFSQuota: new(true)},
-	}
-	good, err := bootstrap.Kubeadm(join)
+	files, err := tc.Files(badjoin.Cluster{
+		Endpoint: "127.0.0.1:40001", Token: "abcdef.0123456789abcdef", Pin: CertificatePin(authority),
+		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw}),
+	}, "prod-0123456789abcdef0123")
 	if err != nil {
 		w.Fatal(err)
 	}
-	var config map[string]any
-	if err := yaml.Unmarshal(good, &config); err != nil {
-		w.Fatal(err)
+	var write []map[string]string
+	for path, content := range files {
+		write = append(write, map[string]string{"path": path, "content": content})
 	}
-	fill := strings.NewReplacer("{name}", join.Node, "{token}", join.Token, "{token-id}", "abcdef",
-		"{pin}", CertificatePin(authority), "{endpoint}", "127.0.0.1:40001")
-	files := map[string]map[string]any{}
-	for _, file := range config["write_files"].([]any) {
-		files[file.(map[string]any)["path"].(string)] = file.(map[string]any)
-	}
-	for _, change := range tc.Replace {
-		file, old := files[change.Path], fill.Replace(change.Old)
-		text, _ := file["content"].(string)
-		if strings.Count(text, old) != 1 {
-			w.Fatalf("%s has %q %d times:\n%s", change.Path, old, strings.Count(text, old), text)
-		}
-		file["content"] = strings.Replace(text, old, fill.Replace(change.New), 1)
-	}
-	bad, err := yaml.Marshal(config)
+	bad, err := yaml.Marshal(map[string]any{"write_files": write, "runcmd": []string{"true"}})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestUserDataThatJoin(t *testing.T) {
 	}
 }
 
-// TestUserDataThatDoNotJoin: of those that are for kubeadm, testdata/refused.yaml has more.
+// TestUserDataThatDoNotJoin: of those that are for kubeadm, package badjoin has more.
 func TestUserDataThatDoNotJoin(t *testing.T) {
 	kubeadm, k3s := userData(t, "kubeadm"), userData(t, "k3s")
 	for _, tc := range []struct{ name, of, old, new, want string }{

@@ -1,0 +1,76 @@
+// Package badjoin has what kubeadm and the kubelet do with user data that are not as they should be. It is a package
+// because two tests run the same cases: one has the simulated machine take them, which is in this module, and the other
+// has the real programs take them, in another.
+package badjoin
+
+import (
+	_ "embed" // the cases
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/linode/instance/bootstrap"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+//go:embed badjoin.yaml
+var cases []byte
+
+// Case is one of badjoin.yaml, which says what the fields are.
+type Case struct {
+	Name    string                            `json:"name"`
+	Swap    int                               `json:"swap"`
+	Replace []struct{ Path, Old, New string } `json:"replace"`
+	Step    string                            `json:"step"`
+	Want    string                            `json:"want"`
+	OK      bool                              `json:"ok"`
+}
+
+// Cases returns all of them.
+func Cases() (all []Case, err error) {
+	return all, yaml.UnmarshalStrict(cases, &all)
+}
+
+// Cluster is what a machine joins: an API server at https://Endpoint with the CA of a PEM bundle, whose key has the
+// hash Pin, and a bootstrap token.
+type Cluster struct {
+	Endpoint, Token, Pin string
+	CA                   []byte
+}
+
+// Files returns the files of a machine, by path, that are to have it join a cluster as the Node of a name, with what the
+// case changes in them.
+func (c Case) Files(to Cluster, node string) (map[string]string, error) {
+	good, err := bootstrap.Kubeadm(bootstrap.Join{
+		Node: node, Region: "us-ord", PlanType: "g6-standard-2", Server: "https://" + to.Endpoint,
+		Labels: map[string]string{"karpenter.sh/nodepool": "general"}, Token: to.Token, CA: to.CA,
+		Taints:  []corev1.Taint{{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}},
+		Kubelet: &linodev1alpha1.KubeletConfiguration{CPUCFSQuota: new(true)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var config struct {
+		WriteFiles []struct{ Path, Content string } `json:"write_files"`
+	}
+	if err := yaml.Unmarshal(good, &config); err != nil {
+		return nil, err
+	}
+	files := map[string]string{}
+	for _, f := range config.WriteFiles {
+		files[f.Path] = f.Content
+	}
+	id, _, _ := strings.Cut(to.Token, ".")
+	fill := strings.NewReplacer("{name}", node, "{token}", to.Token, "{token-id}", id, "{pin}", to.Pin,
+		"{endpoint}", to.Endpoint)
+	for _, change := range c.Replace {
+		text, old := files[change.Path], fill.Replace(change.Old)
+		if n := strings.Count(text, old); n != 1 {
+			return nil, fmt.Errorf("%s: %s has %q %d times", c.Name, change.Path, old, n)
+		}
+		files[change.Path] = strings.Replace(text, old, fill.Replace(change.New), 1)
+	}
+	return files, nil
+}
