@@ -23,7 +23,7 @@ FRESH       = -count 1
 
 .DEFAULT_GOAL := build
 .PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model rollouts day \
-  cost drawn mutations releases demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
+  cost drawn mutations releases demo bench compare regression notification settling joining machine machines no-machine image release-dry-run site browser no-browser cache-key \
   lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
@@ -44,19 +44,23 @@ nightly: ## run the tests that are too long for each push, and a third of the mu
 # make check runs one of six parts of the nightly tests, from 0 to 5: .ci/slice chooses it if
 # SLICE does not. A part is of the end-to-end tests, which run together with the gate, and what
 # PART_N names. What takes too long for make check is only in make nightly: the long model,
-# fuzzing, settling, joining.
+# fuzzing, settling, joining; make machine is in each.
 SLICE  ?=
-PART_0 := day
+PART_0  = day $(MACHINES)
 PART_1 := cost
 PART_2 := releases
 PART_3 := notification
 PART_4  = $(BROWSER)
 PART_5 := drawn
+# Machines boot in namespaces, which need root.
+NAMESPACES := unshare --mount --pid --uts --ipc --net --cgroup --fork true >/dev/null 2>&1
+MACHINE   = $(if $(shell $(NAMESPACES) && echo yes),machine,no-machine)
+MACHINES  = $(if $(filter machine,$(MACHINE)),machines)
 BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headless-shell 2>&1),browser,no-browser)
 
 check: ## run what CI runs: lint, generated files, make test, data races, and a sixth of make nightly
 	@slice=$$(SLICE=$(SLICE) .ci/slice) && \
-	  RACE=-race .ci/steps lint generated unit programs e2e-gate-and-$$slice sandboxes part-$$slice
+	  RACE=-race .ci/steps lint generated unit programs e2e-gate-and-$$slice sandboxes $(MACHINE) part-$$slice
 
 programs: build
 	$(SANDBOX) build flux
@@ -80,6 +84,7 @@ sandboxes: # tests of the sandbox itself
 
 long: # together: all but the models wait more than they work
 	$(MAKE) -j5 e2e-nightly notification settling joining models
+	$(if $(MACHINES),$(MAKE) machine machines)
 
 models: model rollouts day cost drawn mutations
 
@@ -145,6 +150,16 @@ notification: build ## run what Flux's notification-controller makes of events
 
 settling: build ## compare the end of a simulated consolidation with the controller's: ten minutes
 	$(GO) test -C cmd/sandbox -tags settling -timeout $(TIMEOUT) -count 1 -v -run TestSettlingIsTrue ./e2e
+
+machine: build ## boot a real machine in namespaces, and have it join, run a pod and go: needs root, and no KVM
+	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -v -run '^TestARealMachineJoins$$' ./e2e
+
+machines: build ## boot real machines that fail to join, lose power, or come ten at once: ten minutes, root
+	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -parallel 3 -v \
+	  -run '^Test(MachinesThatCannotJoinSayWhy|AMachineWhosePowerIsCutJoins|TenMachinesAtOnce|RealProgramsRefuseTheSame|ARealKubeletIsBoundEarly)$$' ./e2e
+
+no-machine:
+	@echo "No real machine is booted: that needs root, and namespaces."
 
 joining: build ## have machines with bad tokens come to their end in instance mode: twenty minutes
 	$(GO) test -C cmd/sandbox -tags neverjoins -timeout $(TIMEOUT) -count 1 -v -run TestAClaimWhoseTokenIsBadEnds ./e2e

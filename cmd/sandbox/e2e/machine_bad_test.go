@@ -71,6 +71,7 @@ var machineFaults = []fault{
 // TestMachinesThatCannotJoinSayWhy: for each fault a real machine boots. Those that cannot join end in
 // one clear event on their NodeClaim, of those that can say why within a minute of the failure.
 func TestMachinesThatCannotJoinSayWhy(t *testing.T) {
+	t.Parallel()
 	var h *host
 	var mu sync.Mutex
 	labels, booted := map[string]string{}, map[string]time.Time{} // by the name of the fault
@@ -228,6 +229,7 @@ func signedBy(ca *tls.Certificate, from time.Time) (tls.Certificate, error) {
 // TestAMachineWhosePowerIsCutJoins: power is cut at five moments of the way into the cluster. Each machine joins when it
 // boots again, and leaves no token on its disk.
 func TestAMachineWhosePowerIsCutJoins(t *testing.T) {
+	t.Parallel()
 	moments := []struct{ name, file string }{
 		{"systemd has begun", "upper/var/log/journal"},
 		{"cloud-init has the user data", "upper/var/lib/cloud/instances"},
@@ -277,6 +279,7 @@ func TestAMachineWhosePowerIsCutJoins(t *testing.T) {
 
 // TestTenMachinesAtOnce join, run a pod each, and go.
 func TestTenMachinesAtOnce(t *testing.T) {
+	t.Parallel()
 	h := startHost(t, nil)
 	h.scaleTo("app", 10)
 	h.joinedNodes(10, 4*time.Minute)

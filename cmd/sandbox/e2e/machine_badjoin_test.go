@@ -24,6 +24,7 @@ import (
 // TestRealProgramsRefuseTheSame runs the cases that the simulated machine is tried by through a real kubeadm and a real
 // kubelet: what they say is what the simulated machine says.
 func TestRealProgramsRefuseTheSame(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, nil)
 	cases, err := badjoin.Cases()
 	if err != nil {

@@ -42,6 +42,7 @@ runcmd:
 // TestARealKubeletIsBoundEarly: a real kubelet joins an LKE cluster without lkeplan's labels and taints. It has them
 // before the cloud controller completes its Node, and so before a pod lands on it.
 func TestARealKubeletIsBoundEarly(t *testing.T) {
+	t.Parallel()
 	// The simulated LKE takes the Node for its own when it would have made it: long after the kubelet has.
 	h := newHost(t, nil, "--join-delay", "40s", "--audit")
 	h.installCRDs()
