@@ -43,7 +43,7 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 
 // ProviderIDWithin is how long the cloud controller has to write a Node's provider id.
 // Karpenter knows the Node by it, and takes the machine away after 15 minutes without.
-// Unverified: that the cloud controller takes a Node with an id that another program wrote.
+// The cloud controller takes a Node with an id that another program wrote: see linode/verified.md.
 const ProviderIDWithin = time.Minute
 
 // extendAfter is how much of the time to register is over before it begins again.

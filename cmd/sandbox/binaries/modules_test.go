@@ -27,8 +27,13 @@ func TestProgramsAreTools(t *testing.T) {
 		for _, tool := range parsed.Tool {
 			tools = append(tools, tool.Path)
 		}
-		for _, p := range m.Programs {
-			packages = append(packages, p.Package)
+		for _, other := range append(ControlPlane(), Machine()) {
+			if other.Name != m.Name && other.From != m.Name {
+				continue
+			}
+			for _, p := range other.Programs {
+				packages = append(packages, p.Package)
+			}
 		}
 		slices.Sort(tools)
 		slices.Sort(packages)
