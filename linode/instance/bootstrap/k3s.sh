@@ -13,13 +13,19 @@ token=$(value token "$config")
 know "${server#https://}" "${token##*::}"
 fresh=''
 ! grep -q @LINODE_ID@ "$config" || fresh=yes
+[ -n "$fresh$secret" ] || exit 0 # it has joined at an earlier boot
 if [ -n "$fresh" ] || [ ! -s "$certificate" ]; then
   command -v k3s >/dev/null || die "k3s is not in this image: install it with INSTALL_K3S_SKIP_START and _ENABLE=true"
   systemctl cat k3s-agent >/dev/null 2>&1 || die "systemd has no unit k3s-agent: install k3s with INSTALL_K3S_EXEC=agent"
   if [ -n "$fresh" ]; then
     identify
+    if [ -e "$certificate" ]; then # of the machine that the image was made of
+      systemctl stop k3s-agent || :
+      rm -f "$certificate" "${certificate%.crt}.key" /etc/rancher/node/password
+    fi
     fill "$config"
   fi
+  doing='enabled the unit k3s-agent'
   systemctl enable k3s-agent
   systemctl restart --no-block k3s-agent
   start=$(now) minutes=0
@@ -36,7 +42,6 @@ if [ -n "$fresh" ] || [ ! -s "$certificate" ]; then
     minutes=$past
   done
 fi
-[ -n "$secret" ] || exit 0 # it has joined at an earlier boot
 # It starts again by its certificate. What is left of the token names the CA, and k3s wants its form. It is overwritten
 # last, for a later boot to know it by if the power is cut here.
 forget /var/lib/cloud /run/cloud-init

@@ -77,7 +77,7 @@ kubelet_error() {
   journal kubelet --since "@$since" | sed '/config\.yaml.*no such file/d' >"$run/journal" # from before there was one
   found=$(sed -n '/"command failed"/h;/^Error: /h;/^panic: /h;/^F[0-9]\{4\} /h;${x;p;}' "$run/journal")
   [ -n "$found" ] || systemctl is-active --quiet kubelet || found=$(sed -n '/^E[0-9]\{4\} /h;${x;p;}' "$run/journal")
-  printf '%s\n' "$found" | sed 's/^[EF][0-9]\{4\} [^]]*\] //'
+  printf '%s\n' "$found" | sed -e 's/^[EF][0-9]\{4\} [^]]*\] //' -e 's/^"command failed" err="\(.*\)"$/\1/'
 }
 
 # why prints why a try has failed.
@@ -85,9 +85,9 @@ why() {
   text=$(sed -n 's/^[[:space:]]*\(\[ERROR .*\)/\1/p' "$run/log")
   [ -n "$text" ] || text=$(sed -n '/^error[: ]/h;${x;p;}' "$run/log")
   [ -n "$text" ] || text="ended with status $(cat "$run/failed" 2>/dev/null)"
-  error=$(kubelet_error)
-  [ -z "$error" ] || error="kubelet: $error; "
-  printf '%s\n' "${error}kubeadm join: $text"
+  error=$(kubelet_error) # kubeadm says of it only that it does not answer
+  if [ -n "$error" ]; then text="kubelet: $error"; else text="kubeadm join: $text"; fi
+  printf '%s\n' "$text"
 }
 
 if [ ! -s "$join" ]; then
@@ -111,6 +111,7 @@ if joined; then
   exit 0
 fi
 : >"$run/log"
+doing='joined'
 forward
 end=$(($(now) + 720))
 until try; do

@@ -8,8 +8,8 @@ export LC_ALL=C
 
 run=/run/lkeplan # in memory: what is in there does not outlive the boot
 ca=/etc/lkeplan/ca.crt
-id='' endpoint='' token='' secret='' said='' reported='' reports=0
-trap 'rm -rf "$run"' EXIT
+id='' endpoint='' token='' secret='' said='' reported='' reports=0 died='' doing='writes to /run'
+trap ended EXIT
 mkdir -p "$run/none"
 : >"$run/hide"
 
@@ -39,8 +39,18 @@ explain() {
 }
 
 die() {
+  died=yes
   explain "$* - this machine does not join"
   exit 1
+}
+
+# ended: a command that fails ends the script, and what it was at is all that can be said. A full disk is such a case.
+ended() {
+  status=$?
+  set +e
+  [ "$status" -eq 0 ] || [ -n "$died" ] || explain "the script ended with status $status while it $doing;" \
+    "is the disk full or read-only? - this machine does not join"
+  rm -rf "$run"
 }
 
 bounded() {
@@ -48,7 +58,7 @@ bounded() {
 }
 
 # report TEXT: makes a request for a certificate that carries the text, and is never granted: a machine that joins may
-# make requests and nothing else. The token goes to a server that the cluster's CA has signed, and to no other, and is
+# make requests, and needs no further right for that. The token goes to a server that the cluster's CA has signed, and to no other, and is
 # no argument of a program, which other programs could read.
 report() {
   [ -n "$token" ] && [ -s "$ca" ] || return 1
@@ -135,6 +145,7 @@ identify() {
 
 # fill FILE: puts the id where @LINODE_ID@ is. The file is the old or the new one whenever the power is cut.
 fill() {
+  doing="wrote $1"
   sed "s/@LINODE_ID@/$id/g" "$1" >"$1.new"
   sync
   mv "$1.new" "$1"
