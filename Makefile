@@ -52,8 +52,9 @@ PART_2 := releases
 PART_3 := notification
 PART_4  = $(BROWSER)
 PART_5 := drawn
-# Machines boot in namespaces, which need root.
-NAMESPACES := unshare --mount --pid --uts --ipc --net --cgroup --fork true >/dev/null 2>&1
+# Machines boot in namespaces, which need root, and are made of Debian's packages.
+NAMESPACES := command -v ip nsenter dpkg apt-get >/dev/null && \
+  unshare --mount --pid --uts --ipc --net --cgroup --fork true >/dev/null 2>&1
 MACHINE   = $(if $(shell $(NAMESPACES) && echo yes),machine,no-machine)
 MACHINES  = $(if $(filter machine,$(MACHINE)),machines)
 BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headless-shell 2>&1),browser,no-browser)
@@ -159,7 +160,7 @@ machines: build ## boot real machines that fail to join, lose power, or come ten
 	  -run '^Test(MachinesThatCannotJoinSayWhy|AMachineWhosePowerIsCutJoins|TenMachinesAtOnce|RealProgramsRefuseTheSame|ARealKubeletIsBoundEarly)$$' ./e2e
 
 no-machine:
-	@echo "No real machine is booted: that needs root, and namespaces."
+	@echo "No real machine is booted: that needs root, namespaces, and a Debian or Ubuntu with iproute2 (sudo make machine)."
 
 joining: build ## have machines with bad tokens come to their end in instance mode: twenty minutes
 	$(GO) test -C cmd/sandbox -tags neverjoins -timeout $(TIMEOUT) -count 1 -v -run TestAClaimWhoseTokenIsBadEnds ./e2e

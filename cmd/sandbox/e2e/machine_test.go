@@ -200,7 +200,13 @@ func (h *host) boot(l sim.Linode) {
 	}
 	if err := m.PowerOn(); err != nil {
 		h.t.Error(err)
+		return
 	}
+	time.AfterFunc(time.Second, func() { // before any test switches one off
+		if !m.On() && h.t.Context().Err() == nil {
+			h.t.Errorf("machine %s has ended as it booted: %s", l.Label, tail(m.Console(), 5))
+		}
+	})
 }
 
 // end switches all machines off, and keeps what they said if the test has failed.

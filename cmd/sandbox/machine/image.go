@@ -15,7 +15,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -86,9 +88,14 @@ func debian(ctx context.Context, cache string, say func(string, ...any)) (string
 		return "", err
 	}
 	say("making a Debian %s from %s (half a minute, once)", suite, mirror())
-	cmd := exec.CommandContext(ctx, tool, "--mode=root", "--variant=minbase", "--skip=check/signed-by", "--keyring="+keyring,
+	// In namespaces of its own it leaves no process and no mount if this process is killed.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private",
+		tool, "--mode=root", "--variant=minbase", "--skip=check/signed-by", "--keyring="+keyring,
 		"--include="+strings.Join(packages, ","), suite, unfinished, mirror())
 	cmd.Env = append(os.Environ(), environment...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", errors.Join(fmt.Errorf("make a Debian from %s: %w\n%s", mirror(), err, out), os.RemoveAll(unfinished))
 	}

@@ -7,9 +7,11 @@
 // It needs root, and no KVM. What is not as on a Linode: there is no SMBIOS, so that cloud-init is
 // told where it runs; the kernel is the host's, with its cgroups and its clock; swap is only what
 // /proc/swaps says; the network ends at the machine, where the API server is at its usual port of the
-// loopback address, and the Metadata service at 169.254.169.254. Machines cannot change the host:
-// its sysfs, settings of the kernel and devices are read-only or not there. New raises one limit of the
-// host, fs.inotify.max_user_instances, which all machines of a host share, and leaves it raised.
+// loopback address, and the Metadata service at 169.254.169.254.
+//
+// What runs in a machine leaves the host alone, as sysfs and the settings of the kernel are read-only, but it is root:
+// a program that wants to can change the host. New raises one limit of the host,
+// fs.inotify.max_user_instances, which all machines of a host share, and leaves it raised.
 package machine
 
 import (
@@ -73,6 +75,10 @@ func Possible() error {
 
 // New makes what all machines have.
 func New(ctx context.Context, cfg Config) (*Machines, error) {
+	if dirs := cfg.Cache + cfg.Dir; strings.ContainsAny(dirs, `,:\`) {
+		return nil, fmt.Errorf("%s and %s: no directory of machines may have a comma, a colon or a backslash in its name, "+
+			"as options of a mount cannot; choose others with TMPDIR and XDG_CACHE_HOME", cfg.Cache, cfg.Dir)
+	}
 	if err := removeLeftCgroups(); err != nil {
 		return nil, err
 	}
