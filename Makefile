@@ -155,7 +155,8 @@ settling: build ## compare the end of a simulated consolidation with the control
 machine: build ## boot a real machine in namespaces, and have it join, run a pod and go: needs root, and no KVM
 	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -v -run '^TestARealMachineJoins$$' ./e2e
 
-machines: build ## boot real machines that fail to join, lose power, or come ten at once: ten minutes, root
+machines: build ## boot real machines that fail to join, lose power, or come ten at once: four minutes, root
+	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -v ./machine
 	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -parallel 3 -v \
 	  -run '^Test(MachinesThatCannotJoinSayWhy|AMachineWhosePowerIsCutJoins|TenMachinesAtOnce|RealProgramsRefuseTheSame|ARealKubeletIsBoundEarly)$$' ./e2e
 
