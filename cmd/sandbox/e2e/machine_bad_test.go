@@ -58,6 +58,8 @@ var machineFaults = []fault{
 		"ip_forward contents are not set to 1"},
 	{"no room on the disk", has(func(s *spec.Machine) { s.Small = map[string]int{"/var/lib/kubelet": 4} }), cannotJoin,
 		"no space left on device"},
+	{"no room beside the files of the join", has(func(s *spec.Machine) { s.Small = map[string]int{"/etc/lkeplan": 12} }), cannotJoin,
+		"is the disk full or read-only?"},
 	{"the hash of another CA", func(_ *host, m *machine.Machine) {
 		m.Linode.UserData = regexp.MustCompile(`sha256:[0-9a-f]{64}`).ReplaceAll(m.Linode.UserData, []byte("sha256:"+strings.Repeat("0", 64)))
 	}, cannotJoin, "none of the public keys"},
