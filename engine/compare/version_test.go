@@ -2,13 +2,14 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -52,6 +53,7 @@ pool "web" {
 // has two nodes.
 type applied struct {
 	kept, controlPlane, pools, kubelets string // versions
+	poolHashes, classHashes             string // other versions of the hashes that nodes are stamped with
 
 	objects map[string]map[string]any
 }
@@ -86,9 +88,9 @@ func (a applied) claim(node string) map[string]any {
 			"karpenter.sh/nodepool": "web", "karpenter.k8s.linode/instance-cpu": "4", "karpenter.sh/capacity-type": "on-demand",
 		}, "annotations": map[string]any{
 			karpv1.NodePoolHashAnnotationKey:        hash("NodePool"),
-			karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion,
+			karpv1.NodePoolHashVersionAnnotationKey: cmp.Or(a.poolHashes, karpv1.NodePoolHashVersion),
 			linodev1alpha1.AnnotationHash:           hash("LinodeNodeClass"),
-			linodev1alpha1.AnnotationHashVersion:    linodev1alpha1.HashVersion,
+			linodev1alpha1.AnnotationHashVersion:    cmp.Or(a.classHashes, linodev1alpha1.HashVersion),
 			"lkeplan.dev/group":                     fmt.Sprintf(`{"nodePool":"web","plan":"p","version":%q}`, a.pools),
 		}},
 		"spec": map[string]any{"nodeClassRef": map[string]any{"name": "default"}, "requirements": []any{},
@@ -186,6 +188,68 @@ func TestVersionsOfNodesInADiff(t *testing.T) {
 	}
 }
 
+// TestNodesStampedByAnotherReleaseAreReplacedForAChange: what another version of a hash says is not known, and a
+// controller of that version replaces nodes whose class or pool changes. If neither does, a new release replaces none.
+func TestNodesStampedByAnotherReleaseAreReplacedForAChange(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const blocked = "2 nodes roll: \nblocked: 2 of 2 nodes would be replaced, and at most 0 may be in one change.\n"
+	now := time.Date(2026, time.May, 1, 7, 0, 0, 0, time.UTC)
+	config := func(class, pool string) compile.Result {
+		return compiledWhole(t, `
+cluster {
+  name   = "dev"
+  region = "us-ord"
+}
+
+guards {
+  max_rolled_nodes = "0"
+}
+
+node_class "default" {
+`+class+`
+}
+
+pool "web" {
+  node_class   = node_class.default
+  requirements = { cpu = 4 }
+`+pool+`
+}
+`)
+	}
+	base := config("", "")
+	for name, c := range map[string]struct {
+		head compile.Result
+		in   applied
+		want string
+	}{
+		"nothing changes":            {base, applied{poolHashes: "v0", classHashes: "lkeplan-v0"}, ""},
+		"the class changes":          {config(`disk_encryption = "disabled"`, ""), applied{classHashes: "lkeplan-v0"}, blocked},
+		"the class changes in place": {config(`tags = ["web"]`, ""), applied{classHashes: "lkeplan-v0"}, "0 nodes roll\n"},
+		"the pool changes":           {config("", `labels = { a = "b" }`), applied{poolHashes: "v0"}, blocked},
+		"the pool changes in place":  {config("", "weight = 5"), applied{poolHashes: "v0", classHashes: "lkeplan-v0"}, "0 nodes roll: \n"},
+		"the pool changes, and only the class's hash is of another version": {
+			config("", "weight = 5"), applied{classHashes: "lkeplan-v0"}, "0 nodes roll: \n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.in.objects = asApplied(t, base)
+			compared, err := Live(t.Context(), c.head, LiveView(c.in), LiveOptions{Base: base, Prices: prices, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := compared.Plan
+			if err := Guard(&p, base, c.head, nil); err != nil {
+				t.Fatal(err)
+			}
+			if diff := gocmp.Diff(c.want, versionsSaid(p)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 // rewritten is a snapshot that was written and read again.
 func rewritten(t *testing.T, s Snapshot) View {
 	t.Helper()
@@ -197,7 +261,7 @@ func rewritten(t *testing.T, s Snapshot) View {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(s, read); diff != "" {
+	if diff := gocmp.Diff(s, read); diff != "" {
 		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
 	}
 	return read.View()
@@ -233,7 +297,7 @@ func TestASnapshotKeepsNothingElseOfAStatus(t *testing.T) {
 	obj := map[string]any{"kind": "LinodeNodeClass", "metadata": map[string]any{"name": "a"}, "status": map[string]any{
 		"kubernetesVersion": "1.33", "controlPlaneVersion": "1.34", "conditions": []any{"secret"}, "outdatedNodes": int64(3)}}
 	want := map[string]any{"kubernetesVersion": "1.33", "controlPlaneVersion": "1.34"}
-	if diff := cmp.Diff(want, manifest.Map(redacted(obj, "salt"), "status")); diff != "" {
+	if diff := gocmp.Diff(want, manifest.Map(redacted(obj, "salt"), "status")); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }

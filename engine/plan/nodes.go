@@ -312,12 +312,24 @@ func (j judge) replaces(before judge, n Node) bool {
 	want := j.versions[n.Class]
 	_, version := catalog.ParseVersion(want)
 	unknown := version && want != before.versions[n.Class] && n.Version == ""
-	return (j.drifted(n) || unknown) && !before.drifted(n)
+	return (j.drifted(n) || unknown || j.rehashes(before, n)) && !before.drifted(n)
 }
 
-// drifted reports whether a node is not what the pool asks for. Hashes that
-// were made in another way are not compared, as Karpenter and the provider
-// compare none.
+// rehashes reports whether the hash of pool or class is another than before, where a node has a hash of another version.
+// What that version says of the change is not known, and a controller of that version replaces the node by it.
+func (j judge) rehashes(before judge, n Node) bool {
+	other := func(key, version string) bool { return n.Annotations[key] != "" && n.Annotations[key] != version }
+	if j.pool != nil && before.pool != nil && other(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion) &&
+		j.hash() != before.hash() {
+		return true
+	}
+	hash, known := j.classes[n.Class]
+	return known && before.classes != nil && hash != before.classes[n.Class] && // a class that was not known, too
+		other(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
+}
+
+// drifted reports whether a node is not what the pool asks for. Hashes of
+// another version are not compared, as Karpenter and the provider compare none.
 func (j judge) drifted(n Node) bool {
 	if j.removing {
 		return true

@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -100,6 +101,27 @@ func TestImpact(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestANodeOfAnotherReleaseIsReplacedIfItsClassMayHaveChanged, and not if nothing is compared.
+func TestANodeOfAnotherReleaseIsReplacedIfItsClassMayHaveChanged(t *testing.T) {
+	after := judge{classes: map[string]string{"a": "1"}}
+	for name, c := range map[string]struct {
+		before  judge
+		version string
+		want    bool
+	}{
+		"the same":                 {judge{classes: map[string]string{"a": "1"}}, "lkeplan-v0", false},
+		"another":                  {judge{classes: map[string]string{"a": "2"}}, "lkeplan-v0", true},
+		"it was not declared":      {judge{classes: map[string]string{}}, "lkeplan-v0", true},
+		"nothing is compared":      {judge{}, "lkeplan-v0", false},
+		"a node that has no stamp": {judge{classes: map[string]string{"a": "2"}}, "", false},
+	} {
+		n := Node{Class: "a", Annotations: map[string]string{linodev1alpha1.AnnotationHashVersion: c.version}}
+		if got := after.replaces(c.before, n); got != c.want {
+			t.Errorf("%s: replaced is %v", name, got)
+		}
 	}
 }
 

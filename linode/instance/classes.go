@@ -62,11 +62,8 @@ func NewClasses(a Account, region string, joins Joins) *Classes {
 // Changes implements linode.Rules.
 func (*Classes) Changes() <-chan event.GenericEvent { return nil }
 
-// Drifted implements linode.Rules: what drifted before stays so.
-func (*Classes) Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool {
-	return nc.Annotations[linodev1alpha1.AnnotationHashVersion] == linodev1alpha1.HashVersion2 &&
-		nc.Annotations[linodev1alpha1.AnnotationHash] != class.Spec.InstanceHash2()
-}
+// Drifted implements linode.Rules: the hash has had one version so far.
+func (*Classes) Drifted(*karpv1.NodeClaim, *linodev1alpha1.LinodeNodeClass) bool { return false }
 
 // Problem implements linode.Rules.
 func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string {

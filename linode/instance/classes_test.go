@@ -277,24 +277,3 @@ func TestATemplateThatIsMissingIsAProblem(t *testing.T) {
 		}
 	}
 }
-
-// TestANewHashIsNoDrift: machines that were as their class said stay so under a new version of the hash, one whose
-// class said a swap of 0 as well. Others stay drifted.
-func TestANewHashIsNoDrift(t *testing.T) {
-	before := map[string]string{ // what the release before has stamped
-		`{image: x}`:                 "ae2690ffaf7c3254",
-		`{image: x, swap_size: 0}`:   "475efea62568915f",
-		`{image: x, swap_size: 512}`: "767c4633065679ab",
-	}
-	for made, hash := range before {
-		nc := claim("a")
-		nc.Annotations = map[string]string{
-			linodev1alpha1.AnnotationHash: hash, linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion2,
-		}
-		for is := range before {
-			if got := (&Classes{}).Drifted(nc, classOf(t, is)); got != (made != is) {
-				t.Errorf("made of %s, and the class is %s: drifted is %v", made, is, got)
-			}
-		}
-	}
-}

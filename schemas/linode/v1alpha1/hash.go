@@ -16,7 +16,7 @@ import (
 // HashVersion names the way Hash is computed. It changes when a field enters
 // or leaves the hash or gets another default; nodes made under another version
 // are stamped again instead of being replaced.
-const HashVersion = "lkeplan-v3"
+const HashVersion = "lkeplan-v2"
 
 // AnnotationMode says on a LinodeNodeClass how its machines are made: ModeInstance, or
 // nothing where LKE makes them.
@@ -42,29 +42,11 @@ func (in *LinodeNodeClass) Hash() string {
 	return strconv.FormatUint(sum, 10)
 }
 
-// HashVersion2 is the version of Hash before this one: in instance mode a swap of 0 counted there as another
-// than none, which Linode then made.
-const HashVersion2 = "lkeplan-v2"
-
-// InstanceHash2 is what Hash was under HashVersion2 in instance mode.
-func (in LinodeNodeClassSpec) InstanceHash2() string {
-	in.SwapSize, in.GuideSwapSize = in.Swap(), nil
-	return in.digest()
-}
-
-// instanceHash counts a swap of 0 as none.
-func (in LinodeNodeClassSpec) instanceHash() string {
-	in.SwapSize, in.GuideSwapSize = in.Swap(), nil
-	if in.SwapSize != nil && *in.SwapSize == 0 {
-		in.SwapSize = nil
-	}
-	return in.digest()
-}
-
-// digest is made of the fields as JSON has them, without those that are set in place
+// instanceHash is made of the fields as JSON has them, without those that are set in place
 // or have no effect: so a quantity counts by its value, not by how it is written.
-func (in LinodeNodeClassSpec) digest() string {
+func (in LinodeNodeClassSpec) instanceHash() string {
 	in.Tags, in.LKEK8sVersion, in.DataDisks = nil, nil, nil
+	in.SwapSize, in.GuideSwapSize = in.Swap(), nil
 	in.AuthorizedKeys = slices.Sorted(slices.Values(in.AuthorizedKeys))
 	in.AuthorizedUsers = slices.Sorted(slices.Values(in.AuthorizedUsers))
 	text, err := json.Marshal(in)

@@ -13,7 +13,7 @@ var fields = map[string]string{
 	"authorizedKeys": `["ssh-ed25519 A"]`, "authorizedUsers": `["ana"]`, "image": `"linode/debian12"`,
 	"backupsEnabled": `true`, "osDisk": `{"size":"20Gi"}`, "dataDisks": `{"sdc":{"size":"20Gi"}}`,
 	"configuration": `{"kernel":"linode/latest-64bit"}`, "placementGroup": `{"id":3}`, "vpcID": `4`, "subnetID": `5`,
-	"ipv6Options": `{"enableSLAAC":true}`, "swap_size": `512`, "swapSize": `512`, "kubelet": `{"maxPods":50}`,
+	"ipv6Options": `{"enableSLAAC":true}`, "swap_size": `0`, "swapSize": `0`, "kubelet": `{"maxPods":50}`,
 	"select": `{"firewall":"web"}`, "bootstrap": `{"kind":"k3s"}`,
 }
 
@@ -46,9 +46,7 @@ func TestHashHeedsValuesAndNotHowTheyAreWritten(t *testing.T) {
 		{`{"osDisk":{"size":"20Gi"}}`, `{"osDisk":{"size":"20480Mi"}}`, true},
 		{`{"osDisk":{"size":"20Gi"}}`, `{"osDisk":{"size":"21Gi"}}`, false},
 		{`{"authorizedKeys":["b","a"]}`, `{"authorizedKeys":["a","b"]}`, true},
-		{`{"swap_size":0}`, `{}`, true}, // if nothing is said, no swap is asked for
-		{`{"swapSize":0}`, `{}`, true},
-		{`{"swap_size":512}`, `{}`, false},
+		{`{"swap_size":0}`, `{}`, false}, // both are no swap; nodes are stamped with a hash of each
 		{`{"swap_size":512}`, `{"swapSize":512}`, true},
 		{`{"swap_size":512}`, `{"swapSize":512,"swap_size":512}`, true},
 		{`{"kubelet":{"kubeReserved":{"cpu":"1"}}}`, `{"kubelet":{"kubeReserved":{"cpu":"2"}}}`, false},
