@@ -33,7 +33,7 @@ var NodeClass = Block{
 		{Name: "backups_enabled", Path: "spec.backupsEnabled", Kind: Bool, Modes: onInstances,
 			Doc: "Whether Linode backs the machine up, for a price that lkeplan does not know."},
 		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Default: "no swap", Modes: onInstances,
-			Doc: "The size of the swap disk in MiB. With kubeadm, fail_swap_on of kubelet has to be false."},
+			Doc: "The size of the swap disk in MiB. With kubeadm, set fail_swap_on of kubelet to false, unless the cluster's kubelet-config does."},
 		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Modes: onInstances, Doc: "The VPC the machine joins."},
 		labelOf("vpc", "vpc", "The label of a VPC of the region."),
 		{Name: "subnet_id", Path: "spec.subnetID", Kind: ID, Modes: onInstances, Doc: "The subnet of the VPC."},

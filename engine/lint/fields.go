@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -76,6 +77,20 @@ func backups(c *checker) {
 		if class.Spec.BackupsEnabled && c.in.Cluster.Instances() {
 			c.report(object.Addr, "spec.backupsEnabled", "Linode bills backups on top of each machine's plan. Prices here are "+
 				"without them, and so is what limits on cost hold to.")
+		}
+	}
+}
+
+// swap finds classes whose machines join only if the cluster's own configuration of kubelets allows swap.
+func swap(c *checker) {
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		spec := class.Spec
+		kind := ptr.Deref(spec.Bootstrap, linodev1alpha1.Bootstrap{Kind: linodev1alpha1.BootstrapKubeadm}).Kind
+		says := spec.Kubelet != nil && spec.Kubelet.FailSwapOn != nil
+		if c.in.Cluster.Instances() && ptr.Deref(spec.Swap(), 0) > 0 && kind == linodev1alpha1.BootstrapKubeadm && !says {
+			c.report(object.Addr, "spec."+spec.SwapField(), "The kubelet of kubeadm does not start while swap is on, unless "+
+				"failSwapOn is false. Write fail_swap_on = false in kubelet, which replaces the nodes, or ignore this if the "+
+				"cluster's own kubelet-config has it.")
 		}
 	}
 }

@@ -27,7 +27,7 @@ var samples = map[string]any{
 
 // needed are what an argument is refused without, in instance mode.
 var needed = map[string]string{
-	"swap_size": "kubelet", "vpc_id": "subnet_id", "subnet_id": "vpc_id", "vpc_label": "subnet_label", "subnet_label": "vpc_label", "ipv6": "vpc_id subnet_id",
+	"vpc_id": "subnet_id", "subnet_id": "vpc_id", "vpc_label": "subnet_label", "subnet_label": "vpc_label", "ipv6": "vpc_id subnet_id",
 	"os_disk.label": "os_disk", "os_disk.filesystem": "os_disk", "os_disk.disk_id": "os_disk",
 }
 

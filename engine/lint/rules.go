@@ -51,6 +51,7 @@ func lints() []Rule {
 		{Name: "firewall-without-effect", find: firewalls},
 		{Name: "disks-not-encrypted", find: encryption},
 		{Name: "backups-not-in-price", find: backups},
+		{Name: "swap-without-fail-swap-on", find: swap},
 		{Name: "nodes-limit-between-passes", pool: betweenPasses},
 		{Name: "nodes-limit-unreachable", pool: unreachable},
 		{Name: "consolidate-before-hour", pool: beforeHour},

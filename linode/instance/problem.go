@@ -75,20 +75,12 @@ func tagProblem(tags []string) string {
 	return ""
 }
 
-// swapProblem: the kubelet of kubeadm does not start while swap is on, unless it is allowed. k3s allows it, and what a
-// template does is not known here.
+// swapProblem: a kubelet that is to fail while swap is on does not start with a swap disk. If nothing is said, the
+// cluster's own configuration of kubelets may allow it.
 func swapProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	fails := ptr.Deref(spec.Kubelet, linodev1alpha1.KubeletConfiguration{}).FailSwapOn
-	kind := ptr.Deref(spec.Bootstrap, linodev1alpha1.Bootstrap{Kind: linodev1alpha1.BootstrapKubeadm}).Kind
-	if ptr.Deref(spec.Swap(), 0) <= 0 || !ptr.Deref(fails, kind == linodev1alpha1.BootstrapKubeadm) {
-		return ""
-	}
-	field := "swap_size"
-	if spec.SwapSize == nil {
-		field = "swapSize"
-	}
-	return "spec." + field + ": no kubelet starts while swap is on, unless failSwapOn of kubelet is false (fail_swap_on in " +
-		"HCL); write that, or take the swap out"
+	return when(ptr.Deref(spec.Swap(), 0) > 0 && ptr.Deref(fails, false), "spec."+spec.SwapField()+": no kubelet starts while "+
+		"swap is on if failSwapOn of kubelet is true (fail_swap_on in HCL); write false, or take the swap out")
 }
 
 func kubeletProblem(kubelet *linodev1alpha1.KubeletConfiguration) string {

@@ -26,9 +26,12 @@ func TestProblem(t *testing.T) {
 		{`{image: a, kubelet: {failSwapOn: true}}`, ""},
 		{`{image: a, swap_size: 0, kubelet: {failSwapOn: true}}`, ""},
 		{`{image: a, kubelet: {failSwapOn: false}}`, ""}, // the image may have a swap file
-		{`{image: a, swapSize: 512}`, "spec.swapSize: no kubelet starts while swap is on, unless failSwapOn of kubelet is false"},
-		{`{image: a, swap_size: 1}`, "spec.swap_size: no kubelet starts while swap is on"},
-		{`{image: a, swap_size: 512, kubelet: {maxPods: 50}}`, "spec.swap_size: no kubelet starts while swap is on"},
+		{`{image: a, swapSize: 512}`, ""},                // the cluster's kubelet-config may allow it
+		{`{image: a, swap_size: 512, kubelet: {maxPods: 50}}`, ""},
+		{`{image: a, swapSize: 512, kubelet: {failSwapOn: true}}`, "spec.swapSize: no kubelet starts while swap is on if failSwapOn"},
+		{`{image: a, swap_size: 1, kubelet: {failSwapOn: true}}`, "spec.swap_size: no kubelet starts while swap is on if failSwapOn"},
+		{`{image: a, swap_size: 512, kubelet: {failSwapOn: true}, bootstrap: {kind: custom, userDataSecret: s}}`,
+			"spec.swap_size: no kubelet starts"},
 		{`{image: a, swap_size: 512, kubelet: {failSwapOn: true}, bootstrap: {kind: k3s}}`, "spec.swap_size: no kubelet starts"},
 		{`{image: a, swapSize: 512, swap_size: 0}`, "spec.swapSize: spec.swap_size, which is the same, says something else"},
 		{`{image: a, swap_size: -5}`, "spec.swap_size: it is less than 0"},

@@ -65,6 +65,14 @@ func (in LinodeNodeClassSpec) Swap() *int {
 	return in.SwapSize
 }
 
+// SwapField is the name by which the size of the swap disk is given.
+func (in LinodeNodeClassSpec) SwapField() string {
+	if in.SwapSize == nil && in.GuideSwapSize != nil {
+		return "swapSize"
+	}
+	return "swap_size"
+}
+
 // NamesNothing reports whether a class names nothing that comes and goes without an event: a
 // version of Kubernetes, or a thing of the account.
 func (in LinodeNodeClassSpec) NamesNothing() bool {

@@ -143,7 +143,8 @@ type LinodeNodeClassSpec struct {
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty" hash:"ignore"`
 
 	// SwapSize is the size of the swap disk in MiB; left out, there is none. A
-	// kubelet of kubeadm starts with one only if kubelet.failSwapOn is false.
+	// kubelet of kubeadm starts with one only if failSwapOn is false, in kubelet or
+	// in the cluster's kubelet-config.
 	// Instance mode only; a change replaces the nodes.
 	// +optional
 	SwapSize *int `json:"swap_size,omitempty" hash:"ignore"`
