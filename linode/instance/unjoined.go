@@ -120,9 +120,9 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 		// The recorder counts events of one reason about the same objects for some minutes, and writes the first: each
 		// report is another object.
 		i.cfg.Events.Eventf(nc, report.Request, corev1.EventTypeWarning, "MachineCannotJoin", "Launch", "%s", nodeclaim.Shorten(
-			fmt.Sprintf("Linode %d cannot join: %s; it tries again", id, nodeclaim.Quoted(report.Text, token.LargestReport))))
+			fmt.Sprintf("Linode %d cannot join: %s", id, nodeclaim.Quoted(report.Text, token.LargestReport))))
 	case now.Sub(since) >= joinsWithin && now.Sub(said.silentAt) >= sameReport:
-		if said.silentAt.IsZero() {
+		if said.silentAt.IsZero() && report == nil && said.heard == "" {
 			count(joinSilent)
 		}
 		said.silentAt = now
@@ -130,10 +130,11 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 		if report == nil && joinOf(nc) != linodev1alpha1.BootstrapCustom { // a template may have no reports
 			why += ": it may not boot, may not reach or not trust the API server, or have a wrong clock"
 		}
-		i.cfg.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
+		passed, node := now.Sub(since)/time.Minute, i.cfg.Identity.Node(uid)
+		each := &corev1.ObjectReference{Kind: "Linode", Name: node, FieldPath: fmt.Sprintf("%dm", passed)} // else the first is counted
+		i.cfg.Events.Eventf(nc, each, corev1.EventTypeWarning, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
 			"Linode %d has not joined the cluster within %d minutes, and is given up after %d; its console: "+
-				"ssh -t USER@lish-%s.linode.com %s; %s", id, joinsWithin/time.Minute, givenUpIn/time.Minute, i.cfg.Types.Region(),
-			i.cfg.Identity.Node(uid), why)))
+				"ssh -t USER@lish-%s.linode.com %s; %s", id, passed, givenUpIn/time.Minute, i.cfg.Types.Region(), node, why)))
 	}
 }
 

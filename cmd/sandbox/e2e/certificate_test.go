@@ -104,7 +104,7 @@ func (j *joining) reports(text string) {
 		j.t.Fatalf("report: %v", err)
 	}
 	j.eventually("the NodeClaim says what its machine reports", time.Minute, func() error {
-		if !j.told("NodeClaim", "MachineCannotJoin", `cannot join: "`+text+`"; it tries again`) {
+		if !j.told("NodeClaim", "MachineCannotJoin", `cannot join: "`+text+`"`) {
 			return fmt.Errorf("there is no such event")
 		}
 		return nil
