@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -114,68 +116,91 @@ type textRow struct {
 	Place         string
 }
 
-// turn is how a row's value turns, within a width.
-func (p *textPage) turn(r textRow, limit int) string {
-	text := p.Plain(turned(r.Before, r.After))
-	if width(text) <= limit {
-		return text
-	}
-	before, after := p.Plain(r.Before), p.Plain(r.After)
-	if before == "" || after == "" {
-		return p.cut(text, limit)
-	}
-	arrow := p.Plain(" → ")
-	half := (limit - width(arrow)) / 2
-	left := max(half, limit-width(arrow)-width(after))
-	before = p.cut(before, left)
-	return before + arrow + p.cut(after, limit-width(arrow)-width(before))
+// columns are a row's cells, and how a line shows them.
+func (p *textPage) columns(r textRow) (cells [4]styledText) {
+	return [4]styledText{unstyled(p.Plain(r.Name)), unstyled(p.Plain(turned(r.Before, r.After))),
+		inStyle(r.Style, p.Plain(r.Words)), inStyle(p.Dim, p.Plain(r.Place))}
 }
 
 // widest keeps one long cell of a page without a width from moving all others
 // far to the right.
 const widest = 60
 
-// Table writes rows in columns. What does not fit into the page is cut: the
-// values first.
+// Table writes rows in columns. If they do not fit into the page, it has no places, and rows that
+// are still too long are broken into lines. No value is cut.
 func (p *textPage) Table(indent int, rows []textRow) {
-	const endless = 1 << 30
-	limits := [4]int{endless, endless, endless, endless}
-	columns := func(r textRow) [4]string {
-		name, place := p.cut(p.Plain(r.Name), limits[0]), p.tail(p.Plain(r.Place), limits[3])
-		return [4]string{name, p.turn(r, limits[1]), p.Plain(r.Words), place}
-	}
-	measure := func() (widths [4]int) {
-		for _, r := range rows {
-			for i, text := range columns(r) {
-				widths[i] = max(widths[i], width(text))
-			}
+	fits, widths := p.fitting(indent, rows)
+	if slices.Contains(fits, false) {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			rows[i].Place = ""
 		}
-		return widths
+		fits, widths = p.fitting(indent, rows)
 	}
-	widths := measure()
-	if p.width > 0 {
-		for _, shrink := range []struct{ column, least int }{{1, 24}, {3, 20}, {0, 24}, {3, 8}, {1, 12}} {
-			over := indent - p.width
-			for _, w := range widths {
-				over += w + min(w, 2)
-			}
-			if over -= 2; over > 0 {
-				limits[shrink.column] = max(shrink.least, widths[shrink.column]-over)
-				widths = measure()
-			}
+	for i, r := range rows {
+		if !fits[i] {
+			p.broken(indent, r)
+			continue
 		}
-	}
-	for _, r := range rows {
 		var pieces []styledText
-		for i, text := range columns(r) {
-			style := [4]string{"", "", r.Style, p.Dim}[i]
-			pieces = append(pieces, styledText{text, style})
+		for i, cell := range p.columns(r) {
+			pieces = append(pieces, cell)
 			if widths[i] > 0 {
-				pieces = append(pieces, styledText{Text: strings.Repeat(" ", max(0, min(widths[i], widest)-width(text))+2)})
+				pieces = append(pieces, unstyled(strings.Repeat(" ", max(0, min(widths[i], widest)-width(cell.Text))+2)))
 			}
 		}
 		p.Line(indent, trimmed(pieces)...)
 	}
+}
+
+// fitting says which rows fit into columns side by side, the shortest first, and how wide these are then.
+func (p *textPage) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) {
+	cells, length, order := make([][4]styledText, len(rows)), make([]int, len(rows)), make([]int, len(rows))
+	for i, r := range rows {
+		cells[i], order[i] = p.columns(r), i
+		for _, cell := range cells[i] {
+			length[i] += width(cell.Text)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(length[a], length[b]) })
+	fits = make([]bool, len(rows))
+	for _, i := range order {
+		wider, total := widths, indent-2
+		for column, cell := range cells[i] {
+			wider[column] = max(wider[column], width(cell.Text))
+			total += wider[column] + min(wider[column], 2)
+		}
+		if p.width > 0 && total > p.width {
+			break
+		}
+		fits[i], widths = true, wider
+	}
+	return fits, widths
+}
+
+// broken writes a row on several lines: what it is about, how that turns, and what it means.
+func (p *textPage) broken(indent int, r textRow) {
+	p.Line(indent, unstyled(p.Plain(r.Name)))
+	value := turned(r.Before, r.After)
+	if r.Before != "" && indent+2+width(p.Plain(value)) > p.width {
+		p.value(indent+2, r.Before)
+		value = "→ " + cmp.Or(r.After, "none")
+	}
+	if value != "" {
+		p.value(indent+2, value)
+	}
+	if r.Words != "" {
+		p.Sentence(indent+2, inStyle(r.Style, r.Words))
+	}
+}
+
+// value writes a value as a sentence, unless that would take white space from it.
+func (p *textPage) value(indent int, text string) {
+	if strings.Join(strings.Fields(text), " ") != text {
+		p.Line(indent, unstyled(text))
+		return
+	}
+	p.Sentence(indent, unstyled(text))
 }
 
 // trimmed leaves out white space at the end of a line.
@@ -193,44 +218,6 @@ func (p *textPage) Plain(text string) string {
 	}
 	text = strings.NewReplacer("→", "->", "…", "...").Replace(text)
 	return diag.Escape(text, func(r rune) bool { return r >= utf8.RuneSelf })
-}
-
-// cut shortens text to a width. It does not end within an escape such as
-// \u001b, which would then say something else.
-func (p *textPage) cut(text string, limit int) string {
-	if width(text) <= limit {
-		return text
-	}
-	end := p.Plain("…")
-	kept := []rune(text)[:max(0, limit-width(end))]
-	for i := len(kept) - 1; i >= max(0, len(kept)-10); i-- {
-		if kept[i] == '\\' && len(kept)-i < escapeLength(kept[i:]) {
-			kept = kept[:i]
-		}
-	}
-	return string(kept) + end
-}
-
-// tail shortens text to a width and keeps its end: the line of a place.
-func (p *textPage) tail(text string, limit int) string {
-	begin := p.Plain("…")
-	if over := width(text) - limit; over > 0 {
-		return begin + string([]rune(text)[over+width(begin):])
-	}
-	return text
-}
-
-// escapeLength is how long an escape is that begins so.
-func escapeLength(begin []rune) int {
-	switch {
-	case len(begin) < 2:
-		return 2
-	case begin[1] == 'u':
-		return len(`\u001b`)
-	case begin[1] == 'U':
-		return len(`\U000e0001`)
-	}
-	return 2
 }
 
 // width is how many columns text takes up.

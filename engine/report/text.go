@@ -69,10 +69,19 @@ func (p *text) change(e entryView) {
 	if !e.Outside { // its address is kind and name
 		header = append(header, unstyled(fmt.Sprintf("  (%s %s)", plainText(e.Kind), plainText(e.Name))))
 	}
-	if e.Place != "" {
-		header = append(header, inStyle(p.Dim, "  "+e.Place))
+	length := 2 + width(p.Plain(e.Place))
+	for _, piece := range header {
+		length += width(p.Plain(piece.Text))
 	}
-	p.Line(0, header...)
+	switch {
+	case e.Place == "":
+		p.Line(0, header...)
+	case p.width > 0 && length > p.width:
+		p.Line(0, header...)
+		p.Line(4, inStyle(p.Dim, e.Place))
+	default:
+		p.Line(0, append(header, inStyle(p.Dim, "  "+e.Place))...)
+	}
 	if e.Others != "" {
 		p.Sentence(4, inStyle(p.Bold, e.Others))
 	}
@@ -106,6 +115,9 @@ func costRows(c plan.Change) (rows []textRow) {
 		if c.After != nil && len(c.After.By) > 0 {
 			rows = append(rows, textRow{Name: "  limited by", After: strings.Join(c.After.By, " and ")})
 		}
+	}
+	if text := uncapped(c.Before, c.After); text != "" && text != ceilings(c.Before, c.After) {
+		rows = append(rows, textRow{Name: "  without limits blocks", After: text})
 	}
 	return rows
 }
@@ -149,9 +161,9 @@ func (p *text) overview(r Report) {
 	p.Section("Directories")
 	var rows []textRow
 	for _, d := range r.overview() {
-		row := textRow{Name: plainText(d.Directory), After: d.Objects, Words: d.Nodes, Place: d.Status}
+		row := textRow{Name: plainText(d.Directory), After: d.Objects, Words: d.Nodes}
 		if d.Status != "" {
-			row.Style = p.Bad
+			row.Words, row.Style = strings.TrimSuffix(d.Status+": "+d.Nodes, ": "), p.Bad
 		}
 		rows = append(rows, row)
 	}

@@ -9,14 +9,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// fieldPath leaves out the part of a path that is the same in every pool.
-func fieldPath(path string) string {
-	path = strings.TrimPrefix(path, "spec.template.spec.")
-	path = strings.TrimPrefix(path, "spec.template.metadata.")
-	return diag.OneLine(strings.TrimPrefix(path, "spec."))
-}
+// fieldPath is the path of a field as the block of an object has it.
+func fieldPath(blockType, path string) string { return diag.OneLine(schemas.Written(blockType, path)) }
 
 // valueText writes a value as the reader of HCL knows it, on one line; "" stands for
 // none.
@@ -105,6 +102,11 @@ func floors(before, after *plan.Cost) string {
 	})
 }
 
+// uncapped is ceilings without limits blocks.
+func uncapped(before, after *plan.Cost) string {
+	return compared(before, after, func(c plan.Cost) string { return c.Uncapped().String() })
+}
+
 func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 	switch {
 	case before == nil && after == nil:
@@ -133,9 +135,8 @@ func bill(r Report, name func(string) string) string {
 		most += ", limited by " + strings.Join(by, " and ")
 	}
 	parts := []string{most}
-	if r.After.Alone != nil {
-		parts = append(parts, "without limits blocks "+
-			compared(&r.Before, &r.After, func(c plan.Cost) string { return c.Uncapped().String() }))
+	if text := uncapped(&r.Before, &r.After); text != ceilings(&r.Before, &r.After) {
+		parts = append(parts, "without limits blocks "+text)
 	}
 	if text := floors(&r.Before, &r.After); text != "" {
 		parts = append(parts, "at least "+text)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // view is what text, Markdown and HTML say of a plan: rows, and sentences in which what comes from
@@ -102,7 +103,7 @@ func (v escaper) view(r Report, all bool) view {
 		view.Entries = append(view.Entries, v.entry(e))
 	}
 	for _, d := range r.Drift {
-		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(d.Path), By: v.list(d.Owners), Apply: "apply is refused"}
+		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(schemas.TypeOf(d.Kind), d.Path), By: v.list(d.Owners), Apply: "apply is refused"}
 		row.Before, row.After = valueText(d.Path, d.Applied), valueText(d.Path, d.Live)
 		if d.Kept {
 			row.Apply = "apply leaves it so"
@@ -135,7 +136,7 @@ func (v escaper) entry(e entry) entryView {
 		row.Conflicts = append(row.Conflicts, v.conflict(found))
 	}
 	for _, f := range e.Fields {
-		field := fieldRow{Sign: "!", Path: fieldPath(f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source)}
+		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source)}
 		field.Before, field.After = valueText(f.Path, f.Before), valueText(f.Path, f.After)
 		switch {
 		case f.Before == nil:

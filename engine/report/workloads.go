@@ -131,7 +131,7 @@ func (p *text) workloads(w *workloadView) {
 	for _, t := range w.Types {
 		rows = append(rows, textRow{
 			Name: plainText(t.Pool + " " + t.Name), After: workloadCounts(t.Before.Nodes, t.After.Nodes, "node"),
-			Words: workloadCounts(t.Before.Pods, t.After.Pods, "pod"), Place: t.Money + " a month",
+			Words: workloadCounts(t.Before.Pods, t.After.Pods, "pod") + ", " + t.Money + " a month",
 		})
 	}
 	p.Table(4, rows)
