@@ -35,6 +35,22 @@ func (a Addr) String() string {
 	return s
 }
 
+// ObjectName is the name of the object at an address whose block gives it none.
+func (a Addr) ObjectName() string {
+	t := trail{{a.Type, a.Name, a.Key}}
+	// An address that was compiled has a module that can be parsed.
+	modules, _ := hclsyntax.ParseTraversalAbs([]byte(a.Module), "", hcl.InitialPos)
+	var path trail
+	for len(modules) > 0 {
+		s, rest, ok := firstStep(modules)
+		if !ok {
+			break
+		}
+		path, modules = path.to(s), rest
+	}
+	return append(path, t...).objectName()
+}
+
 func compareAddr(a, b Addr) int {
 	return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.Type, b.Type),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Key, b.Key))

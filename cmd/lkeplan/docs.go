@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed" // the steps of a rename
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -64,7 +65,8 @@ func newExplain(env *env) *cobra.Command {
 		Use:   "explain [NAME]",
 		Short: "Explain a rule that validate warns of",
 		Long: `Say what a rule finds, why it matters and what to do about it. Without a name
-all rules are listed.
+all rules are listed. "lkeplan explain rename-pool" has the steps by which a
+pool gets another name and keeps its nodes.
 
 A comment with a reason silences a warning, on the line above the block or
 argument:
@@ -79,6 +81,10 @@ argument:
 			if len(args) == 0 {
 				return listRules(env.Stdout)
 			}
+			if args[0] == renamePool {
+				_, err := io.WriteString(env.Data(), renameSteps)
+				return err
+			}
 			rule, ok := lint.Lookup(args[0])
 			if !ok {
 				meant := eval.DidYouMean(args[0], ruleNames())
@@ -90,7 +96,14 @@ argument:
 	}
 }
 
+// renamePool is what explain knows besides rules.
+const renamePool = "rename-pool"
+
+//go:embed rename-pool.txt
+var renameSteps string
+
 func ruleNames() (names []string) {
+	names = append(names, renamePool)
 	for _, rule := range lint.Rules() {
 		names = append(names, rule.Name)
 	}

@@ -112,18 +112,23 @@ func rename(old, o object, head State) (Migration, error) {
 		w.oldLabel = w.free(old.Addr.Name + "_old")
 	}
 	reason := fmt.Sprintf("its name changes from %s to %s, and Kubernetes cannot rename an object", old.Name(), o.Name())
+	moved := w.moved()
+	if moved != "" && w.inModule() {
+		return Migration{From: old.Addr.String(), To: o.Addr.String(), Reason: reason, Moved: moved}, nil
+	}
 	m, err := w.plan(reason, o.Addr.String())
-	m.Moved = w.moved()
+	m.Moved = moved
 	return m, err
 }
 
-// moved is the block that says that a pool has only moved. It works where the names
-// of both pools are those that follow from their addresses in the root.
+// inModule reports whether one of the pools is in a module. What its block may refer to there is not known,
+// so no steps are written if there is another way.
+func (m migration) inModule() bool { return m.old.Addr.Module != "" || m.next.Addr.Module != "" }
+
+// moved is the block for the root that says that a pool has only moved. It works if the names
+// of both pools are those that follow from their addresses.
 func (m migration) moved() string {
-	named := func(o object) bool {
-		follows := strings.TrimSuffix(o.Addr.Name+"-"+o.Addr.Key, "-")
-		return o.Addr.Module != "" || o.Name() != strings.ReplaceAll(follows, "_", "-")
-	}
+	named := func(o object) bool { return o.Name() != o.Addr.ObjectName() }
 	if m.old.Addr == m.next.Addr || named(m.old) || named(m.next) {
 		return ""
 	}
@@ -170,11 +175,12 @@ func (m migration) free(label string) string {
 	return free
 }
 
-// block writes a pool as HCL, under a label of the migration.
+// block writes a pool as HCL, under a label of the migration. A pool of a module names its class, as no
+// block of the root can be referred to there.
 func (m migration) block(label string, manifest map[string]any) (string, error) {
 	objects := []config.Object{{Addr: config.Addr{Name: label}, Manifest: manifest, Defaulted: manifest}}
 	for _, o := range m.head.Objects {
-		if o.Addr.Type == "node_class" && o.Addr.Key == "" && o.Addr.Module == "" {
+		if !m.inModule() && o.Addr.Type == "node_class" && o.Addr.Key == "" && o.Addr.Module == "" {
 			objects = append(objects, o)
 		}
 	}

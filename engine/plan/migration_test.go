@@ -71,10 +71,50 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
+// TestPoolThatGoesIntoModuleKeepsItsNodes: the block that is proposed compiles, and nothing but the address changes.
+func TestPoolThatGoesIntoModuleKeepsItsNodes(t *testing.T) {
+	const (
+		root    = "pool \"batch\" {\n node_class = { kind = \"LinodeNodeClass\", name = \"default\" }\n}\n"
+		jobs    = "module \"jobs\" {\n source = \"./jobs\"\n}\n"
+		each    = "module \"jobs\" {\n source = \"./jobs\"\n for_each = toset([\"a\"])\n}\n"
+		renamed = "pool \"batch\" {\n name = \"x\"\n node_class = { kind = \"LinodeNodeClass\", name = \"default\" }\n}\n"
+	)
+	for name, tt := range map[string]struct{ base, head, from, to string }{
+		"into a module":          {root, jobs, "pool.batch", "module.jobs.pool.batch"},
+		"out of a module":        {jobs, root, "module.jobs.pool.batch", "pool.batch"},
+		"into a module for each": {root, each, "pool.batch", `module.jobs["a"].pool.batch`},
+		"a module for each":      {jobs, each, "module.jobs.pool.batch", `module.jobs["a"].pool.batch`},
+		"with a name of its own": {renamed, jobs, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			migrations := diffOf(t, tt.base, tt.head).Migrations
+			if len(migrations) != 1 {
+				t.Fatalf("%+v", migrations)
+			}
+			m := migrations[0]
+			if tt.from == "" {
+				if m.Moved != "" || len(m.Steps) != 4 || describe(t, m.Steps[0].HCL) != "jobs-batch weight 1,x" {
+					t.Fatalf("%+v", m)
+				}
+				return
+			}
+			if m.From != tt.from || m.To != tt.to || len(m.Steps) > 0 {
+				t.Errorf("%+v", m)
+			}
+			p := diffOf(t, tt.base, tt.head+m.Moved)
+			if s := p.Summary(); s.Create+s.Update+s.Delete > 0 || s.Move != 1 || len(p.Migrations) > 0 {
+				t.Errorf("%+v after\n%s", s, m.Moved)
+			}
+		})
+	}
+}
+
 func compiled(t *testing.T, src string) compile.Result {
 	t.Helper()
-	c, diags := compile.Dir(t.Context(), fstest.MapFS{"main.lke.hcl": {Data: []byte(migrationCluster + src)}},
-		compile.Options{})
+	c, diags := compile.Dir(t.Context(), fstest.MapFS{
+		"main.lke.hcl":      {Data: []byte(migrationCluster + src)},
+		"jobs/main.lke.hcl": {Data: []byte("pool \"batch\" {\n node_class = { kind = \"LinodeNodeClass\", name = \"default\" }\n}\n")},
+	}, compile.Options{})
 	if diags.HasErrors() {
 		t.Fatalf("%v\n%s", diags, src)
 	}

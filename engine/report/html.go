@@ -30,7 +30,7 @@ func HTML(w io.Writer, r Report, _ Options) error {
 
 // words are what the page says in the way of the other formats.
 var words = template.FuncMap{
-	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "pill": pillOf, "plainly": plainText,
+	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "movedTitle": func() string { return movedTitle }, "pill": pillOf, "plainly": plainText,
 	"unchanged": Report.unchanged,
 	"lines":     func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 	"sign":      func(a plan.Action) string { return signs[a] },

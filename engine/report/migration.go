@@ -9,13 +9,22 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// migration writes the steps by which a pool becomes another object.
-func (p *text) migration(m plan.Migration) {
-	p.Section("To keep the nodes, in steps instead")
+// migration writes the block that keeps a pool as it is. The steps by which it becomes another object are long: the
+// command explain has them, and with all they are written for this pool.
+func (p *text) migration(m plan.Migration, all bool) {
+	p.Section("To keep the nodes")
 	p.Sentence(2, inStyle(p.Bold, plainText(m.From)+" → "+plainText(m.To)+": "+plainText(m.Reason)))
 	if m.Moved != "" {
 		p.Sentence(2, unstyled(movedTitle))
 		p.hcl(m.Moved)
+	}
+	switch {
+	case len(m.Steps) == 0:
+		return
+	case !all:
+		p.Sentence(2, unstyled("To replace its nodes in steps: "+explained+". --all prints the steps for this pool."))
+		return
+	case m.Moved != "":
 		p.Sentence(2, unstyled("Or, for an object with the new name:"))
 	}
 	for i, step := range m.Steps {
@@ -23,6 +32,9 @@ func (p *text) migration(m plan.Migration) {
 		p.hcl(step.HCL)
 	}
 }
+
+// explained is the command that has the steps of a migration.
+const explained = "lkeplan explain rename-pool"
 
 // hcl writes what is to be written into a file.
 func (p *text) hcl(src string) {
@@ -36,7 +48,7 @@ func (p *text) hcl(src string) {
 }
 
 // movedTitle is what is said of the block that keeps a pool as it is.
-const movedTitle = "If the block has only got another label, say so, and the object and its nodes stay as they are:"
+const movedTitle = "If only the block has moved, add this, and the object and its nodes stay as they are:"
 
 // lines are those of a text of several, harmless one by one.
 func lines(text string) iter.Seq[string] {
@@ -51,12 +63,14 @@ func lines(text string) iter.Seq[string] {
 
 // migration writes the same as Markdown.
 func (c *comment) migration(m plan.Migration) {
-	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n",
+	c.printf("\n<details><summary>How to keep the nodes of <code>%s</code></summary>\n\n%s\n",
 		HTMLEntities(m.From), code(m.Reason))
 	if m.Moved != "" {
 		c.printf("\n%s\n", movedTitle)
 		c.block(m.Moved)
-		c.printf("\nOr, for an object with the new name:\n")
+		if len(m.Steps) > 0 {
+			c.printf("\nOr, for an object with the new name:\n")
+		}
 	}
 	for i, step := range m.Steps {
 		c.printf("\n**%d.** %s\n", i+1, code(step.Title))

@@ -21,7 +21,7 @@ func Text(w io.Writer, r Report, o Options) error {
 		p.change(e)
 	}
 	for _, m := range r.Migrations {
-		p.migration(m)
+		p.migration(m, o.All)
 	}
 	p.drift(v.Drifted)
 	for _, pool := range v.Pools {
