@@ -44,12 +44,19 @@ func (v escaper) versus(r Report) string {
 	return strings.TrimSpace(text)
 }
 
-// revision names a revision, and says why it is that one.
+// revision names a revision, and says in a few words why it is that one. What names the branch, after a comma, is in
+// the JSON only; what the base lacks, after a semicolon, stays.
 func (v escaper) revision(r plan.Revision) string {
-	if r.Why == "" {
-		return v(r.String())
+	why, lacks, more := strings.Cut(r.Why, "; ")
+	why, _, _ = strings.Cut(why, ", ")
+	text := v(r.String())
+	if why != "" {
+		text += " (" + v(why) + ")"
 	}
-	return v(r.String()) + ": " + v(r.Why)
+	if more {
+		text += "; " + v(lacks)
+	}
+	return text
 }
 
 // clock writes a moment to come.
@@ -164,8 +171,8 @@ func (v escaper) headline(c plan.Change) string {
 		parts = append(parts, "its nodes stay as they are, and Karpenter may remove or replace them within the budgets")
 	case c.Effect == plan.MayRemove:
 		parts = append(parts, "Karpenter may remove or replace nodes for it")
-	case c.Action == plan.Update:
-		parts = append(parts, "no node is replaced")
+	case c.Action == plan.Update && len(parts) == 1:
+		parts[0] = "updated in place"
 	case c.Action == plan.Forget:
 		parts[0] += ", and so do its nodes"
 	}
@@ -410,6 +417,9 @@ func (v escaper) verdict(d plan.Verdict) string {
 // consequenceOf says what happens to the nodes of all objects of an entry.
 func (v escaper) consequenceOf(e entry) string {
 	im := e.Impacts()
+	if im != nil && im.Known && im.Of > 0 && im.Rolled+im.Removable+im.Deleted == 0 && !disruptive(e.Effect) {
+		return "" // the sum says that no node is replaced
+	}
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
 	}
