@@ -209,11 +209,9 @@ func (a *application) judge(p *plan.Plan) (err error) {
 
 // print shows a plan to people.
 func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) error {
-	opts := reports.Options{
-		Target: a.Dir(), Version: flags.Version(), All: a.all, Width: flags.Columns(stream, a.Env.Getenv),
-		ASCII: !flags.Unicode(a.Env.Getenv),
-		Color: flags.Colored(stream, a.Env.Getenv), Apply: flags.CommandLine(a.cmd, "apply", nil, a.Args),
-	}
+	opts := a.About(a.cmd)
+	opts.All, opts.Width, opts.ASCII = a.all, flags.Columns(stream, a.Env.Getenv), !flags.Unicode(a.Env.Getenv)
+	opts.Color, opts.Apply = flags.Colored(stream, a.Env.Getenv), flags.CommandLine(a.cmd, "apply", nil, a.Args)
 	return reports.Write(diag.Plain(stream), "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
 }
 

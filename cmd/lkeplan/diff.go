@@ -186,7 +186,7 @@ in Markdown.`,
 			}
 			module, diags := config.Load(fsys, opts.Options)
 			if diags.HasErrors() {
-				if err := diag.Text(env.Stderr, diag.New(diags, module.Files), env.Color); err != nil {
+				if err := diag.Text(env.Stderr, flags.Located(diag.New(diags, module.Files), opts.Root), env.Color); err != nil {
 					return err
 				}
 				return flags.ErrReported

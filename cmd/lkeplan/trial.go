@@ -64,14 +64,14 @@ func newTest(env *flags.Env) *cobra.Command {
 			}
 			runs, files, diags := config.Read(fsys, opts.Dir)
 			if diags.HasErrors() {
-				return flags.Report(env, compile.Result{Files: files}, diags)
+				return flags.Report(env, compile.Result{Files: files, Root: opts.Root}, diags)
 			}
 			if runs, err = filtered(runs, filter); err != nil {
 				return err
 			}
 			dir := slices.Concat(args, []string{"."})[0]
 			tested := testrun.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir, fsys)}
-			return write(env, output.Value, testrun.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
+			return write(env, output.Value, testrun.NewReport(dir, tryAll(cmd.Context(), tested, runs)), opts.Root)
 		},
 	}
 	src.Flags(cmd)
@@ -115,13 +115,17 @@ func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, stri
 	}
 }
 
-func write(env *flags.Env, format string, r testrun.Report) (err error) {
+func write(env *flags.Env, format string, r testrun.Report, root string) (err error) {
 	switch format {
 	case "json":
 		err = diag.JSON(env.Stdout, r)
 	case "junit":
 		err = r.JUnit(env.Data())
 	default:
+		path := flags.PathFrom(root)
+		for i := range r.Runs {
+			r.Runs[i].File, r.Runs[i].Diagnostics = path(r.Runs[i].File), flags.Located(r.Runs[i].Diagnostics, root)
+		}
 		err = r.Text(env.Data(), env.Stderr, env.Color)
 	}
 	if err == nil && r.Failed > 0 {

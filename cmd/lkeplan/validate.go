@@ -137,6 +137,10 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool,
 		maps.Copy(sum.Files, results[i].Files)
 		diags = append(diags, found[i]...)
 	}
+	other := func(c compile.Result) bool { return c.Root != results[0].Root }
+	if len(results) > 0 && !slices.ContainsFunc(results, other) { // files of several repositories can have the same name
+		sum.Root = results[0].Root
+	}
 	if diags = unique(diags); format != "text" {
 		return reportAs(format, env, sum, diags)
 	}

@@ -41,6 +41,10 @@ type Options struct {
 	// known if it gives itself no name.
 	InRepository bool
 
+	// Root is where the file system is on disk, so that messages can name files as their reader
+	// does; "" if that is not known.
+	Root string `json:"-"`
+
 	// Catalog has the plans that pools can use, and CatalogFile is its name. Nil stands for the
 	// one that the files pin: the nearest lkeplan.catalog, in Dir or above it. What does not fit
 	// either is an error. If there is neither, the built-in catalogue counts, by which it is only
@@ -56,6 +60,7 @@ type Result struct {
 	Inventory       string               `json:"-"` // of the inventory label; "": the cluster's name
 	Ignores         []diag.Ignore        `json:"-"` // comments that silence warnings
 	Files           map[string]*hcl.File `json:"-"` // for showing source with diagnostics
+	Root            string               `json:"-"` // of Options
 	// Catalog is the one that was named, or that the files pin, and CatalogFile is its name; nil
 	// if there is none, and the built-in one counts.
 	Catalog     *catalog.Catalog `json:"catalog,omitempty"`
@@ -145,7 +150,7 @@ func Pinned(fsys fs.FS, dir string) (pinned *catalog.Catalog, file string, err e
 
 func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
 	module, diags := config.Load(fsys, opts.Options)
-	result := Result{Files: module.Files, Catalog: opts.Catalog, CatalogFile: opts.CatalogFile}
+	result := Result{Files: module.Files, Root: opts.Root, Catalog: opts.Catalog, CatalogFile: opts.CatalogFile}
 	if result.Catalog == nil {
 		var err error
 		if result.Catalog, result.CatalogFile, err = Pinned(fsys, opts.Dir); err != nil {

@@ -56,6 +56,9 @@ type Options struct {
 	// there is no one command.
 	Apply []string
 	All   bool // of text and Markdown: list each object of those with the same change
+	// Path is, of text, how a file of the repository is named from the working directory; nil: as from the
+	// repository's root.
+	Path func(string) string
 }
 
 // Format writes a report.

@@ -3,7 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -13,7 +16,7 @@ import (
 // field with what it does to nodes, what others changed, what guards say, and
 // the sum last. Diagnostics are not in it; they are shown with their source.
 func Text(w io.Writer, r Report, o Options) error {
-	p, v := newText(o), plainText.view(r, o.All)
+	p, v := newText(o), plainText.view(r.located(o.Path), o.All)
 	if v.Versus != "" {
 		p.Sentence(0, unstyled(v.Versus))
 	}
@@ -56,6 +59,31 @@ func Text(w io.Writer, r Report, o Options) error {
 	p.summary(r, o)
 	_, err := io.WriteString(w, p.String())
 	return err
+}
+
+// located is a report whose places are named by path.
+func (r Report) located(path func(string) string) Report {
+	if path == nil {
+		return r
+	}
+	r.Changes, r.Verdicts = slices.Clone(r.Changes), slices.Clone(r.Verdicts)
+	name := func(at *hcl.Range) {
+		if at.Filename != "" {
+			at.Filename = path(at.Filename)
+		}
+	}
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		name(&c.Source)
+		c.Fields = slices.Clone(c.Fields)
+		for j := range c.Fields {
+			name(&c.Fields[j].Source)
+		}
+	}
+	for i := range r.Verdicts {
+		name(&r.Verdicts[i].Source)
+	}
+	return r
 }
 
 var signs = map[plan.Action]string{

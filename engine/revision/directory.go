@@ -36,6 +36,9 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	}
 	root, below := o.place(filepath.Clean(dir))
 	opts := compile.Options{Options: config.Options{Dir: below, Version: version}}
+	if o.Argo == nil { // which shows messages to readers elsewhere
+		opts.Root = root
+	}
 	_, _, opts.InRepository = repository(filepath.Clean(dir))
 	var err error
 	if opts.Vars, err = o.parseVars(); err != nil {

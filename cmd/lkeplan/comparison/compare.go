@@ -139,8 +139,9 @@ func (c Compared) Report(verdict flags.Outcome) reports.Report {
 
 // About says what a report is about.
 func (d *Comparison) About(cmd *cobra.Command) reports.Options {
+	root, _ := d.src.Place(d.Dir())
 	return reports.Options{
-		Target: strings.Join(d.Args, ","), Version: flags.Version(),
+		Target: strings.Join(d.Args, ","), Version: flags.Version(), Path: flags.PathFrom(root),
 		Apply: flags.CommandLine(cmd, "apply", flags.Shared(), d.Args),
 	}
 }

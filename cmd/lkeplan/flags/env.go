@@ -62,7 +62,7 @@ var ErrReported = errors.New("reported")
 // Report prints diagnostics and returns an error if there are errors among
 // them.
 func Report(env *Env, compiled compile.Result, diags hcl.Diagnostics) error {
-	if err := diag.Text(env.Stderr, diag.New(diags, compiled.Files), env.Color); err != nil {
+	if err := diag.Text(env.Stderr, Located(diag.New(diags, compiled.Files), compiled.Root), env.Color); err != nil {
 		return err
 	}
 	if !diags.HasErrors() {
