@@ -61,6 +61,10 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")
+	root.InitDefaultHelpCmd()
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.Run, help.RunE = nil, helpOf
+	}
 	root.SetCompletionCommandGroupID("More:")
 	root.SetUsageTemplate(fmt.Sprintf(flags.Usage, exitCodesText()))
 	root.SetVersionTemplate(flags.Versions())
@@ -69,6 +73,22 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		completeArguments(cmd)
 	}
 	return root
+}
+
+// helpOf prints the help of a command. What is no command is an error, as it is without help before it.
+func helpOf(help *cobra.Command, args []string) error {
+	cmd, rest, err := help.Root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0 && cmd.HasSubCommands():
+		return cmd.RunE(cmd, rest)
+	case len(rest) > 0:
+		return fmt.Errorf("unknown help topic %q: %s has no commands. See %s --help", rest[0], cmd.CommandPath(), cmd.CommandPath())
+	}
+	cmd.InitDefaultHelpFlag()
+	cmd.InitDefaultVersionFlag()
+	return cmd.Help()
 }
 
 // crashed asks for a report of a crash.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // look is what commands that look at a cluster have in common.
@@ -68,6 +70,38 @@ func (l *look) read(ctx context.Context, every time.Duration, kinds []cluster.Ki
 	}
 	read = cluster.NewFollower(watches, every, kinds...)
 	return prices, from, read, from.Explain(read.Read(ctx))
+}
+
+// names completes names of a kind of inspect.QuestionKinds, of pods those of a namespace, or NAMESPACE/NAME. A cluster that
+// does not answer at once has none.
+func (l *look) names(ctx context.Context, kind, namespace, begun string) (names []string) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	l.access.Say = nil
+	from, err := kube.Connect(l.access)
+	if err != nil {
+		return nil
+	}
+	version, of := "v1", map[string]string{"pod": "Pod", "node": "Node", "claim": "NodeClaim", "pool": "NodePool"}[kind]
+	if kind == "claim" || kind == "pool" {
+		version = "karpenter.sh/v1"
+	}
+	before := ""
+	if in, _, both := strings.Cut(begun, "/"); both && kind == "pod" {
+		namespace, before = in, in+"/"
+	} else if kind == "pod" {
+		namespace = cmp.Or(namespace, from.Namespace())
+	}
+	objects, err := from.ListIn(ctx, version, of, namespace)
+	if err != nil {
+		return nil
+	}
+	for _, o := range objects {
+		if name := before + manifest.Name(o); strings.HasPrefix(name, begun) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // textOrJSON is the flag of commands that print what they have found as text or JSON.

@@ -57,8 +57,8 @@ func ExplainMistakes(cmd *cobra.Command) {
 			return err
 		}
 		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		meant := eval.DidYouMean(unknown.GetSpecifiedName(), names)
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		meant := eval.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 		return fmt.Errorf("%w.%s See %s --help", err, meant, cmd.CommandPath())
 	})
 	if !cmd.HasSubCommands() {
