@@ -93,7 +93,7 @@ func (p *page) remarks(says []Remark) {
 	for _, r := range says {
 		text := r.Text
 		if r.Since != nil {
-			text += " (since " + p.ago(r.Since) + ")"
+			text += " (for " + p.ago(r.Since) + ")"
 		}
 		if r.quoted {
 			p.Words(2, text)

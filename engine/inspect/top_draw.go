@@ -264,19 +264,27 @@ func (d Detail) DrawDetail(v ScreenView) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// Age writes a duration in its largest unit.
+// Age writes a duration in its largest unit, and in the next one if there are few of that: 1m4s, 28m, 1h30m, 3d.
 func Age(d time.Duration) string {
 	switch {
 	case d < 0:
 		return "0s"
-	case d < 2*time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 10*time.Minute:
+		d = d.Truncate(time.Second)
+	case d < 10*time.Hour:
+		d = d.Truncate(time.Minute)
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
+		d = d.Truncate(time.Hour)
+	default:
+		return fmt.Sprintf("%dd", int(d.Hours()/24))
 	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
+	text := d.String() // 1h30m0s
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // cores writes an amount of CPU with one decimal at most.

@@ -198,3 +198,15 @@ func many(nodes, pods int) (c cluster.Snapshot) {
 }
 
 func newReader(text []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(text)) }
+
+func TestAgesHaveTwoUnitsAtMost(t *testing.T) {
+	for want, d := range map[string]time.Duration{
+		"0s": -time.Hour, "59s": 59*time.Second + time.Second/2, "1m": time.Minute, "1m4s": 64 * time.Second, "9m59s": 10*time.Minute - 1,
+		"10m": 10*time.Minute + 9*time.Second, "28m": 28 * time.Minute, "1h": time.Hour + 59*time.Second, "1h30m": 90 * time.Minute,
+		"9h59m": 10*time.Hour - 1, "20h": 20*time.Hour + 20*time.Minute, "47h": 48*time.Hour - 1, "2d": 48 * time.Hour, "30d": 30 * 24 * time.Hour,
+	} {
+		if got := Age(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 	}
 	a.add(AboutReplaced, lines...)
 	if c := undeleted(nc); c != nil {
-		a.add(AboutStays, plainly(fmt.Sprintf("its machine is not deleted, since %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
+		a.add(AboutStays, plainly(fmt.Sprintf("its machine has not been deleted for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
 	}
 	if nc.Status.NodeName != "" && nc.DeletionTimestamp.IsZero() {
 		if lines, err = w.stays(ctx, nc); err != nil {

@@ -44,7 +44,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 		a.Summary = fmt.Sprintf("Pod %s is being deleted.", name)
 		return nil
 	}
-	a.Summary = fmt.Sprintf("%s waits for a node since %s.", full(pod), w.age(pod.CreationTimestamp.Time))
+	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", full(pod), w.age(pod.CreationTimestamp.Time))
 	if len(pod.Spec.SchedulingGates) > 0 {
 		a.add(AboutWaits, plainly("a scheduling gate holds it back: "+pod.Spec.SchedulingGates[0].Name)...)
 		return nil
