@@ -229,6 +229,18 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	if p.CostCeiling != "" {
 		to.Line(2, "at most $%s a month", p.CostCeiling)
 	}
+	for _, c := range p.Changes {
+		to.Line(2, "%s: %s", c.Object, c.Effect)
+		for _, field := range c.Fields {
+			to.Line(6, "%s", field)
+		}
+		if c.FieldsLeftOut > 0 {
+			to.Line(6, "not shown: %s", diag.Counted(c.FieldsLeftOut, "field"))
+		}
+	}
+	if left := p.Create + p.Update + p.Delete - len(p.Changes); len(p.Changes) > 0 && left > 0 {
+		to.Line(2, "not shown: %s; lkeplan nodeplan diff lists all", diag.Counted(left, "object"))
+	}
 	for _, g := range np.Status.Guards {
 		to.Line(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -158,6 +159,25 @@ func newWaiting(t *testing.T) *proving {
 		t.Fatal(o.message)
 	}
 	return p
+}
+
+// TestPlanThatWaitsNamesItsChanges: who approves a plan is shown what changes, and in which fields.
+func TestPlanThatWaitsNamesItsChanges(t *testing.T) {
+	p := newWaiting(t)
+	got := map[string]lkeplanv1alpha1.PlannedChange{}
+	for _, c := range p.np.Status.Plan.Changes {
+		got[c.Object] = c
+	}
+	for _, pool := range []string{"pool.db", "pool.web"} {
+		c := got[pool]
+		if c.Effect != "updated; replaces every node of the pool" || len(c.Fields) != 1 || !strings.HasSuffix(c.Fields[0], ` "one" → "two"`) {
+			t.Errorf("%s: %+v", pool, c)
+		}
+	}
+	many := plan.Plan{Changes: []plan.Change{{Addr: "pool.a", Fields: slices.Repeat([]plan.Field{{Path: "spec.x", After: "y"}}, 25)}}}
+	if c := plannedChanges(many); len(c) != 1 || len(c[0].Fields) != mostFields || c[0].FieldsLeftOut != 5 {
+		t.Errorf("%+v", c)
+	}
 }
 
 // TestANodePlanThatIsMadeAgainIsNoFirstRevision: what it applied before is in the cluster, and

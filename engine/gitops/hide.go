@@ -47,6 +47,22 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	if s.Plan != nil {
 		hide(&s.Plan.Summary)
 		s.Plan.Summary = diag.Shorten(s.Plan.Summary, maxSummary)
+		left := maxChanges
+		for i := range s.Plan.Changes {
+			c := &s.Plan.Changes[i]
+			hide(&c.Object, &c.Effect)
+			for j := range c.Fields {
+				hide(&c.Fields[j])
+				c.Fields[j] = diag.Shorten(c.Fields[j], maxField)
+			}
+			for _, text := range append([]string{c.Object, c.Effect}, c.Fields...) {
+				left -= len(text)
+			}
+			if left < 0 {
+				s.Plan.Changes = s.Plan.Changes[:i]
+				break
+			}
+		}
 	}
 	return o
 }
@@ -61,6 +77,12 @@ func (v Variables) masked(np *lkeplanv1alpha1.NodePlan, record Recorder) Recorde
 
 // maxSummary bounds a plan in a sentence, in bytes.
 const maxSummary = 1024
+
+// maxField bounds a field of a planned change, and maxChanges all of them, in bytes.
+const (
+	maxField   = 512
+	maxChanges = 100_000
+)
 
 // maxVerdict bounds the message of a guard, in bytes: a policy may write anything,
 // and a status that is too large is not written at all.

@@ -2,6 +2,8 @@ package gitops
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,12 +36,14 @@ func TestSecretsAreHidden(t *testing.T) {
 func TestNoSecretIsInAnOutcome(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
-	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: "1 node replaced in hunter2"}
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: "1 node replaced in hunter2", Changes: []lkeplanv1alpha1.PlannedChange{
+		{Object: "pool.hunter2", Effect: "moved from pool.hunter2", Fields: []string{`labels.x "hunter2"`}},
+	}}
 	np.Status.Drift = []lkeplanv1alpha1.DriftStatus{{Path: "spec.template.metadata.labels[hunter2]"}}
 	np.Status.Pools = []lkeplanv1alpha1.PoolStatus{{Name: "hunter2"}}
 	o := outcome{message: "a hunter2", event: "b hunter2", corrected: "c hunter2"}
 	o = Variables{Secrets: []string{"hunter2"}}.mask(np, o)
-	if status := np.Status.Plan.Summary + np.Status.Drift[0].Path + np.Status.Pools[0].Name; strings.Contains(status, "hunter2") {
+	if status := np.Status.Plan.Summary + np.Status.Drift[0].Path + np.Status.Pools[0].Name + fmt.Sprint(np.Status.Plan.Changes); strings.Contains(status, "hunter2") {
 		t.Error(status)
 	}
 	if text := o.message + o.event + o.corrected + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
@@ -77,7 +81,20 @@ func TestMessagesOfPoliciesFitIntoAStatus(t *testing.T) {
 		np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})
 	}
 	Variables{}.mask(np, outcome{})
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{}
+	for range 1000 {
+		np.Status.Plan.Changes = append(np.Status.Plan.Changes, lkeplanv1alpha1.PlannedChange{
+			Fields: slices.Repeat([]string{strings.Repeat("x", 100_000)}, mostFields)})
+	}
+	Variables{}.mask(np, outcome{})
 	size := 0
+	for _, c := range np.Status.Plan.Changes {
+		size += len(strings.Join(c.Fields, ""))
+	}
+	if size == 0 || size > maxChanges {
+		t.Errorf("the changes say %d bytes", size)
+	}
+	size = 0
 	for _, g := range np.Status.Guards {
 		size += len(g.Message)
 	}
@@ -89,10 +106,11 @@ func TestMessagesOfPoliciesFitIntoAStatus(t *testing.T) {
 // TestNoHalfOfASecretIsLeft: where a text is cut in the middle of one.
 func TestNoHalfOfASecretIsLeft(t *testing.T) {
 	np := nodePlan("a", "fleet")
-	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: strings.Repeat("a", maxSummary-8) + "hunter2000"}
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: strings.Repeat("a", maxSummary-8) + "hunter2000",
+		Changes: []lkeplanv1alpha1.PlannedChange{{Fields: []string{strings.Repeat("a", maxField-8) + "hunter2000"}}}}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: strings.Repeat("a", maxVerdict-8) + "hunter2000"}}
 	o := Variables{Secrets: []string{"hunter2000"}}.mask(np, outcome{event: strings.Repeat("a", maxEvent-8) + "hunter2000"})
-	for _, text := range []string{np.Status.Plan.Summary, np.Status.Guards[0].Message, diag.Shorten(o.event, maxEvent)} {
+	for _, text := range []string{np.Status.Plan.Summary, np.Status.Plan.Changes[0].Fields[0], np.Status.Guards[0].Message, diag.Shorten(o.event, maxEvent)} {
 		if strings.Contains(text, "hunt") {
 			t.Errorf("…%s", text[len(text)-20:])
 		}

@@ -3,6 +3,7 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,9 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 		}
 	}
 	np.Status.Guards = nil
+	if np.Status.Plan != nil && !p.Empty() && slices.ContainsFunc(p.Verdicts, func(v plan.Verdict) bool { return v.Status != plan.Passed }) {
+		np.Status.Plan.Changes = plannedChanges(p)
+	}
 	for _, v := range p.Verdicts {
 		if v.Status != plan.Passed {
 			np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{
@@ -45,6 +49,23 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 			})
 		}
 	}
+}
+
+// mostFields of an object are in a status.
+const mostFields = 20
+
+// plannedChanges are the objects and fields that an approval of the plan lets change.
+func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
+	for _, c := range reports.Changed(p) {
+		if len(list) == mostListed {
+			break
+		}
+		shown := min(len(c.Fields), mostFields)
+		list = append(list, lkeplanv1alpha1.PlannedChange{
+			Object: c.Object, Effect: c.Effect, Fields: c.Fields[:shown], FieldsLeftOut: len(c.Fields) - shown,
+		})
+	}
+	return list
 }
 
 // mostListed bounds the lists in a status.

@@ -182,6 +182,25 @@ func (v escaper) headline(c plan.Change) string {
 	return strings.Join(parts, "; ")
 }
 
+// Changed says of each object of a plan what happens to it, and how its fields turn, for people.
+func Changed(p plan.Plan) (list []Turn) {
+	for _, c := range p.Changes {
+		t := Turn{Object: plainText(c.Addr), Effect: plainText.headline(c)}
+		for _, f := range c.Fields {
+			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
+				turned(valueText(f.Path, f.Before), valueText(f.Path, f.After)))
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// Turn is what happens to one object.
+type Turn struct {
+	Object, Effect string
+	Fields         []string
+}
+
 // effect says what the change of a field means.
 func effect(f plan.Field) string {
 	switch {

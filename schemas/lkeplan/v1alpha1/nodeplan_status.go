@@ -184,6 +184,28 @@ type PlanSummary struct {
 	// empty where nothing bounds it, or a price is not known.
 	// +optional
 	CostCeiling string `json:"costCeiling,omitempty"`
+
+	// Changes are the objects that the plan changes, at most a hundred, if a guard or policy
+	// has not let it pass.
+	// +optional
+	Changes []PlannedChange `json:"changes,omitempty"`
+}
+
+// PlannedChange is what a plan does to one object.
+type PlannedChange struct {
+	// Object is its address: pool.web.
+	Object string `json:"object"`
+
+	// Effect on the object and its nodes, as a sentence.
+	Effect string `json:"effect"`
+
+	// Fields that change, such as: limits.cpu "100" → "160". A long value is cut.
+	// +optional
+	Fields []string `json:"fields,omitempty"`
+
+	// FieldsLeftOut is how many more fields change.
+	// +optional
+	FieldsLeftOut int `json:"fieldsLeftOut,omitempty"`
 }
 
 // GuardStatus is the verdict of a guard or policy.
