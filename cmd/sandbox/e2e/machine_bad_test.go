@@ -74,10 +74,9 @@ var machineFaults = []fault{
 // one clear event on their NodeClaim, of those that can say why within a minute of the failure.
 func TestMachinesThatCannotJoinSayWhy(t *testing.T) {
 	t.Parallel()
-	var h *host
 	var mu sync.Mutex
 	labels, booted := map[string]string{}, map[string]time.Time{} // by the name of the fault
-	h = startHost(t, func(h *host, m *machine.Machine) {
+	h := startHost(t, func(h *host, m *machine.Machine) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(labels) == len(machineFaults) { // it is for a pod whose machine does not join

@@ -373,7 +373,7 @@ func (h *host) restarted(node string) error {
 }
 
 // nothingForbidden fails if a machine, the controller or the cloud controller was refused a right. Two kinds of refusals
-// are no lack of one: a kubelet that has no certificate yet asks for much as nobody, and the API server's Node authorizer
+// are no lack of one: a kubelet that has no certificate yet sends requests as system:anonymous, and the API server's Node authorizer
 // refuses a kubelet the pod that has just gone, and what only that pod needed.
 func (h *host) nothingForbidden() {
 	h.t.Helper()

@@ -88,7 +88,7 @@ func debian(ctx context.Context, cache string, say func(string, ...any)) (string
 		return "", err
 	}
 	say("making a Debian %s from %s (half a minute, once)", suite, mirror())
-	// In namespaces of its own it leaves no process and no mount if this process is killed.
+	// In separate namespaces it leaves no process and no mount if this process is killed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private",
@@ -128,9 +128,9 @@ func mmdebstrap(ctx context.Context, cache string) (path string, environment []s
 	return path, environment, nil
 }
 
-// furnish writes into dir what machines have besides the packages of the Debian in base. programs are
+// addFiles writes into dir what machines have in addition to the packages of the Debian in base. programs are
 // the paths of kubeadm, kubelet and inside.
-func furnish(base, dir string, programs map[string]string) error {
+func addFiles(base, dir string, programs map[string]string) error {
 	root, err := fs.Sub(files, "image/root")
 	if err != nil {
 		return err

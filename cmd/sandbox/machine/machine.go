@@ -90,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Machines, error) {
 		return nil, err
 	}
 	top := filepath.Join(cfg.Dir, "image")
-	if err := furnish(base, top, cfg.Programs); err != nil {
+	if err := addFiles(base, top, cfg.Programs); err != nil {
 		return nil, fmt.Errorf("make the machines' image: %w", err)
 	}
 	return &Machines{cfg, top + ":" + base}, nil

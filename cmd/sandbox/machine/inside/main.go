@@ -145,8 +145,7 @@ var hostWide = map[string]string{
 	"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000",
 }
 
-// fileSystems mounts all that a machine sees. Of the host it can write neither settings of the
-// kernel, but those of its own network, nor devices.
+// fileSystems mounts all that a machine sees. Of the settings of the kernel it can write only those of its network.
 func fileSystems(s spec.Machine, root string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return named("all for itself", err)
