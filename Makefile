@@ -24,7 +24,7 @@ FRESH       = -count 1
 .DEFAULT_GOAL := build
 .PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model rollouts day \
   cost drawn mutations releases demo bench compare regression notification settling joining machine machines no-machine image release-dry-run site browser no-browser cache-key \
-  lint generate generated fuzz help
+  lint words generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -181,6 +181,12 @@ lint: ## check formatting and imports, vet, and run staticcheck and actionlint
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
 	$(GO) tool -modfile=tools.mod actionlint -shellcheck= -pyflakes= examples/github/workflows/*.yml .github/workflows/*.yml
+
+# Each Go file's strings and comments are checked in bin/prose, on the lines that they have in the file.
+WORDS = $(shell git ls-files '*.md')
+words: ## check the words of documents, messages and comments (CONTRIBUTING.md, "Writing")
+	$(GO) run prose.go $(BIN)/prose
+	$(GO) tool -modfile=tools.mod vale --output=line $(BIN)/prose $(WORDS)
 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference, kube/deploy
 	$(GO) generate ./schemas/...
