@@ -1,5 +1,5 @@
-# Changing what runs already: blocks with other labels, objects that somebody
-# else has made, blocks that are gone, and a rule for what a change may do.
+# Later changes: blocks with a new label, objects created by another
+# tool, removed blocks, and a policy for what a change may do.
 
 cluster {
   name   = "prod"
@@ -14,7 +14,7 @@ pool "frontend" {
   limits       = { cpu = 200 }
 }
 
-# The name in the cluster, where it is not that of the block.
+# The object's name in the cluster, if it differs from the block's label.
 pool "legacy" {
   name         = "pool-2023"
   node_class   = node_class.default
@@ -22,14 +22,14 @@ pool "legacy" {
   limits       = { cpu = 48 }
 }
 
-# The block was pool "web" before. Without this, the object "web" would be
-# deleted, with its nodes, and "frontend" be made.
+# The block was pool "web" before. Without this block, the object "web"
+# would be deleted with its nodes, and "frontend" would be created.
 moved {
   from = pool.web
   to   = pool.frontend
 }
 
-# The object was made by hand; from now on it is managed here.
+# The object was created manually. From now on, this configuration manages it.
 import {
   to = pool.legacy
   id = "pool-2023"
@@ -41,7 +41,7 @@ removed {
   delete = false
 }
 
-# A policy sees what a change does, where a check sees what is written.
+# A policy sees what a change does. A check sees the configuration.
 policy "no_mass_roll" {
   condition     = plan.nodes.rolled <= 0.25 * plan.nodes.total
   error_message = "This change rolls ${plan.nodes.rolled} of ${plan.nodes.total} nodes. Split it."

@@ -1,4 +1,4 @@
-# A pool for jobs: cheap machines, made when work arrives and gone soon after it.
+# A pool for jobs: cheap nodes, created when jobs arrive and deleted soon after.
 
 cluster {
   name   = "prod"
@@ -16,35 +16,35 @@ pool "general" {
 pool "batch" {
   node_class = node_class.default
 
-  # Shared CPUs are the cheapest. Of several sizes the one is taken that fits the
-  # jobs that wait at the least cost.
+  # Shared CPUs are the cheapest. Karpenter takes the plan
+  # type that fits the pending jobs at the lowest cost.
   requirements = { class = "standard", cpu = between(4, 16) }
 
-  # Only pods that say so come here, and nothing else keeps these nodes alive.
+  # Only pods that tolerate the taint run here, so no other pod keeps these nodes alive.
   taints = ["example.com/batch:NoSchedule"]
   labels = { "example.com/pool" = "batch" }
 
   limits = { cpu = 64 }
 
-  # A node is no older than a day: leftovers of jobs go with it.
+  # No node is older than a day, so leftovers of jobs are removed with it.
   expire_after             = "24h"
   termination_grace_period = "2h"
 
   disruption {
-    # A job is not moved: it would begin anew.
+    # Jobs are not moved: a moved job would start again.
     policy = "WhenEmpty"
 
-    # Linode bills each started hour. A node that is empty for ten minutes is kept
-    # for the next job that comes.
+    # Linode bills each started hour. An empty node stays
+    # for ten minutes, for the next job.
     consolidate_after = "10m"
 
-    # Empty nodes may all go at once; that needs no bound.
+    # All empty nodes may be removed at the same time.
     budget {
       nodes   = "100%"
       reasons = ["Empty"]
     }
 
-    # Of those with work, one at a time is replaced.
+    # Nodes with jobs are replaced one at a time.
     budget {
       nodes   = 1
       reasons = ["Drifted", "Underutilized"]

@@ -1,5 +1,5 @@
-# Caps on what several pools hold together, beside the limits of each pool. A node that
-# would go beyond a cap is not made; its pods wait, and say why.
+# Caps over several pools, in addition to the limits of each pool. A node that would
+# exceed a cap is not created. Its pods stay pending, and their events name the cap.
 
 cluster {
   name   = "prod"
@@ -29,8 +29,8 @@ limits "budget" {
   monthly_cost = 5000
 }
 
-# Some of them, by reference: values(...) stands for all elements of a pool with
-# for_each, pool.team["ml"] for one.
+# Some of the pools, by reference: values(...) is all elements
+# of a pool with for_each, pool.team["ml"] is one element.
 limits "teams" {
   pools  = values(pool.team)
   nodes  = 40

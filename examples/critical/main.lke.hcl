@@ -1,5 +1,5 @@
-# A pool for what must not go down: dedicated CPUs, few changes at a time, none in
-# office hours, and a fallback if it is full.
+# A pool for critical services: dedicated CPUs, few replacements
+# at a time, none in office hours, and a fallback if it is full.
 
 cluster {
   name   = "prod"
@@ -11,11 +11,11 @@ node_class "default" {}
 pool "critical" {
   node_class = node_class.default
 
-  # Tried first by pods that could go to either pool.
+  # Karpenter tries this pool first for pods that fit both.
   weight = 100
 
-  # Dedicated CPUs are not shared with others, and three plans at least must stay to
-  # choose from, so that one that is out of stock stops nothing.
+  # Dedicated CPUs are not shared. At least three plan types
+  # must match, so that one that is out of stock blocks nothing.
   requirements = {
     class         = ["dedicated", "premium"]
     cpu           = between(4, 16)
@@ -25,11 +25,11 @@ pool "critical" {
   taints = ["example.com/critical:NoSchedule"]
   labels = { "example.com/tier" = "critical" }
 
-  # Room for a node more than is needed: the new one is made before the old one goes.
+  # One node more than needed: a replacement is created before the old node is deleted.
   limits = { cpu = 96 }
 
-  # Nodes have no age at which they go: budgets do not hold that back. They are
-  # replaced by commits, such as one that changes the version of Kubernetes.
+  # Nodes do not expire, because budgets do not delay expiry. Commits
+  # replace them, such as one with a new version of Kubernetes.
   expire_after             = "Never"
   termination_grace_period = "24h"
 
@@ -57,7 +57,7 @@ pool "general" {
   limits       = { cpu = 64 }
 }
 
-# What no pull request may do without a person who says so.
+# What no pull request may do without an approval.
 guards {
   protected        = [pool.critical]
   max_rolled_nodes = "50%"

@@ -1,13 +1,13 @@
-# Nodes with GPUs, for pods that ask for one and for no others.
+# Nodes with GPUs, only for pods that request one.
 
 cluster {
   name   = "prod"
-  region = "us-southeast" # not every region sells GPUs: lkeplan says so
+  region = "us-southeast" # not every region sells GPUs: validate reports it
 }
 
 node_class "default" {}
 
-# Everything else goes here: the pods of the system, too.
+# All other pods run here, those of the system included.
 pool "general" {
   node_class   = node_class.default
   requirements = { class = "standard", cpu = between(2, 8) }
@@ -17,19 +17,19 @@ pool "general" {
 pool "gpu" {
   node_class = node_class.default
 
-  # One or two cards in a node. Without a bound a pod that asks for one card may
-  # get a share of a machine with four.
+  # One or two GPUs in a node. Without this limit, a pod that
+  # requests one GPU could get a part of a node with four.
   requirements = { class = "gpu", gpu_count = lte(2) }
 
-  # A pod without this toleration would fill a machine of $1000 with web servers.
+  # Without this taint, web servers could fill a node that costs $1,000 a month.
   taints = ["nvidia.com/gpu:NoSchedule"]
 
-  # Cards are counted as CPUs are.
+  # GPUs are counted like CPUs.
   limits = { "nvidia.com/gpu" = 4, cpu = 64 }
 
   disruption {
-    # A node is given back when it is empty, and pods are never moved to save money:
-    # a training run that is evicted begins anew.
+    # A node is deleted when it is empty. Pods are never moved
+    # to save money: an evicted training run would start again.
     policy            = "WhenEmpty"
     consolidate_after = "30m"
 
@@ -39,7 +39,7 @@ pool "gpu" {
   }
 }
 
-# Whatever the pools allow, all GPUs cost no more than this.
+# All GPU nodes together cost no more than this.
 limits "gpu" {
   pools        = [pool.gpu]
   monthly_cost = 4000

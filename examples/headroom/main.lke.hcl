@@ -1,4 +1,4 @@
-# Room for pods that are not there yet, so that they need not wait for a machine.
+# Spare capacity for future pods, so that they need not wait for a new node.
 
 cluster {
   name   = "prod"
@@ -13,8 +13,8 @@ pool "general" {
   limits       = { cpu = 64 }
 }
 
-# Room for half as many pods again as the Deployment has, of the size of its pods, but for
-# 32 CPUs at most.
+# Capacity for half as many pods as the Deployment has, with
+# the same requests, but at most 32 CPUs.
 # lkeplan:ignore gated-feature CapacityBuffer is on in prod
 buffer "web" {
   namespace  = "default"

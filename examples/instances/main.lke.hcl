@@ -1,14 +1,14 @@
-# Nodes of a cluster that you run by yourself on Linodes: the controller makes
-# each Linode, and it joins by kubeadm.
+# Nodes of a cluster that you run yourself on Linodes: the
+# controller creates each Linode, which joins with kubeadm.
 cluster {
-  # The CLUSTER_NAME of the controller; Linodes and Nodes are named after it.
+  # The CLUSTER_NAME of the controller. The names of Linodes and Nodes begin with it.
   name   = "self-run"
   region = "us-ord"
   mode   = "instance"
 }
 
-# Labels in place of numbers: the same class serves every region in which there
-# is an image, a VPC and a subnet of these labels.
+# Labels instead of ids: the same class works in every
+# region with an image, a VPC and a subnet of these labels.
 node_class "nodes" {
   image_label    = "kubeadm-node"
   firewall_label = "nodes"
@@ -19,7 +19,7 @@ node_class "nodes" {
     kind = "kubeadm"
   }
 
-  # The kubelet keeps this back, so pods are planned with the rest.
+  # The kubelet reserves this, so Karpenter plans pods with the rest.
   kubelet {
     max_pods        = 60
     kube_reserved   = { cpu = "100m", memory = "500Mi" }
@@ -46,7 +46,7 @@ pool "general" {
   }
 }
 
-# For pods that ask for CPUs of their own.
+# For pods that request dedicated CPUs.
 pool "dedicated" {
   node_class = node_class.nodes
   taints     = ["example.com/dedicated=cpu:NoSchedule"]
@@ -65,8 +65,8 @@ pool "dedicated" {
   }
 }
 
-# What both pools may cost together. Linode has limits of its own for an
-# account, which it does not tell.
+# The cap on both pools together. Linode also limits each
+# account, but does not publish those limits.
 limits "all" {
   nodes        = 20
   monthly_cost = 1000

@@ -1,5 +1,5 @@
-# When nodes may be replaced: not while people work, one at a time in the evening, and
-# several at the weekend. All times are UTC.
+# When nodes may be replaced: never in office hours, one at a time
+# in the evening, and several at the weekend. All times are UTC.
 
 cluster {
   name   = "prod"
@@ -13,20 +13,20 @@ pool "general" {
   requirements = { class = "standard", cpu = between(4, 8) }
   limits       = { cpu = 200 }
 
-  # A node that expires asks no budget. Here they go by commits and by the weekend.
+  # Budgets do not delay expiry, so nodes do not expire here. Commits replace them.
   expire_after = "Never"
 
   disruption {
     consolidate_after = "15m"
 
-    # Always. It is there for the hours that no schedule names: a pool whose budgets all
-    # have one is free to replace every node at once outside of them.
+    # Always. It applies outside of all schedules: if all budgets of a pool have
+    # a schedule, every node can be replaced at the same time outside of them.
     budget {
       nodes = "20%"
     }
 
-    # Monday to Friday from 7:00 to 19:00 nothing is moved to save money, and nothing
-    # is replaced for a commit. Empty nodes still go: they disturb nobody.
+    # Monday to Friday from 7:00 to 19:00, no node is replaced for a commit or
+    # to save money. Empty nodes are still removed, because that affects no pod.
     budget {
       nodes    = 0
       reasons  = ["Drifted", "Underutilized"]
@@ -44,8 +44,8 @@ pool "general" {
   }
 }
 
-# A change that replaces nodes is applied between Monday and Thursday at night. One that
-# is merged earlier waits for 22:00 and goes by itself.
+# A change that replaces nodes is applied at night from Monday to Thursday. A
+# change that is merged earlier waits for 22:00 and is then applied automatically.
 guards {
   window "nights" {
     schedule = "0 22 * * mon-thu"

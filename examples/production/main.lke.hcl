@@ -1,8 +1,8 @@
-# A pool with every argument that production pools use. Each line says what it
-# is for; what is left out has a sensible default.
+# A pool with every argument that production pools use, each
+# explained. An argument that is left out has a useful default.
 
 lkeplan {
-  # Refuse to work with a version that may understand this file differently.
+  # Refuse older versions of lkeplan, which could read this file differently.
   required_version = ">= 0.1"
 }
 
@@ -11,19 +11,19 @@ cluster {
   region = "us-ord"
   tier   = "enterprise"
 
-  # What nodes run. They are replaced, one pool after another, when it changes
-  # here; an upgrade of the control plane does not touch them.
+  # The Kubernetes version of the nodes. A change here replaces them,
+  # one pool after another. An upgrade of the control plane does not.
   kubernetes_version = "v1.33.4+lke2"
 }
 
 node_class "default" {
-  # Put on each Linode, for bills and for finding machines in the Cloud Manager.
+  # Tags of each Linode, for bills and for the search in Cloud Manager.
   tags = ["env:prod", "team:platform"]
 
-  # A Cloud Firewall that exists already. LKE Enterprise only.
+  # An existing Cloud Firewall. LKE Enterprise only.
   firewall_id = 12345
 
-  # LKE Enterprise does not encrypt disks unless it is asked to.
+  # LKE Enterprise does not encrypt disks by default.
   disk_encryption = "enabled"
 }
 
@@ -33,8 +33,8 @@ pool "general" {
   # Pools with more weight are tried first.
   weight = 10
 
-  # Which plans may be used. A plain value must match, a list allows any of its
-  # values, and functions say the rest.
+  # The plan types that the pool may use. A plain value must match, a list
+  # allows any of its values, and functions express other conditions.
   requirements = {
     arch          = "amd64"
     class         = ["dedicated", "standard"]
@@ -43,29 +43,29 @@ pool "general" {
     gpu_count     = absent()
     instance_type = atleast(3, notin("g6-standard-20", "g6-standard-24"))
 
-    # A label of your own: pods can ask for one of these tiers.
+    # Your own label: pods can select one of these tiers.
     "example.com/tier" = ["web", "api"]
   }
 
-  # Put on each node.
+  # Labels of each node.
   labels = { "example.com/team" = "platform" }
 
-  # Keeps away pods that do not tolerate it.
+  # Excludes pods that do not tolerate it.
   taints = ["example.com/dedicated=general:NoSchedule"]
 
-  # Keeps away all pods until the network agent takes it off.
+  # Excludes all pods until the network agent removes it.
   startup_taints = ["node.cilium.io/agent-not-ready:NoExecute"]
 
-  # The most the pool may hold in sum.
+  # The largest total size of the pool.
   limits = {
     cpu    = 400
     memory = "1600Gi"
     nodes  = 60
   }
 
-  # Replace nodes after two weeks, and give each two days to drain. Budgets do
-  # not hold that back, of which lkeplan would warn.
-  # lkeplan:ignore expiry-without-budget pods here take two days' notice
+  # Replace nodes after two weeks, and give each two days to drain. Budgets
+  # do not delay expiry; without the next line lkeplan would warn about it.
+  # lkeplan:ignore expiry-without-budget pods here need two days to stop
   expire_after             = "336h"
   termination_grace_period = "48h"
 
@@ -78,7 +78,7 @@ pool "general" {
       nodes = "20%"
     }
 
-    # None in office hours (UTC) to save money or for a change of settings.
+    # None in office hours (UTC), neither to save money nor for a change of the pool.
     budget {
       nodes    = 0
       reasons  = ["Drifted", "Underutilized"]

@@ -1,5 +1,5 @@
-# A pool whose nodes are as large as Karpenter likes, until somebody simulates what the pods
-# would get of smaller ones.
+# Karpenter chooses the size of this pool's nodes. The guide
+# simulates what the pods would get with smaller ones.
 
 cluster {
   name   = "shop"

@@ -1,4 +1,4 @@
-# A small cluster in which pods wait and nodes stay, each for a reason of its own.
+# A small cluster in which pods stay pending and nodes stay, each for another reason.
 
 cluster {
   name   = "prod"
@@ -13,7 +13,7 @@ pool "general" {
   limits       = { cpu = 8 }
 
   disruption {
-    # lkeplan:ignore consolidate-before-hour short, for you to see what is decided
+    # lkeplan:ignore consolidate-before-hour short, so that you can watch the decisions
     consolidate_after = "0s"
   }
 }

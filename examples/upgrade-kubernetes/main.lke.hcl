@@ -1,5 +1,5 @@
-# The version of Kubernetes that nodes run, in Git. An upgrade of the control plane moves
-# no node; a commit does.
+# The Kubernetes version of the nodes, in Git. An upgrade of
+# the control plane replaces no node; a commit does.
 
 cluster {
   name   = "prod"
@@ -27,7 +27,7 @@ pool "web" {
   limits       = { cpu = 64 }
 }
 
-# An upgrade replaces all nodes. That it does is said by whoever merges it.
+# An upgrade replaces all nodes, which is more than this, so it needs an approval.
 guards {
   max_rolled_nodes = "50%"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes each FILE as a comment of pull request $PULL_REQUEST, or edits the
-# comment with the same marker that $AUTHOR wrote before. The marker is the first
-# line. A comment of anybody else is never touched, whatever it quotes.
+# existing comment of $AUTHOR with the same marker. The marker is the first line.
+# A comment of another author is never edited, even if it quotes the marker.
 set -euo pipefail
 
 fail() {

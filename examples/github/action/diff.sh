@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compares $DIRECTORY, or all clusters below where $RECURSIVE is true, with $BASE and leaves what comes of it in a directory that
-# the output "reports" names. It ends well whatever the plan says: the output
-# "exit_code" tells.
+# Compares $DIRECTORY with $BASE, or all clusters below it if $RECURSIVE is
+# true, and writes the reports into a directory that the output "reports"
+# names. The script always exits with 0: the output "exit_code" has the result.
 set -euo pipefail
 
 reports=$(mktemp -d "$RUNNER_TEMP/lkeplan.XXXXXX")
@@ -25,8 +25,8 @@ done <<< "$ALLOW"
 code=0
 "$LKEPLAN" diff "${arguments[@]}" -- "$DIRECTORY" 2> "$reports/errors.txt" || code=$?
 
-# The plan for people, and errors with their lines. What others wrote is in both,
-# and nothing of it is a command to the runner.
+# The plan for people, and errors with their lines. Both have text of other
+# authors, which is escaped so that none of it is a command to the runner.
 token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 echo "::stop-commands::$token"
 for file in plan.txt errors.txt; do
@@ -34,8 +34,8 @@ for file in plan.txt errors.txt; do
 done
 echo "::$token::"
 
-# Without a plan the comment says so: that of an earlier commit would be taken for
-# one of this.
+# Without a plan the comment reports that. Otherwise the plan of
+# an earlier commit would be mistaken for the plan of this one.
 if [[ ! -s $reports/comment.md ]]; then
   "$LKEPLAN" "${check[@]}" -- "$DIRECTORY" || true
   echo "exit_code=$code" >> "$GITHUB_OUTPUT"

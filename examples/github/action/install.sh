@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Finds the program $BINARY, or installs $VERSION of lkeplan, and names it in
-# the output "binary".
+# Finds the program $BINARY, or installs $VERSION of
+# lkeplan, and writes its path to the output "binary".
 set -euo pipefail
 
 fail() {
@@ -14,12 +14,12 @@ if [[ -n ${BINARY:-} ]]; then
   exit
 fi
 
-# One version, which Go's checksum database keeps from changing; no branch and no
-# "latest", which may be something else tomorrow.
+# One version, which Go's checksum database protects from changes.
+# No branch and no "latest", which can be another version tomorrow.
 [[ ${VERSION:-} =~ ^(v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?|[0-9a-f]{40})$ ]] ||
   fail 'the input "version" must be a release, such as v0.3.0, or a commit of 40 digits; or name a program in "binary"'
 
 bin=$RUNNER_TEMP/lkeplan-bin
-cd "$RUNNER_TEMP" # where no file of the pull request can say how to build
+cd "$RUNNER_TEMP" # here no file of the pull request can affect the build
 GOBIN=$bin GOTOOLCHAIN=auto go install "github.com/lkeplan/lkeplan/cmd/lkeplan@$VERSION"
 echo "binary=$bin/lkeplan" >> "$GITHUB_OUTPUT"

@@ -1,4 +1,4 @@
-# The pool of eks.yaml, as it is written for LKE.
+# The pool of eks.yaml, as written for LKE.
 
 cluster {
   name   = "prod"

@@ -1,5 +1,5 @@
-# Three teams, four pools: what they share is written once. objects.yaml has the
-# same objects as YAML, which grows with each team.
+# Three teams, four pools: what they share is written once. objects.yaml
+# has the same objects as YAML, which grows with each team.
 
 variable "environment" {
   type        = string
@@ -69,7 +69,7 @@ pool "team" {
       nodes = "10%"
     }
 
-    # lkeplan:ignore expiry-without-budget nodes are renewed in office hours too
+    # lkeplan:ignore expiry-without-budget nodes may expire in office hours
     dynamic "budget" {
       for_each = local.office_hours
       content {

@@ -1,5 +1,5 @@
-# One pool with every argument that is usual. objects.yaml has the same objects
-# as YAML, where the short names are labels and each bound is a requirement.
+# One pool with the usual arguments. objects.yaml has the same objects as
+# YAML, with labels instead of short names and a requirement for each bound.
 
 lkeplan {
   required_version = "~> 0.3"
@@ -43,7 +43,7 @@ pool "general" {
     nodes  = 60
   }
 
-  # lkeplan:ignore expiry-without-budget nodes are renewed in office hours too
+  # lkeplan:ignore expiry-without-budget nodes may expire in office hours
   expire_after             = "336h"
   termination_grace_period = "48h"
 

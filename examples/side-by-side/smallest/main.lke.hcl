@@ -1,5 +1,5 @@
-# The smallest useful directory. objects.yaml has the same objects as YAML, which
-# is what this compiles to: lkeplan render examples/side-by-side/smallest
+# The smallest useful directory. objects.yaml has the same objects as
+# YAML. To compile this one: lkeplan render examples/side-by-side/smallest
 
 cluster {
   name   = "dev"
@@ -11,7 +11,7 @@ node_class "default" {}
 pool "general" {
   node_class = node_class.default
 
-  # lkeplan:ignore uncapped-plan-size to be compared with the YAML
+  # lkeplan:ignore uncapped-plan-size kept short for the comparison with YAML
   requirements = { arch = "amd64", os = "linux" }
   expire_after = "720h"
   limits       = { cpu = 1000 }

@@ -1,4 +1,4 @@
-# What the NodePlan of ../../fleet.yaml keeps applied.
+# The NodePlan in ../../fleet.yaml applies this directory.
 
 cluster {
   name   = "prod"
@@ -13,7 +13,7 @@ pool "general" {
   limits       = { cpu = 200 }
 }
 
-# Read from the last applied commit: a commit cannot lift its own guard.
+# These are read from the last applied commit, so a commit cannot lift its own guard.
 guards {
   protected = [pool.general]
 }

@@ -1,4 +1,4 @@
-# One directory for each cluster, and what they share in modules beside them.
+# Each cluster has a directory; modules next to them have what they share.
 # Compile this one with: lkeplan render examples/modules/clusters/prod
 
 cluster {
@@ -22,7 +22,7 @@ module "ml" {
   }
 }
 
-# A module is repeated and left out like any block: with for_each and enabled.
+# A module can be repeated or disabled like any block: with for_each and enabled.
 module "apps" {
   for_each   = { search = 200, web = 320 }
   source     = "../../modules/team"
@@ -31,7 +31,7 @@ module "apps" {
   max_cpu    = each.value
 }
 
-# Its pools and node classes are there for others to refer to.
+# Other blocks can refer to its pools and node classes.
 check "ml_is_capped" {
   assert {
     condition     = module.ml.pool.nodes.limits.cpu <= 100

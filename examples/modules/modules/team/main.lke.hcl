@@ -1,5 +1,5 @@
-# What every team gets, in whichever cluster: one pool of its own. The
-# variables are the arguments of the module blocks that call this directory.
+# What every team gets in each cluster: one pool. The variables
+# are the arguments of the module blocks that call this directory.
 
 variable "team" {
   type        = string
@@ -28,7 +28,7 @@ variable "requirements" {
 
 # Names in the cluster begin with the name of the module block: ml-nodes.
 #
-# lkeplan:ignore uncapped-plan-size how large plans may be is the team's choice
+# lkeplan:ignore uncapped-plan-size the team chooses the largest plan type
 pool "nodes" {
   node_class   = var.node_class
   requirements = merge({ arch = "amd64", os = "linux", class = "dedicated" }, var.requirements)

@@ -1,4 +1,4 @@
--- Ready is the sum of the other conditions, and its message only names them.
+-- Ready summarizes the other conditions; its message only names them.
 
 local function health(status, message)
   return { status = status, message = message }

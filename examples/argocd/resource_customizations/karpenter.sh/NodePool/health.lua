@@ -1,4 +1,4 @@
--- Ready is the sum of the other conditions, and its message only names them.
+-- Ready summarizes the other conditions; its message only names them.
 
 local function health(status, message)
   return { status = status, message = message }
@@ -36,7 +36,7 @@ if ready.status ~= "True" then
   return health("Progressing", ready.message)
 end
 
--- Not a part of Ready: its nodes were bought and did not join.
+-- This is not a part of Ready: nodes were created and did not join.
 if complaints ~= "" then
   return health("Degraded", complaints)
 end

@@ -1,5 +1,5 @@
--- A NodePlan is in no owner's tree with its pools, which are cluster-scoped: the
--- message says how far they are. Only what Lua has without libraries is used.
+-- Pools are cluster-scoped, so Argo CD's tree does not show them below their
+-- NodePlan: the message shows their progress. The script uses no Lua libraries.
 
 local function health(status, message)
   return { status = status, message = message }
@@ -16,7 +16,7 @@ local function condition(kind)
   return nil
 end
 
--- Times are in UTC and written alike, so the alphabet sorts them.
+-- Times are in UTC and in one format, so they sort as text.
 local function pools()
   if obj.status == nil or obj.status.pools == nil or #obj.status.pools == 0 then
     return ""
@@ -57,7 +57,7 @@ if ready == nil or obj.status.observedGeneration ~= obj.metadata.generation then
   return health("Progressing", "The controller has not seen this generation yet")
 end
 
--- While it is compared again, Ready is what came of the last time.
+-- During the next comparison, Ready has the result of the previous one.
 if ready.status == "True" then
   return health("Healthy", pools() .. ready.message)
 end

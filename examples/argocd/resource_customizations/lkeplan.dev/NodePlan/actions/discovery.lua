@@ -1,4 +1,4 @@
--- Approval is there for a plan that waits for it, and not twice.
+-- Approve is offered while a plan waits for approval, and not again after that.
 
 local ready = nil
 if obj.status ~= nil and obj.status.conditions ~= nil then

@@ -1,6 +1,6 @@
--- What is approved is the plan that the status shows, what refuses it now, and as many
--- nodes as it touches now, for a day. The API server takes it from Argo CD only with the
--- verb approve, and in its own name.
+-- The approval covers the plan in the status, the guards that refuse it now, and
+-- the number of nodes that it affects now, for a day. The API server accepts it
+-- only if Argo CD has the verb approve, and only in the name of Argo CD.
 local os = require("os")
 
 if obj.status == nil or obj.status.plan == nil or obj.status.plan.digest == nil then
