@@ -19,14 +19,13 @@ import (
 
 // An Addr is the address of one compiled object in its directory.
 type Addr struct {
-	Module string // the module it is in: module.team["ml"], or ""
+	Module string // the module of the object: module.team["ml"], or ""
 	Type   string // the block type: "pool"
 	Name   string // the block's label
 	Key    string // the element of for_each, or ""
 }
 
-// String returns the address as an expression refers to the object:
-// pool.team["ml"], module.ml.pool.gpu.
+// String returns the address in the form of a reference: pool.team["ml"], module.ml.pool.gpu.
 func (a Addr) String() string {
 	s := step{a.Type, a.Name, a.Key}.String()
 	if a.Module != "" {
@@ -35,10 +34,10 @@ func (a Addr) String() string {
 	return s
 }
 
-// ObjectName is the name of the object at an address whose block gives it none.
+// ObjectName returns the name of the object at an address if its block sets none.
 func (a Addr) ObjectName() string {
 	t := trail{{a.Type, a.Name, a.Key}}
-	// An address that was compiled has a module that can be parsed.
+	// The module of a compiled address can always be parsed.
 	modules, _ := hclsyntax.ParseTraversalAbs([]byte(a.Module), "", hcl.InitialPos)
 	var path trail
 	for len(modules) > 0 {
@@ -56,11 +55,11 @@ func compareAddr(a, b Addr) int {
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Key, b.Key))
 }
 
-// A trail is an address step by step: the modules on the way, then the object.
-// A trail of modules only is the address of a module.
+// A trail is an address as a list of steps: the modules on the way, then the object. A trail
+// without an object is the address of a module.
 type trail []step
 
-// A step is one block of a trail, and one element of it under for_each.
+// A step is one block of a trail, or one element of it under for_each.
 type step struct {
 	typ, name, key string
 }
@@ -80,13 +79,12 @@ func (t trail) String() string {
 	return strings.Join(steps, ".")
 }
 
-// to returns the trail that is one step longer.
+// to returns the trail with another step.
 func (t trail) to(s step) trail { return append(slices.Clip(t), s) }
 
-// objectName is the name in the cluster of the object at a trail, where its
-// block gives it none: labels and keys joined by dashes, the modules' first.
-// Labels are identifiers and names are DNS labels, so underscores become
-// dashes.
+// objectName returns the name in the cluster of the object at a trail if its block sets none:
+// labels and keys joined by dashes, starting with the outermost module. Labels are identifiers and
+// names are DNS labels, so underscores become dashes.
 func (t trail) objectName() string {
 	var parts []string
 	for _, s := range t {
@@ -98,7 +96,7 @@ func (t trail) objectName() string {
 	return strings.ReplaceAll(strings.Join(parts, "-"), "_", "-")
 }
 
-// addr is the address of the object at a trail.
+// addr returns the address of the object at a trail.
 func (t trail) addr() Addr {
 	last := t[len(t)-1]
 	return Addr{Module: t[:len(t)-1].String(), Type: last.typ, Name: last.name, Key: last.key}
@@ -115,11 +113,10 @@ func objectTypes() map[string]schemas.Block {
 	return types
 }
 
-// address reads an address that is written out. It is not evaluated: what it
-// names may be gone.
+// address reads a literal address. It does not evaluate it, because the object may no longer exist.
 func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 	traversal, diags := hcl.AbsTraversalForExpr(attr.Expr)
-	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // as JSON has it
+	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // in JSON
 		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename,
 			attr.Expr.Range().Start)
 	}
@@ -136,7 +133,7 @@ func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 		if _, object := objectTypes()[s.typ]; !object && s.typ != schemas.Module.Type {
 			types := append(slices.Collect(maps.Keys(objectTypes())), schemas.Module.Type)
 			return nil, notAnAddress(attr,
-				fmt.Sprintf(" There are no objects named %s.%s.", s.typ, eval.DidYouMean(s.typ, types)))
+				fmt.Sprintf(" Blocks of type %q do not compile to objects.%s", s.typ, eval.DidYouMean(s.typ, types)))
 		} else if object && len(traversal) > 0 {
 			return nil, notAnAddress(attr, "")
 		}
@@ -144,7 +141,7 @@ func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 	return t, nil
 }
 
-// firstStep reads TYPE.NAME or TYPE.NAME["KEY"] from the front of a traversal.
+// firstStep reads TYPE.NAME or TYPE.NAME["KEY"] at the beginning of a traversal.
 func firstStep(traversal hcl.Traversal) (s step, rest hcl.Traversal, ok bool) {
 	switch first := traversal[0].(type) {
 	case hcl.TraverseRoot:
@@ -173,7 +170,7 @@ func firstStep(traversal hcl.Traversal) (s step, rest hcl.Traversal, ok bool) {
 }
 
 func notAnAddress(attr *hcl.Attribute, hint string) hcl.Diagnostics {
-	detail := fmt.Sprintf("The argument %s takes the address of an object, written out: pool.web, "+
-		"pool.team[\"ml\"] or module.ml.pool.gpu.", attr.Name)
-	return hcl.Diagnostics{diag.AtExpression("Not an address", detail+hint, attr.Expr)}
+	detail := fmt.Sprintf(`The argument %s takes the literal address of an object: pool.web, pool.team["ml"] or `+
+		`module.ml.pool.gpu.`, attr.Name)
+	return hcl.Diagnostics{diag.AtExpression("Invalid address", detail+hint, attr.Expr)}
 }

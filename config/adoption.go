@@ -15,8 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// An Import is permission to take over an object that exists already. Applying
-// uses it; compiling changes nothing.
+// An Import permits taking over an existing object. Applying uses it; compiling changes nothing.
 type Import struct {
 	Addr  Addr
 	Kind  string
@@ -24,25 +23,25 @@ type Import struct {
 	Range hcl.Range
 }
 
-// A Removal says what becomes of an object that is no longer declared.
+// A Removal configures what happens to an object that is no longer declared.
 type Removal struct {
 	Addr Addr
 	Kind string
-	// Namespace is that of the object; "" for kinds that have none.
+	// Namespace is the namespace of the object; "" for kinds without namespaces.
 	Namespace string
 	Name      string // of the object in the cluster
-	Delete    bool   // otherwise it stays as it is, and is no longer managed
-	Prune     string // graceful or now: how a pool is deleted; "": as the guards say
+	Delete    bool   // otherwise the object stays unchanged and is no longer managed
+	Prune     string // how a pool is deleted, graceful or now; "": as guards sets it
 	Range     hcl.Range
 }
 
-// Key says which object of a cluster it is about.
+// Key identifies the object in the cluster.
 func (r Removal) Key() manifest.Key {
 	return manifest.Key{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// imports reads the import blocks. Each is for one object, which is declared
-// under the name that the existing one has.
+// imports reads the import blocks. Each is for one object, whose block must set the name of the
+// existing object.
 func (c *compiler) imports() (imports []Import) {
 	at := map[string]hcl.Range{}
 	for _, block := range c.few(schemas.Import) {
@@ -55,16 +54,15 @@ func (c *compiler) imports() (imports []Import) {
 		found, diags := c.find(t, to)
 		if len(found) > 1 {
 			diags = hcl.Diagnostics{diag.At("Address of several objects",
-				fmt.Sprintf("%s has for_each, and an existing object becomes one of its elements. Add the key, as "+
-					"in %s[\"KEY\"].", t, t), to)}
+				fmt.Sprintf(`%s has for_each, and an import is for one element. Add its key, as in %s["KEY"].`, t, t), to)}
 		}
 		c.report(diags...)
 		if diags.HasErrors() || len(found) == 0 {
 			continue
 		}
 		if i := found[0]; i.name != id {
-			c.report(diag.AtExpression("Another object",
-				fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name,
+			c.report(diag.AtExpression("Name does not match",
+				fmt.Sprintf("The name of %s is %q. To take over %q, set its name in the block: name = %q.", t, i.name,
 					id, id), content.Attributes["id"].Expr))
 			continue
 		}
@@ -94,11 +92,11 @@ func (c *compiler) removals() (removals []Removal) {
 		switch attr := content.Attributes["namespace"]; {
 		case namespaced && attr == nil:
 			c.report(diag.At("Missing required argument",
-				"A buffer is in a namespace: the argument namespace says in which this one was.", block.DefRange))
+				"A buffer has a namespace. Set the argument namespace.", block.DefRange))
 			ok = false
 		case !namespaced && attr != nil:
-			c.report(diag.AtExpression("Argument that means nothing here",
-				fmt.Sprintf("A %s is in no namespace.", r.Kind), attr.Expr))
+			c.report(diag.AtExpression("Argument not allowed here",
+				fmt.Sprintf("A %s has no namespace. Delete the argument.", r.Kind), attr.Expr))
 			ok = false
 		case attr != nil:
 			var said bool
@@ -123,20 +121,18 @@ func (c *compiler) removals() (removals []Removal) {
 	return removals
 }
 
-// stillThere reports an object that is said to be removed, where one is declared that
-// matches.
+// stillThere reports an error if an object of a removed block is still declared.
 func (c *compiler) stillThere(removed hcl.Range, matches func(instance) bool) bool {
 	i, ok := c.declared(matches)
 	if ok {
-		c.report(diag.At("Removed, but still there",
-			fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at,
+		c.report(diag.At("Removed object is still declared",
+			fmt.Sprintf("%s is declared at %s. Delete that block or the removed block.", i.at,
 				diag.Line(i.object.Origins.Find("").Range)), removed))
 	}
 	return ok
 }
 
-// pace reads how a pool is deleted. The second result is false where that is in error,
-// which is reported.
+// pace reads how a pool is deleted. The second result is false after an error, which is reported.
 func (c *compiler) pace(attr *hcl.Attribute, r Removal) (string, bool) {
 	text, ok := c.text(attr)
 	if !ok {
@@ -146,18 +142,18 @@ func (c *compiler) pace(attr *hcl.Attribute, r Removal) (string, bool) {
 	switch {
 	case !slices.Contains(of, text):
 		c.report(diag.AtExpression("Unknown value",
-			fmt.Sprintf("%s is one of %s, and not %q.%s", attr.Name, strings.Join(of, ", "), text,
+			fmt.Sprintf("%s must be one of %s, not %q.%s", attr.Name, strings.Join(of, ", "), text,
 				eval.DidYouMean(text, of)), attr.Expr))
 		return "", false
 	case r.Kind != schemas.Pool.Object.Kind || !r.Delete:
-		c.report(diag.AtExpression("Argument that means nothing here",
-			"Only a pool that is deleted goes gracefully or now.", attr.Expr))
+		c.report(diag.AtExpression("Argument not allowed here",
+			"The argument applies only to a pool with delete = true.", attr.Expr))
 		return "", false
 	}
 	return text, true
 }
 
-// few returns the blocks of a type of which there cannot be many.
+// few returns the blocks of a type whose number is limited.
 func (c *compiler) few(table schemas.Block) hcl.Blocks {
 	blocks := c.dir.Blocks.OfType(table.Type)
 	if len(blocks) > MaxMoves {
@@ -167,7 +163,7 @@ func (c *compiler) few(table schemas.Block) hcl.Blocks {
 	return blocks
 }
 
-// addressed reads a block about one object, which is the only one about it.
+// addressed reads a block about one object. There can be only one such block for each object.
 func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Block,
 	seen map[string]hcl.Range) (*hcl.BodyContent, trail, bool) {
 	content, diags := block.Body.Content(decode.Schema(table))
@@ -180,22 +176,22 @@ func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Bl
 	diags = append(diags, addressDiags...)
 	if t != nil && t[len(t)-1].typ == schemas.Module.Type {
 		diags = append(diags, diag.AtExpression("Address of a module",
-			fmt.Sprintf("The block %s is about one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
+			fmt.Sprintf("The block %s takes the address of one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
 	}
 	if earlier, again := seen[t.String()]; again && t != nil {
-		diags = append(diags, diag.AtExpression("Block given twice",
-			fmt.Sprintf("The block %s for %s is there already, at %s.", table.Type, t, diag.Line(earlier)), attr.Expr))
+		diags = append(diags, diag.AtExpression("Duplicate block",
+			fmt.Sprintf("The block %s for %s was already declared at %s.", table.Type, t, diag.Line(earlier)), attr.Expr))
 	}
 	seen[t.String()] = block.DefRange
 	c.report(diags...)
 	return content, t, !diags.HasErrors()
 }
 
-// text evaluates an argument that is the name of an object. The second result
-// is false where it is in error, which is reported.
+// text evaluates an argument that is the name of an object. The second result is false after an
+// error, which is reported.
 func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 	if attr == nil {
-		return "", false // and is reported as missing
+		return "", false // reported as missing
 	}
 	v, _, diags := c.scope.Value(attr.Expr)
 	c.report(diags...)

@@ -7,29 +7,29 @@ import (
 	"slices"
 )
 
-// A graph is the names of a directory and the references between them. The
-// JSON names are part of the command line's interface.
+// A graph contains the names of a directory and the references between them. The JSON names are
+// part of the command-line interface.
 type graph struct {
 	Nodes []GraphNode `json:"nodes"`
 	Edges []GraphEdge `json:"edges"`
 }
 
-// A GraphNode is a block that has a name, or one local.
+// A GraphNode is a block with a name, or a local.
 type GraphNode struct {
-	ID   string `json:"id"`   // as expressions refer to it: pool.general
+	ID   string `json:"id"`   // as in expressions: pool.general
 	Kind string `json:"kind"` // the type of the block; "local"
 	File string `json:"file"`
 	Line int    `json:"line"`
 }
 
-// An GraphEdge is a reference: the block From uses the value of To.
+// A GraphEdge is a reference: the block From uses the value of To.
 type GraphEdge struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// newGraph returns the graph of nodes and edges in their one order. Edges to what
-// is not a node, or from a node to itself, are left out.
+// newGraph returns the graph of nodes and edges in canonical order. It drops edges to unknown nodes
+// and from a node to itself.
 func newGraph(nodes []GraphNode, edges []GraphEdge) graph {
 	known := map[string]bool{}
 	for _, n := range nodes {
@@ -52,7 +52,7 @@ func (g graph) JSON(w io.Writer) error {
 	return enc.Encode(g)
 }
 
-// colors are the backgrounds of nodes by their kinds.
+// colors are the background colors of nodes by kind.
 var colors = map[string]string{
 	"pool": "#cfe8d5", "node_class": "#d3e2f7", "variable": "#fbe7c2", "local": "#f3f0e6", "module": "#e5d9f2",
 	"check": "#f8d7d3", "policy": "#f8d7d3", "limits": "#f8d7d3",

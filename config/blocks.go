@@ -9,9 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// GraphOf returns the names that the blocks of a directory declare and the references between
-// them, as they are written: nothing is evaluated, so variables need no values. A
-// module is one name, whatever is in it.
+// GraphOf returns the names that the blocks of a directory declare and the references between them.
+// It evaluates nothing, so variables need no values. A module is a single node.
 func GraphOf(all hcl.Blocks) graph {
 	var nodes []GraphNode
 	var edges []GraphEdge
@@ -45,8 +44,7 @@ func GraphOf(all hcl.Blocks) graph {
 	return newGraph(nodes, edges)
 }
 
-// references collects what the expressions in a body refer to, those in
-// dynamic blocks included.
+// references collects the references of the expressions in a body, including dynamic blocks.
 func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
 	list := decode.References(dynblock.WalkVariables(body), table)
 	if table.Open {
@@ -59,8 +57,8 @@ func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
 	return list
 }
 
-// referents are the nodes that references lead to. A root without a name, such
-// as pool in values(pool), leads to all that are below it.
+// referents returns the nodes of references. A root without a name, such as pool in values(pool),
+// refers to all nodes below it.
 func referents(traversals []hcl.Traversal, nodes []GraphNode) (ids []string) {
 	kinds := map[string]string{"var": schemas.Variable.Type, "local": "local"}
 	for _, t := range traversals {

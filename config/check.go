@@ -13,11 +13,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// check evaluates the check blocks. They come last and see all objects.
+// check evaluates the check blocks, after all objects are compiled.
 func (c *compiler) check() {
 	for _, block := range c.dir.Blocks.OfType(schemas.Check.Type) {
 		if c.run.Meter.Begin(block.DefRange); !c.run.Meter.Condition() {
-			return // which is reported
+			return // already reported
 		}
 		content, diags := block.Body.Content(decode.Schema(schemas.Check))
 		c.report(diags...)
@@ -27,13 +27,12 @@ func (c *compiler) check() {
 	}
 }
 
-// assert evaluates a block with a condition and an error_message. A condition that
-// is not known is not decided: in a policy because it is about a change, anywhere
-// else because something is wrong.
+// assert evaluates a block with a condition and an error_message. An unknown condition has no
+// result: in a policy, it depends on the change; elsewhere, another error is the cause.
 func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
 	c.run.Meter.Begin(block.DefRange)
 	if !c.run.Meter.Condition() {
-		return nil // which is reported
+		return nil // already reported
 	}
 	content, diags := block.Body.Content(decode.Schema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
@@ -41,8 +40,8 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 		return diags
 	}
 	if len(condition.Expr.Variables()) == 0 {
-		return hcl.Diagnostics{diag.AtExpression("Condition that never changes",
-			"The condition refers to nothing, so it is always true or always false.", condition.Expr)}
+		return hcl.Diagnostics{diag.AtExpression("Constant condition",
+			"The condition contains no references, so it is always true or always false.", condition.Expr)}
 	}
 	v, ctx, diags := scope.Private().Value(condition.Expr)
 	if diags.HasErrors() {
@@ -80,10 +79,10 @@ func (c *compiler) message(attr *hcl.Attribute, scope *eval.Scope) (string, hcl.
 	switch {
 	case err != nil:
 		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message",
-			fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
+			fmt.Sprintf("The error message must be a string: %v.", err), attr.Expr)}
 	case v.IsNull():
 		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message",
-			"The error message is null, and it must be text.", attr.Expr)}
+			"The error message is null, but must be a string.", attr.Expr)}
 	case !v.IsKnown():
 		return unsaid, nil
 	}

@@ -13,25 +13,25 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// declareCluster makes the value of the one cluster block.
+// declareCluster declares the value of the cluster block.
 func (c *compiler) declareCluster() *eval.Node {
 	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
 	for i, block := range c.dir.Blocks.OfType(schemas.Cluster.Type) {
 		if i > 0 {
 			c.report(diag.At("More than one cluster",
-				fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s already. Give "+
-					"each cluster a directory of its own.", diag.Line(node.Range)), block.DefRange))
+				fmt.Sprintf("A directory configures one cluster, and this one already declares its cluster at "+
+					"%s. Use one directory per cluster.", diag.Line(node.Range)), block.DefRange))
 			break
 		}
 		node.Range = block.DefRange
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		detail := "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = " +
-			"\"us-ord\" }, each argument on a line of its own."
+		detail := `The directory declares no cluster. Add a block, with each argument on its own line: cluster { ` +
+			`name = "NAME" region = "us-ord" }`
 		if len(c.dir.Blocks.OfType(schemas.Variable.Type)) > 0 {
-			detail += " If it is a module, validate a directory that calls it: a module is checked with the values that it " +
-				"is given there."
+			detail += " If the directory is a module, validate a directory that calls it: a module is checked " +
+				"with the values of its callers."
 		}
 		c.report(diag.Error("No cluster", detail))
 	}
@@ -39,7 +39,7 @@ func (c *compiler) declareCluster() *eval.Node {
 	return node
 }
 
-// directory is the name that the lkeplan blocks give the directory; "" for none.
+// directory returns the name that the lkeplan blocks set for the directory; "" for none.
 func (c *compiler) directory() (name string) {
 	for _, block := range c.dir.Blocks.OfType(schemas.Lkeplan.Type) {
 		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Lkeplan))
@@ -53,9 +53,10 @@ func (c *compiler) directory() (name string) {
 		case diags.HasErrors():
 			c.report(diags...)
 		case wrong != "":
-			c.report(diag.AtExpression("Invalid name of a directory", wrong, attr.Expr))
+			c.report(diag.AtExpression("Invalid directory name", wrong, attr.Expr))
 		case name != "":
-			c.report(diag.AtExpression("Directory given twice", fmt.Sprintf("It is called %q already. Keep one of them.", name),
+			c.report(diag.AtExpression("Duplicate directory name", fmt.Sprintf("The directory name was already "+
+				"set to %q. Delete one of the arguments.", name),
 				attr.Expr))
 		default:
 			name = given
@@ -93,7 +94,7 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	return cty.ObjectVal(fields), said.Diags
 }
 
-// modeOf completes the mode of a cluster block, and reports whether it is that of instances.
+// modeOf completes the mode of a cluster block, and reports whether it is instance mode.
 func (c *compiler) modeOf(fields map[string]cty.Value, attr *hcl.Attribute) (instances bool) {
 	mode, ok := fields["mode"]
 	if !ok {
@@ -106,12 +107,12 @@ func (c *compiler) modeOf(fields map[string]cty.Value, attr *hcl.Attribute) (ins
 	return mode.IsKnown() && mode.Type() == cty.String && mode.AsString() == schemas.ModeInstance
 }
 
-// notInstances finds what does not go with instance mode.
+// notInstances reports arguments that are not allowed in instance mode.
 func notInstances(written hcl.Attributes) (diags hcl.Diagnostics) {
 	for _, arg := range schemas.Cluster.Args {
 		if attr := written[arg.Name]; attr != nil && arg.Modes.NotInstances != "" {
-			diags = append(diags, diag.AtExpression("Not in instance mode", fmt.Sprintf("The argument %s does not go with mode = %q. "+
-				"%s Take it out.", arg.Name, schemas.ModeInstance, arg.Modes.NotInstances), attr.Expr))
+			diags = append(diags, diag.AtExpression("Argument not allowed in instance mode", fmt.Sprintf("The argument %s is "+
+				"not allowed with mode = %q. %s Delete the argument.", arg.Name, schemas.ModeInstance, arg.Modes.NotInstances), attr.Expr))
 		}
 	}
 	return diags
@@ -140,9 +141,9 @@ func clusterOf(v cty.Value) Cluster {
 	return cluster
 }
 
-// inherit gives the node classes what the cluster block says of all of them: the mode, and
-// the version of Kubernetes to those that name none. A change of it changes each class, and
-// shows in a diff.
+// inherit applies settings of the cluster block to the node classes: the mode, and the Kubernetes
+// version to classes that set none. A change of these settings changes each class and is visible in
+// a diff.
 func (all *compilation) inherit(cluster Cluster) {
 	for _, c := range all.compilers {
 		for _, o := range c.objects {
@@ -158,8 +159,8 @@ func (all *compilation) inherit(cluster Cluster) {
 	}
 }
 
-// mark writes on a class the mode, which its hash heeds, and whether nodes are made of GPU plans. A
-// configuration cannot: the keys are lkeplan's.
+// mark annotates a class with the mode, which is part of its hash, and with whether nodes can use
+// GPU plans. A configuration cannot set these annotations: the keys belong to lkeplan.
 func (all *compilation) mark(o *Object, cluster Cluster) {
 	if cluster.Instances() {
 		manifest.Ensure(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode] = schemas.ModeInstance

@@ -17,12 +17,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// MaxObjects bounds what one directory may compile to.
+// MaxObjects is the maximum number of objects of a directory.
 const MaxObjects = 10_000
 
-// Compile evaluates the module. Diagnostics are sorted by place; objects that
-// are in error are left out, so what is returned along with errors is not the
-// whole configuration.
+// Compile evaluates the module. Diagnostics are sorted by place. Objects with errors are omitted,
+// so the result is incomplete if there are errors.
 func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	return m.compiler().compile()
 }
@@ -46,8 +45,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	return result, all.settle()
 }
 
-// compiler begins a compilation: all names of the root are declared, and none
-// is worked out.
+// compiler starts a compilation: it declares all names of the root and evaluates none.
 func (m *Module) compiler() *compiler {
 	all := &compilation{
 		module:    m,
@@ -71,21 +69,20 @@ type compilation struct {
 	modeFrom    decode.Origin // of its mode
 	gpusFrom    decode.Origin // of its gpu_plans
 
-	compilers []*compiler // of the root, then of the modules as they are called
+	compilers []*compiler // of the root, then of the module calls in order
 	moves     []move
-	movesTo   map[string]int // the first of the moves to each address
+	movesTo   map[string]int // the first move to each address
 	functions map[*load.Directory]map[string]ctyfunction.Function
 	instances int         // objects so far
 	names     int         // declared in modules so far
-	unknown   []hcl.Range // of values that could not be worked out
+	unknown   []hcl.Range // of values that could not be computed
 
 	diags        hcl.Diagnostics
-	places       map[*hcl.Diagnostic]*compiler // of what is reported in modules
-	namesInDoubt bool                          // as a move is in error
+	places       map[*hcl.Diagnostic]*compiler // of diagnostics in modules
+	namesInDoubt bool                          // because a move has an error
 }
 
-// A compiler is one compilation of one directory: the root, or a module as it
-// is called once.
+// A compiler is one compilation of one directory: the root, or one call of a module.
 type compiler struct {
 	*compilation
 	dir    *load.Directory
@@ -95,14 +92,14 @@ type compiler struct {
 	scope  *eval.Scope
 
 	functions map[string]ctyfunction.Function
-	nodes     []*eval.Node // all names, in the order in which they were declared
+	nodes     []*eval.Node // all names, in order of declaration
 	objects   []*objectBlock
 	modules   []*moduleCall
 }
 
 func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
-	if all.functions[dir] == nil { // a module may be called often
+	if all.functions[dir] == nil { // a module can be called many times
 		all.functions[dir] = function.Table(all.module.meter, all.module.tree.In(dir))
 	}
 	c.functions = all.functions[dir]
@@ -110,7 +107,7 @@ func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *co
 	return c
 }
 
-// declare makes everything that expressions in the directory can refer to.
+// declare declares everything that expressions in the directory can refer to.
 func (c *compiler) declare() {
 	c.report(load.CheckTerraform(c.dir.Blocks)...)
 	c.declareMoves()
@@ -120,7 +117,7 @@ func (c *compiler) declare() {
 	}
 }
 
-// evaluate works out all names, whether something refers to them or not.
+// evaluate evaluates all names, including those without references.
 func (c *compiler) evaluate() {
 	for _, node := range c.nodes {
 		c.run.Value(node)
@@ -137,29 +134,31 @@ func (c *compiler) roots() map[string]eval.Root {
 		"pool":       {Table: c.declareObjects(schemas.Pool)},
 		"module":     {Table: c.declareModules()},
 
-		"limits":  {Absent: "Nothing refers to limits blocks. To use an amount in several places, make it a local."},
-		"overlay": {Absent: "Nothing refers to overlay blocks."},
-		"buffer":  {Absent: "Nothing refers to buffer blocks."},
-		"plan":    {Absent: "What a change would do is known in policy blocks, once there is a change."},
-		"each":    {Absent: "The names each.key and each.value exist in blocks with for_each."},
-		"count":   {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
-		"data":    {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
-		"env":     {Absent: "The environment is not read. Pass the value in as a variable."},
-		"output": {Absent: "There are no outputs. What a module has is module.NAME.pool.NAME and " +
-			"module.NAME.node_class.NAME."},
-		"path": {Absent: "Paths are from the directory of the file they are in, as in file(\"teams.yaml\")."},
-		"self": {Absent: "A block refers to others by their addresses, and cannot refer to itself."},
+		"limits": {Absent: "References to limits blocks are not possible. To use an amount in several places, " +
+			"declare a local."},
+		"overlay": {Absent: "References to overlay blocks are not possible."},
+		"buffer":  {Absent: "References to buffer blocks are not possible."},
+		"plan":    {Absent: "The effects of a change are known only in policy blocks."},
+		"each":    {Absent: "The names each.key and each.value exist only in blocks with for_each."},
+		"count": {Absent: "The argument count does not exist. Repeat a block with for_each, or omit it with " +
+			"enabled."},
+		"data": {Absent: "Data sources do not exist: nothing is read while compiling. Declare a variable for the " +
+			"value."},
+		"env": {Absent: "Environment variables cannot be read. Declare a variable for the value."},
+		"output": {Absent: "Outputs do not exist. The pools and node classes of a module are available as " +
+			"module.NAME.pool.NAME and module.NAME.node_class.NAME."},
+		"path": {Absent: `Paths are relative to the directory of the file, as in file("teams.yaml").`},
+		"self": {Absent: "A block cannot refer to itself. Refer to other blocks by their addresses."},
 	}
 }
 
-// report notes what is wrong, and in which module.
+// report records diagnostics and their module.
 func (c *compiler) report(diags ...*hcl.Diagnostic) {
 	c.diags = diag.Append(c.diags, c.located(diags)...)
 }
 
-// located notes that diagnostics are from this module. The same mistake in a
-// module that is called more than once is one mistake; what remains of it says
-// in which of the calls it was seen first.
+// located records that diagnostics are from this module. The same error in several calls of a
+// module is reported once, with the call in which it first occurred.
 func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		inside := d.Subject != nil && path.Dir(d.Subject.Filename) == c.dir.Path
@@ -170,8 +169,8 @@ func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// settle collects what was reported elsewhere and sorts it. A value that
-// stayed unknown although nothing was wrong must not be dropped in silence.
+// settle collects and sorts all diagnostics. A value that is unknown without an error must not be
+// dropped silently.
 func (all *compilation) settle() hcl.Diagnostics {
 	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
 	if !diags.HasErrors() {
@@ -179,20 +178,20 @@ func (all *compilation) settle() hcl.Diagnostics {
 			all.unknown = append(all.unknown, all.run.Unknown[0].Range)
 		}
 		for _, at := range all.unknown {
-			diags = diags.Append(diag.At("Value cannot be worked out",
-				"This expression has no definite value. Check that it does not call a function with null.", at))
+			diags = diags.Append(diag.At("Value cannot be computed",
+				"The value of this expression is unknown. Check that it does not pass null to a function.", at))
 		}
 	}
 	diags = diag.Sort(load.Advise(diags))
 	for _, d := range diags {
 		if c := all.places[d]; c != nil {
-			d.Detail += fmt.Sprintf(" This is in %s, which is called at %s.", c.path, diag.Line(c.at))
+			d.Detail += fmt.Sprintf(" This is in %s, called at %s.", c.path, diag.Line(c.at))
 		}
 	}
 	return diags
 }
 
-// A declaration is a name and where it is given.
+// A declaration is a name and its place.
 type declaration struct {
 	root, label string
 	at          hcl.Range // of the whole declaration
@@ -203,25 +202,25 @@ func declarationOf(root string, block *hcl.Block) declaration {
 	return declaration{root, block.Labels[0], block.DefRange, block.LabelRanges[0]}
 }
 
-// enter puts a node into the table, under the name that is declared.
+// enter adds a node to the table under the declared name.
 func (c *compiler) enter(table *eval.Table, d declaration, node *eval.Node) {
 	node.Name, node.Range = c.path.to(step{d.root, d.label, ""}).String(), d.at
 	c.locate(node)
 	if earlier := table.Nodes[d.label]; earlier != nil {
-		c.report(diag.At("Name used twice",
-			fmt.Sprintf("There is a %s named %q already, at %s.", table.Noun, d.label, diag.Line(earlier.Range)), d.at))
+		c.report(diag.At("Duplicate name",
+			fmt.Sprintf("A %s named %q was already declared at %s.", table.Noun, d.label, diag.Line(earlier.Range)), d.at))
 		return
 	}
 	table.Nodes[d.label] = node
 	c.nodes = append(c.nodes, node)
 	if !hclsyntax.ValidIdentifier(d.label) {
 		c.report(diag.At("Invalid name",
-			fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, "+
-				"dashes and underscores.", d.label, node.Name), d.labelAt))
+			fmt.Sprintf("References such as %[2]s are not possible with the label %[1]q. A label starts with a "+
+				"letter and contains letters, digits, dashes and underscores.", d.label, node.Name), d.labelAt))
 	}
 }
 
-// locate makes what is wrong with a node known as being from this module.
+// locate records the module of diagnostics about a node.
 func (c *compiler) locate(node *eval.Node) {
 	if len(c.path) == 0 {
 		return
@@ -236,7 +235,7 @@ func (c *compiler) locate(node *eval.Node) {
 	}
 }
 
-// checkSettings reads the lkeplan blocks. Loading has checked their version.
+// checkSettings checks the lkeplan blocks. Loading has already checked required_version.
 func (c *compiler) checkSettings() {
 	for _, block := range c.dir.Blocks.OfType(schemas.Lkeplan.Type) {
 		_, diags := block.Body.Content(decode.Schema(schemas.Lkeplan))

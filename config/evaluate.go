@@ -10,9 +10,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Evaluate works out an expression as if it stood in the module's directory.
-// Only what it refers to is worked out, so that other things may be in error.
-// Name stands for it in diagnostics. A module is good for one evaluation.
+// Evaluate evaluates an expression as if it were written in the module's directory. It evaluates
+// only the names that the expression refers to, so errors elsewhere do not matter. Diagnostics use
+// name as the name of the expression. A module can be evaluated only once.
 func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 	m.Files[name] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(src)}
 	expr, diags := syntax.ParseExpression(name, src, m.meter)
@@ -30,12 +30,12 @@ func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 	}
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
 		diags = append(c.diags,
-			diag.Error("Value cannot be worked out", "Something that the expression refers to is in error."))
+			diag.Error("Value cannot be computed", "A value that the expression refers to has an error."))
 	}
 	return v, diag.Sort(diags)
 }
 
-// VariableNames lists the names of the module's variables, as they are declared.
+// VariableNames lists the names of the module's variables in order of declaration.
 func (m *Module) VariableNames() (names []string) {
 	for _, block := range m.tree.Root.Blocks.OfType(schemas.Variable.Type) {
 		names = append(names, block.Labels[0])

@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// find returns the objects at an address. There may be none: a block on the
-// way may be left out, or be repeated for no elements.
+// find returns the objects at an address. There can be none: a block can be disabled or have no
+// elements.
 func (c *compiler) find(t trail, at hcl.Range) ([]instance, hcl.Diagnostics) {
 	s := t[0]
 	if s.typ != schemas.Module.Type {
@@ -73,20 +73,20 @@ func (c *compiler) nothingThere(s step, at hcl.Range) hcl.Diagnostics {
 	if len(c.path) > 0 {
 		in = c.path.String()
 	}
-	return hcl.Diagnostics{diag.At("Nothing at this address",
-		fmt.Sprintf("There is no %s named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
+	return hcl.Diagnostics{diag.At("No object at this address",
+		fmt.Sprintf("No %s is named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
 }
 
 func noElement(s step, keys []string, at hcl.Range) hcl.Diagnostics {
 	block := s.typ + "." + s.name
-	detail := fmt.Sprintf("%s has no for_each, so it has no element %q.", block, s.key)
+	detail := fmt.Sprintf("%s has no for_each, so the element %q does not exist.", block, s.key)
 	slices.Sort(keys)
 	switch {
 	case len(keys) > 0 && s.key == "":
-		detail = fmt.Sprintf("%s has for_each, so the address needs one of its keys: %q.", block, keys)
+		detail = fmt.Sprintf("%s has for_each, so its address needs a key, such as %q.", block, keys)
 	case len(keys) > 0 && keys[0] != "":
 		detail = fmt.Sprintf("%s has no element %q.%s The keys are %s.", block, s.key, eval.DidYouMean(s.key, keys),
 			strings.Join(keys, ", "))
 	}
-	return hcl.Diagnostics{diag.At("Nothing at this address", detail, at)}
+	return hcl.Diagnostics{diag.At("No object at this address", detail, at)}
 }

@@ -16,37 +16,36 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Guards are the bounds that a change keeps to. They are read from the state of
-// the directory before the change, so that no change lifts them for itself.
+// Guards are the limits for a change. They are read from the configuration before the change, so a
+// change cannot lift its own limits.
 type Guards struct {
-	AllowEmpty      bool     // whether a change may leave no pool and no node class
-	Protected       []string // names of NodePools that are not deleted
+	AllowEmpty      bool     // whether a change can leave no pool and no node class
+	Protected       []string // names of NodePools that must not be deleted
 	MaxDeletedPools int
-	MaxDeletedNodes Share // the zero Share where it is not written
+	MaxDeletedNodes Share // the zero Share if not set
 	MaxRolledNodes  Share
-	// MaxUnschedulablePods bounds the pods that get no node any more, where they are
-	// simulated; nil where it is not written, and none may.
+	// MaxUnschedulablePods is the maximum number of pods that lose their node, if pods are
+	// simulated; nil if not set, which allows none.
 	MaxUnschedulablePods *int
 
-	// RefuseUnknown tells that a guard or a policy refuses a change if what it is about is not
-	// known, as numbers of nodes are without a cluster.
+	// RefuseUnknown is whether guards and policies refuse a change if a number of nodes is not
+	// known, because no cluster was read.
 	RefuseUnknown bool
 
-	PruneNow bool           // whether pools that are no longer declared go at once, with their nodes
-	Freezes  []Period       // in which no node is replaced or deleted for a change; sorted by name
-	Windows  []Period       // in which nodes are, and at no other time; none: always; sorted by name
+	PruneNow bool           // whether removed pools are deleted immediately, together with their nodes
+	Freezes  []Period       // periods in which changes replace or delete no nodes; sorted by name
+	Windows  []Period       // the only periods in which changes replace or delete nodes; if empty, always; sorted by name
 	Origins  decode.Origins `json:"-"` // of the arguments, by name
 }
 
-// A Share is a number of nodes, or a part of all nodes. The zero Share bounds
-// nothing.
+// A Share is a number of nodes, or a percentage of all nodes. The zero Share sets no limit.
 type Share struct {
 	Text    string // as written: "10%" or "3"
 	Percent bool
 	Number  int
 }
 
-// A Period is a recurring time.
+// A Period is a recurring period.
 type Period struct {
 	Name     string
 	Schedule string // cron notation, UTC
@@ -55,7 +54,7 @@ type Period struct {
 	Range    hcl.Range
 }
 
-// defaultGuards hold where a directory has no guards block.
+// defaultGuards apply if a directory has no guards block.
 var defaultGuards = Guards{MaxDeletedPools: 1}
 
 // guards reads the guards block.
@@ -66,8 +65,8 @@ func (c *compiler) guards() Guards {
 		return g
 	}
 	if len(blocks) > 1 {
-		c.report(diag.At("Guards given twice",
-			fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.",
+		c.report(diag.At("Duplicate guards block",
+			fmt.Sprintf("A guards block was already declared at %s. Merge the blocks.",
 				diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
 	}
 	said := decode.Block(schemas.Guards, blocks[0], c.scope)
@@ -96,7 +95,7 @@ func (c *compiler) guards() Guards {
 	return g
 }
 
-// most is a bound; nil where it is not written.
+// most returns the value of a limit; nil if it is not set.
 func (c *compiler) most(fields map[string]any, name, of string, origins decode.Origins) *int {
 	n, written := fields[name].(int64)
 	if !written {
@@ -104,8 +103,8 @@ func (c *compiler) most(fields map[string]any, name, of string, origins decode.O
 	}
 	if n < 0 {
 		at := origins.Find(name)
-		c.report(at.Error("Negative number", fmt.Sprintf("The argument %s takes a number of %s, and %d is less than none. "+
-			"0 allows none.", name, of, n)))
+		c.report(at.Error("Negative number", fmt.Sprintf("The argument %s takes a number of %s, and %d is "+
+			"negative. To allow none, write 0.", name, of, n)))
 	}
 	most := int(n)
 	return &most
@@ -122,20 +121,20 @@ func (c *compiler) share(fields map[string]any, name string, origins decode.Orig
 	if m == nil {
 		at := origins.Find(name)
 		c.report(at.Error("Invalid number of nodes",
-			fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as "+
-				"\"10%%\". It is %q.", name, text)))
+			fmt.Sprintf(`The argument %s takes a number of nodes, such as 3, or a percentage of all nodes, such `+
+				`as "10%%", not %q.`, name, text)))
 		return Share{}
 	}
 	n, _ := strconv.Atoi(m[1])
 	if m[2] != "" && n > 100 {
 		at := origins.Find(name)
 		c.report(at.Error("Invalid number of nodes",
-			fmt.Sprintf("%s = %q is more than all nodes. 100%% bounds nothing.", name, text)))
+			fmt.Sprintf(`%s = %q is more than all nodes. For no limit, write "100%%".`, name, text)))
 	}
 	return Share{Text: text, Percent: m[2] != "", Number: n}
 }
 
-// periods reads the blocks of a type, freeze or window.
+// periods reads the blocks of a type: freeze or window.
 func (c *compiler) periods(block string, fields map[string]any, origins decode.Origins) (all []Period) {
 	named, _ := fields[block].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(named)) {
@@ -154,13 +153,13 @@ func (c *compiler) period(block, name string, fields map[string]any, origins dec
 	if p.Duration, err = time.ParseDuration(text); err != nil || p.Duration <= 0 {
 		origin := origins.Find(at + ".duration")
 		c.report(origin.Error("Invalid duration",
-			fmt.Sprintf("A %s lasts for a time such as \"64h\", and not %q.", block, text)))
+			fmt.Sprintf(`The duration of a %s is a time such as "64h", not %q.`, block, text)))
 	}
 	p.Reason = strings.TrimSpace(p.Reason)
 	return p
 }
 
-// Exceeds reports whether n of the nodes are more than the share.
+// Exceeds reports whether n nodes are more than the share of all nodes.
 func (s Share) Exceeds(n, nodes int) bool {
 	switch {
 	case s.Text == "":

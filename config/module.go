@@ -11,19 +11,19 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// Options are the inputs of a directory besides its files.
+// Options are the inputs of a directory in addition to its files.
 type Options struct {
-	Dir      string // the directory within the file system; "" is its root
+	Dir      string // the directory in the file system; "" is its root
 	Version  string // the version of this program, for required_version; "" satisfies all
-	VarFiles []File // files of variable values, weakest first
-	Vars     []Var  // single variable values, weakest first; stronger than all files
-	Run      *Run   // a test, whose variables are stronger than all others; nil for none
+	VarFiles []File // files of variable values; later ones take precedence
+	Vars     []Var  // single variable values; later ones take precedence, all of them over files
+	Run      *Run   // a test, whose variables take precedence over all others; nil for none
 }
 
-// A File is a file that is named, and not found in the directory.
+// A File is a file that is given by name, not found in the directory.
 type File struct {
-	Name string // as it is named to people
-	Path string // in the file system; "" for a file outside of it
+	Name string // the name for messages
+	Path string // the name in the file system; "" for a file outside of it
 	Data []byte
 }
 
@@ -31,13 +31,13 @@ type File struct {
 type Var struct {
 	Name   string
 	Value  string // the text itself for a variable of type string, else an expression
-	Source string // what has set it, for messages; "" is the flag --var
-	Secret bool   // it must not get into objects or messages
+	Source string // its source, for messages; "" is the flag --var
+	Secret bool   // must not appear in objects or messages
 }
 
-// A Module is one directory, parsed and not yet evaluated.
+// A Module is one parsed directory that has not been evaluated.
 type Module struct {
-	Files map[string]*hcl.File // by the name in diagnostics, for showing source
+	Files map[string]*hcl.File // by the name in diagnostics, to show source
 
 	tree    *load.Tree
 	inputs  inputs
@@ -45,16 +45,15 @@ type Module struct {
 	asserts hcl.Blocks // of a test
 }
 
-// Load reads and parses the configuration files of a directory and of the
-// modules it calls. The module is never nil: where there are errors, it holds
-// what could be read.
+// Load reads and parses the configuration files of a directory and of the modules that it calls.
+// The module is never nil: if there are errors, it contains the files that could be read.
 func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 	m := &Module{inputs: inputs{}, meter: eval.NewMeter()}
 	var diags hcl.Diagnostics
 	m.tree, diags = load.Root(fsys, opts.Dir, m.meter)
 	m.Files = m.tree.Files
 	if versionDiags := load.CheckVersion(m.tree.Root.Blocks, opts.Version); versionDiags.HasErrors() {
-		return m, versionDiags // what a newer version wrote may look wrong to this one
+		return m, versionDiags // files for a newer version may have more errors in this one
 	}
 	diags = append(diags, m.tree.Modules()...)
 	values, valueDiags := m.tree.Values()

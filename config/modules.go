@@ -14,21 +14,20 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// The limits of modules. Ten directories that call each other twice would
-// compile to a thousand modules, each with all the names in it.
+// The limits of modules. Ten directories that call each other twice would compile to a thousand
+// modules, each with all of its names.
 const (
 	MaxModules = 1000
 	MaxNames   = 30_000
 )
 
-// A moduleCall is a module block, and what it compiled to once its node has a
-// value.
+// A moduleCall is a module block, with the compiled modules once its node has a value.
 type moduleCall struct {
 	block   *hcl.Block
 	modules map[string]*compiler // by key; "" without for_each
 }
 
-// declareModules makes module.NAME for each module block.
+// declareModules declares module.NAME for each module block.
 func (c *compiler) declareModules() *eval.Table {
 	table := &eval.Table{Noun: "module", Nodes: map[string]*eval.Node{}}
 	for _, block := range c.dir.Blocks.OfType(schemas.Module.Type) {
@@ -40,8 +39,8 @@ func (c *compiler) declareModules() *eval.Table {
 	return table
 }
 
-// callModule compiles a module: once, or once for each element. Its value has
-// the pools and the node classes, by their names in the module.
+// callModule compiles a module: once, or once for each element. Its value contains the pools and
+// the node classes by their names in the module.
 func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
 	if diags := c.roomForModule(m.block.DefRange); diags.HasErrors() {
 		return cty.DynamicVal, diags
@@ -59,8 +58,8 @@ func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
 	})
 }
 
-// compileModule compiles the directory of a module with the arguments of one
-// call, which are evaluated when a variable asks for them.
+// compileModule compiles the directory of a module with the arguments of one call. An argument is
+// evaluated when its variable is first used.
 func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope *eval.Scope, key string) (cty.Value,
 	hcl.Diagnostics) {
 	at := m.block.DefRange
@@ -84,21 +83,20 @@ func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope 
 	return cty.ObjectVal(value), nil
 }
 
-// roomForModule reports that the limits of a configuration are reached.
+// roomForModule reports an error if another module would exceed the limits.
 func (all *compilation) roomForModule(at hcl.Range) hcl.Diagnostics {
 	switch {
 	case len(all.compilers) > MaxModules:
 		return hcl.Diagnostics{diag.Limit("Too many modules",
-			fmt.Sprintf("A configuration calls modules %d times at most.", MaxModules), at)}
+			fmt.Sprintf("A configuration can have at most %d module calls.", MaxModules), at)}
 	case all.names > MaxNames:
 		return hcl.Diagnostics{diag.Limit("Too many modules",
-			fmt.Sprintf("The modules of a configuration have %d names in sum at most.", MaxNames), at)}
+			fmt.Sprintf("The modules of a configuration can have at most %d names in total.", MaxNames), at)}
 	}
 	return nil
 }
 
-// valueOf is the object of all names below a root, which are worked out
-// already.
+// valueOf returns an object of all names below a root. They must already be evaluated.
 func (c *compiler) valueOf(typ string) cty.Value {
 	values := map[string]cty.Value{}
 	for _, o := range c.objects {
@@ -131,11 +129,11 @@ func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (d
 		switch {
 		case slices.ContainsFunc(schemas.Module.Args, func(a schemas.Arg) bool { return a.Name == name }):
 			diags = append(diags, diag.At("Variable that cannot be set",
-				fmt.Sprintf("Module blocks have an argument %s of their own, so no module can have a variable of "+
-					"this name.", name), at))
+				fmt.Sprintf("Module blocks reserve the argument %s, so a module cannot have a variable with this "+
+					"name.", name), at))
 		case arguments[name] == nil && content.Attributes["default"] == nil:
 			diags = append(diags, diag.At("Missing argument",
-				fmt.Sprintf("The module needs a value for %s, a variable without a default: %s.", name,
+				fmt.Sprintf("The module requires a value for %s, a variable without a default: %s.", name,
 					diag.Line(at)), block.DefRange))
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A move gives the objects at one address the names that they would have at
-// another. Both are from the root.
+// A move gives the objects at one address the names that they would have at another. Both addresses
+// start at the root.
 type move struct {
 	from, to     trail
 	fromAt, toAt hcl.Range
@@ -22,15 +22,15 @@ type move struct {
 	fromText, toText string
 }
 
-// MaxMoves bounds each of moved, import and removed blocks, as each of them
-// looks at all objects.
+// MaxMoves is the maximum number of moved blocks, of import blocks and of removed blocks. Each such
+// block is compared with all objects.
 const MaxMoves = 500
 
-// MaxImports is how many import blocks a directory can have.
+// MaxImports is the maximum number of import blocks of a directory.
 const MaxImports = MaxMoves
 
-// within reports whether t is at an address or below it. An address without a
-// key stands for all elements.
+// within reports whether t is at an address or below it. An address without a key includes all
+// elements.
 func within(address, t trail) bool {
 	last := len(address) - 1
 	return len(t) > last && slices.Equal(address[:last], t[:last]) &&
@@ -38,7 +38,7 @@ func within(address, t trail) bool {
 		(address[last].key == "" || address[last].key == t[last].key)
 }
 
-// undo returns the address that the object at t had before the move.
+// undo returns the address of the object at t before the move.
 func (m move) undo(t trail) trail {
 	last := len(m.to) - 1
 	before := slices.Clone(m.from)
@@ -48,20 +48,19 @@ func (m move) undo(t trail) trail {
 	return append(before, t[last+1:]...)
 }
 
-// left reports whether an object is still at the address that the move empties.
+// left reports whether an object is still at the old address of the move.
 func (m move) left(t trail) bool {
 	if m.to[len(m.to)-1].key == "" {
 		return within(m.from, t)
 	}
-	// One element was moved, so from is one object too: pool.web may well have
-	// become pool.web["a"].
+	// One element moved, so from is also one object: pool.web can have become pool.web["a"].
 	last := len(m.from) - 1
 	return within(m.from, t) && m.from[last].key == t[last].key
 }
 
 // before follows the moves of an object back to its first address.
 func (all *compilation) before(t trail) trail {
-	for range all.moves { // no further, in case they go round in circles
+	for range all.moves { // stop here, in case of a cycle
 		m, ok := all.moveTo(t)
 		if !ok {
 			break
@@ -71,8 +70,8 @@ func (all *compilation) before(t trail) trail {
 	return t
 }
 
-// moveTo returns the move that says most about the object at t: the one to the
-// object itself, else to its block, else to a module it is in.
+// moveTo returns the most specific move to the object at t: to the object itself, to its block, or
+// to a module that contains it.
 func (all *compilation) moveTo(t trail) (move, bool) {
 	if len(all.moves) == 0 {
 		return move{}, false
@@ -91,8 +90,8 @@ func (all *compilation) moveTo(t trail) (move, bool) {
 	return move{}, false
 }
 
-// declareMoves reads the moved blocks of a directory. In a module, addresses
-// are those within the module.
+// declareMoves reads the moved blocks of a directory. In a module, addresses are relative to the
+// module.
 func (c *compiler) declareMoves() {
 	blocks := c.dir.Blocks.OfType(schemas.Moved.Type)
 	if len(c.moves)+len(blocks) > MaxMoves {
@@ -130,21 +129,22 @@ func (c *compiler) declareMoves() {
 }
 
 func tooMany(block *hcl.Block) hcl.Diagnostics {
-	instead := "Remove those that were applied."
+	instead := "Delete blocks that were applied."
 	if block.Type == schemas.Moved.Type {
-		instead = "Give some of the blocks that have moved their old name, as in name = \"web\", and remove their moved blocks."
+		instead = `Set the previous name in some of the moved blocks, as in name = "web", and delete their moved ` +
+			`blocks.`
 	}
 	return hcl.Diagnostics{diag.Limit("Too many blocks",
-		fmt.Sprintf("There can be %d %s blocks. %s", MaxMoves, block.Type, instead), block.DefRange)}
+		fmt.Sprintf("A directory can have at most %d %s blocks. %s", MaxMoves, block.Type, instead), block.DefRange)}
 }
 
-// checkMoves reports moves that contradict each other, or what is declared.
+// checkMoves reports moves that contradict each other or the declared objects.
 func (all *compilation) checkMoves() {
 	for i, m := range all.moves {
 		if steps := all.circle(m); len(steps) > 0 {
 			if !slices.ContainsFunc(all.moves[:i], func(e move) bool { return slices.Contains(steps, e.toText) }) {
-				m.report("Moves in a circle",
-					fmt.Sprintf("Each of these would have the name of the one before it: %s.",
+				m.report("Moves in a cycle",
+					fmt.Sprintf("Each of these addresses would get the name of the previous one: %s.",
 						strings.Join(append(steps, steps[0]), " → ")), m.toAt)
 			}
 			continue
@@ -152,12 +152,12 @@ func (all *compilation) checkMoves() {
 		for _, earlier := range all.moves[:i] {
 			if earlier.toText == m.toText {
 				m.report("Moved twice",
-					fmt.Sprintf("%s has the name of %s already: %s.", m.to, earlier.from,
+					fmt.Sprintf("%s already has the name of %s: %s.", m.to, earlier.from,
 						diag.Line(earlier.toAt)), m.toAt)
 			}
 			if earlier.fromText == m.fromText {
 				m.report("Moved twice",
-					fmt.Sprintf("%s has become %s already: %s.", m.from, earlier.to,
+					fmt.Sprintf("%s has already become %s: %s.", m.from, earlier.to,
 						diag.Line(earlier.fromAt)), m.fromAt)
 			}
 		}
@@ -165,28 +165,28 @@ func (all *compilation) checkMoves() {
 	}
 }
 
-// checkMove compares a move with what is declared.
+// checkMove compares a move with the declared objects.
 func (all *compilation) checkMove(m move) {
 	if i, ok := all.declared(func(i instance) bool { return m.left(i.at) }); ok {
 		at := i.object.Origins.Find("").Range
-		m.report("Moved, but still there",
-			fmt.Sprintf("%s is still declared, at %s, and keeps its name. To give %s a name of your choice, write "+
-				"it into the block: name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
+		m.report("Moved object is still declared",
+			fmt.Sprintf("%s is declared at %s and keeps its name. To set the name of %s, write it in the block: "+
+				"name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
 		return
 	}
 	moved := slices.ContainsFunc(all.moves, func(later move) bool { return within(later.from, m.to) })
 	if moved {
-		return // one step of several
+		return // one of several steps
 	}
 	found, diags := all.compilers[0].find(m.to, m.toAt)
 	for _, d := range diags {
-		d.Detail += " If it is gone for good, remove this block."
+		d.Detail += " If it was deleted, delete this moved block."
 	}
 	m.in.report(diags...)
 	for _, i := range found {
 		if i.object.Origins.Find("metadata.name").Arg != nil {
 			d := diag.At("Move without effect",
-				fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at,
+				fmt.Sprintf("%s sets its own name, %q, so this block has no effect. Delete it.", i.at,
 					i.name), m.toAt)
 			d.Severity = hcl.DiagWarning
 			m.in.report(d)
@@ -194,7 +194,7 @@ func (all *compilation) checkMove(m move) {
 	}
 }
 
-// declared returns the first object that matches.
+// declared returns the first matching object.
 func (all *compilation) declared(matches func(instance) bool) (instance, bool) {
 	for _, c := range all.compilers {
 		for i := range c.allInstances() {
@@ -206,7 +206,7 @@ func (all *compilation) declared(matches func(instance) bool) (instance, bool) {
 	return instance{}, false
 }
 
-// circle returns the steps of the circle that a move is part of, if it is.
+// circle returns the steps of the cycle that contains a move, if there is one.
 func (all *compilation) circle(m move) (steps []string) {
 	at := m
 	for range all.moves {
@@ -224,8 +224,8 @@ func (all *compilation) circle(m move) (steps []string) {
 	return nil
 }
 
-// report notes what is wrong with a move. Names that are used twice then are a
-// consequence.
+// report records an error about a move. Duplicate names are then not reported, because they may
+// follow from it.
 func (m move) report(summary, detail string, at hcl.Range) {
 	m.in.namesInDoubt = true
 	m.in.report(diag.At(summary, detail, at))

@@ -18,8 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// An objectBlock is a block that compiles to an object in the cluster, or with
-// for_each to several.
+// An objectBlock is a block that compiles to an object in the cluster, or to several with for_each.
 type objectBlock struct {
 	table     schemas.Block
 	block     *hcl.Block
@@ -27,16 +26,16 @@ type objectBlock struct {
 	instances []instance // once the node has a value
 }
 
-// An instance is one object in the cluster, compiled.
+// An instance is one compiled object.
 type instance struct {
 	at     trail
 	name   string
 	object Object
-	value  cty.Value // as expressions see it
-	whole  bool      // nothing in it is in error
+	value  cty.Value // the value in expressions
+	whole  bool      // without errors
 }
 
-// declareObjects makes TYPE.NAME for the blocks of one type.
+// declareObjects declares TYPE.NAME for the blocks of one type.
 func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	t := &eval.Table{Noun: table.Type, Nodes: map[string]*eval.Node{}}
 	var objects []*objectBlock
@@ -57,8 +56,8 @@ func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	return t
 }
 
-// allOf is the value of pool or node_class as a whole: every object by its
-// name in the cluster.
+// allOf returns the value of pool or node_class without a name: all objects by their names in the
+// cluster.
 func (c *compiler) allOf(objects []*objectBlock) cty.Value {
 	all := map[string]cty.Value{}
 	for _, o := range objects {
@@ -81,21 +80,20 @@ func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 	}
 	if c.instances >= MaxObjects {
 		return cty.DynamicVal, hcl.Diagnostics{diag.Limit("Too many objects",
-			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), o.block.DefRange)}
+			fmt.Sprintf("A directory can compile to at most %d objects.", MaxObjects), o.block.DefRange)}
 	}
 	value, diags := c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value,
 		hcl.Diagnostics) {
 		diags := c.compileInstance(o, scope, key)
 		return o.instances[len(o.instances)-1].value, diags
 	})
-	if len(c.path) == 0 { // a module may be called again
+	if len(c.path) == 0 { // a module can be called again
 		syntax.Forget(o.block.Body)
 	}
 	return value, diags
 }
 
-// forEach compiles something once without for_each, under the key "", or once
-// for each element.
+// forEach compiles a block once, with the key "", or once for each element of its for_each.
 func (c *compiler) forEach(attr *hcl.Attribute,
 	compile func(*eval.Scope, string) (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
 	if attr == nil {
@@ -114,23 +112,23 @@ func (c *compiler) forEach(attr *hcl.Attribute,
 	return cty.ObjectVal(values), diags
 }
 
-// enabled is about a block as a whole, before there are elements.
+// enabled applies to the whole block, before its elements exist.
 func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if attr == nil {
 		return true, nil
 	}
 	for _, reference := range attr.Expr.Variables() {
 		if reference.RootName() == "each" {
-			return false, hcl.Diagnostics{diag.At("Element in an argument about all of them",
-				"The argument enabled is about the block as a whole. To leave single elements out, filter for_each: "+
-					"{ for k, v in var.teams : k => v if v.enabled }.", reference.SourceRange())}
+			return false, hcl.Diagnostics{diag.At("Reference to an element in enabled",
+				"The argument enabled applies to the whole block. To omit single elements, filter for_each: { "+
+					"for k, v in var.teams : k => v if v.enabled }.", reference.SourceRange())}
 		}
 	}
 	return c.truth(attr)
 }
 
-// undecided notes an expression that decides something and is not known. It is an
-// error, unless another one is the cause.
+// undecided records an expression that decides something and is unknown. It is an error, unless
+// another error is the cause.
 func (c *compiler) undecided(v cty.Value, expr hcl.Expression) bool {
 	if v.IsWhollyKnown() {
 		return false
@@ -139,12 +137,12 @@ func (c *compiler) undecided(v cty.Value, expr hcl.Expression) bool {
 	return true
 }
 
-// isNull is the sentence on a null that is no value of an argument.
+// isNull is the message about a null value that is not allowed.
 func isNull(v cty.Value) string {
 	if !v.IsNull() {
 		return ""
 	}
-	return " It is null; coalesce(..., true) gives it a value."
+	return " It is null. To set a value for null, write coalesce(..., true)."
 }
 
 // truth evaluates an argument that is true or false.
@@ -155,7 +153,7 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	}
 	on, err := eval.ConvertMetered(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		d := diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s is true or false.%s", attr.Name,
+		d := diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s must be true or false.%s", attr.Name,
 			isNull(v)), attr.Expr)
 		d.EvalContext = ctx
 		return false, hcl.Diagnostics{d}
@@ -163,7 +161,7 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	return on.True(), nil
 }
 
-// elements returns what for_each asks for, by key; nil if it is not known.
+// elements returns the elements of for_each by key; nil if it is unknown.
 func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diagnostics) {
 	v, ctx, diags := c.scope.Value(attr.Expr)
 	if diags.HasErrors() {
@@ -171,7 +169,7 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	}
 	if n, ok := length(v); ok && n+c.instances > MaxObjects {
 		return nil, hcl.Diagnostics{diag.Limit("Too many objects",
-			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), attr.Expr.Range())}
+			fmt.Sprintf("A directory can compile to at most %d objects.", MaxObjects), attr.Expr.Range())}
 	}
 	if !v.IsKnown() || v.Type().IsSetType() && !v.IsWhollyKnown() {
 		c.undecided(v, attr.Expr)
@@ -186,13 +184,13 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	}
 	if _, ok := elements[""]; ok {
 		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each",
-			"One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
+			"One of the keys is empty, but the key is part of the object's name.", attr.Expr)}
 	}
 	return elements, nil
 }
 
-// length is how many elements a map, object or set has. It is asked before any of
-// them is read: to walk a set sorts it.
+// length returns the number of elements of a map, object or set. It is checked before reading them,
+// because reading a set sorts it.
 func length(v cty.Value) (n int, ok bool) {
 	ty := v.Type()
 	if v, _ = v.Unmark(); !v.IsKnown() || v.IsNull() || !ty.IsMapType() && !ty.IsObjectType() && !ty.IsSetType() {
@@ -201,8 +199,8 @@ func length(v cty.Value) (n int, ok bool) {
 	return v.LengthInt(), true
 }
 
-// compileInstance adds one instance to the object's. An instance in error is
-// added too, so that its name is still taken.
+// compileInstance compiles one instance and adds it to the block's. It also adds instances with
+// errors, to reserve their names.
 func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string) hcl.Diagnostics {
 	c.run.Meter.Object()
 	said := decode.Object(o.table, o.block, scope)
@@ -227,8 +225,8 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 	return diags
 }
 
-// nameOf completes the object's name: the argument, else what its address says,
-// or the address it was moved from.
+// nameOf sets the object's name: the argument name, or the name that follows from its address or
+// from the address before a move.
 func nameOf(block *hcl.Block, said *decode.Result, at trail) (string, hcl.Range) {
 	written, _ := manifest.Lookup(said.Fields, "metadata", "name")
 	if name, ok := written.(string); ok {
@@ -242,19 +240,20 @@ func nameOf(block *hcl.Block, said *decode.Result, at trail) (string, hcl.Range)
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// checkName holds names to what Kubernetes takes, and to the length of a label's value: the name becomes one of each
-// node.
+// checkName checks that a name is valid in Kubernetes and as the value of a label, because it
+// becomes a label of each node.
 func checkName(name string, at hcl.Range) hcl.Diagnostics {
 	if namePattern.MatchString(name) && len(name) <= 63 {
 		return nil
 	}
 	return hcl.Diagnostics{diag.At("Invalid object name",
-		fmt.Sprintf("The object would be named %q. A name has small letters, digits, dashes and dots, begins "+
-			"and ends with a letter or digit, as each part between dots does, and has 63 characters at most. Set it with the argument name.", name), at)}
+		fmt.Sprintf("The name of the object would be %q. A name contains lower-case letters, digits, dashes and "+
+			"dots, and at most 63 characters; it and each part between dots start and end with a letter or "+
+			"digit. Set it with the argument name.", name), at)}
 }
 
-// compiledObjects returns the objects without errors, sorted by address, and reports
-// names that are used twice.
+// compiledObjects returns the objects without errors, sorted by address, and reports duplicate
+// names.
 func (all *compilation) compiledObjects() []Object {
 	var objects []Object
 	names := map[manifest.Key]Object{}
@@ -264,8 +263,8 @@ func (all *compilation) compiledObjects() []Object {
 			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
 					at, again := earlier.Origins.Find("metadata.name").Range, i.object.Origins.Find("metadata.name").Range
-					c.report(diag.At("Object name used twice",
-						fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.",
+					c.report(diag.At("Duplicate object name",
+						fmt.Sprintf("%s and %s (%s) would both be the %s %q. Set another name for one of them.",
 							i.object.Addr, earlier.Addr, diag.Line(at), i.object.Kind(), i.name), again))
 				}
 				continue
@@ -280,7 +279,7 @@ func (all *compilation) compiledObjects() []Object {
 	return objects
 }
 
-// allInstances are the objects of this directory, without those of its modules.
+// allInstances returns the objects of this directory, without those of its modules.
 func (c *compiler) allInstances() iter.Seq[instance] {
 	return func(yield func(instance) bool) {
 		for _, o := range c.objects {

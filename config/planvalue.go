@@ -9,10 +9,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Type is what policies know of a change. Nodes and objects are counted; a cost is in US
-// dollars a month, as it is after the change, and null where nothing bounds it. What needs
-// a cluster to be known is unknown without one, and what needs a simulation is null, so
-// that a policy can ask whether there is one.
+// Type is the type of a change in policies. Numbers of nodes and objects are counts. A cost is
+// monthly, in US dollars, and null if it has no limit. Numbers that require a cluster are unknown
+// without one. Results of a simulation are null without one, so a policy can test for it.
 func Type() cty.Type {
 	top := group{}
 	for _, a := range schemas.PlanAttributes() {
@@ -28,7 +27,7 @@ func Type() cty.Type {
 	return top.attributes()
 }
 
-// group is numbers, which are nil, and other groups.
+// group is a group of numbers, which are nil, and of other groups.
 type group map[string]group
 
 func (g group) attributes() cty.Type {
@@ -42,13 +41,13 @@ func (g group) attributes() cty.Type {
 	return cty.Object(types)
 }
 
-// Unsimulated is what a plan has of pods where none are simulated.
+// Unsimulated is the result of a simulation if no pods are simulated.
 func Unsimulated() cty.Value { return cty.NullVal(Type().AttributeType(schemas.Simulated)) }
 
-// lacks reports whether an expression needs more than a plan says: it reads what becomes
-// of pods, and none were simulated. One that asks whether there is any, and so says itself
-// what holds then, lacks it only where it cannot be evaluated. No other falls back on
-// something else, as try would have it.
+// lacks reports whether an expression needs values that a plan does not have: it reads results of a
+// simulation, and no pods were simulated. An expression that tests for a simulation handles that
+// case itself, and lacks values only if it cannot be evaluated. Other expressions cannot use a
+// fallback, as try would.
 func lacks(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
 	if !plan.IsKnown() || !plan.GetAttr(schemas.Simulated).IsNull() {
 		return false
@@ -62,7 +61,7 @@ func lacks(plan cty.Value, expr hcl.Expression, evaluated bool) bool {
 	return inside && (!itself || !evaluated)
 }
 
-// isStep reports whether a step of a reference is of a name.
+// isStep reports whether a step of a reference is a name.
 func isStep(step hcl.Traverser, name string) bool {
 	switch step := step.(type) {
 	case hcl.TraverseAttr:

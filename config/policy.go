@@ -15,8 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A Policy is a rule for changes. It has been checked as far as that is
-// possible without one.
+// A Policy is a rule for changes. It has been checked as far as possible without a change.
 type Policy struct {
 	Name  string
 	Range hcl.Range
@@ -25,33 +24,32 @@ type Policy struct {
 	in    *compiler
 }
 
-// Evaluate returns an error where a change breaks the policy. The plan is a
-// value of planvalue.Type. The policy is not decided where it depends on something
-// that is unknown.
+// Evaluate returns an error if the change violates the policy. The plan is a value of
+// planvalue.Type. The result is unknown if the policy depends on an unknown value.
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	plan, err := eval.ConvertMetered(plan, Type())
 	if err != nil {
-		return false, hcl.Diagnostics{diag.Error("Plan of another form",
-			fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
+		return false, hcl.Diagnostics{diag.Error("Unexpected form of plan",
+			fmt.Sprintf("The policy %q cannot be evaluated for this plan: %v.", p.Name, err))}
 	}
 	scope := p.in.scope.With("plan", eval.Root{Value: plan})
-	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
+	diags = p.in.assert(schemas.Policy, p.block, "Policy violated", scope)
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	attr := content.Attributes["condition"]
 	condition, _, conditionDiags := scope.Private().Value(attr.Expr)
 	if !condition.IsKnown() && plan.IsWhollyKnown() && !conditionDiags.HasErrors() {
-		diags = append(diags, diag.AtExpression("Value cannot be worked out",
-			"The condition has no definite value, although all is known of the change.", attr.Expr))
+		diags = append(diags, diag.AtExpression("Value cannot be computed",
+			"The condition has no value, although all values of the change are known.", attr.Expr))
 	}
 	if lacks(plan, attr.Expr, !conditionDiags.HasErrors()) {
-		diags = hcl.Diagnostics{diag.AtExpression("No pods are simulated", "It is about what becomes of pods, and none were "+
-			"simulated: add --simulate, and say which pods.", attr.Expr)}
+		diags = hcl.Diagnostics{diag.AtExpression("No pods are simulated", "The policy needs a simulation of "+
+			"pods, and none was run. Add --simulate and a source of pods.", attr.Expr)}
 	}
 	return condition.IsKnown() || diags.HasErrors(), diags
 }
 
-// Source is what is written for the arguments of the policy, in order of their names.
-// Files are those of the module.
+// Source returns the source of the policy's arguments, ordered by name. Files are those of the
+// module.
 func (p Policy) Source(files map[string]*hcl.File) string {
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	var text strings.Builder
@@ -64,20 +62,20 @@ func (p Policy) Source(files map[string]*hcl.File) string {
 	return text.String()
 }
 
-// policies reads the policy blocks and evaluates them with a plan of which
-// only the type is known: what is wrong with any plan is wrong now.
+// policies reads the policy blocks and evaluates them with a plan of which only the type is known,
+// to find errors that do not depend on the plan.
 func (c *compiler) policies() (policies []Policy) {
 	at := map[string]hcl.Range{}
 	for _, block := range c.dir.Blocks.OfType(schemas.Policy.Type) {
 		name := block.Labels[0]
 		if earlier, again := at[name]; again {
-			c.report(diag.At("Name used twice",
-				fmt.Sprintf("There is a policy named %q already, at %s.", name, diag.Line(earlier)), block.DefRange))
+			c.report(diag.At("Duplicate name",
+				fmt.Sprintf("A policy named %q was already declared at %s.", name, diag.Line(earlier)), block.DefRange))
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
 		scope := c.scope.With("plan", eval.Root{Value: cty.UnknownVal(Type())})
-		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
+		diags := c.assert(schemas.Policy, block, "Policy violated", scope)
 		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy))
 		if content.Attributes["error_message"] != nil {
 			_, messageDiags := c.message(content.Attributes["error_message"], scope)

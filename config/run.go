@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// MaxRuns bounds the tests of a directory, each of which is compiled.
+// MaxRuns is the maximum number of tests of a directory. The directory is compiled for each.
 const MaxRuns = 500
 
 // A Run is one test of a directory.
@@ -29,14 +29,14 @@ type Run struct {
 	Base, Snapshot, At       string
 	ExpectError              string
 	NoLKEDaemonSets          bool
-	ExpectRange, SourceRange hcl.Range // of expect_error; of what is compared or simulated, or else of the header
+	ExpectRange, SourceRange hcl.Range // of expect_error, of the argument that compares or simulates, or else of the header
 
 	source load.Source
-	at     int // among the runs of the file
+	at     int // its index in the file
 }
 
-// Read reads the tests of a directory, file by file. The files are for showing what is
-// wrong with them, in which case nothing is to be tried.
+// Read reads the tests of a directory, file by file. The files are for showing errors in them;
+// after an error, no tests must run.
 func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags hcl.Diagnostics) {
 	sources, diags := load.Tests(fsys, dir)
 	files = map[string]*hcl.File{}
@@ -53,7 +53,8 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 			run := Run{Name: block.Labels[0], Range: block.DefRange, source: source, at: i}
 			fileDiags = append(fileDiags, run.read(block, m)...)
 			if earlier, again := names[run.Name]; again {
-				fileDiags = append(fileDiags, diag.At("Name used twice", fmt.Sprintf("There is a run named %q already, at %s.",
+				fileDiags = append(fileDiags, diag.At("Duplicate name", fmt.Sprintf("A run named %q was already "+
+					"declared at %s.",
 					run.Name, diag.Line(earlier)), block.LabelRanges[0]))
 			}
 			names[run.Name] = block.DefRange
@@ -62,13 +63,13 @@ func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 		diags = append(diags, append(fileDiags, m.Overrun()...)...)
 	}
 	if len(runs) > MaxRuns {
-		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory has %d runs at most.", MaxRuns),
+		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory can have at most %d runs.", MaxRuns),
 			runs[MaxRuns].Range))
 	}
 	return runs, files, diag.Sort(diags)
 }
 
-// runBlocks parses a file of tests.
+// runBlocks parses a test file.
 func runBlocks(source load.Source, m *eval.Meter) (hcl.Blocks, *hcl.File, hcl.Diagnostics) {
 	file, diags := syntax.Parse(source.Name, source.Data, m)
 	if diags.HasErrors() {
@@ -78,20 +79,20 @@ func runBlocks(source load.Source, m *eval.Meter) (hcl.Blocks, *hcl.File, hcl.Di
 	return content.Blocks, file, diags
 }
 
-// blocksOf are the blocks in a run, and remain what is left of its body.
+// blocksOf returns the blocks in a run, and the rest of its body.
 func blocksOf(block *hcl.Block) (content *hcl.BodyContent, remain hcl.Body, diags hcl.Diagnostics) {
 	return block.Body.PartialContent(decode.Schema(schemas.Block{Blocks: schemas.Run.Blocks}))
 }
 
-// read reads the arguments of a run, and finds what is wrong with any values.
+// read reads the arguments of a run, and reports errors that do not depend on values.
 func (r *Run) read(block *hcl.Block, m *eval.Meter) hcl.Diagnostics {
 	content, remain, diags := blocksOf(block)
 	table := schemas.Run
 	table.Blocks = nil
 	args := *block
 	args.Body = remain
-	written := eval.Root{Absent: "The arguments of a run are written out. What the directory has is known in " +
-		"assertions, once it is compiled."}
+	written := eval.Root{Absent: "The arguments of a run must be literal. Names of the directory are available " +
+		"only in assertions."}
 	scope := eval.NewScope(&eval.Run{Meter: m}, map[string]eval.Root{
 		"var": written, "local": written, "cluster": written, "node_class": written, "pool": written,
 	}, nil)
@@ -118,14 +119,14 @@ func (r *Run) read(block *hcl.Block, m *eval.Meter) hcl.Diagnostics {
 	return append(diags, r.check(block, content, attributes)...)
 }
 
-// check finds runs that test nothing.
+// check reports runs that test nothing.
 func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.Attributes) (diags hcl.Diagnostics) {
 	complain := func(summary, detail string, at hcl.Range) { diags = append(diags, diag.At(summary, detail, at)) }
 	if strings.TrimSpace(r.Name) == "" || strings.ContainsAny(r.Name, "\r\n") {
-		complain("Invalid name", "A run has a name of one line.", block.LabelRanges[0])
+		complain("Invalid name", "The name of a run must be one line of text.", block.LabelRanges[0])
 	}
 	if given := content.Blocks.OfType("variables"); len(given) > 1 {
-		complain("Block given twice", "There can be only one variables block in a run.", given[1].DefRange)
+		complain("Duplicate block", "A run can have only one variables block.", given[1].DefRange)
 	}
 	asserts := content.Blocks.OfType("assert")
 	for _, assert := range asserts {
@@ -141,26 +142,27 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 		text := map[string]string{"base": r.Base, "snapshot": r.Snapshot, "at": r.At, "expect_error": r.ExpectError}[name]
 		switch {
 		case name != "expect_error" && r.ExpectError != "":
-			complain("Argument without effect", fmt.Sprintf("The directory is not to compile, so %s has no effect.", name),
+			complain("Argument without effect", fmt.Sprintf("With expect_error, the directory is expected not to "+
+				"compile, so %s has no effect.", name),
 				attr.Range)
 		case name == "pods" && len(r.Pods) == 0, name == "workloads" && len(r.Workloads) == 0,
 			name != "pods" && name != "workloads" && strings.TrimSpace(text) == "",
 			(name == "pods" || name == "workloads") && slices.Contains(list, ""):
-			complain("Value missing", fmt.Sprintf("The argument %s is empty. Leave it out, or give it a value.", name),
+			complain("Missing value", fmt.Sprintf("The argument %s is empty. Set a value, or delete the argument.", name),
 				attr.Expr.Range())
 		}
 	}
 	switch {
 	case r.ExpectError != "" && len(asserts) > 0:
 		complain("Assertion without effect",
-			"The directory is not to compile, and then nothing is known that could be asserted.", asserts[0].DefRange)
+			"With expect_error, the directory is expected not to compile, so there are no values to assert.", asserts[0].DefRange)
 	case r.ExpectError == "" && attributes["expect_error"] == nil && len(asserts) == 0:
-		complain("Nothing is tested", "A run has an assert block, or an expect_error.", block.DefRange)
+		complain("Run without assertions", "A run needs an assert block or the argument expect_error.", block.DefRange)
 	}
 	return diags
 }
 
-// assertTable is that of the assertions of a run.
+// assertTable is the table of the assert blocks of a run.
 func assertTable() schemas.Block {
 	for _, table := range schemas.Run.Blocks {
 		if table.Type == "assert" {
@@ -170,7 +172,7 @@ func assertTable() schemas.Block {
 	return schemas.Block{}
 }
 
-// textOf is a text that is written, or "".
+// textOf returns a literal text, or "".
 func textOf(v cty.Value) string {
 	if v == cty.NilVal || v.IsNull() {
 		return ""
@@ -188,8 +190,8 @@ func textsOf(v cty.Value) (texts []string) {
 	return texts
 }
 
-// Blocks reads the blocks of the run for a compilation whose meter it is: the values of
-// variables, and the assertions. The file is for showing them.
+// Blocks reads the blocks of the run for the compilation with the given meter: the values of
+// variables, and the assertions. The file is for showing their source.
 func (r *Run) Blocks(m *eval.Meter) (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
 	blocks, file, diags := runBlocks(r.source, m)
 	if diags.HasErrors() {
@@ -199,5 +201,5 @@ func (r *Run) Blocks(m *eval.Meter) (content *hcl.BodyContent, file *hcl.File, d
 	return content, file, diags
 }
 
-// File is the name of the file that has the run.
+// File returns the name of the file that declares the run.
 func (r *Run) File() string { return r.source.Name }

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// DOT writes the graph in the language of Graphviz.
+// DOT writes the graph in the Graphviz language.
 func (g graph) DOT(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "digraph lkeplan {\n  rankdir=LR\n  node [shape=box, style=\"filled,rounded\", "+
@@ -27,8 +27,7 @@ func dotQuote(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(text)) + `"`
 }
 
-// Mermaid writes the graph as a flow chart, which GitHub and GitLab draw where
-// it is in a block of Markdown.
+// Mermaid writes the graph as a Mermaid flow chart, which GitHub and GitLab draw in Markdown.
 func (g graph) Mermaid(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprint(out, "flowchart LR\n")
@@ -50,7 +49,7 @@ func (g graph) Mermaid(w io.Writer) error {
 	return out.Flush()
 }
 
-// mermaidText writes what could be markup as the numbers of its characters.
+// mermaidText replaces characters that could be markup by their numbers.
 func mermaidText(text string) string {
 	var b strings.Builder
 	for _, r := range printable(text) {
@@ -63,7 +62,7 @@ func mermaidText(text string) string {
 	return b.String()
 }
 
-// printable keeps a name on its line.
+// printable escapes line breaks in a name.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

@@ -10,14 +10,14 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// A Trial is a directory that was compiled for a run, whose assertions wait for what is
-// known of it.
+// A Trial is a directory that was compiled for a run. Its assertions are evaluated later, when more
+// values are known.
 type Trial struct {
 	asserts hcl.Blocks
 	in      *compiler
 }
 
-// begin gives the variables the values of a run, and keeps its assertions.
+// begin sets the variables of a run, and keeps its assertions.
 func (m *Module) begin(r *Run) hcl.Diagnostics {
 	content, file, diags := r.Blocks(m.meter)
 	m.Files[r.File()] = file
@@ -31,8 +31,8 @@ func (m *Module) begin(r *Run) hcl.Diagnostics {
 	return diags
 }
 
-// Judge evaluates the assertions: each that is false, null or unknown, or in error, is an
-// error. Known are the values of schemas.TestValues by the first part of their names.
+// Judge evaluates the assertions: a result that is false, null, unknown or an error is an error.
+// known contains the values of schemas.TestValues by the first part of their names.
 func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 	scope := t.in.scope
 	for name, root := range known {
@@ -51,12 +51,13 @@ func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 	return diag.Sort(slices.Concat(diags, t.in.run.Diags[earlier:], t.in.run.Meter.Overrun()))
 }
 
-// undecided finds a condition that is neither true nor false.
+// undecided reports a condition that is neither true nor false.
 func undecided(condition hcl.Expression, scope *eval.Scope) hcl.Diagnostics {
 	if v, _, diags := scope.Private().Value(condition); v.IsKnown() || diags.HasErrors() {
 		return diags
 	}
-	return hcl.Diagnostics{diag.AtExpression("Assertion that is not decided",
-		"The condition depends on something that is not known here. Of a change, nodes are counted where the run has "+
-			"pods or a snapshot, and are known without only where it rolls and deletes none.", condition)}
+	return hcl.Diagnostics{diag.AtExpression("Unknown result of an assertion",
+		"The condition depends on a value that is not known. Nodes of a change are counted only in a run with "+
+			"pods or a snapshot; without them, their numbers are known only if the change replaces and deletes "+
+			"none.", condition)}
 }

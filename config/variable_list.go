@@ -9,17 +9,17 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A Variable is a value that can be given from outside.
+// A Variable is an input of a directory.
 type Variable struct {
 	Name        string
 	Description string
 	Type        cty.Type
-	Value       cty.Value // from the files and options; cty.NilVal where one has to be given
+	Value       cty.Value // from the files and options; cty.NilVal if it must be set
 }
 
-// Variables lists the variables of the module as they are declared, with the
-// values from its files and options. Only the variables are worked out, so that
-// other things may be in error. A module is good for one evaluation.
+// Variables lists the variables of the module in order of declaration, with the values from its
+// files and options. It evaluates only variables, so errors elsewhere do not matter. A module can
+// be evaluated only once.
 func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
 	c := m.compiler()
 	var variables []Variable

@@ -18,17 +18,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// An input is the value of a variable and where it was set.
+// An input is the value of a variable and its source.
 type input struct {
 	source string         // for messages: "prod.lkevars.hcl:3", "--var"
 	expr   hcl.Expression // nil for text
 	text   string
-	scope  *eval.Scope // what the expression can refer to; nil for functions only
+	scope  *eval.Scope // the names that the expression can refer to; nil for functions only
 	secret bool
 }
 
-// inputs holds the strongest value of each variable: what is added later
-// replaces what was there.
+// inputs contains the value of each variable. A later value replaces an earlier one.
 type inputs map[string]input
 
 func (in inputs) addFile(body hcl.Body, name string) hcl.Diagnostics {
@@ -45,8 +44,8 @@ func (in inputs) addFlag(v Var) (source string) {
 	return source
 }
 
-// A constraint is the type of a variable, with the defaults of the optional
-// attributes in it: a value gets the defaults first and the type after.
+// A constraint is the type of a variable, with the defaults of its optional attributes. They are
+// applied to a value before it is converted to the type.
 type constraint struct {
 	ty       cty.Type
 	defaults *typeexpr.Defaults
@@ -59,11 +58,11 @@ func (c constraint) convert(v cty.Value, m *eval.Meter) (cty.Value, error) {
 	return m.Convert(v, c.ty)
 }
 
-// undeclared is the summary of the error about a value that no variable takes.
-const undeclared = "Value for a variable that is not declared"
+// undeclared is the summary of the error about a value for a variable that is not declared.
+const undeclared = "Value for undeclared variable"
 
-// declareVariables makes var.NAME for each variable block, and reports values
-// for variables that are not declared.
+// declareVariables declares var.NAME for each variable block, and reports values for undeclared
+// variables.
 func (c *compiler) declareVariables() *eval.Table {
 	table := &eval.Table{Noun: "variable", Nodes: map[string]*eval.Node{}}
 	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {
@@ -72,14 +71,14 @@ func (c *compiler) declareVariables() *eval.Table {
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if table.Nodes[name] == nil {
 			c.report(diag.Error(undeclared,
-				fmt.Sprintf("There is no variable %q, which %s sets.%s",
+				fmt.Sprintf("The variable %q, set by %s, is not declared.%s",
 					name, c.inputs[name].source, c.run.DidYouMean(name, maps.Keys(table.Nodes)))))
 		}
 	}
 	return table
 }
 
-// variable makes the node of one variable block.
+// variable declares the node of one variable block.
 func (c *compiler) variable(block *hcl.Block) *eval.Node {
 	content, diags := block.Body.Content(decode.Schema(schemas.Variable))
 	c.report(diags...)
@@ -101,8 +100,9 @@ func (c *compiler) variable(block *hcl.Block) *eval.Node {
 		}
 		v, diags := c.defaultValue(block, content.Attributes["default"], ty)
 		if !diags.HasErrors() && !nullable && v.IsNull() {
-			diags = hcl.Diagnostics{diag.AtExpression("Null for a variable that takes none",
-				fmt.Sprintf("With nullable = false, the default of var.%s stands for null, so it cannot be null itself.",
+			diags = hcl.Diagnostics{diag.AtExpression("Null for a variable that is not nullable",
+				fmt.Sprintf("With nullable = false, the default of var.%s replaces null, so the default cannot "+
+					"be null.",
 					block.Labels[0]), content.Attributes["default"].Expr)}
 		}
 		return v, diags
@@ -116,7 +116,7 @@ func (c *compiler) variable(block *hcl.Block) *eval.Node {
 	return node
 }
 
-// nullable reads whether null is a value of a variable, which is written out.
+// nullable reads the literal argument nullable.
 func (c *compiler) nullable(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if attr == nil {
 		return true, nil
@@ -126,7 +126,7 @@ func (c *compiler) nullable(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 		return b.True(), nil
 	}
 	return true, hcl.Diagnostics{diag.AtExpression("Wrong type of value",
-		"The argument nullable is true or false, written out.", attr.Expr)}
+		"The argument nullable must be the literal true or false.", attr.Expr)}
 }
 
 func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics) {
@@ -134,7 +134,7 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 		return constraint{ty: cty.DynamicPseudoType}, nil
 	}
 	if c.run.Meter.Begin(attr.Expr.Range()); !c.run.Meter.Spend(1) {
-		return constraint{ty: cty.DynamicPseudoType}, nil // which is reported
+		return constraint{ty: cty.DynamicPseudoType}, nil // already reported
 	}
 	expr, diags := c.typeExpression(attr.Expr)
 	if diags.HasErrors() {
@@ -147,7 +147,7 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 	return constraint{ty, defaults}, at(diags, attr.Expr)
 }
 
-// typeExpression returns the type that JSON has in quotes: "list(string)".
+// typeExpression returns the type in a JSON string: "list(string)".
 func (c *compiler) typeExpression(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
 	name := expr.Range().Filename
 	v, diags := expr.Value(nil)
@@ -158,7 +158,7 @@ func (c *compiler) typeExpression(expr hcl.Expression) (hcl.Expression, hcl.Diag
 	return parsed, at(diags, expr)
 }
 
-// at moves diagnostics about text within a string of JSON to the string.
+// at moves diagnostics about text in a JSON string to the string.
 func at(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
 	if !strings.HasSuffix(expr.Range().Filename, ".json") {
 		return diags
@@ -169,13 +169,13 @@ func at(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
 	return diags
 }
 
-// given converts the value that was passed in. Messages are about the place it
-// was set in, which may be far from the declaration.
+// given converts the value of an input. Messages show the place where it was set, which can be far
+// from the declaration.
 func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, hcl.Diagnostics) {
 	v, diags := c.evaluateInput(block, in, ty)
 	if diags.HasErrors() && in.secret {
 		return cty.DynamicVal, hcl.Diagnostics{diag.At("Wrong value for variable",
-			fmt.Sprintf("The variable %q does not take the value from the Secret, which is not shown.", block.Labels[0]),
+			fmt.Sprintf("The value from the Secret is not valid for the variable %q. The value is not shown.", block.Labels[0]),
 			block.DefRange)}
 	}
 	return v, diags
@@ -191,12 +191,12 @@ func (c *compiler) evaluateInput(block *hcl.Block, in input, ty constraint) (cty
 		scope = eval.NewScope(c.run, nil, c.functions)
 	}
 	return ty.evaluate(expr, scope.Private(), "Wrong type for variable",
-		fmt.Sprintf("The variable %q, declared at %s, does not take this value",
+		fmt.Sprintf("The value is not valid for the variable %q, declared at %s",
 			block.Labels[0], diag.Line(block.DefRange)))
 }
 
-// evaluate evaluates an expression and converts its value. A value of another
-// type is the problem, to which the diagnostic adds the reason.
+// evaluate evaluates an expression and converts its value. If the value has another type, problem
+// is the beginning of the message, and the diagnostic adds the reason.
 func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, problem string) (cty.Value,
 	hcl.Diagnostics) {
 	v, ctx, diags := scope.Value(expr)
@@ -205,7 +205,7 @@ func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, pr
 	}
 	v, err := c.convert(v, scope.Meter())
 	if err != nil {
-		if ctx == nil { // it is made from a secret, and the error may show some of it
+		if ctx == nil { // its value depends on a secret, which the error may show
 			return cty.DynamicVal, hcl.Diagnostics{diag.AtExpression(summary, problem+".", expr)}
 		}
 		d := diag.AtExpression(summary, fmt.Sprintf("%s: %v.", problem, err), expr)
@@ -215,8 +215,8 @@ func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, pr
 	return v, nil
 }
 
-// inputExpression parses a value from a command line. It is taken literally
-// where text is required, so that nobody needs quotes within quotes.
+// inputExpression parses a value from a command line. For a variable of type string it is literal
+// text, so no quotes within quotes are needed.
 func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl.Diagnostics) {
 	if in.expr != nil {
 		return in.expr, nil
@@ -228,7 +228,7 @@ func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl
 	}
 	expr, diags := syntax.ParseExpression(in.source, in.text, c.module.meter)
 	if !diags.HasErrors() && len(expr.Variables()) > 0 || diags.HasErrors() && ty.ty == cty.DynamicPseudoType {
-		return literal, nil // a word, which may not be of the type
+		return literal, nil // a word, possibly of the wrong type
 	}
 	return expr, diags
 }
@@ -236,9 +236,9 @@ func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl
 func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constraint) (cty.Value, hcl.Diagnostics) {
 	name := block.Labels[0]
 	if attr == nil {
-		return cty.DynamicVal, hcl.Diagnostics{diag.At("No value for variable",
-			fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, "+
-				"or with --var %s=VALUE.", name, name), block.DefRange)}
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("No value for required variable",
+			fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named "+
+				"*.auto.lkevars.hcl, or with --var %s=VALUE.", name, name), block.DefRange)}
 	}
 	return ty.evaluate(attr.Expr, eval.NewScope(c.run, nil, c.functions), "Wrong type for default",
 		fmt.Sprintf("The default of var.%s does not have the declared type", name))

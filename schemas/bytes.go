@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Bytes writes an amount of memory as people write it, with one decimal at most: 305.1Gi.
+// Bytes formats an amount of memory for people, with at most one decimal place: 305.1Gi.
 func Bytes(n int64) string {
 	const gi, mi = 1 << 30, 1 << 20
 	if n == 0 {

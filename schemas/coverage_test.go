@@ -12,17 +12,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// unmapped are the fields without an argument, and why. They can be set with
-// the argument manifest.
+// unmapped lists the fields without an argument, with the reason. The argument manifest can set
+// them.
 var unmapped = map[string]string{
-	"NodePool spec.template.spec.taints.*.timeAdded":        "written by Kubernetes when a taint is added to a node",
-	"NodePool spec.template.spec.startupTaints.*.timeAdded": "written by Kubernetes when a taint is added to a node",
+	"NodePool spec.template.spec.taints.*.timeAdded":        "set by Kubernetes when a taint is added to a node",
+	"NodePool spec.template.spec.startupTaints.*.timeAdded": "set by Kubernetes when a taint is added to a node",
 	"LinodeNodeClass spec.swapSize":                         "the same as spec.swap_size",
 }
 
-// TestCoverage holds the table to the definitions: each field has a row or a
-// reason, and each row a field. A new version of Karpenter that adds a field
-// fails here until somebody decides.
+// TestCoverage compares the table with the CRDs: each field has a row or a reason, and each row a
+// field. A new version of Karpenter that adds a field fails here until the field gets one of them.
 func TestCoverage(t *testing.T) {
 	for _, block := range schemas.Document() {
 		if block.Object == nil {
@@ -38,7 +37,7 @@ func TestCoverage(t *testing.T) {
 			for _, field := range fields {
 				_, excused := unmapped[block.Object.Kind+" "+field]
 				if !slices.ContainsFunc(rows, func(row string) bool { return match(field, row) }) && !excused {
-					t.Errorf("the field %s has neither a row in the table nor a reason in unmapped", field)
+					t.Errorf("the field %s has no row in the table and no reason in unmapped", field)
 				}
 			}
 			for _, row := range rows {
@@ -50,8 +49,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// paths lists the fields that a block's rows write. A star stands for an index
-// or a label.
+// paths lists the fields that a block's rows set. A star stands for an index or a label.
 func paths(block schemas.Block, prefix string) (list []string) {
 	prefix = strings.Trim(prefix+"."+block.Path, ".")
 	if block.List || block.Object == nil && len(block.Labels) > 0 {
@@ -71,7 +69,7 @@ func paths(block schemas.Block, prefix string) (list []string) {
 	return list
 }
 
-// written lists what a value of a kind writes below its path.
+// written lists the fields that a value of a kind sets below its path.
 func written(kind schemas.Kind) []string {
 	switch kind {
 	case schemas.Strings, schemas.Tags, schemas.PoolRefs:
@@ -88,8 +86,7 @@ func written(kind schemas.Kind) []string {
 	return []string{""}
 }
 
-// definition returns the schema of an object's version, and whether objects
-// have a namespace.
+// definition returns the schema of a version of an object, and whether the object is namespaced.
 func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.JSONSchemaProps, namespaced bool) {
 	t.Helper()
 	crds, err := crd.All()
@@ -107,8 +104,8 @@ func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.J
 	return nil, false
 }
 
-// leaves lists the fields that have no fields of their own, except those that
-// are the same in all objects or not for authors to write.
+// leaves lists the fields without fields of their own, except those that all objects have or that
+// users cannot set.
 func leaves(schema *apiextensionsv1.JSONSchemaProps, path string) (list []string) {
 	switch {
 	case path == "metadata":
@@ -127,7 +124,7 @@ func leaves(schema *apiextensionsv1.JSONSchemaProps, path string) (list []string
 	return list
 }
 
-// match compares paths, in which a star stands for any key or index.
+// match compares paths. A star stands for any key or index.
 func match(field, row string) bool {
 	fields, rows := strings.Split(field, "."), strings.Split(row, ".")
 	return slices.EqualFunc(fields, rows, func(f, r string) bool { return f == r || r == "*" })

@@ -6,60 +6,62 @@ import (
 	"strings"
 )
 
-// Lkeplan holds what the directory asks of the tool that reads it.
+// Lkeplan holds the settings of lkeplan for the directory.
 var Lkeplan = Block{
 	Type: "lkeplan",
 	Doc:  "Settings for lkeplan itself.",
 	Args: []Arg{
 		{Name: "required_version", Kind: String,
-			Doc: `The versions of lkeplan that may read this directory: "~> 0.3", ">= 0.2, < 1.0".`},
+			Doc: `The versions of lkeplan that can read this directory, such as "~> 0.3" or ">= 0.2, < 1.0".`},
 		{Name: "directory", Kind: String, Default: "its path in the repository",
-			Doc: "What this directory is called among those of its cluster. Objects that lkeplan apply makes carry it, and no " +
-				"other directory changes or prunes them. Give a directory that has been moved the path that it had; it is " +
-				"written out, without references. A NodePlan does not read it."},
+			Doc: "The name of this directory among the directories of its cluster. Objects that `lkeplan apply` " +
+				"creates are labelled with it, and no other directory changes or prunes them. If you move a " +
+				"directory, set this to its previous path. The value must be literal, without references. A " +
+				"NodePlan ignores it."},
 	},
 }
 
-// WrongDirectory says what is wrong with the name of a directory; "" for nothing.
+// WrongDirectory returns what is wrong with the name of a directory; "" if it is valid.
 func WrongDirectory(name string) string {
 	const most = 200
 	fits := name != "" && len(name) <= most && !strings.ContainsFunc(name, notInPath)
 	if fits && fs.ValidPath(name) {
 		return ""
 	}
-	return fmt.Sprintf("A directory is called by letters, digits, dots, dashes, underscores and slashes, as a path is, and by "+
-		"%d characters at most.", most)
+	return fmt.Sprintf("The name of a directory is a path of letters, digits, dots, dashes, underscores and "+
+		"slashes, with at most %d characters.", most)
 }
 
 func notInPath(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/", r)
 }
 
-// Cluster names the cluster a directory is for; there is one in each root
-// directory.
+// Cluster names the cluster of a directory. Each root directory has one.
 var Cluster = Block{
 	Type: "cluster",
-	Doc:  "The cluster this directory is for.",
+	Doc:  "The cluster that this directory configures.",
 	Args: []Arg{
 		{Name: "name", Kind: String, Required: true,
-			Doc: "The cluster's label in LKE. In instance mode the CLUSTER_NAME of the controller: at most 34 characters, " +
-				"lower-case letters, digits and single dashes."},
+			Doc: "The cluster's label in LKE. In instance mode, the controller's CLUSTER_NAME: at most 34 " +
+				"characters, with lower-case letters, digits and single dashes."},
 		{Name: "mode", Kind: String, OneOf: []string{ModeLKE, ModeInstance}, Default: ModeLKE,
-			Doc: `Who makes the machines: "lke", in node pools of LKE, or "instance", the controller itself, as Linodes that ` +
-				"join a cluster which you run. It is the --mode of the controller."},
-		{Name: "id", Kind: ID, Default: "any cluster of that label", Modes: Modes{NotInstances: "It is a number of LKE's."},
-			Doc: "The cluster's id in LKE. A cluster that has been made anew has the same label and another id; with the id, " +
-				"it is not taken for the old one."},
-		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
+			Doc: `How nodes are created: "lke" creates them in node pools of LKE; "instance" creates Linodes ` +
+				`that join a cluster that you run. It must match the controller's --mode.`},
+		{Name: "id", Kind: ID, Default: "any cluster with that label", Modes: Modes{NotInstances: "It is an id in LKE."},
+			Doc: "The cluster's id in LKE. If a cluster is recreated with the same label, the new cluster has " +
+				"another id, so it is not mistaken for the old one."},
+		{Name: "region", Kind: String, Required: true, Doc: `The Linode region of the cluster, such as "us-ord".`},
 		{Name: "tier", Kind: String, OneOf: []string{TierStandard, TierEnterprise}, Default: TierStandard,
-			Modes: Modes{NotInstances: "Only LKE has tiers."}, Doc: "The tier of LKE."},
-		{Name: "gpu_plans", Kind: Bool, Default: "false", Modes: Modes{NotInstances: "Linode sells GPU plans to all who make Linodes."},
-			Doc: "Whether nodes are made of GPU plans on LKE Enterprise. Linode's Cloud Manager does not offer them there; set it " +
-				"if Linode sells them to you. On the standard tier they are always offered."},
-		{Name: "kubernetes_version", Kind: String, Default: "nodes keep the version they have",
-			Modes: Modes{NotInstances: "The kubelet is the image's: another version is another image."},
-			Doc: `The Kubernetes version of the nodes, where their node class names none: "v1.33.4+lke2" on LKE ` +
-				`Enterprise, "1.33" on the standard tier. The control plane itself is not upgraded by it.`},
+			Modes: Modes{NotInstances: "Only LKE has tiers."}, Doc: `The LKE tier: "standard" or "enterprise".`},
+		{Name: "gpu_plans", Kind: Bool, Default: "false", Modes: Modes{NotInstances: "Linode sells GPU plans to " +
+			"all who create Linodes."},
+			Doc: "Whether nodes can use GPU plans on LKE Enterprise. The Linode Cloud Manager does not offer " +
+				"them there; set it to true if Linode sells them to you. On the standard tier they are always " +
+				"offered."},
+		{Name: "kubernetes_version", Kind: String, Default: "nodes keep their current version",
+			Modes: Modes{NotInstances: "The image contains the kubelet: to change the version, change the image."},
+			Doc: `The Kubernetes version of nodes whose node class sets none: "v1.33.4+lke2" on LKE Enterprise, ` +
+				`"1.33" on the standard tier. It does not upgrade the control plane.`},
 	},
 }
 
@@ -67,13 +69,14 @@ var Cluster = Block{
 var Variable = Block{
 	Type:   "variable",
 	Labels: []string{"name"},
-	Doc:    "A value that is given from outside: var.NAME.",
+	Doc:    "An input of the directory, available as var.NAME.",
 	Args: []Arg{
 		{Name: "type", Kind: Type, Default: "any",
-			Doc: "The type the value is converted to, such as string, number or map(object({ max_cpu = number }))."},
-		{Name: "default", Kind: Any, Doc: "The value where none is given. A variable without a default must be set."},
+			Doc: "The type that the value is converted to, such as string, number or map(object({ max_cpu = " +
+				"number }))."},
+		{Name: "default", Kind: Any, Doc: "The value if none is set. A variable without a default must be set."},
 		{Name: "nullable", Kind: Bool, Default: "true",
-			Doc: "Whether null is a value of the variable. Where it is not, null stands for the default."},
+			Doc: "Whether the variable can be null. If not, null stands for the default."},
 		{Name: "description", Kind: String, Doc: "What the variable is for."},
 	},
 	Blocks: []Block{Validation},
@@ -83,19 +86,19 @@ var Variable = Block{
 var Validation = Block{
 	Type: "validation",
 	List: true,
-	Doc:  "A rule the value of the variable must keep.",
+	Doc:  "A rule that the value of the variable must satisfy.",
 	Args: assertion,
 }
 
-// Locals names values for use in the same directory. Its arguments are chosen
-// by the user, so the table lists none.
+// Locals names values for use in the same directory. The user chooses the arguments, so the table
+// lists none.
 var Locals = Block{
 	Type: "locals",
-	Doc:  "Named values, for use as local.NAME in the same directory.",
+	Doc:  "Named values, available as local.NAME in the same directory.",
 	Open: true,
 }
 
-// Check is a rule the compiled directory must keep.
+// Check is a rule that the compiled directory must satisfy.
 var Check = Block{
 	Type:   "check",
 	Labels: []string{"name"},
@@ -108,24 +111,24 @@ var Check = Block{
 	}},
 }
 
-// Policy is a rule for changes, which are known as plan.
+// Policy is a rule for changes. Its expressions refer to the change as plan.
 var Policy = Block{
 	Type:   "policy",
 	Labels: []string{"name"},
-	Doc: "A rule for what a change does, such as how many nodes it replaces, by the numbers below. A policy " +
-		"that needs a number which is not known is not decided. Without `--simulate`, and for a NodePlan, plan.simulate is " +
-		"null: a policy about what is in it refuses, unless it asks for that, as in `plan.simulate == null || " +
-		"plan.simulate.cost.delta <= 500`.",
+	Doc: "A rule for changes, such as how many nodes a change may replace, based on the values below. If a value " +
+		"that the policy needs is not known, the policy is not evaluated. Without `--simulate`, and for a " +
+		"NodePlan, plan.simulate is null, and a policy that reads its attributes refuses the change. To allow " +
+		"such changes, test for null: `plan.simulate == null || plan.simulate.cost.delta <= 500`.",
 	Args: assertion,
 }
 
 var assertion = []Arg{
-	{Name: "condition", Kind: Condition, Required: true, Doc: "True where the rule is kept."},
-	{Name: "error_message", Kind: Condition, Required: true, Doc: "What to say where it is not: a full sentence."},
+	{Name: "condition", Kind: Condition, Required: true, Doc: "An expression that is true if the rule is satisfied."},
+	{Name: "error_message", Kind: Condition, Required: true, Doc: "The message if the rule is not satisfied: a " +
+		"full sentence."},
 }
 
-// TypeOf is the type of the blocks that compile to a kind; the kind where there
-// are none.
+// TypeOf returns the type of the blocks that compile to a kind; the kind itself if there are none.
 func TypeOf(kind string) string {
 	for _, block := range Document() {
 		if block.Object != nil && block.Object.Kind == kind {

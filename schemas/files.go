@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// ReadableExtensions are those of the files that a configuration can read wherever
-// it is compiled.
+// ReadableExtensions returns the extensions of files that a configuration can read.
 func ReadableExtensions() []string {
 	return []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml", ".catalog"}
 }

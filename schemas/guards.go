@@ -1,81 +1,87 @@
 package schemas
 
-// How a pool goes that is no longer declared.
+// How a pool is removed that is no longer declared.
 const (
-	PruneGracefully = "graceful" // it is deleted when it has given up its nodes
-	PruneNow        = "now"      // it is deleted with its nodes
+	PruneGracefully = "graceful" // its nodes drain, then it is deleted
+	PruneNow        = "now"      // it is deleted together with its nodes
 )
 
-// What guards do about a number of nodes that is not known.
+// What guards do if a number of nodes is not known.
 const (
 	AllowUnknown  = "allow"
 	RefuseUnknown = "refuse"
 )
 
-// Paces are the values of the arguments prune.
+// Paces are the values of the prune arguments.
 func Paces() []string { return []string{PruneGracefully, PruneNow} }
 
-// Guards bounds what one change may do.
+// Guards limits what one change can do.
 var Guards = Block{
 	Type: "guards",
-	Doc: "Bounds for what one change may do. They are read from the state before the change, so that a change " +
-		"cannot lift them for itself; " +
-		"a change beyond them is refused until somebody allows it by name.",
+	Doc: "Limits for one change. They are read from the configuration before the change, so a change cannot lift " +
+		"its own limits. A change that exceeds a limit is refused until a user allows it by the name of the guard.",
 	Args: []Arg{
 		{Name: "protected", Path: "protected", Kind: PoolRefs, NotNull: true, Default: "none",
-			Doc: `Pools that are not deleted, such as [pool.general, pool.team["ml"]].`},
+			Doc: `Pools that must not be deleted, such as [pool.general, pool.team["ml"]].`},
 		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, NotNull: true, Default: "1",
-			Doc: "The largest number of pools that a change deletes."},
+			Doc: "The maximum number of pools that a change deletes."},
 		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, NotNull: true, Default: "0",
-			Doc: `The most nodes that go at once with deleted pools: a number, or a share of all nodes such as "10%". ` +
-				"Nodes of pools that go gracefully are not among them."},
+			Doc: `The maximum number of nodes that are deleted immediately, together with their pools: a number, ` +
+				`or a percentage of all nodes such as "10%". Nodes of draining pools do not count.`},
 		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, NotNull: true, Default: "no limit",
-			Doc: "The most nodes that a change replaces, has pools give up, or may have Karpenter remove: a number, or a " +
-				`share of all nodes such as "50%". All nodes of a pool count if the change loosens its disruption: a policy ` +
-				"that allows more, a shorter consolidate_after, budgets that are not shown to be as strict at every time, " +
-				"or requirements that allow more while under-utilized nodes are consolidated. So do those of the pools that " +
-				"an overlay, another order of weights or a smaller buffer may affect."},
+			Doc: `The maximum number of nodes that a change replaces, drains with a removed pool, or lets ` +
+				`Karpenter remove: a number, or a percentage of all nodes such as "50%". All nodes of a pool ` +
+				`count if the change loosens its disruption settings: a more permissive policy, a shorter ` +
+				`consolidate_after, budgets that are not provably as strict at all times, or wider requirements ` +
+				`while underutilized nodes are consolidated. All nodes of a pool also count if it may be ` +
+				`affected by an overlay, by another order of weights or by a smaller buffer.`},
 		{Name: "max_unschedulable_pods", Path: "max_unschedulable_pods", Kind: Number, NotNull: true, Default: "0",
-			Doc: "The most pods that get no node any more, of those that diff, plan or apply simulates with --simulate. " +
-				"A NodePlan simulates none, and so is not bound by it."},
+			Doc: "The maximum number of pods that have a node before the change and none after it. It is checked " +
+				"by `diff`, `plan` and `apply` with `--simulate`. A NodePlan simulates no pods and does not " +
+				"check it."},
 		{Name: "prune", Path: "prune", Kind: String, NotNull: true, OneOf: Paces(), Default: "graceful",
-			Doc: `How a pool goes whose block is gone: "graceful" or "now". A graceful one makes no new nodes, gives up ` +
-				"those that it has within its own budgets, and is deleted when it has none left; until then a revert keeps " +
-				"what is left of it. With now it is deleted with its nodes, past its budgets."},
+			Doc: `How a pool is removed when its block is deleted. With "graceful", the pool is draining: it ` +
+				`gets no new nodes, its nodes drain within its disruption budgets, and then it is deleted. Until ` +
+				`then, a revert keeps the remaining nodes. With "now", it is deleted immediately together with ` +
+				`its nodes, regardless of its budgets.`},
 		{Name: "unknown", Path: "unknown", Kind: String, NotNull: true,
 			OneOf: []string{AllowUnknown, RefuseUnknown}, Default: AllowUnknown,
-			Doc: "What a guard or a policy does that is about a number of nodes if no cluster is asked, so that they are " +
-				`not counted: with "allow" it warns that it was not checked, and with "refuse" it refuses the change. A guard ` +
-				"that allows no node refuses it in any case. A pull request may have no access to a cluster; an apply and a " +
-				"NodePlan always count."},
+			Doc: "What guards and policies about a number of nodes do if no cluster is read, so that nodes " +
+				"cannot be counted: \"allow\" prints a warning that the guard was not checked, \"refuse\" " +
+				"refuses the change. A guard that allows no nodes refuses in both cases. `apply` and a NodePlan " +
+				"always count nodes; a pull request may have no access to a cluster."},
 		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, NotNull: true, Default: "false",
-			Doc: "Whether a change may leave nothing in the directory that compiles to an object."},
+			Doc: "Whether a change can leave no object in the directory."},
 	},
 	Blocks: []Block{{
 		Type:   "freeze",
 		Labels: []string{"name"},
 		Path:   "freeze",
-		Doc:    "A recurring time in which no change replaces or deletes nodes, or lets Karpenter remove more of them.",
+		Doc: "A recurring period in which no change may replace or delete nodes, or let Karpenter remove more " +
+			"nodes.",
 		Args: []Arg{
 			{Name: "schedule", Path: "schedule", Kind: String, Required: true,
-				Doc: `When it begins, in cron notation and UTC: "0 16 * * fri".`},
+				Doc: `When the period starts, in cron notation and UTC, such as "0 16 * * fri".`},
 			{Name: "duration", Path: "duration", Kind: Duration, Required: true,
-				Doc: `How long it lasts, such as "64h".`},
-			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait, for their authors."},
+				Doc: `How long the period lasts, such as "64h".`},
+			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait. It is shown to their " +
+				"authors."},
 		},
 	}, {
 		Type:   "window",
 		Labels: []string{"name"},
 		Path:   "window",
-		Doc: "A recurring time in which changes may replace or delete nodes, or let Karpenter remove more of them. Where there are windows, such a change waits " +
-			"for the next of them outside of freezes, and a NodePlan applies it then by itself. What a change has begun " +
-			"goes on within the budgets of its pools.",
+		Doc: "A recurring period in which changes may replace or delete nodes, or let Karpenter remove more " +
+			"nodes. If there are windows, such a change waits for the next window that is not in a freeze; a " +
+			"NodePlan then applies it automatically. A change that has started continues within the budgets of " +
+			"its pools.",
 		Args: []Arg{
 			{Name: "schedule", Path: "schedule", Kind: String, Required: true,
-				Doc: `When it begins, in cron notation and UTC: "0 22 * * mon-thu".`},
+				Doc: `When the period starts, in cron notation and UTC, such as "0 22 * * mon-thu".`},
 			{Name: "duration", Path: "duration", Kind: Duration, Required: true,
-				Doc: `How long it lasts, such as "6h".`},
-			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait, for their authors."},
+				Doc: `How long the period lasts, such as "6h".`},
+			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait. It is shown to their " +
+				"authors."},
 		},
 	}},
 }

@@ -2,10 +2,9 @@ package schemas
 
 import "slices"
 
-// JSONSchema is the schema of *.lke.json files (draft 2020-12), for editors
-// and for programs that write them. It is as strict as the table: what an
-// expression comes to, and what the CRDs say, is not
-// checked.
+// JSONSchema returns the schema of *.lke.json files (draft 2020-12), for editors and for programs
+// that write such files. It is as strict as the table. It does not check the results of expressions
+// or the rules of the CRDs.
 func JSONSchema() map[string]any {
 	s := jsonSchema{defs: map[string]any{
 		"expression": object{
@@ -14,7 +13,7 @@ func JSONSchema() map[string]any {
 			"pattern":     `[$%]\{`,
 		},
 		"requirement": object{
-			"description": "A value that must match, a list of which one must, or an expression such as " +
+			"description": "A value that must match, a list of allowed values, or an expression such as " +
 				"${between(4, 32)}.",
 			"type":  []any{"string", "number", "boolean", "array", "null"},
 			"items": object{"type": []any{"string", "number", "boolean"}},
@@ -37,7 +36,8 @@ type jsonSchema struct {
 	defs object
 }
 
-// body defines the body of a block under a name. Dynamic blocks are possible in what compiles to objects.
+// body defines the body of a block under a name. Blocks that compile to objects can have dynamic
+// blocks.
 func (s jsonSchema) body(block Block, name string, dynamic bool) {
 	properties := object{"//": object{"description": "A comment."}}
 	var required []any
@@ -59,7 +59,7 @@ func (s jsonSchema) body(block Block, name string, dynamic bool) {
 	}
 	if dynamic && len(generators) > 0 {
 		properties["dynamic"] = object{
-			"description":          "Nested blocks that are made for each element of a list or map.",
+			"description":          "Nested blocks that are generated for each element of a list or map.",
 			"type":                 "object",
 			"properties":           generators,
 			"additionalProperties": false,
@@ -75,13 +75,12 @@ func (s jsonSchema) body(block Block, name string, dynamic bool) {
 	s.defs[name] = body
 }
 
-// labelled is the value of the property named for a block type: the body under
-// its labels.
+// labelled returns the schema of the property for a block type: the body, below its labels.
 func (s jsonSchema) labelled(labels []string, name string) object {
 	schema := object{"$ref": "#/$defs/repeated." + s.repeated(name)}
 	for _, label := range labels {
 		level := object{"type": "object", "additionalProperties": schema}
-		if label == "name" { // is referred to
+		if label == "name" { // references contain it
 			level["propertyNames"] = object{"pattern": `^[\p{L}_][\p{L}\p{N}_-]*$`}
 		}
 		schema = oneOrMany(level)
@@ -89,15 +88,16 @@ func (s jsonSchema) labelled(labels []string, name string) object {
 	return schema
 }
 
-// generator is the value of a dynamic block.
+// generator returns the schema of a dynamic block.
 func (s jsonSchema) generator(name string) object {
 	s.defs["dynamic."+name] = object{
 		"type": "object",
 		"properties": object{
-			"for_each": object{"description": "The elements. The content sees each as TYPE.key and TYPE.value."},
-			"iterator": object{"type": "string", "description": "Another name than the block's type for the element."},
-			"labels":   object{"type": "array", "description": "The block's labels."},
-			"content":  object{"$ref": "#/$defs/repeated." + s.repeated(name)},
+			"for_each": object{"description": "The elements. The content refers to each as TYPE.key and TYPE.value."},
+			"iterator": object{"type": "string", "description": "The name of the element in the content. " +
+				"Default: the type of the block."},
+			"labels":  object{"type": "array", "description": "The labels of the block."},
+			"content": object{"$ref": "#/$defs/repeated." + s.repeated(name)},
 		},
 		"required":             []any{"for_each", "content"},
 		"additionalProperties": false,
@@ -111,8 +111,8 @@ func (s jsonSchema) repeated(name string) string {
 	return name
 }
 
-// oneOrMany allows a list of what the schema describes. The condition leads
-// editors to better messages than a choice of two would.
+// oneOrMany also allows a list of values of the schema. With a condition, editors show better
+// messages than with a choice of two schemas.
 func oneOrMany(schema object) object {
 	return object{
 		"if":   object{"type": "array"},
@@ -121,8 +121,8 @@ func oneOrMany(schema object) object {
 	}
 }
 
-// argument is the value of one argument. All of them may be expressions, and
-// those that may be left out may be null.
+// argument returns the schema of an argument. Each argument can be an expression. Optional
+// arguments can be null.
 func (s jsonSchema) argument(arg Arg) object {
 	forms := jsonForms(arg)
 	schema := object{}
@@ -140,8 +140,7 @@ func (s jsonSchema) argument(arg Arg) object {
 	return schema
 }
 
-// jsonForms lists what a value may look like besides an expression; nil stands
-// for anything.
+// jsonForms returns the schemas of values other than expressions; nil allows any.
 func jsonForms(arg Arg) []any {
 	if len(arg.OneOf) == 0 {
 		return slices.Clone(kinds[arg.Kind].forms)
@@ -153,7 +152,7 @@ func jsonForms(arg Arg) []any {
 	return []any{object{"enum": values}}
 }
 
-// jsonRequirements is a map of short names, or labels in full, to values.
+// jsonRequirements returns the schema of a map of short names, or full labels, to values.
 func jsonRequirements() object {
 	names, properties := []any{}, object{}
 	for _, key := range Keys() {

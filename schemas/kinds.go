@@ -1,16 +1,16 @@
 package schemas
 
-// Kind says what an argument's value looks like. How a value is read and
-// written is decided in packages config/decode and config/encode.
+// Kind says what an argument's value looks like. Packages config/decode and config/encode decide
+// how a value is read and written.
 type Kind int
 
-// The kinds of value. Where HCL and Kubernetes spell a value alike, the kind
-// is named for the value; where they differ, for the thing it stands for.
+// The kinds of value. If HCL and Kubernetes spell a value alike, the kind is named after the value.
+// If they differ, it is named after what the value stands for.
 const (
 	String       Kind = iota // text; a number or a bool is taken as text
 	Bool                     //
 	Number                   // a whole number
-	ID                       // a whole number above zero, given out by Linode
+	ID                       // a whole number above zero, assigned by Linode
 	Duration                 // "720h", "5m", or "Never" where the field allows it
 	Strings                  // a list of strings, order kept
 	Tags                     // a set of strings, sorted
@@ -23,24 +23,24 @@ const (
 	Type                     // a type expression; only in variable blocks
 	Condition                // an expression that is true or false, evaluated in its own place
 	Address                  // the address of a block or of one of its elements: pool.team["ml"]
-	Selector                 // requirements that select what is there: without a number of values
+	Selector                 // requirements that select existing things: without minValues
 	PoolRefs                 // a list of references: [pool.general, pool.team["ml"]]
 	Quantity                 // an amount: 400, "1600Gi"
 	Money                    // US dollars: 5000, "99.50"
 )
 
-// The forms of text that an argument can be. A pattern is met by the whole text.
+// The forms of text that an argument can have. A pattern matches the whole text.
 const (
 	DurationPattern = `^([0-9]+(s|m|h))+$|^Never$`
 	QuantityPattern = `^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`
 	MoneyPattern    = `^[0-9]{1,12}(\.[0-9]{1,2})?$`
 )
 
-// A kindRow says what a value of a kind looks like.
+// A kindRow describes the values of a kind.
 type kindRow struct {
 	text string // for readers
-	// forms are those that it may have in JSON besides an expression; nil stands
-	// for any. Values that expressions convert are as good as what they become.
+	// forms are the forms that a value can have in JSON, in addition to an expression; nil allows
+	// any. A value that an expression converts is accepted if the result is.
 	forms []any
 }
 
@@ -85,5 +85,5 @@ var kinds = map[Kind]kindRow{
 	Money:    {"US dollars", jsonAmount},
 }
 
-// String says for readers what a value of the kind looks like.
+// String describes a value of the kind to readers.
 func (k Kind) String() string { return kinds[k].text }

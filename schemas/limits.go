@@ -1,22 +1,22 @@
 package schemas
 
-// Limits caps several pools together, besides the limits of each pool.
+// Limits caps several pools together, in addition to the limits of each pool.
 var Limits = Block{
 	Type:   "limits",
 	Labels: []string{"name"},
-	Doc: "A cap on several pools together: on their nodes, their resources or their cost. Compiles to a " +
-		"CapacityLimit.",
+	Doc:    "A cap on the nodes, resources or cost of several pools together. Compiles to a CapacityLimit.",
 	Object: &Object{APIVersion: "lkeplan.dev/v1alpha1", Kind: "CapacityLimit"},
 	Args: []Arg{
 		objectName,
 		{Name: "pools", Path: "spec.nodePools", Kind: PoolRefs, Default: "all pools of the cluster",
-			Doc: `The pools whose nodes count, such as [pool.general, pool.team["ml"]].`},
-		{Name: "nodes", Path: "spec.nodes", Kind: Number, Default: "no limit", Doc: "The largest number of nodes."},
-		{Name: "cpu", Path: "spec.cpu", Kind: Quantity, Default: "no limit", Doc: "The largest number of CPUs in sum."},
+			Doc: `The pools that the cap covers, such as [pool.general, pool.team["ml"]].`},
+		{Name: "nodes", Path: "spec.nodes", Kind: Number, Default: "no limit", Doc: "The maximum number of nodes."},
+		{Name: "cpu", Path: "spec.cpu", Kind: Quantity, Default: "no limit", Doc: "The maximum number of CPUs in " +
+			"total."},
 		{Name: "memory", Path: "spec.memory", Kind: Quantity, Default: "no limit",
-			Doc: `The most memory in sum, such as "512Gi".`},
+			Doc: `The maximum memory in total, such as "512Gi".`},
 		{Name: "monthly_cost", Path: "spec.monthlyCost", Kind: Money, Default: "no limit",
-			Doc: "The most that the nodes may cost in a month, in US dollars at Linode's list prices for the region."},
+			Doc: "The maximum monthly cost of the nodes, in US dollars, at Linode's list prices for the region."},
 		forEach, enabled, manifest,
 	},
 	Blocks: []Block{Metadata},

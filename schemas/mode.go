@@ -1,9 +1,9 @@
 package schemas
 
-// The modes of a cluster: who makes its machines.
+// The modes of a cluster: how its machines are created.
 const (
 	ModeLKE      = "lke"
-	ModeInstance = "instance" // the controller itself, as Linodes that join by themselves
+	ModeInstance = "instance" // by the controller, as Linodes that join the cluster
 )
 
 // The tiers of LKE.
@@ -12,44 +12,42 @@ const (
 	TierEnterprise = "enterprise"
 )
 
-// AnnotationMode says on a LinodeNodeClass how its machines are made: ModeInstance, or
-// nothing where LKE makes them. What compiles the class writes it, and the controller, which
-// takes no class of another mode.
+// AnnotationMode is an annotation of a LinodeNodeClass: ModeInstance, or absent if LKE creates its
+// machines. The compiler of the class writes it. The controller ignores classes of another mode.
 const AnnotationMode = "lkeplan.dev/node-mode"
 
-// AnnotationGPUPlans says on a LinodeNodeClass of LKE Enterprise, if it is "true", that nodes are made of GPU plans as
-// well. What compiles the class writes it, from gpu_plans of the cluster block. It replaces no node.
+// AnnotationGPUPlans is "true" on a LinodeNodeClass of LKE Enterprise if nodes can use GPU plans.
+// The compiler of the class writes it, from gpu_plans of the cluster block. It replaces no nodes.
 const AnnotationGPUPlans = "lkeplan.dev/gpu-plans"
 
-// OfCluster are the annotations of a LinodeNodeClass that say of its cluster what the cluster block
-// says.
+// OfCluster returns the annotations of a LinodeNodeClass that repeat settings of the cluster block.
 func OfCluster() []string { return []string{AnnotationMode, AnnotationGPUPlans} }
 
-// Modes say in which mode an argument or a block has an effect; the zero value: in both.
+// Modes are the modes in which an argument or a block has an effect; the zero value: both.
 type Modes struct {
-	// NoEffectOnLKE is for what is taken there, so that manifests for the provider that
-	// Linode publishes apply unchanged, and does nothing.
+	// NoEffectOnLKE is for arguments that have no effect on LKE. They are accepted there, so
+	// manifests for Linode's published provider apply unchanged.
 	NoEffectOnLKE bool
-	// NotInstances says, as a sentence, why it is an error in instance mode; "" where it
-	// has an effect.
+	// NotInstances is a sentence: why the argument is an error in instance mode; "" if it has an
+	// effect there.
 	NotInstances string
 }
 
-// prefix is what stands before the documentation of what has an effect in one mode only.
+// prefix introduces the documentation of an argument that has an effect in one mode only.
 func (m Modes) prefix() string {
 	switch {
 	case m.NoEffectOnLKE && m.NotInstances == "":
-		return "Instances: "
+		return "Instance mode: "
 	case m.NotInstances != "" && !m.NoEffectOnLKE:
 		return "LKE: "
 	}
 	return ""
 }
 
-// says is the documentation of an argument.
+// says returns the documentation of an argument.
 func (a Arg) says() string { return a.Modes.prefix() + a.Doc }
 
-// within are the modes of what is in a block.
+// within returns the modes of an argument in a block.
 func (m Modes) within(block Modes) Modes {
 	m.NoEffectOnLKE = m.NoEffectOnLKE || block.NoEffectOnLKE
 	if m.NotInstances == "" {
@@ -60,10 +58,10 @@ func (m Modes) within(block Modes) Modes {
 
 var onInstances = Modes{NoEffectOnLKE: true}
 
-// modes describes which arguments of a block have an effect in which mode.
+// modes documents the modes in which the arguments of a block have an effect.
 func (w *reference) modes(block Block) {
-	w.line("What has an effect depends on who makes the machines, `mode` of the cluster block. Where an argument has none on " +
-		"LKE, it is taken, and `lkeplan validate` warns; where it has none in instance mode, it is an error.")
+	w.line("The mode of the cluster block determines which arguments have an effect. On LKE, an argument without " +
+		"effect is accepted, and `lkeplan validate` warns. In instance mode, it is an error.")
 	var rows [][]string
 	row := func(name string, m Modes) {
 		lke, instances := "yes", "yes"
@@ -91,7 +89,7 @@ func (w *reference) modes(block Block) {
 	w.table([]string{"argument or block", "LKE", "instance mode"}, rows)
 }
 
-// AnnotationRemoval marks a NodePool that is being removed: since when, and how many nodes it had
-// then. Its nodes go first, within its budgets: they drift by it. A configuration cannot set it, as
-// no guard has judged such a removal.
+// AnnotationRemoval marks a NodePool that is being removed. It records since when, and how many
+// nodes the pool had then. The annotation makes the nodes drift, so they drain within the pool's
+// budgets. A configuration cannot set it, because no guard would have checked the removal.
 const AnnotationRemoval = "lkeplan.dev/condemned"

@@ -1,17 +1,16 @@
 package schemas
 
-// Module compiles another directory of the repository as a part of this one.
-// Its further arguments are the variables which that directory declares, so
-// the table does not list them.
+// Module compiles another directory of the repository as part of this one. Its additional arguments
+// are the variables of that directory, so the table does not list them.
 var Module = Block{
 	Type:   "module",
 	Labels: []string{"name"},
-	Doc: "Another directory of the repository, compiled as a part of this one. All arguments but the ones " +
-		"listed are values for its variables.",
+	Doc: "Includes another directory of the repository. All arguments other than those listed are values for its " +
+		"variables.",
 	Open: true,
 	Args: []Arg{
 		{Name: "source", Kind: String, Required: true,
-			Doc: `The directory, as a path from this one: "../modules/team".`},
+			Doc: `The path of the directory, relative to this one: "../modules/team".`},
 		forEach, enabled,
 	},
 }

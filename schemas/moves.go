@@ -1,44 +1,44 @@
 package schemas
 
-// Moved keeps the name of an object when its address changes: objects in
-// Kubernetes cannot be renamed, so a new name is a new object.
+// Moved keeps the name of an object when its address changes. Kubernetes cannot rename objects, so
+// another name is another object.
 var Moved = Block{
 	Type: "moved",
-	Doc: "Keeps an object's name in the cluster when its block gets another label, or becomes part of a module or " +
-		"of a for_each. The block has to stay: without it the object gets its new name, and a pool's nodes are replaced. To do " +
-		"without it, give the block the old name: name = \"web\".",
+	Doc: "Keeps the name of an object in the cluster when its block gets another label or moves into a module or " +
+		"a for_each. Keep the moved block: without it, the object gets a new name, and the pool's nodes are " +
+		"replaced. To delete the moved block, give the block the previous name: `name = \"web\"`.",
 	Args: []Arg{
 		{Name: "from", Kind: Address, Required: true,
-			Doc: "The address the object had before. It must not be declared any more."},
-		{Name: "to", Kind: Address, Required: true, Doc: "The address it has now."},
+			Doc: "The previous address of the object. It must no longer be declared."},
+		{Name: "to", Kind: Address, Required: true, Doc: "The current address of the object."},
 	},
 }
 
-// Import is permission to take over an object that somebody else has made.
+// Import permits a block to take over an object that lkeplan did not create.
 var Import = Block{
 	Type: "import",
-	Doc: "Lets a block take over an object that exists in the cluster already and was made by somebody else: " +
-		"lkeplan import writes such blocks, and lkeplan takeover acts on them.",
+	Doc: "Lets a block take over an existing object of the cluster that lkeplan did not create. `lkeplan import` " +
+		"writes import blocks, and `lkeplan takeover` applies them.",
 	Args: []Arg{
-		{Name: "to", Kind: Address, Required: true, Doc: "The address of the block's object."},
+		{Name: "to", Kind: Address, Required: true, Doc: "The address of the block."},
 		{Name: "id", Kind: String, Required: true,
-			Doc: "The object's name in the cluster, which the block gives as well."},
+			Doc: "The name of the object in the cluster. It must be the name that the block sets."},
 	},
 }
 
-// Removed says what becomes of an object whose block is gone.
+// Removed configures what happens to an object whose block was deleted.
 var Removed = Block{
 	Type: "removed",
-	Doc:  "Says what becomes of an object whose block is no longer there.",
+	Doc:  "Configures what happens to an object whose block was deleted.",
 	Args: []Arg{
-		{Name: "from", Kind: Address, Required: true, Doc: "The address the object had."},
-		{Name: "id", Kind: String, Default: "the name that follows from the address",
-			Doc: "The object's name in the cluster, where the block had the argument name."},
+		{Name: "from", Kind: Address, Required: true, Doc: "The previous address of the object."},
+		{Name: "id", Kind: String, Default: "derived from the address",
+			Doc: "The name of the object in the cluster, if its block set name."},
 		{Name: "namespace", Kind: String, Default: "none",
-			Doc: "The namespace that a buffer was in; of a buffer it is required, and other objects are in none."},
+			Doc: "The namespace of a buffer. Required for buffers, and an error for other objects."},
 		{Name: "delete", Kind: Bool, Default: "false",
-			Doc: "Whether the object is deleted. Otherwise it stays as it is and is no longer managed."},
-		{Name: "prune", Kind: String, OneOf: Paces(), Default: "that of guards",
+			Doc: "Whether the object is deleted. If not, it stays in the cluster unchanged and is no longer managed."},
+		{Name: "prune", Kind: String, OneOf: Paces(), Default: "prune of guards",
 			Doc: `How a pool is deleted: "graceful" or "now", as in guards.`},
 	},
 }

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// PlaceholderName stands for the name of a cluster where it is not known. Nobody's
-// cluster is called so.
+// PlaceholderName stands for the name of a cluster that is not known. No cluster can have this
+// name.
 const PlaceholderName = "CHANGE-ME"
 
 var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
 
-// WrongClusterName says in sentences what is wrong with the name of a cluster, of LKE or in
-// instance mode; "" for nothing. The name is written on each object as a label.
+// WrongClusterName returns in sentences what is wrong with the name of a cluster, in LKE or in
+// instance mode; "" if it is valid. The name is a label of each object.
 func WrongClusterName(name string, instances bool) string {
 	const rule = "It is the cluster's label in LKE"
 	switch {
 	case name == PlaceholderName && instances:
-		return fmt.Sprintf("%s is not the name of a cluster. Write the controller's CLUSTER_NAME.", name)
+		return fmt.Sprintf("%s is a placeholder. Write the controller's CLUSTER_NAME.", name)
 	case name == PlaceholderName:
-		return fmt.Sprintf("%s is not the name of a cluster. Write the cluster's label in LKE.", name)
+		return fmt.Sprintf("%s is a placeholder. Write the cluster's label in LKE.", name)
 	case instances:
 		if wrong := WrongInstanceName(name); wrong != "" {
 			return fmt.Sprintf("%q cannot be the name of a cluster in instance mode: %s.", name, wrong)
@@ -28,7 +28,7 @@ func WrongClusterName(name string, instances bool) string {
 	case name == "":
 		return "The name is empty. " + rule + "."
 	case len(name) > 63:
-		return fmt.Sprintf("The name has %d characters, and 63 fit into the label that objects carry. %s.", len(name), rule)
+		return fmt.Sprintf("The name has %d characters; the label of objects allows 63. %s.", len(name), rule)
 	case !labelValue.MatchString(name):
 		return fmt.Sprintf("%q cannot be a cluster's label. %s: letters, digits, dashes, underscores and dots, with a "+
 			"letter or digit at both ends.", name, rule)
@@ -36,23 +36,23 @@ func WrongClusterName(name string, instances bool) string {
 	return ""
 }
 
-// longestInstanceName is how many characters the name of a cluster may have in instance mode:
-// a Linode's label has 64, of which 21 follow from the claim; a tag has 50.
+// longestInstanceName is the maximum number of characters of a cluster name in instance mode. A
+// Linode's label has 64 characters, of which 21 are derived from the claim; a tag has 50.
 const longestInstanceName = 34
 
 var instanceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 
-// WrongInstanceName says what is wrong with the name of a cluster in instance mode; "" for
-// nothing.
+// WrongInstanceName returns what is wrong with the name of a cluster in instance mode; "" if it is
+// valid.
 func WrongInstanceName(name string) string {
 	switch {
 	case name == "":
 		return "it is empty"
 	case len(name) > longestInstanceName:
-		return fmt.Sprintf("it has %d characters, and %d fit into a Linode's tags", len(name), longestInstanceName)
+		return fmt.Sprintf("it has %d characters; a Linode's tags allow %d", len(name), longestInstanceName)
 	case !instanceName.MatchString(name), strings.Contains(name, "--"):
-		return "it is the beginning of Linodes' labels and of Nodes' names: lower-case letters, digits and single dashes, " +
-			"with a letter or digit at both ends"
+		return "labels of Linodes and names of Nodes start with it, so it can contain lower-case letters, digits " +
+			"and single dashes, with a letter or digit at both ends"
 	}
 	return ""
 }

@@ -4,24 +4,24 @@ package schemas
 var Overlay = Block{
 	Type:   "overlay",
 	Labels: []string{"name"},
-	Doc: "Changes to what Karpenter knows about plans: other prices, further resources. Compiles to a " +
-		"NodeOverlay, which needs Karpenter's feature gate NodeOverlay.",
+	Doc: "Overrides the prices or resources of plan types for Karpenter. Compiles to a NodeOverlay, which " +
+		"requires Karpenter's feature gate NodeOverlay.",
 	Object: &Object{APIVersion: "karpenter.sh/v1alpha1", Kind: "NodeOverlay"},
 	Args: []Arg{
 		objectName,
 		{Name: "requirements", Path: "spec.requirements", Kind: Selector, Required: true,
-			Doc: "Which plans and pools it is for, written as the requirements of a pool are; an empty map stands " +
-				"for all."},
+			Doc: "The plan types and pools that the overlay applies to, in the syntax of a pool's requirements. " +
+				"An empty map selects all."},
 		{Name: "price", Path: "spec.price", Kind: String,
-			Doc: `The price of a machine in an hour, instead of the real one: "0.25". Not together with ` +
+			Doc: `The hourly price of a machine, instead of the real one, such as "0.25". Conflicts with ` +
 				`price_adjustment.`},
 		{Name: "price_adjustment", Path: "spec.priceAdjustment", Kind: String,
-			Doc: `What is added to the real price or taken off it, always with a sign: "-10%" or "+0.05".`},
+			Doc: `An amount or percentage to add to the real price, always with a sign: "-10%" or "+0.05".`},
 		{Name: "capacity", Path: "spec.capacity", Kind: Quantities,
-			Doc: `Further resources of the nodes, such as { "smarter-devices/fuse" = 1 }; not cpu, memory, ` +
-				`ephemeral-storage or pods.`},
+			Doc: `Additional resources of the nodes, such as { "smarter-devices/fuse" = 1 }. It cannot contain ` +
+				`cpu, memory, ephemeral-storage or pods.`},
 		{Name: "weight", Path: "spec.weight", Kind: Number, Default: "0",
-			Doc: "Where several say different things about one plan, the one with the most weight counts, 1 to 10000."},
+			Doc: "The priority among overlays for the same plan type, 1 to 10000. The highest weight counts."},
 		forEach, enabled, manifest,
 	},
 	Blocks: []Block{Metadata},

@@ -1,19 +1,19 @@
 package schemas
 
-// Pool is a Karpenter NodePool: https://karpenter.sh/docs/concepts/nodepools/.
-// Enumerations are spelled as Kubernetes spells them and checked by the CRD,
-// so that a value new in Karpenter needs no change here.
+// Pool is a Karpenter NodePool: https://karpenter.sh/docs/concepts/nodepools/. Enumerations are
+// spelled as in Kubernetes and checked by the CRD, so new values of Karpenter need no change here.
 var Pool = Block{
 	Type:   "pool",
 	Labels: []string{"name"},
-	Doc:    "Nodes of one kind, made as pods ask for them. Compiles to a NodePool.",
+	Doc:    "A group of similar nodes that scales with pending pods. Compiles to a NodePool.",
 	Object: &Object{APIVersion: "karpenter.sh/v1", Kind: "NodePool"},
 	Args: []Arg{
 		objectName,
 		{Name: "node_class", Path: "spec.template.spec.nodeClassRef", Kind: NodeClassRef, Required: true,
-			Doc: "How the machines are set up: a reference to a node_class block."},
-		{Name: "requirements", Path: "spec.template.spec.requirements", Kind: Requirements, Default: "any plan",
-			Doc: "Which plans and nodes the pool may use, by short names such as cpu and class or by label keys."},
+			Doc: "The node class of the machines: a reference to a node_class block."},
+		{Name: "requirements", Path: "spec.template.spec.requirements", Kind: Requirements, Default: "any plan type",
+			Doc: "The plan types and nodes that the pool can use. Keys are short names such as cpu and class, or " +
+				"full label keys."},
 		{Name: "labels", Path: "spec.template.metadata.labels", Kind: StringMap,
 			Doc: "Labels of the nodes. A change replaces the nodes."},
 		{Name: "annotations", Path: "spec.template.metadata.annotations", Kind: StringMap,
@@ -21,51 +21,57 @@ var Pool = Block{
 		{Name: "taints", Path: "spec.template.spec.taints", Kind: Taints,
 			Doc: `Taints of the nodes, as "key=value:Effect".`},
 		{Name: "startup_taints", Path: "spec.template.spec.startupTaints", Kind: Taints,
-			Doc: "Taints of a new node that something in the cluster removes once the node is ready for pods."},
+			Doc: "Taints of a new node that a program in the cluster removes when the node is ready for pods."},
 		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: nodeResources, Default: "no limit",
-			Doc: "What the pool may hold in sum, such as { cpu = 400, memory = \"1600Gi\", nodes = 60 }. A resource is " +
-				"cpu, memory, nodes, pods, ephemeral-storage or one of a device, such as \"nvidia.com/gpu\"."},
+			Doc: `The maximum resources of the pool in total, such as { cpu = 400, memory = "1600Gi", nodes = 60 ` +
+				`}. Possible keys are cpu, memory, nodes, pods, ephemeral-storage and device resources such as ` +
+				`"nvidia.com/gpu".`},
 		{Name: "weight", Path: "spec.weight", Kind: Number, Default: "none",
-			Doc: "Pools with more weight are tried first, 1 to 100; those without one come last."},
-		{Name: "replicas", Path: "spec.replicas", Kind: Number, Default: "as many as pods ask for",
-			Doc: "A fixed number of nodes, whatever the pods ask for."},
+			Doc: "The priority of the pool, 1 to 100. Pools with a higher weight are tried first; pools without " +
+				"a weight are tried last."},
+		{Name: "replicas", Path: "spec.replicas", Kind: Number, Default: "scales with pods",
+			Doc: "A fixed number of nodes. The pool does not scale with pods."},
 		{Name: "expire_after", Path: "spec.template.spec.expireAfter", Kind: Duration, Default: "720h",
 			Doc: `The age at which a node is replaced, or "Never".`},
 		{Name: "termination_grace_period", Path: "spec.template.spec.terminationGracePeriod", Kind: Duration,
-			Default: "no limit", Doc: "How long a node may take to drain before its pods are removed by force."},
+			Default: "no limit", Doc: "How long a node can drain before its pods are removed by force."},
 		forEach, enabled, manifest,
 	},
 	Blocks: []Block{Disruption, Metadata},
 }
 
-// Disruption says when nodes may be removed although they still work.
+// Disruption configures when working nodes can be removed.
 var Disruption = Block{
 	Type: "disruption",
 	Path: "spec.disruption",
-	Doc:  "When nodes are merged, replaced or removed to save money, and how many at a time.",
+	Doc:  "When nodes are consolidated to save money, and how many at a time.",
 	Args: []Arg{
 		{Name: "policy", Path: "consolidationPolicy", Kind: String, Default: "WhenEmptyOrUnderutilized",
-			Doc: `Which nodes are candidates: "WhenEmpty", "WhenEmptyOrUnderutilized" or "Balanced".`},
+			Doc: `Which nodes can be consolidated: "WhenEmpty", "WhenEmptyOrUnderutilized" or "Balanced".`},
 		{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration, Required: true,
-			Doc: `How long a node must have been without a pod coming or going before it is a candidate, or "Never".`},
+			Doc: `How long no pod must have been added to or removed from a node before it can be consolidated, ` +
+				`or "Never".`},
 	},
 	Blocks: []Block{Budget},
 }
 
-// Budget caps how many nodes are disrupted at the same time.
+// Budget limits how many nodes are disrupted at the same time.
 var Budget = Block{
 	Type: "budget",
 	Path: "budgets",
 	List: true,
-	Doc:  "How many nodes may be disrupted at once. Where several apply, the smallest counts.",
+	Doc: "The number of nodes that can be disrupted at the same time. If several budgets apply, the smallest " +
+		"counts.",
 	Args: []Arg{
 		{Name: "nodes", Path: "nodes", Kind: String, Required: true,
-			Doc: `A number of nodes, or a share of the pool such as "20%".`},
+			Doc: `A number of nodes, or a percentage of the pool such as "20%".`},
 		{Name: "reasons", Path: "reasons", Kind: Tags, Default: "all reasons",
-			Doc: `The reasons the budget is for: "Empty", "Drifted", "Underutilized".`},
+			Doc: `The reasons for disruption to which the budget applies: "Empty", "Drifted", "Underutilized".`},
 		{Name: "schedule", Path: "schedule", Kind: String, Default: "always",
-			Doc: `When the budget begins to apply, in cron notation and UTC: "0 13 * * mon-fri".`},
+			Doc: `When the budget starts to apply, in cron notation and UTC, such as "0 13 * * mon-fri". ` +
+				`Requires duration.`},
 		{Name: "duration", Path: "duration", Kind: Duration,
-			Doc: "For how long it applies from then on. Goes with schedule."},
+			Doc: `How long the budget applies from then on, in hours and minutes such as "8h" or "1h30m". ` +
+				`Requires schedule.`},
 	},
 }

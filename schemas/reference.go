@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// A Function is what the reference says of a function of the language.
+// A Function is the entry of a function in the reference.
 type Function struct {
-	Group     string // the heading it is under
+	Group     string // its heading
 	Name      string
 	Signature string
 	Doc       string
@@ -15,26 +15,28 @@ type Function struct {
 	Result    string // of the example
 }
 
-// A Bound is a limit of what a configuration may have.
+// A Bound is a limit of a configuration.
 type Bound struct {
 	What    string
 	Most    string
-	Instead string // what to do about more
+	Instead string // what to do when it is exceeded
 }
 
-// Reference is the reference of the language in Markdown, made from the table.
+// Reference returns the reference of the language in Markdown, generated from the table.
 func Reference(functions []Function, bounds []Bound) string {
 	w := &reference{}
 	w.line("# Reference")
-	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is " +
-		"made from the table by which lkeplan reads files; `make generate` rewrites it.")
-	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. " +
-		"Files named `*.auto.lkevars.hcl`, or `*.auto.lkevars.json`, set variables.")
-	w.line("An argument that is null counts as left out, so that a value may be absent. Where something is decided, or " +
-		"bounded by a `guards` block, null is an error: `enabled`, `for_each`, conditions, required arguments. An empty " +
-		"map or set in `for_each` makes nothing.")
-	w.line("Blocks inside of others can be repeated: `dynamic \"budget\" { for_each = var.windows content { nodes = " +
-		"budget.value } }` writes a `budget` for each element, which `content` sees as `budget.key` and `budget.value`.")
+	w.line("The blocks, arguments, requirements and functions of the language. This page is the output of " +
+		"`lkeplan docs`, generated from the table that lkeplan uses to read files. To update it, run `make " +
+		"generate`.")
+	w.line("lkeplan compiles all files of a directory together: `*.lke.hcl`, and `*.lke.json` in JSON. Files " +
+		"named `*.auto.lkevars.hcl` or `*.auto.lkevars.json` set variables.")
+	w.line("An argument whose value is null is treated as omitted. Null is an error for arguments that make a " +
+		"decision or set a limit: `enabled`, `for_each`, conditions, arguments of `guards`, and required " +
+		"arguments. A `for_each` with an empty map or set creates no object.")
+	w.line("A `dynamic` block repeats a nested block: `dynamic \"budget\" { for_each = var.windows content { " +
+		"nodes = budget.value } }` adds a `budget` for each element. Its `content` refers to the element as " +
+		"`budget.key` and `budget.value`.")
 	w.line("## Blocks")
 	for _, block := range Document() {
 		w.block(block, 3, "")
@@ -48,9 +50,10 @@ func Reference(functions []Function, bounds []Bound) string {
 
 func (w *reference) bounds(bounds []Bound) {
 	w.line("## Limits")
-	w.line("Whoever can open a pull request can have a configuration compiled. So what one may cost is bounded: " +
-		"a second of processor time and 300 MiB for a file of any content, besides half a millisecond and 50 KiB for " +
-		"each object. Work that is more than that ends with an error that says where.")
+	w.line("Anyone who can open a pull request can have lkeplan compile a configuration, so the cost of " +
+		"compiling is limited: one second of CPU time and 300 MiB for a file of any content, plus half a " +
+		"millisecond and 50 KiB for each object. A configuration that exceeds a limit is an error, which names " +
+		"the place.")
 	var rows [][]string
 	for _, b := range bounds {
 		rows = append(rows, []string{b.What, b.Most, b.Instead})
@@ -58,7 +61,7 @@ func (w *reference) bounds(bounds []Bound) {
 	w.table([]string{"what", "at most", "instead"}, rows)
 }
 
-// A reference is a page that is being written.
+// A reference is a page under construction.
 type reference struct {
 	strings.Builder
 }
@@ -71,7 +74,7 @@ func (w *reference) line(text string) {
 	w.WriteString(text + "\n")
 }
 
-// table writes a table. What is in its cells is text, and no end of them.
+// table writes a table, with pipes escaped in its cells.
 func (w *reference) table(head []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
@@ -86,7 +89,7 @@ func (w *reference) table(head []string, rows [][]string) {
 	}
 }
 
-// plan describes what policies know of a change.
+// plan documents the attributes of a change that policies can use.
 func (w *reference) plan() {
 	var rows [][]string
 	for _, a := range PlanAttributes() {
@@ -95,21 +98,22 @@ func (w *reference) plan() {
 	w.table([]string{"value", "known", "meaning"}, rows)
 }
 
-// tests describes the files of tests.
+// tests documents test files.
 func (w *reference) tests() {
 	w.line("## Tests")
-	w.line("Files named `*" + TestSuffix + "` have the tests of the directory that they are in, which `lkeplan test` tries. " +
-		"They have `run` blocks and nothing else, and no other command reads them.")
+	w.line("Files named `*" + TestSuffix + "` contain the tests of their directory, which `lkeplan test` runs. " +
+		"They contain only `run` blocks, and no other command reads them.")
 	w.block(Run, 3, "")
 	var rows [][]string
 	for _, v := range TestValues() {
 		rows = append(rows, []string{"`" + v.Name + "`", v.When, v.Doc})
 	}
-	w.line("Assertions refer to `var`, `local`, `cluster`, `pool`, `node_class` and `module` as the directory does, and to:")
-	w.table([]string{"value", "the run has", "meaning"}, rows)
+	w.line("Assertions can refer to `var`, `local`, `cluster`, `pool`, `node_class` and `module` as in the " +
+		"directory, and to:")
+	w.table([]string{"value", "requires", "meaning"}, rows)
 }
 
-// block describes a block, and below it the blocks inside it.
+// block documents a block, and below it its nested blocks.
 func (w *reference) block(block Block, level int, around string) {
 	header := block.Type
 	for _, label := range block.Labels {
@@ -146,7 +150,7 @@ func occurrence(block Block) (text string) {
 		text += fmt.Sprintf(" The object is a `%s` of `%s`.", block.Object.Kind, block.Object.APIVersion)
 	}
 	if block.List {
-		text += " May be repeated."
+		text += " Can be repeated."
 	}
 	if block.Path != "" {
 		text += fmt.Sprintf(" Field: `%s`.", block.Path)
@@ -174,8 +178,8 @@ func fieldOf(arg Arg) string {
 func (w *reference) requirements() {
 	w.line("## Requirements")
 	w.line("The argument `requirements` of a pool is a map. A plain value must match, a list allows any of its " +
-		"values, and a function says anything else; `null` takes a key out that `merge` would bring in. A key is " +
-		"one of these short names, or a label in full, such as `\"example.com/tier\"`.")
+		"values, and a function expresses any other condition. A key is one of these short names, or a full " +
+		"label such as `\"example.com/tier\"`. Null removes a key that `merge` would add.")
 	var rows [][]string
 	for _, key := range Keys() {
 		rows = append(rows, []string{"`" + key.Name + "`", "`" + key.Label + "`", key.Doc})
@@ -185,8 +189,8 @@ func (w *reference) requirements() {
 
 func (w *reference) functions(functions []Function) {
 	w.line("## Functions")
-	w.line("All functions are pure: there is no time, no randomness, no environment and no network. The results of " +
-		"requirement functions are shown as Kubernetes has them.")
+	w.line("All functions are pure: they cannot read the time, random numbers, the environment or the network. " +
+		"Results of requirement functions are shown in Kubernetes notation.")
 	for len(functions) > 0 {
 		group := functions[0].Group
 		w.line("### " + group)

@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// TestKinds holds that each kind of value is known to the reference and to the
-// JSON Schema: one that is forgotten would be "any value" there.
+// TestKinds checks that the reference and the JSON Schema know each kind of value. A missing kind
+// would be "any value".
 func TestKinds(t *testing.T) {
 	defs := schemas.JSONSchema()["$defs"].(map[string]any)
 	var walk func(block schemas.Block, name string)
@@ -30,7 +30,7 @@ func TestKinds(t *testing.T) {
 	walk(schemas.Block{Blocks: schemas.Document()}, "document")
 }
 
-// TestReferenceEscapes holds that no text ends the cell of a table it is in.
+// TestReferenceEscapes checks that pipes in a text do not end a table cell.
 func TestReferenceEscapes(t *testing.T) {
 	page := schemas.Reference([]schemas.Function{{Group: "G", Signature: "f()", Doc: "a | b", Example: "x || y",
 		Result: "z"}}, nil)

@@ -1,6 +1,6 @@
 package schemas
 
-// A Key is the short name of a label that requirements can use.
+// A Key is the short name of a label in requirements.
 type Key struct {
 	Name  string
 	Label string
@@ -8,50 +8,52 @@ type Key struct {
 	Doc   string
 }
 
-// Unit says how a label counts, for keys whose values are amounts.
+// Unit is the unit of a label whose values are amounts.
 type Unit int
 
-// The units of labels. A quantity such as "8Gi" is written into a MiB label as
-// 8192, which is how Linode states memory and disk.
+// The units of labels. A quantity such as "8Gi" becomes 8192 in a MiB label, the unit in which
+// Linode states memory and disk.
 const (
 	NoUnit Unit = iota
 	MiB
 )
 
-// The labels that compiled pools always carry or that messages speak of.
+// Labels that compiled pools always have or that messages mention.
 const (
 	CapacityTypeLabel = "karpenter.sh/capacity-type"
 	ZoneLabel         = "topology.kubernetes.io/zone"
 	RegionLabel       = "topology.kubernetes.io/region"
 )
 
-// Keys lists the short names, sorted. Labels under karpenter.k8s.linode are
-// those the provider puts on its instance types and nodes.
+// Keys returns the short names, sorted. The provider sets the labels under karpenter.k8s.linode on
+// its instance types and nodes.
 func Keys() []Key {
 	return []Key{
 		{Name: "accelerated_devices", Label: NodeClassGroup + "/instance-accelerated-devices-count",
 			Doc: "The number of accelerator cards."},
 		{Name: "arch", Label: "kubernetes.io/arch", Doc: `The processor architecture; on Linode "amd64".`},
 		{Name: "capacity_type", Label: CapacityTypeLabel,
-			Doc: `How the machine is paid for; on Linode "on-demand", which every pool asks for. Null leaves it ` +
-				`out, as in pools made elsewhere.`},
+			Doc: `The billing model; on Linode "on-demand", which is added to each pool. Null omits it, as in ` +
+				`pools that were not created by lkeplan.`},
 		{Name: "class", Label: NodeClassGroup + "/instance-class",
-			Doc: `The plan's class: "standard", "dedicated", "premium", "highmem", "gpu", "accelerated".`},
+			Doc: `The class of the plan type: "standard", "dedicated", "premium", "highmem", "gpu" or "accelerated".`},
 		{Name: "cpu", Label: NodeClassGroup + "/instance-cpu", Doc: "The number of virtual CPUs."},
 		{Name: "disk", Label: NodeClassGroup + "/instance-disk", Unit: MiB,
 			Doc: `The size of the disk, such as "80Gi".`},
 		{Name: "generation", Label: NodeClassGroup + "/instance-generation",
-			Doc: `The plan's generation: 6 for "g6-standard-2".`},
+			Doc: `The generation of the plan type: 6 for "g6-standard-2".`},
 		{Name: "gpu_count", Label: NodeClassGroup + "/instance-gpu-count", Doc: "The number of GPUs."},
 		{Name: "gpu_name", Label: NodeClassGroup + "/instance-gpu-name",
-			Doc: `The GPU's model, such as "rtx4000_ada".`},
-		{Name: "instance_type", Label: "node.kubernetes.io/instance-type", Doc: `The plan, such as "g6-dedicated-8".`},
+			Doc: `The GPU model, such as "rtx4000_ada".`},
+		{Name: "instance_type", Label: "node.kubernetes.io/instance-type", Doc: `The plan type, such as ` +
+			`"g6-dedicated-8".`},
 		{Name: "memory", Label: NodeClassGroup + "/instance-memory", Unit: MiB, Doc: `The memory, such as "8Gi".`},
 		{Name: "network_out", Label: NodeClassGroup + "/instance-network-out",
 			Doc: "The outgoing bandwidth in Mbit/s."},
 		{Name: "os", Label: "kubernetes.io/os", Doc: `The operating system; on Linode "linux".`},
 		{Name: "region", Label: RegionLabel, Doc: `The Linode region, such as "us-ord".`},
 		{Name: "transfer", Label: NodeClassGroup + "/instance-transfer", Doc: "The monthly transfer in GB."},
-		{Name: "zone", Label: ZoneLabel, Doc: "The zone. LKE has one zone in each region, of the region's name."},
+		{Name: "zone", Label: ZoneLabel, Doc: "The zone. LKE has one zone in each region, with the same name as " +
+			"the region."},
 	}
 }

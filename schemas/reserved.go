@@ -2,15 +2,15 @@ package schemas
 
 import "strings"
 
-// Ours is the program that this is, as an owner of keys.
+// Ours is the owner of the keys of this program.
 const Ours = "lkeplan"
 
-// MovedTo is the annotation by which a migration marks the nodes of a pool that moves: it names
-// the pool that they move to.
+// MovedTo is the annotation of nodes that a migration moves to another pool. Its value is the name
+// of that pool.
 const MovedTo = "lkeplan.dev/moved-to"
 
-// reserved are the domains whose labels and annotations on objects are for programs to write,
-// and who writes them. A subdomain belongs to the same program.
+// reserved lists the domains of labels and annotations that programs write, with the program. A
+// subdomain belongs to the same program.
 var reserved = []struct{ domain, owner string }{
 	{"lkeplan.dev", Ours},
 	{"karpenter.sh", "Karpenter"},
@@ -22,21 +22,21 @@ var reserved = []struct{ domain, owner string }{
 	{"helm.sh", "Helm"},
 }
 
-// The keys of programs that apply what lkeplan renders, with the values that keep an object or
-// order it.
+// The keys of programs that apply the output of lkeplan render. With some values, they keep an
+// object or order it.
 const (
 	ArgoWave    = "argocd.argoproj.io/sync-wave"
 	ArgoOptions = "argocd.argoproj.io/sync-options"
 	FluxPrune   = "kustomize.toolkit.fluxcd.io/prune"
 )
 
-// forEveryone is the domain of Kubernetes whose labels are for everyone to write: they say
-// which application an object is a part of.
+// forEveryone is the domain of Kubernetes whose labels anyone can write: they name the application
+// of an object.
 const forEveryone = "app.kubernetes.io"
 
-// ReservedFor returns the program that a key of an object's labels or annotations belongs to;
-// "" if a configuration can write it with that value. Programs that apply what lkeplan renders
-// can be asked for less than they would do, and not to delete an object or to make it again.
+// ReservedFor returns the program that owns a key of an object's labels or annotations; "" if a
+// configuration can write the key with that value. A configuration can tell programs that apply the
+// output of lkeplan render to do less, but not to delete or recreate an object.
 func ReservedFor(key, value string) string {
 	switch key {
 	case ArgoWave:

@@ -1,7 +1,6 @@
 package schemas
 
-// The resources that nodes have, as limits name them. Those of other devices have
-// names of their own, with a slash.
+// The resources of nodes, as limits name them. Resources of other devices have names with a slash.
 const (
 	CPU              = "cpu"
 	Memory           = "memory"
@@ -12,8 +11,7 @@ const (
 	VPU              = "netint.ca/Quadra"
 )
 
-// nodeResources and podResources are what the nodes of a pool, and room for pods,
-// can be limited by.
+// nodeResources are the resources that limit a pool, and podResources those that limit a buffer.
 var (
 	nodeResources = []string{CPU, Memory, Nodes, Pods, EphemeralStorage, GPU, VPU}
 	podResources  = []string{CPU, Memory, EphemeralStorage, GPU, VPU}

@@ -1,24 +1,24 @@
-// Package schemas is the language as data: every block and every argument is
-// one row of a table. Decoding, the compiled objects, the reference and the
-// editors' schema are all read from it, so a new argument is one new row.
+// Package schemas is the language as data: each block and each argument is one row of a table.
+// Decoding, compiled objects, the reference and the schema for editors are all derived from it, so
+// a new argument is one new row.
 //
-// The package knows no HCL, no Kubernetes client and no cloud: it says how a
-// thing is spelled and where it goes, never how it is read or written.
+// The package contains no HCL, no Kubernetes client and no cloud. It defines how a thing is spelled
+// and which field it sets, never how it is read or written.
 package schemas
 
-// A Block is one block type: its header, its arguments, the blocks inside it.
+// A Block is one block type: its header, its arguments and its nested blocks.
 type Block struct {
 	Type   string
 	Labels []string // the names of the labels in the header, for messages and documentation
 	Doc    string
 
-	// Object is what each block of this type compiles to; nil for blocks that
-	// compile to nothing of their own.
+	// Object is what each block of this type compiles to; nil if it compiles to no object of its
+	// own.
 	Object *Object
 
-	// Path is where a nested block's fields go, relative to the block around
-	// it. A block with a label is an entry of a map, keyed by that label; a
-	// List block is an element of a list; any other is the object at Path.
+	// Path is the field that a nested block sets, relative to the block around it. A block with a
+	// label is an entry of a map, with the label as its key. A List block is an element of a list.
+	// Any other block is the object at Path.
 	Path string
 	List bool
 
@@ -26,12 +26,11 @@ type Block struct {
 	Blocks []Block
 	Modes  Modes // in which it has an effect
 
-	// Open blocks take arguments besides those listed, of names that the user
-	// chooses.
+	// Open blocks accept additional arguments, whose names the user chooses.
 	Open bool
 }
 
-// An Object names a kind of Kubernetes object.
+// An Object is a kind of Kubernetes object.
 type Object struct {
 	APIVersion string
 	Kind       string
@@ -43,26 +42,25 @@ type Arg struct {
 	Path     string // the Kubernetes field, relative to the block's Path; empty if there is none
 	Kind     Kind
 	Required bool
-	NotNull  bool     // null is an error, and not as if the argument were left out: it would lift a bound
-	Meta     bool     // read by lkeplan before the object is made, and no part of it
-	OneOf    []string // the values that are possible, where no CRD lists them
-	Keys     []string // of Quantities: the names that are possible, besides those with a slash
-	Modes    Modes    // in which it has an effect
+	NotNull  bool     // null is an error, and does not mean that the argument is omitted: that would lift a bound
+	Meta     bool     // read by lkeplan before it builds the object, and not part of it
+	OneOf    []string // the possible values, if no CRD lists them
+	Keys     []string // of Quantities: the possible names, in addition to names with a slash
+	Modes    Modes
 	Doc      string
-	Default  string // what an omitted argument means, for readers; nothing is derived from it
+	Default  string // what an omitted argument means, for readers only
 }
 
-// Document lists the blocks that may stand at the top of a file.
+// Document lists the blocks that can stand at the top of a file.
 func Document() []Block {
 	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved,
 		Import, Removed, Check, Guards, Policy}
 }
 
-// Metadata is the block for the labels and annotations of the object itself,
-// as opposed to those of the nodes made from it.
+// Metadata is the block for the labels and annotations of the object itself, not of its nodes.
 var Metadata = Block{
 	Type: "metadata",
-	Doc:  "Labels and annotations of the Kubernetes object itself.",
+	Doc:  "Labels and annotations of the Kubernetes object itself, not of its nodes.",
 	Path: "metadata",
 	Args: []Arg{
 		{Name: "labels", Path: "labels", Kind: StringMap, Doc: "Labels of the object."},
@@ -70,25 +68,24 @@ var Metadata = Block{
 	},
 }
 
-// objectName, forEach, enabled and manifest are the same in every block that
-// compiles to objects.
+// objectName, forEach, enabled and manifest are the same in each block that compiles to objects.
 var (
 	objectName = Arg{
 		Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
-		Doc: "The object's name in the cluster.",
+		Doc: "The name of the object in the cluster.",
 	}
 	forEach = Arg{
 		Name: "for_each", Kind: Any, Meta: true,
-		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key " +
-			"and each.value.",
+		Doc: "A map or a set of strings. The block is compiled once for each element, which is available as " +
+			"each.key and each.value.",
 	}
 	enabled = Arg{
 		Name: "enabled", Kind: Bool, Meta: true, Default: "true",
-		Doc: "False leaves the block out, as if it were not written.",
+		Doc: "Whether the block is compiled. If false, the block is ignored.",
 	}
 	manifest = Arg{
 		Name: "manifest", Kind: Any, Meta: true,
-		Doc: "Fields of spec that no argument covers, and labels and annotations of the object, merged over the " +
-			"compiled object and validated with it.",
+		Doc: "Fields of spec that no argument covers, and labels and annotations of the object. They are merged " +
+			"over the compiled object and validated with it.",
 	}
 )

@@ -14,8 +14,8 @@ var (
 	sentence = regexp.MustCompile(`^[A-Z].*[.]$`)
 )
 
-// TestTable holds the rows to their form: names as HCL has them, each once, and
-// documentation in sentences.
+// TestTable checks the form of the rows: names are valid in HCL and unique, and documentation is in
+// sentences.
 func TestTable(t *testing.T) {
 	check(t, schemas.Block{Blocks: schemas.Document()}, "")
 }
@@ -25,22 +25,22 @@ func check(t *testing.T, block schemas.Block, at string) {
 	for _, arg := range block.Args {
 		names = append(names, arg.Name)
 		if !sentence.MatchString(arg.Doc) {
-			t.Errorf("%s%s: the documentation is no sentence: %q", at, arg.Name, arg.Doc)
+			t.Errorf("%s%s: the documentation is not a sentence: %q", at, arg.Name, arg.Doc)
 		}
 	}
 	for _, nested := range block.Blocks {
 		names = append(names, nested.Type)
 		if !sentence.MatchString(nested.Doc) {
-			t.Errorf("%s%s: the documentation is no sentence: %q", at, nested.Type, nested.Doc)
+			t.Errorf("%s%s: the documentation is not a sentence: %q", at, nested.Type, nested.Doc)
 		}
 		check(t, nested, at+nested.Type+".")
 	}
 	for i, n := range names {
 		if !name.MatchString(n) {
-			t.Errorf("%s%s: not a name", at, n)
+			t.Errorf("%s%s: not a valid name", at, n)
 		}
 		if slices.Contains(names[:i], n) {
-			t.Errorf("%s%s: given twice", at, n)
+			t.Errorf("%s%s: duplicate", at, n)
 		}
 	}
 }

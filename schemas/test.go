@@ -2,86 +2,89 @@ package schemas
 
 import "strings"
 
-// TestSuffix is how the names of files of tests end.
+// TestSuffix is the suffix of the names of test files.
 const TestSuffix = ".lketest.hcl"
 
-// Run is one test of a directory, in a file of tests next to its files.
+// Run is one test of a directory, in a test file in the same directory.
 var Run = Block{
 	Type:   "run",
 	Labels: []string{"name"},
-	Doc: "One test: the directory is compiled with some variables, and assertions hold of what comes out. All arguments " +
-		"are written out. Variables have the values that the directory and the command line give them, where the run " +
-		"gives no other.",
+	Doc: "One test. It compiles the directory with the given variables and evaluates assertions about the " +
+		"result. Arguments must be literal. Variables that the run does not set have the values of the directory " +
+		"and the command line.",
 	Args: []Arg{
 		{Name: "pods", Kind: Strings, Default: "none",
-			Doc: `Pods that are simulated, as after --pods: ["200x1cpu,2Gi"].`},
+			Doc: "Pods to simulate, in the syntax of `--pods`: [\"200x1cpu,2Gi\"]."},
 		{Name: "workloads", Kind: Strings, Default: "none",
-			Doc: "Manifests whose pods are simulated: files, or directories of them, as paths from this directory. What may have " +
-				"pods and cannot be read is an error."},
+			Doc: "Manifests with pods to simulate: files or directories, as paths relative to this directory. A " +
+				"file that may contain pods and cannot be read is an error."},
 		{Name: "lke_daemonsets", Kind: Bool, Default: "true",
-			Doc: "Whether LKE's own DaemonSets count with `pods` and `workloads`, as they were seen on the standard tier in " +
-				"November 2026 (`calico-node` requests 250m of CPU on each node, others nothing), unless the manifests have " +
-				"them. Those of the enterprise tier are not known."},
-		{Name: "base", Kind: String, Default: "nothing is compared",
-			Doc: `What the directory is compared with, as it is before a change: "git:REF", or "dir:PATH" from this ` +
-				"directory. Nodes are counted among those of the snapshot, or else those that the pods have before the change."},
-		{Name: "snapshot", Kind: String, Default: "no nodes are counted",
-			Doc: "A file of `lkeplan snapshot` below the root of the repository, as a path from this directory. A change is " +
-				"compared on its nodes, and its pods are simulated where no others are given."},
-		{Name: "at", Kind: String, Default: "when the snapshot was taken, or else freezes and windows are not judged",
-			Doc: `The moment for which freezes, windows and budgets are judged, such as "2026-11-20T17:00:00Z".`},
+			Doc: "Whether pods of LKE's own DaemonSets are added to `pods` and `workloads`, unless the manifests " +
+				"contain them. They are as observed on the standard tier in November 2026: `calico-node` " +
+				"requests 250m of CPU on each node, the others nothing. Those of the Enterprise tier are not known."},
+		{Name: "base", Kind: String, Default: "no comparison",
+			Doc: `The state before the change: "git:REF", or "dir:PATH" relative to this directory. The nodes ` +
+				`that it affects are those of the snapshot, or else those that the pods get before the change.`},
+		{Name: "snapshot", Kind: String, Default: "nodes are not counted",
+			Doc: "The path of a file of `lkeplan snapshot`, relative to this directory and inside the " +
+				"repository. The change is evaluated for its nodes. Its pods are simulated if the run sets no " +
+				"others."},
+		{Name: "at", Kind: String, Default: "the time of the snapshot; without one, freezes and windows are not " +
+			"evaluated",
+			Doc: `The time at which freezes, windows and budgets are evaluated, such as "2026-11-20T17:00:00Z".`},
 		{Name: "expect_error", Kind: String, Default: "the directory compiles",
-			Doc: "A part of the message with which the directory must not compile. Such a run has no assertions."},
+			Doc: "A part of the error with which compiling the directory must fail. Such a run has no assertions."},
 	},
 	Blocks: []Block{{
 		Type: "variables",
 		Open: true,
-		Doc:  "Values of variables. They are stronger than all others.",
+		Doc:  "Values of variables. They take precedence over all others.",
 	}, {
 		Type: "assert",
 		List: true,
-		Doc: "What must be true. A condition can refer to all that the directory can, and to the values below. What is " +
-			"unknown or null fails the run.",
+		Doc: "A condition that must be true. It can refer to everything that the directory can, and to the " +
+			"values below. An unknown value or null fails the run.",
 		Args: assertion,
 	}},
 }
 
-// A TestValue is what assertions know besides the names of the directory.
+// A TestValue is a name that assertions can use in addition to the names of the directory.
 type TestValue struct {
 	Name string // as it is written
-	When string // what the run must have; "" for nothing
+	When string // what the run must set; "" for nothing
 	Doc  string
 }
 
-// TestValues are all that assertions know besides the names of the directory.
+// TestValues returns all names that assertions can use in addition to the names of the directory.
 func TestValues() []TestValue {
 	const (
 		pods  = "`pods`, `workloads` or `snapshot`"
 		base  = "`base`"
 		nodes = "`base`, and one of `snapshot`, `pods` and `workloads`"
-		rolls = nodes + " where a pool rolls"
+		rolls = nodes + " if the nodes of a pool are replaced"
 	)
 	values := []TestValue{
 		{"objects", "", "The compiled objects with their defaults, by address: `objects[\"pool.web\"].spec.weight`."},
-		{"cost.floor", "", "What all pools cost in a month at least, in US dollars; null if the price of a node is not known."},
-		{"cost.ceiling", "", "What all pools cost in a month at most; null, which fails the run, where nothing bounds it, or a price is not known."},
-		{"simulate.nodes", pods, "The nodes that the pods get, those of static pools among them."},
-		{"simulate.pods", pods, "The pods that were simulated."},
-		{"simulate.placed", pods, "Those that get a node."},
-		{"simulate.unschedulable", pods, "Those that get none."},
-		{"simulate.cost", pods, "What the nodes cost in a month, in US dollars."},
-		{"simulate.hourly", pods, "What they cost in an hour."},
-		{"simulate.plans", pods, "The nodes by plan type: `lookup(simulate.plans, \"g6-standard-8\", 0)`."},
-		{"simulate.pools", pods, "`nodes`, `pods` and `cost` of each pool by its name in the cluster, such as " +
+		{"cost.floor", "", "The minimum monthly cost of all pools, in US dollars; null if the price of a node is " +
+			"not known."},
+		{"cost.ceiling", "", "The maximum monthly cost of all pools, in US dollars; null, which fails the run, " +
+			"if it has no limit or a price is not known."},
+		{"simulate.nodes", pods, "The number of nodes that the pods get, including nodes of pools with replicas."},
+		{"simulate.pods", pods, "The number of simulated pods."},
+		{"simulate.placed", pods, "The number of pods that get a node."},
+		{"simulate.unschedulable", pods, "The number of pods that get no node."},
+		{"simulate.cost", pods, "The monthly cost of the nodes, in US dollars."},
+		{"simulate.hourly", pods, "The hourly cost of the nodes, in US dollars."},
+		{"simulate.plans", pods, "The number of nodes by plan type: `lookup(simulate.plans, \"g6-standard-8\", 0)`."},
+		{"simulate.pools", pods, "`nodes`, `pods` and `cost` of each pool, by its name in the cluster, such as " +
 			"`simulate.pools.web.nodes`."},
 		{"simulate.refused", pods, "`workload`, `pods` and `reasons` of the pods without a node, as a list."},
-		{"plan.pools.rolled", base, "The addresses of the pools whose nodes are replaced, all or some; those of pools " +
-			"whose nodes go at once are `plan.pools.deleted`, and of those that give up their nodes " +
-			"`plan.pools.condemned`."},
-		{"plan.actions", base, "What happens to each object that changes, by address: `create`, `update`, `delete`, " +
-			"`forget`, or `no-op` for one that only moved."},
-		{"plan.refused_by", base, "The guards and policies that refuse the change or have it wait, such as " +
-			"`max_deleted_pools` or `policy.NAME`, as a list. It is not known where one of them would have to count nodes."},
+		{"plan.pools.rolled", base, "The addresses of the pools whose nodes are replaced. Pools whose nodes are " +
+			"deleted immediately are in `plan.pools.deleted`, and draining pools in `plan.pools.condemned`."},
+		{"plan.actions", base, "What happens to each changed object, by address: `create`, `update`, `delete`, " +
+			"`forget`, or `no-op` for an object that only moved."},
+		{"plan.refused_by", base, "A list of the guards and policies that refuse or delay the change, such as " +
+			"`max_deleted_pools` or `policy.NAME`. It is unknown if one of them would have to count nodes."},
 	}
 	for _, a := range PlanAttributes() {
 		if strings.HasPrefix(a.Group, Simulated) {

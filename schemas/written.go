@@ -2,8 +2,9 @@ package schemas
 
 import "strings"
 
-// Written is the path of a Kubernetes field as a block of a type has it: disruption.consolidate_after,
-// requirements.class. A field that no argument covers is named as Kubernetes names it, without the spec in front.
+// Written returns the path of a Kubernetes field as the user wrote it in a block of a type:
+// disruption.consolidate_after, requirements.class. A field that no argument covers has its
+// Kubernetes name, without spec.
 func Written(blockType, path string) string {
 	for _, block := range Document() {
 		if block.Type != blockType || block.Object == nil {
@@ -18,7 +19,7 @@ func Written(blockType, path string) string {
 	return strings.TrimPrefix(path, "spec.")
 }
 
-// written is a path below that of a block.
+// written returns the written form of a path below that of a block.
 func written(block Block, path string) (string, bool) {
 	for _, arg := range block.Args {
 		if rest, ok := below(arg.Path, path); ok {
@@ -38,7 +39,7 @@ func written(block Block, path string) (string, bool) {
 	return "", false
 }
 
-// argument is an argument, and what of its value is meant.
+// argument returns the name of an argument with the rest of a path in its value.
 func argument(arg Arg, rest string) string {
 	switch {
 	case arg.Kind == NodeClassRef && rest == ".name":
@@ -53,7 +54,7 @@ func argument(arg Arg, rest string) string {
 	return arg.Name + rest
 }
 
-// below is what of a path comes after a field.
+// below returns the part of a path after a field.
 func below(field, path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, field)
 	return rest, ok && field != "" && (rest == "" || strings.ContainsAny(rest[:1], ".["))

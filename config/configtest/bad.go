@@ -1,5 +1,5 @@
-// Package configtest runs the language's tests, which are documents with their
-// expectations in them. It is used by tests only.
+// Package configtest runs the tests of the language, which are documents with expectations. Only
+// tests import it.
 package configtest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Compile is what is tested: it compiles the root of a file system.
+// Compile is the function under test: it compiles the root of a file system.
 type Compile func(files fstest.MapFS) hcl.Diagnostics
 
 // Bad compiles each document of a directory and compares the diagnostics with
@@ -63,7 +63,7 @@ func Bad(t *testing.T, dir string, compile Compile) {
 	}
 }
 
-// belowDirectory reads the files in the directories of a directory.
+// belowDirectory reads the files in the subdirectories of a directory.
 func belowDirectory(t *testing.T, dir string) fstest.MapFS {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -81,7 +81,7 @@ func belowDirectory(t *testing.T, dir string) fstest.MapFS {
 	return files
 }
 
-// wanted collects the expectations of a document by line.
+// wanted returns the expectations of a document by line.
 func wanted(src []byte) map[int][]string {
 	want := map[int][]string{}
 	lines := bufio.NewScanner(bytes.NewReader(src))
@@ -93,14 +93,14 @@ func wanted(src []byte) map[int][]string {
 	return want
 }
 
-// wellFormed is the form of messages: a summary without a full stop, a detail
-// of whole sentences.
+// wellFormed matches well-formed messages: a summary without a full stop, and a detail in full
+// sentences.
 var wellFormed = regexp.MustCompile(`(?s)^[A-Z][^.:]*: .*[.?!]$`)
 
 func compare(t *testing.T, want map[int][]string, got hcl.Diagnostics, name string) {
 	t.Helper()
 	if len(want) == 0 {
-		t.Error("the document expects nothing: write # want: at the end of a line")
+		t.Error("no expectations: write # want: at the end of a line")
 	}
 	for _, d := range got {
 		line := 1
@@ -113,7 +113,7 @@ func compare(t *testing.T, want map[int][]string, got hcl.Diagnostics, name stri
 		}
 		message := d.Summary + ": " + d.Detail
 		if !wellFormed.MatchString(message) {
-			t.Errorf("the summary is no phrase, or the detail no sentence: %s", message)
+			t.Errorf("the summary must be a phrase, and the detail sentences: %s", message)
 		}
 		i := slices.IndexFunc(want[line], func(w string) bool { return strings.HasPrefix(message, w) })
 		if i < 0 {

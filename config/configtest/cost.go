@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// The bound of work: what each input of up to 256 KiB may cost, whoever wrote
-// it. What it declares is checked besides, object by object.
+// The limit of work for each input of up to 256 KiB by any author. Work for declared objects is
+// limited in addition, object by object.
 const (
 	maxCPU  = time.Second
 	maxHeap = 300 << 20
@@ -22,14 +22,14 @@ const (
 	perObjectHeap = 50 << 10
 )
 
-// A Cost is what a function took: processor time as CPU counts it, and how much
-// larger the heap was at most, garbage included.
+// A Cost is the cost of a function: CPU time as measured by CPU, and the maximum growth of the
+// heap, including garbage.
 type Cost struct {
 	CPU  time.Duration
 	Heap int64
 }
 
-// CostOf measures a function. Nothing else may run in the process.
+// CostOf measures the cost of a function. Nothing else must run in the process.
 func CostOf(do func()) Cost {
 	runtime.GC()
 	before := heap()
@@ -59,10 +59,10 @@ func heap() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Within fails a test for which a function costs more than it may. The function
-// returns how many objects it has compiled. A busy machine counts up to half as much
-// again for the same work, as its processors share caches, and a slow one more, as
-// Slowness tells: that much is allowed, and what is over it is measured again.
+// Within fails a test if the cost of a function exceeds the limit. The function returns the number
+// of objects that it compiled. A busy machine counts up to 50% more for the same work, because its
+// cores share caches, and a slow one still more, as Slowness returns. That much is allowed, and a
+// cost beyond it is measured again.
 func Within(t *testing.T, do func() (objects int)) Cost {
 	t.Helper()
 	var objects int
@@ -75,27 +75,28 @@ func Within(t *testing.T, do func() (objects int)) Cost {
 		if over() {
 			slow, again := Slowness(), CostOf(run)
 			slow = (slow + Slowness()) / 2
-			t.Logf("%v; a fixed piece of work takes %.2f times as long as it should", again, slow)
+			t.Logf("%v; a fixed amount of work takes %.2f times as long as expected", again, slow)
 			cost = Cost{min(cost.CPU, again.CPU), min(cost.Heap, again.Heap)}
 			allowed.CPU = max(allowed.CPU, time.Duration(float64(bound.CPU)*1.5*slow))
 		}
 	}
 	t.Log(cost)
 	if over() {
-		t.Errorf("it costs %v, and %v is the bound", cost, bound)
+		t.Errorf("the cost is %v, and the limit is %v", cost, bound)
 	}
 	return cost
 }
 
-// fixedWork is what Slowness measures: none of our own code, which the bounds are for.
+// fixedWork is the work that Slowness measures. It contains none of our code, which the limits are
+// for.
 const fixedWork = 50
 
-// fixedWorkTakes is the CPU time that fixedWork takes on the machine that the bounds are
-// for, which is one core of a server with 2 GHz.
+// fixedWorkTakes is the CPU time of fixedWork on the machine that the limits are for: one core of a
+// server at 2 GHz.
 const fixedWorkTakes = 100 * time.Millisecond
 
-// Slowness is how many times as long this machine takes at the moment for a fixed piece of
-// work as the machine that the bounds are for; at least 1.
+// Slowness returns how much longer this machine currently takes for a fixed amount of work than the
+// machine that the limits are for; at least 1.
 func Slowness() float64 {
 	text := []byte(strings.Repeat("a = [for x in range(10) : \"${x}-${upper(local.b)}\" if x > 3]\n", 100))
 	took := CPU(func() {

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// rusageThread has getrusage(2) count the calling thread only; package syscall
-// does not name it.
+// rusageThread makes getrusage(2) count only the calling thread; package syscall does not define
+// it.
 const rusageThread = 1
 
-// CPU returns the processor time that a function takes on the thread that calls
-// it: the same on a busy machine as on an idle one. What it does in other
-// goroutines is not counted, nor is the garbage collector.
+// CPU returns the CPU time of a function on the thread that calls it, which does not depend on
+// other load. It does not count other goroutines or the garbage collector.
 func CPU(do func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -21,8 +20,8 @@ func CPU(do func()) time.Duration {
 	return timeOf(rusageThread) - before
 }
 
-// ProcessCPU returns the processor time that the whole process takes while a function runs:
-// what it does in other goroutines, and the garbage collector, are counted.
+// ProcessCPU returns the CPU time of the whole process while a function runs, including other
+// goroutines and the garbage collector.
 func ProcessCPU(do func()) time.Duration {
 	before := timeOf(syscall.RUSAGE_SELF)
 	do()
@@ -32,7 +31,7 @@ func ProcessCPU(do func()) time.Duration {
 func timeOf(who int) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(who, &used); err != nil {
-		panic(err) // only a pointer could be wrong
+		panic(err) // only an invalid pointer is an error
 	}
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

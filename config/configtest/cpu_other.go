@@ -4,13 +4,13 @@ package configtest
 
 import "time"
 
-// CPU returns the time that a function takes by the clock: there is no count of
-// a thread's processor time here.
+// CPU returns the elapsed time of a function, because the CPU time of a thread is not available
+// here.
 func CPU(do func()) time.Duration {
 	began := time.Now()
 	do()
 	return time.Since(began)
 }
 
-// ProcessCPU returns the time that a function takes.
+// ProcessCPU returns the elapsed time of a function.
 func ProcessCPU(do func()) time.Duration { return CPU(do) }

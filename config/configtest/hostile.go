@@ -13,24 +13,23 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A Hostile is a small directory that costs HCL, or what is built on it, hours
-// or all memory.
+// A Hostile is a small directory that would cost HCL, or code that uses it, hours or all memory.
 type Hostile struct {
 	Name  string
-	Files map[string]string // besides a cluster block
+	Files map[string]string // in addition to a cluster block
 
 	Want  string // a part of one of the errors, summary and detail
-	Valid bool   // it has no errors
+	Valid bool   // it compiles without errors
 }
 
-// Cluster is the block that every directory has.
+// Cluster is the cluster block of each directory.
 const Cluster = `cluster {
   name   = "test"
   region = "us-ord"
 }
 `
 
-// FS is the directory with a cluster block.
+// FS returns the directory with a cluster block.
 func (h Hostile) FS() fstest.MapFS {
 	files := fstest.MapFS{"cluster.lke.hcl": {Data: []byte(Cluster)}}
 	for name, text := range h.Files {
@@ -60,7 +59,7 @@ func Hostiles() (all []Hostile) {
 		"reported", "modules"} {
 		text, err := fs.ReadFile(hostile, "testdata/hostile/"+group+".txt")
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // embedded files can be read
 		}
 		for _, file := range txtar.Parse(text).Files {
 			name, path, _ := strings.Cut(file.Name, ": ")
@@ -73,7 +72,7 @@ func Hostiles() (all []Hostile) {
 	return all
 }
 
-// write writes a file, or those of a range of numbers.
+// write writes a file, or the files of a range of numbers.
 func (h *Hostile) write(path, text string) {
 	var out strings.Builder
 	t := template.New(h.Name).Delims("«", "»").Funcs(template.FuncMap{
@@ -103,7 +102,7 @@ func (h *Hostile) write(path, text string) {
 	}
 }
 
-const room = 250 << 10 // below the limit of a file
+const room = 250 << 10 // below the size limit of a file
 
 func pair(open, shut string) string {
 	n := room / (len(open) + len(shut))
@@ -119,7 +118,7 @@ func each(n int, text string) string {
 }
 
 func number(n int, text string) string {
-	const mark = "\x00" // for a # that stays
+	const mark = "\x00" // a literal #
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "##", mark), "#+", strconv.Itoa(n+1))
 	return strings.ReplaceAll(strings.ReplaceAll(text, "#", strconv.Itoa(n)), mark, "#")
 }
@@ -132,8 +131,8 @@ func nest(depth int, inner string) string {
 	return text
 }
 
-// colliding writes strings, as a list without brackets, that all have one CRC: it is linear,
-// so that what some changes of a text leave as it is, all of them together do.
+// colliding writes strings with the same CRC, as a list without brackets. The CRC is linear: if
+// single changes of a text do not change it, neither do combinations of them.
 func colliding(n int) string {
 	const plain = "aaaaaaaaaaaaaaaa"
 	changed := []string{"gkokkkocigcaaaaa", "kokikkcaciiaaaaa", "gmeeaaemkoecaaaa", "keeccaicckaiaaaa", "mcigeamggeeecaaa",

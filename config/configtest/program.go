@@ -5,13 +5,10 @@ import (
 	"strconv"
 )
 
-// Text makes a configuration of bytes that a fuzzer changes: each byte stands for a
-// fragment of the language, or has what was written last repeated. So a few bytes
-// make a file as large as one may be, and a change of one byte makes another that
-// is still mostly right.
-//
-// The first byte says what the text is: native syntax, JSON, or any text, which is
-// what follows it.
+// Text generates a configuration from bytes that a fuzzer changes. Each byte stands for a fragment
+// of the language, or repeats the last fragments. So a few bytes generate a file of maximum size,
+// and a change of one byte generates another that is mostly valid. The first byte selects native
+// syntax, JSON, or the literal text that follows it.
 func Text(program []byte) (name string, text []byte) {
 	if len(program) == 0 {
 		return "main.lke.hcl", nil
@@ -28,8 +25,8 @@ func Text(program []byte) (name string, text []byte) {
 	return "main.lke.hcl", write(program, nativeFragments)
 }
 
-// write runs a program. Byte 255 is followed by how much is repeated, and how often
-// as a power of two; byte 254 by a byte that is written as it is.
+// write runs a program. Byte 255 is followed by how much to repeat, and how often as a power of
+// two; byte 254 by a literal byte.
 func write(program []byte, fragments []string) []byte {
 	var text []byte
 	var starts []int // of the fragments so far
@@ -55,7 +52,7 @@ func write(program []byte, fragments []string) []byte {
 	return text[:min(len(text), room)]
 }
 
-// appendOften repeats a part, with a new number for each hash sign in it.
+// appendOften repeats a part, with a new number for each hash sign.
 func appendOften(text, part []byte, n int) []byte {
 	for i := range n {
 		if len(text)+len(part) > room {
@@ -66,8 +63,7 @@ func appendOften(text, part []byte, n int) []byte {
 	return text
 }
 
-// Program is the program that writes fragments; what is none is written byte by
-// byte.
+// Program returns the program that writes fragments. Other text is written byte by byte.
 func Program(parts ...any) []byte {
 	program := []byte{3}
 	for _, part := range parts {
@@ -81,8 +77,7 @@ func Program(parts ...any) []byte {
 	return program
 }
 
-// A Repeat has the last fragments of a program written again, as often as a power of
-// two.
+// A Repeat repeats the last fragments of a program. The number of repetitions is a power of two.
 type Repeat struct{ Back, Power int }
 
 func encode(part string) (program []byte) {
@@ -97,7 +92,7 @@ func encode(part string) (program []byte) {
 	return program
 }
 
-// What programs write.
+// The fragments.
 var nativeFragments = []string{
 	"\n", " ", ",", ", ", "}", "}\n", "]", ")", "{", "[", "(", " = ", " => ", " : ", " ? ", ".", "...", "\"", "#", "\\",
 	"locals {\n", "a = ", "a# = ", "b# = ", "local.a", "local.a#", "local.b#", "local", "a", "a#", "0", "1", "#, ",

@@ -2,5 +2,5 @@
 
 package configtest
 
-// Slower is how much more time everything may take where data races are looked for.
+// Slower is the factor by which everything is slower with the race detector.
 const Slower = 20

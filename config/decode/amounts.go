@@ -19,11 +19,11 @@ var (
 	moneyPattern    = regexp.MustCompile(schemas.MoneyPattern)
 )
 
-// endless is an amount that Kubernetes' own code, which compares amounts digit
-// by digit, would work on for hours.
+// endless is an amount that Kubernetes would take hours to compare, because it compares amounts
+// digit by digit.
 var endless = regexp.MustCompile(`^[-+]?[0-9.]+[eE][-+]?[0-9]{3,}$|[0-9.]{200,}`)
 
-// hasEndless reports whether there is such an amount somewhere in a value.
+// hasEndless reports whether a value contains such an amount.
 func hasEndless(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -41,8 +41,8 @@ func hasEndless(value any) bool {
 	return false
 }
 
-// checkEndless looks for such amounts wherever they come from: the argument
-// manifest passes on what no other check reads.
+// checkEndless reports such amounts in all values, because no other check reads those of the
+// argument manifest.
 func (d *decoder) checkEndless(at Origins, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -58,8 +58,7 @@ func (d *decoder) checkEndless(at Origins, path string, value any) {
 			return
 		}
 		d.fail(diag.At("Amount out of range",
-			fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, "+
-				"as in \"1600Gi\".", path), at.Find(path).Range))
+			fmt.Sprintf(`%s has too many digits. Write the amount with a unit, as in "1600Gi".`, path), at.Find(path).Range))
 	}
 }
 
@@ -76,9 +75,9 @@ func (d *decoder) quantities(v cty.Value, src source) any {
 	return fields
 }
 
-// checkResource refuses the name of a resource that nothing has: its limit would
-// limit nothing. Those of devices, which have a slash, are for others to know, but for
-// names of kubernetes.io: the API server lets no device have one.
+// checkResource reports the name of a resource that does not exist, because its limit would have no
+// effect. Other programs define the names of device resources, which contain a slash. The API
+// server does not allow names of kubernetes.io for them.
 func (d *decoder) checkResource(name string, src source) {
 	known := src.arg.Keys
 	meant := eval.DidYouMean(name, known)
@@ -87,8 +86,8 @@ func (d *decoder) checkResource(name string, src source) {
 		return
 	}
 	d.problem(src, "Unknown resource",
-		fmt.Sprintf("Nothing has a resource %q, so this would limit nothing.%s The names are %s, and those of devices "+
-			"such as \"example.com/card\".", name, meant, strings.Join(known, ", ")))
+		fmt.Sprintf(`No node has a resource %q, so the limit would have no effect.%s Possible names are %s, and `+
+			`device resources such as "example.com/card".`, name, meant, strings.Join(known, ", ")))
 }
 
 func (d *decoder) quantity(v cty.Value, src source) any {
@@ -101,20 +100,20 @@ func (d *decoder) checkQuantity(name, text string, src source) {
 	case quantityPattern.MatchString(text):
 	case strings.HasPrefix(text, "-"):
 		d.problem(src, "Negative amount",
-			fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", name, text))
+			fmt.Sprintf("%s = %s is negative. An amount must be 0 or more.", name, text))
 	default:
 		d.problem(src, "Invalid amount",
-			fmt.Sprintf(`%q is not an amount of %s. Write a number, or a number with a unit as in "1600Gi" or `+
+			fmt.Sprintf(`%q is not an amount of %s. Write a number, optionally with a unit, as in "1600Gi" or `+
 				`"500m".`, text, name))
 	}
 }
 
-// money takes dollars as people write them down: with cents or without.
+// money reads an amount of dollars, with or without cents.
 func (d *decoder) money(v cty.Value, src source) any {
 	if text := v.AsString(); !moneyPattern.MatchString(text) {
 		d.problem(src, "Invalid amount of money",
-			fmt.Sprintf(`%q is not an amount of US dollars. Write a number such as 5000, or with cents "99.50", `+
-				`without a sign for the currency, and below a trillion.`, text))
+			fmt.Sprintf(`%q is not an amount of US dollars. Write a number below a trillion, such as 5000, or `+
+				`"99.50" with cents, without a currency sign.`, text))
 	}
 	return v.AsString()
 }

@@ -11,10 +11,9 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// UnknownAttributes finds the attributes that an object is written with and
-// that the type of a variable does not have. Conversion would drop them, and
-// with them whatever a misspelt optional attribute was to say. Objects that
-// come from elsewhere may well have more than is asked for.
+// UnknownAttributes reports attributes of a literal object that the type of a variable does not
+// have. Conversion would drop them, and so hide misspelled optional attributes. Objects from other
+// sources can have more attributes than required.
 func UnknownAttributes(expr hcl.Expression, ty cty.Type, scope *eval.Scope) (diags hcl.Diagnostics) {
 	switch {
 	case ty.IsObjectType(), ty.IsMapType():

@@ -1,11 +1,10 @@
-// Package decode reads the blocks of the language by their tables: arguments
-// become values for expressions, and fields of a Kubernetes object, with their
-// places in the source. It is the twin of package encode, which writes blocks.
+// Package decode reads the blocks of the language by their tables. Arguments become values for
+// expressions and fields of a Kubernetes object, with their places in the source. Package encode is
+// its inverse.
 //
-// It reads one body at a time. It knows no names, no modules and no other
-// blocks: what an expression refers to is for its scope to say, and what a block
-// is good for is for its caller. It repeats no rule of the CRDs, except where its
-// own words are better.
+// It reads one body at a time, and knows no names, modules or other blocks: a scope resolves the
+// references of expressions, and the caller interprets the block. It repeats no rules of the CRDs,
+// except to give better messages.
 package decode
 
 import (
@@ -25,16 +24,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Result is what a body says.
+// A Result is the content of a body.
 type Result struct {
-	Value   cty.Value      // the arguments by name, as expressions see them
-	Fields  map[string]any // the same by path of the table, as JSON has it, whole numbers as int64
+	Value   cty.Value      // the arguments by name, as values in expressions
+	Fields  map[string]any // the same by path of the table, in JSON form, with whole numbers as int64
 	Origins Origins        // of the fields
-	Unknown []hcl.Range    // of values that are unknown, as a rule because of an error elsewhere
+	Unknown []hcl.Range    // of unknown values, usually because of an error elsewhere
 	Diags   hcl.Diagnostics
 }
 
-// Whole reports whether everything that was read has a value.
+// Whole reports whether all values are known.
 func (r Result) Whole() bool { return len(r.Unknown) == 0 && !r.Diags.HasErrors() }
 
 // Block reads the body of a block by its table.
@@ -45,16 +44,14 @@ func Block(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	return d.result(value, fields)
 }
 
-// Object reads the body of a block that compiles to an object: its dynamic
-// blocks are expanded, and what its argument manifest says is merged over the
-// fields of the table. The fields are the whole object, but for the name, which
-// they have only where the block gives one.
+// Object reads the body of a block that compiles to an object. It expands dynamic blocks and merges
+// the argument manifest over the fields of the table. The fields are the complete object, except
+// for the name if the block does not set one.
 func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	d := newDecoder(block, scope)
 	object := map[string]any{"apiVersion": table.Object.APIVersion, "kind": table.Object.Kind}
 	value := d.object(table, block.Body, place{fields: object})
-	// Whoever applies no field owns nothing of the object, and the API server
-	// forgets who applied it.
+	// With server-side apply, an object without fields would have no owner.
 	place{fields: object}.sub("spec")
 	if !d.diags.HasErrors() {
 		d.checkReserved(object)
@@ -65,16 +62,16 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	return d.result(value, object)
 }
 
-// A decoder reads one block by its table: each argument becomes a value for
-// expressions and a field of the manifest, with its origin.
+// A decoder reads one block by its table: each argument becomes a value for expressions and a field
+// of the manifest, with its origin.
 type decoder struct {
 	scope   *eval.Scope
-	origins []placed // as they are found
+	origins []placed // in the order found
 	diags   hcl.Diagnostics
-	unknown []hcl.Range // of values that are unknown, as a rule because of an error elsewhere
+	unknown []hcl.Range // of unknown values, usually because of an error elsewhere
 
-	requirements []requirementEntry // written last, with those that every pool has
-	anyCapacity  bool               // whether these are taken away
+	requirements []requirementEntry // written last, with the requirements of all pools
+	anyCapacity  bool               // whether these are removed
 }
 
 func newDecoder(block *hcl.Block, scope *eval.Scope) *decoder {
@@ -87,7 +84,7 @@ func (d *decoder) result(value cty.Value, fields map[string]any) Result {
 	return Result{Value: value, Fields: fields, Origins: originsOf(d.origins), Unknown: d.unknown, Diags: d.diags}
 }
 
-// A place is an object within a manifest.
+// A place is an object in a manifest.
 type place struct {
 	fields map[string]any
 	path   string // of fields in the manifest, "" at the top
@@ -100,7 +97,7 @@ func (p place) join(path string) string {
 	return strings.Trim(p.path+"."+path, ".")
 }
 
-// sub returns the object at path, made where it is missing.
+// sub returns the object at path, and creates it if it is missing.
 func (p place) sub(path string) place {
 	return place{manifest.Ensure(p.fields, strings.Split(path, ".")...), p.join(path)}
 }
@@ -111,8 +108,8 @@ func (p place) set(path string, v any) {
 	manifest.Ensure(p.fields, keys[:last]...)[keys[last]] = v
 }
 
-// object reads the block of an object: its dynamic blocks are expanded, and
-// what is not a plain argument is done at the end.
+// object reads the block of an object. It expands dynamic blocks, and handles special arguments
+// last.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
 	d.scope.Begin(body.MissingItemRange())
 	if mayExpand(body) {
@@ -135,8 +132,8 @@ func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value
 	return value
 }
 
-// mayExpand reports whether a body may have dynamic blocks, at any depth: without any,
-// it stays what it is.
+// mayExpand reports whether a body contains dynamic blocks at any depth. Without any, it is used as
+// it is.
 func mayExpand(body hcl.Body) bool {
 	native, ok := body.(*hclsyntax.Body)
 	return !ok || slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool {
@@ -144,8 +141,8 @@ func mayExpand(body hcl.Body) bool {
 	})
 }
 
-// References collects what the expressions that a walk visits refer to, in a
-// body and in the blocks inside it.
+// References collects the references of the expressions that a walk visits in a body and its nested
+// blocks.
 func References(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
 	references, children := node.Visit(Schema(table))
 	for _, child := range children {
@@ -171,7 +168,7 @@ func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value,
 	d.fail(d.scope.Explain(diags)...)
 	values := map[string]cty.Value{}
 	for i := range table.Args {
-		arg := &table.Args[i] // the table outlives all that is decoded by it
+		arg := &table.Args[i] // the table lives longer than decoded values
 		attr, ok := content.Attributes[arg.Name]
 		if !ok || arg.Meta {
 			continue
@@ -189,8 +186,8 @@ func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value,
 	return cty.ObjectVal(values), content
 }
 
-// argument evaluates one argument and writes its field. The second result is
-// false where the argument counts as not written.
+// argument evaluates one argument and writes its field. The second result is false if the argument
+// counts as omitted.
 func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
@@ -205,7 +202,7 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))
 		return cty.DynamicVal, true
 	case v.IsNull() && (arg.Required || arg.NotNull):
-		d.problem(src, "Value missing", nullDetail(arg))
+		d.problem(src, "Missing value", nullDetail(arg))
 		return cty.DynamicVal, true
 	case v.IsNull():
 		return v, false
@@ -214,7 +211,7 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		return v, true
 	}
 	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
-		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is one of %s, and not %q.%s",
+		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s must be one of %s, not %q.%s",
 			arg.Name, strings.Join(arg.OneOf, ", "), v.AsString(), eval.DidYouMean(v.AsString(), arg.OneOf)))
 	}
 	d.locate(src.path, src.origin())
@@ -226,9 +223,9 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 
 func nullDetail(arg *schemas.Arg) string {
 	if arg.Kind == schemas.NodeClassRef {
-		return "The argument node_class is null. A block with enabled = false is null where it is referred to."
+		return "The argument node_class is null. A reference to a block with enabled = false is null."
 	}
-	return fmt.Sprintf("The argument %s is null, and it must have a value.", arg.Name)
+	return fmt.Sprintf("The argument %s is null, but requires a value.", arg.Name)
 }
 
 // nested reads the blocks of one type within a body.
@@ -273,8 +270,8 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 }
 
 func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
-	d.fail(diag.At("Block given twice",
-		fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.",
+	d.fail(diag.At("Duplicate block",
+		fmt.Sprintf("Only one %s block is allowed here. Merge the blocks.",
 			table.Type), block.DefRange))
 }
 
@@ -294,8 +291,7 @@ func (d *decoder) report(severity hcl.DiagnosticSeverity, src source, summary, d
 	})
 }
 
-// Schema says which arguments and blocks the body of a block may have, in the
-// form that HCL asks for it.
+// Schema returns the arguments and blocks that the body of a block can have, as an HCL schema.
 func Schema(table schemas.Block) *hcl.BodySchema {
 	schema := &hcl.BodySchema{}
 	for _, arg := range table.Args {
@@ -307,8 +303,7 @@ func Schema(table schemas.Block) *hcl.BodySchema {
 	return schema
 }
 
-// Literal reads an argument whose value must be written out, because it
-// is needed before anything is evaluated.
+// Literal reads an argument whose value must be literal, because it is needed before evaluation.
 func Literal(attr *hcl.Attribute) (string, hcl.Diagnostics) {
 	if len(attr.Expr.Variables()) == 0 {
 		v, diags := attr.Expr.Value(nil)
@@ -316,7 +311,8 @@ func Literal(attr *hcl.Attribute) (string, hcl.Diagnostics) {
 			return v.AsString(), nil
 		}
 	}
-	return "", hcl.Diagnostics{diag.AtExpression("Text written out is required",
-		fmt.Sprintf("The value of %s is needed before anything is evaluated, so it must be plain text in quotes.",
+	return "", hcl.Diagnostics{diag.AtExpression("Literal text required",
+		fmt.Sprintf("The value of %s is needed before expressions are evaluated, so it must be literal text in "+
+			"quotes.",
 			attr.Name), attr.Expr)}
 }

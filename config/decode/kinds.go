@@ -16,25 +16,24 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A kind is how the values of one schemas.Kind are read and written.
+// A kind defines how values of one schemas.Kind are read and written.
 type kind struct {
 	ty    cty.Type
 	takes string // for messages: "the argument weight takes ..."
 
-	// encode writes a value that is known and not null as JSON has it. It
-	// reports what the value's type does not rule out, where its own words
-	// are better than those of the CRD. Nil is not written at all.
+	// encode converts a known value that is not null to JSON form. It reports errors that the type
+	// of the value allows, if its message is better than that of the CRD. A nil result is not
+	// written.
 	encode func(d *decoder, v cty.Value, src source) any
 
-	refers bool // it takes references to objects
+	refers bool // its values are references to objects
 }
 
-// field is what an element costs that becomes a field with an origin, as the meter
-// counts.
+// field is the cost of an element that becomes a field with an origin, in units of the meter.
 const field = 60
 
-// work is what it costs to write a value. References have large values, and
-// little is written of them.
+// work returns the cost of writing a value. References have large values, but little of them is
+// written.
 func (k kind) work(v cty.Value) int {
 	if k.refers {
 		return eval.LengthOf(v) * field
@@ -49,12 +48,12 @@ func kindOf(k schemas.Kind) kind {
 	return kind{cty.DynamicPseudoType, "any value", (*decoder).json, false}
 }
 
-// kinds has a row for each kind of value that is not passed on as it is.
+// kinds has a row for each kind of value that is converted.
 var kinds = map[schemas.Kind]kind{
 	schemas.String:    {cty.String, "text", (*decoder).text, false},
 	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth, false},
 	schemas.Number:    {cty.Number, "a whole number", (*decoder).number, false},
-	schemas.ID:        {cty.Number, "the number Linode gave it", (*decoder).id, false},
+	schemas.ID:        {cty.Number, "a Linode id, which is a whole number", (*decoder).id, false},
 	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration, false},
 	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings, false},
 	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings, false},
@@ -71,14 +70,14 @@ var kinds = map[schemas.Kind]kind{
 	schemas.NodeClassRef: {cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef, true},
 }
 
-// A source is where an argument's value comes from.
+// A source is the source of an argument's value.
 type source struct {
 	arg  *schemas.Arg
 	expr hcl.Expression
 	ctx  *hcl.EvalContext
 	path string
 
-	mention hcl.Expression // what is kept of expr
+	mention hcl.Expression // the part of expr that is kept
 }
 
 func (d *decoder) source(arg *schemas.Arg, expr hcl.Expression, ctx *hcl.EvalContext, path string) source {
@@ -97,8 +96,7 @@ func (s source) origin() Origin {
 	return o
 }
 
-// parts returns the sources of the elements that are written out in the
-// expression of a source, by key or index.
+// parts returns the sources of the literal elements in the expression of a source, by key or index.
 func (d *decoder) parts(s source) map[string]source {
 	parts := map[string]source{}
 	pairs, diags := hcl.ExprMap(s.expr)
@@ -121,8 +119,7 @@ func (d *decoder) parts(s source) map[string]source {
 	return parts
 }
 
-// part returns the source of one element, or of the whole where the element
-// cannot be told apart.
+// part returns the source of one element, or that of the whole value if the element is not literal.
 func (s source) part(parts map[string]source, key string) source {
 	if part, ok := parts[key]; ok {
 		return part
@@ -147,8 +144,7 @@ func (d *decoder) id(v cty.Value, src source) any {
 	n := d.number(v, src).(int64)
 	if n <= 0 {
 		d.problem(src, "Invalid id",
-			fmt.Sprintf("Linode numbers its objects from 1, so %d cannot be the value of %s. To have none, leave "+
-				"the argument out.", n, src.arg.Name))
+			fmt.Sprintf("Linode ids start at 1, so %d is not valid for %s. For no id, delete the argument.", n, src.arg.Name))
 	}
 	return n
 }
@@ -159,8 +155,8 @@ var (
 	daysPattern     = regexp.MustCompile(`^([0-9]{1,6})\s*(d|w|days?|weeks?)$`)
 )
 
-// duration takes what programs can read. The CRDs let pass what they cannot: one
-// such object, and nobody can list the others of its kind any more.
+// duration checks that programs can parse a duration. The CRDs accept more: a single object with
+// such a duration would break listing all objects of its kind.
 func (d *decoder) duration(v cty.Value, src source) any {
 	text := v.AsString()
 	_, err := time.ParseDuration(text)
@@ -168,19 +164,18 @@ func (d *decoder) duration(v cty.Value, src source) any {
 	case !durationPattern.MatchString(text):
 		d.problem(src, "Invalid duration", notDuration(text))
 	case err != nil && text != "Never":
-		d.problem(src, "Invalid duration", text+" is longer than the 292 years that a duration can be.")
+		d.problem(src, "Invalid duration", text+" is longer than 292 years, the longest possible duration.")
 	}
 	return text
 }
 
-// notDuration explains what people write most often instead of the few units
-// that Karpenter knows.
+// notDuration explains frequent mistakes in durations.
 func notDuration(text string) string {
 	switch {
 	case numberPattern.MatchString(text):
 		return fmt.Sprintf(`%s has no unit. Write "%sh", "%sm" or "%ss".`, text, text, text, text)
 	case strings.EqualFold(text, "never"):
-		return `It is spelled "Never".`
+		return `Write "Never".`
 	case daysPattern.MatchString(text):
 		m := daysPattern.FindStringSubmatch(text)
 		n, _ := strconv.Atoi(m[1])
@@ -188,13 +183,13 @@ func notDuration(text string) string {
 		if m[2][0] == 'w' {
 			hours, unit = 7*hours, "Weeks"
 		}
-		return fmt.Sprintf(`%s are not a unit, as they are not always of the same length. Write "%dh".`, unit, hours)
+		return fmt.Sprintf(`%s are not a unit, because their length varies. Write "%dh".`, unit, hours)
 	}
 	return fmt.Sprintf(`%q is not a duration. Write hours, minutes and seconds, as in "720h", "1h30m" or "45s".`, text)
 }
 
-// elements are those of a list of text, each with its source; one that is null is
-// reported and left out.
+// elements returns the elements of a list of text, each with its source. It reports null elements
+// and omits them.
 func (d *decoder) elements(v cty.Value, src source) iter.Seq2[string, source] {
 	return func(yield func(string, source) bool) {
 		parts := d.parts(src)
@@ -202,7 +197,7 @@ func (d *decoder) elements(v cty.Value, src source) iter.Seq2[string, source] {
 			part := src.part(parts, strconv.Itoa(i))
 			if element.IsNull() {
 				d.problem(part, "Null in a list",
-					fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.",
+					fmt.Sprintf("An element of %s is null. To omit null elements, write compact([...]).",
 						src.arg.Name))
 			} else if !yield(element.AsString(), part) {
 				return

@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// manifest merges the manifest argument over the compiled object: maps are
-// merged, everything else replaces what was there, and null takes it away.
+// manifest merges the argument manifest over the compiled object: maps are merged, other values are
+// replaced, and null deletes a value.
 func (d *decoder) manifest(table schemas.Block, attr *hcl.Attribute, at place) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
@@ -44,15 +44,15 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		switch {
 		case path == "apiVersion" || path == "kind" || path == "metadata.name":
 			d.problem(part, "Field cannot be set",
-				fmt.Sprintf("%s is what the object is known by. Use the block type and the argument name.", path))
+				fmt.Sprintf("%s identifies the object. It is set by the block type and the argument name.", path))
 		case !writable(path):
-			d.problem(part, "Field cannot be set", fmt.Sprintf("%s is not for a configuration to write: the argument "+
-				"manifest takes fields of spec, metadata.labels and metadata.annotations. Remove it.", path))
+			d.problem(part, "Field cannot be set", fmt.Sprintf("A configuration cannot set %s: the argument "+
+				"manifest takes fields of spec, metadata.labels and metadata.annotations. Delete the field.", path))
 		case ok:
 			d.merge(table, at.sub(key), nested, part)
 		case path == "spec" || path == "metadata" || slices.Contains(annotated, path) && fields[key] != nil:
-			d.problem(part, "Wrong type of value", fmt.Sprintf("%s is a map of fields. Write the fields below it that the "+
-				"object is to have, or remove it.", path))
+			d.problem(part, "Wrong type of value", fmt.Sprintf("%s must be a map of fields. Set fields in it, or "+
+				"delete it.", path))
 		case fields[key] == nil:
 			delete(at.fields, key)
 		default:
@@ -66,8 +66,8 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 	}
 }
 
-// writable reports whether manifest can set a field, or fields below it. What else an object
-// has decides who deletes it, and when: its owners, its finalizers, its status.
+// writable reports whether manifest can set a field, or fields below it. Other fields control who
+// deletes an object, and when: owners, finalizers, status.
 func writable(path string) bool {
 	if path == "metadata" || path == "spec" || strings.HasPrefix(path, "spec.") {
 		return true
@@ -80,15 +80,15 @@ func writable(path string) bool {
 	return false
 }
 
-// annotated are the maps of an object whose keys may belong to programs.
+// annotated lists the maps of an object whose keys can belong to programs.
 var annotated = []string{"metadata.labels", "metadata.annotations"}
 
-// onNodes are the maps of a NodePool whose keys come to its NodeClaims and Nodes. Which keys of
-// Karpenter and Kubernetes can stand there, Karpenter's CRD says. A migration writes MovedTo.
+// onNodes lists the maps of a NodePool whose keys are copied to its NodeClaims and Nodes.
+// Karpenter's CRD checks keys of Karpenter and Kubernetes there. A migration sets MovedTo.
 var onNodes = []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"}
 
-// checkReserved looks for labels and annotations that belong to Karpenter, Kubernetes, lkeplan or
-// what applies its objects: they say what these programs have done, and have them do more.
+// checkReserved reports labels and annotations that belong to Karpenter, Kubernetes, lkeplan or the
+// programs that apply its objects: they record or trigger actions of these programs.
 func (d *decoder) checkReserved(object map[string]any) {
 	at := originsOf(slices.Clone(d.origins))
 	for _, part := range slices.Concat(annotated, onNodes) {
@@ -100,28 +100,28 @@ func (d *decoder) checkReserved(object map[string]any) {
 				continue
 			}
 			set := key
-			if key == schemas.ArgoOptions || key == schemas.FluxPrune { // other values can be set
+			if key == schemas.ArgoOptions || key == schemas.FluxPrune { // other values are allowed
 				set = fmt.Sprintf("%s = %q", key, value)
 			}
-			d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, set, owner),
+			d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Delete it.", part, set, owner),
 				at.Find(part+"."+key).Range))
 		}
 	}
 }
 
-// warnCovered points out fields that have an argument, which is checked better
-// and reads better.
+// warnCovered warns of fields that an argument can set, because arguments are checked better and
+// easier to read.
 func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
 	for _, arg := range table.Args {
 		if arg.Path != "" && (path == arg.Path || strings.HasPrefix(path, arg.Path+".")) {
-			d.report(hcl.DiagWarning, src, "Field with an argument of its own",
-				fmt.Sprintf("%s is set by the argument %s. Use that instead of manifest.", path, arg.Name))
+			d.report(hcl.DiagWarning, src, "Field has an argument",
+				fmt.Sprintf("The argument %[2]s sets %[1]s. Use it instead of manifest.", path, arg.Name))
 		}
 	}
 }
 
-// plainLabels reports whether a value is requirements of which one is on a label
-// without a prefix, which the argument would take for a short name.
+// plainLabels reports whether a value is requirements that include a label without a prefix, which
+// the argument would treat as a short name.
 func plainLabels(value any) bool {
 	list, _ := value.([]any)
 	return slices.ContainsFunc(list, func(element any) bool {
@@ -131,8 +131,8 @@ func plainLabels(value any) bool {
 	})
 }
 
-// json writes any value as JSON has it: whole numbers as int64, so that rules
-// about integers can be checked.
+// json converts any value to JSON form, with whole numbers as int64, so rules about integers can be
+// checked.
 func (d *decoder) json(v cty.Value, src source) any {
 	ty := v.Type()
 	switch {
@@ -151,9 +151,9 @@ func (d *decoder) json(v cty.Value, src source) any {
 		}
 		return fields
 	case ty.IsCapsuleType():
-		d.problem(src, "Requirement where a field is wanted",
-			"Requirement functions belong in the argument requirements. In manifest, write the fields that "+
-				"Kubernetes has.")
+		d.problem(src, "Requirement in manifest",
+			"Requirement functions can be used only in the argument requirements. In manifest, write the fields "+
+				"of Kubernetes.")
 		return nil
 	}
 	list := []any{}

@@ -10,16 +10,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// An Origin is the place in the source that a field comes from, with what is
-// needed to explain its value.
+// An Origin is the source of a field, with the information to explain its value.
 type Origin struct {
 	Range      hcl.Range
 	Expression hcl.Expression   // nil if the field is not from an expression
-	Context    *hcl.EvalContext // the values the expression was evaluated with
-	Arg        *schemas.Arg     // the argument it is the value of, if any
+	Context    *hcl.EvalContext // the context in which the expression was evaluated
+	Arg        *schemas.Arg     // the argument that sets it, if any
 }
 
-// Error is an error about the value of the field.
+// Error returns an error about the value of the field.
 func (o Origin) Error(summary, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError, Summary: summary, Detail: detail,
@@ -27,9 +26,9 @@ func (o Origin) Error(summary, detail string) *hcl.Diagnostic {
 	}
 }
 
-// Origins are those of the fields of a manifest by their paths, sorted. A path is its keys
-// and indexes joined by dots: spec.template.spec.taints.0. They are a list, as there is one
-// for each object, and most are never asked.
+// Origins are the origins of the fields of a manifest, sorted by path. A path consists of keys and
+// indexes joined by dots: spec.template.spec.taints.0. They are a list because each object has one
+// and most are never read.
 type Origins []placed
 
 type placed struct {
@@ -37,15 +36,15 @@ type placed struct {
 	origin Origin
 }
 
-// usualOrigins is how many fields of an object have origins, as a rule.
+// usualOrigins is the usual number of fields with origins in an object.
 const usualOrigins = 40
 
-// locate notes the origin of the field at a path.
+// locate records the origin of the field at a path.
 func (d *decoder) locate(path string, origin Origin) {
 	d.origins = append(d.origins, placed{unique.Make(path).Value(), origin})
 }
 
-// located is the origin that has been noted for a path.
+// located returns the recorded origin for a path.
 func (d *decoder) located(path string) Origin {
 	for _, p := range slices.Backward(d.origins) {
 		if p.path == path {
@@ -55,10 +54,10 @@ func (d *decoder) located(path string) Origin {
 	return Origin{}
 }
 
-// originsOf sorts origins. Of those of the same path, the last one counts.
+// originsOf sorts origins. For equal paths, the last one is kept.
 func originsOf(all []placed) Origins {
 	slices.SortStableFunc(all, func(a, b placed) int { return strings.Compare(a.path, b.path) })
-	kept := make(Origins, 0, len(all)+1) // an object gets its name later
+	kept := make(Origins, 0, len(all)+1) // the name of an object is set later
 	for i, p := range all {
 		if i+1 == len(all) || all[i+1].path != p.path {
 			kept = append(kept, p)
@@ -69,8 +68,8 @@ func originsOf(all []placed) Origins {
 
 var plainPath = strings.NewReplacer("[", ".", "]", "")
 
-// Find returns the origin of the field at path, or else of the nearest field
-// around it. Indexes and keys may be in brackets, as Kubernetes prints them.
+// Find returns the origin of the field at path, or that of the nearest field around it. Indexes and
+// keys can be in brackets, as Kubernetes prints them.
 func (o Origins) Find(path string) Origin {
 	path = plainPath.Replace(path)
 	for {
@@ -85,7 +84,7 @@ func (o Origins) Find(path string) Origin {
 	}
 }
 
-// Set adds an origin, or replaces that of a path.
+// Set adds an origin, or replaces the one for its path.
 func (o *Origins) Set(path string, origin Origin) {
 	i, ok := o.search(path)
 	if !ok {

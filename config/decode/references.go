@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// refer reads a reference to an object: whatever has a kind and a name, such as
-// node_class.NAME. What else it has is not looked at.
+// refer reads a reference to an object: a value with a kind and a name, such as node_class.NAME. It
+// ignores other attributes.
 func refer(v cty.Value) (kind, name string, ok bool) {
 	if v.IsNull() || !v.IsKnown() {
 		return "", "", false
@@ -41,8 +41,8 @@ func textOf(v cty.Value, key string) (text string, ok bool) {
 	return v.AsString(), true
 }
 
-// nodeClassRef takes whatever has a kind and a name: node_class.NAME, or an
-// object for a class that is managed elsewhere.
+// nodeClassRef reads a value with a kind and a name: node_class.NAME, or an object for a class that
+// is managed elsewhere.
 func (d *decoder) nodeClassRef(v cty.Value, src source) any {
 	kind, name, ok := refer(v)
 	if !ok {
@@ -57,22 +57,22 @@ func (d *decoder) nodeClassRef(v cty.Value, src source) any {
 				detail += fmt.Sprintf(" Write it without quotes: %s.", name)
 			}
 		}
-		d.problem(src, "Not a node class",
-			detail+` For a class that is not declared here: { kind = "LinodeNodeClass", name = "NAME" }.`)
+		d.problem(src, "Invalid node class",
+			detail+` For a class that is not declared here, write { kind = "LinodeNodeClass", name = "NAME" }.`)
 		return nil
 	}
 	if kind != schemas.NodeClass.Object.Kind {
-		d.problem(src, "Not a node class",
-			fmt.Sprintf("This is a %s, and a pool needs a %s.%s", kind, schemas.NodeClass.Object.Kind,
+		d.problem(src, "Invalid node class",
+			fmt.Sprintf("The value is a %s, but a pool needs a %s.%s", kind, schemas.NodeClass.Object.Kind,
 				eval.DidYouMean(kind, []string{schemas.NodeClass.Object.Kind})))
 	}
 	return map[string]any{"group": schemas.NodeClassGroup, "kind": kind, "name": name}
 }
 
-// poolRefs takes a list of pools, and writes their names sorted.
+// poolRefs reads a list of pools, and writes their names sorted.
 func (d *decoder) poolRefs(v cty.Value, src source) any {
 	if ty := v.Type(); !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-		d.problem(src, "Not a list of pools",
+		d.problem(src, "Invalid list of pools",
 			fmt.Sprintf("The argument %s takes a list of references, such as [pool.general]. For all elements of a "+
 				"pool with for_each, write values(pool.team).", src.arg.Name))
 		return nil
@@ -82,7 +82,7 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 	parts := d.parts(src)
 	for i, element := range v.AsValueSlice() {
 		if element.IsNull() {
-			continue // a pool that is left out with enabled
+			continue // a pool with enabled = false
 		}
 		kind, name, ok := refer(element)
 		if ok && kind == schemas.Pool.Object.Kind {
@@ -90,12 +90,12 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 			continue
 		}
 		wrong = true
-		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", notPool(kind, ok, element))
+		d.problem(src.part(parts, strconv.Itoa(i)), "Invalid pool", notPool(kind, ok, element))
 	}
 	if len(names) == 0 && !wrong {
-		d.problem(src, "No pools",
-			fmt.Sprintf("There is no pool in this list. Without the argument %s all pools would be meant; to mean "+
-				"none, leave the block out with enabled = false.", src.arg.Name))
+		d.problem(src, "Empty list of pools",
+			fmt.Sprintf("The list contains no pools. Without the argument %s, all pools are selected; to select "+
+				"none, omit the block with enabled = false.", src.arg.Name))
 	}
 	slices.Sort(names)
 	var list []any
@@ -105,16 +105,15 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 	return list
 }
 
-// notPool says what a value is instead of a reference to a pool: one to another
-// kind, if it is a reference at all.
+// notPool explains why a value is not a reference to a pool.
 func notPool(kind string, isReference bool, v cty.Value) string {
 	switch {
 	case isReference:
-		return fmt.Sprintf("This is a %s, and only pools are allowed here.", kind)
+		return fmt.Sprintf("The value is a %s, but only pools are allowed here.", kind)
 	case v.CanIterateElements():
 		return "A reference to one pool is required, such as pool.general. " +
 			"For all elements of a pool with for_each, write values(pool.team)."
 	}
-	return "A reference to a pool is required, such as pool.general. " +
-		`For a pool that is not declared here: { kind = "NodePool", name = "NAME" }.`
+	return `A reference to a pool is required, such as pool.general. For a pool that is not declared here, write ` +
+		`{ kind = "NodePool", name = "NAME" }.`
 }

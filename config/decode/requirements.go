@@ -19,8 +19,7 @@ type requirementEntry struct {
 	origin Origin
 }
 
-// requirementMap reads the map of requirements. They are written when the
-// block is complete.
+// requirementMap reads the map of requirements. They are written after the rest of the block.
 func (d *decoder) requirementMap(v cty.Value, src source) any {
 	if !v.Type().IsObjectType() && !v.Type().IsMapType() {
 		d.problem(src, "Wrong type of value",
@@ -34,7 +33,7 @@ func (d *decoder) requirementMap(v cty.Value, src source) any {
 		name := key.AsString()
 		part := src.part(parts, name)
 		label, ok := requirementKey(name)
-		if value.IsNull() { // lets a merged map take a key away
+		if value.IsNull() { // removes a key of a merged map
 			d.anyCapacity = d.anyCapacity || label.Label == schemas.CapacityTypeLabel
 			continue
 		}
@@ -42,9 +41,9 @@ func (d *decoder) requirementMap(v cty.Value, src source) any {
 		case !ok:
 			d.problem(part, "Unknown requirement", unknownKey(name))
 		case names[label.Label] != "":
-			d.problem(part, "Requirement given twice",
-				fmt.Sprintf("%s and %s are the same label. Keep one of them; two requirements on one label are "+
-					"combined with all(...).", names[label.Label], name))
+			d.problem(part, "Duplicate requirement",
+				fmt.Sprintf("%s and %s are the same label. Delete one of them, or combine the requirements with "+
+					"all(...).", names[label.Label], name))
 		default:
 			names[label.Label] = name
 			d.require(name, label, value, part)
@@ -67,8 +66,7 @@ func (d *decoder) require(name string, key schemas.Key, v cty.Value, src source)
 	for _, entry := range entries {
 		if fields, _ := entry.(map[string]any); src.arg.Kind == schemas.Selector && fields["minValues"] != nil {
 			d.problem(src, "Invalid requirement",
-				fmt.Sprintf("%s: atleast(...) is for the requirements of pools. Here, requirements select what is "+
-					"there.", name))
+				fmt.Sprintf("%s: atleast(...) is allowed only in the requirements of pools.", name))
 		}
 		d.requirements = append(d.requirements, requirementEntry{key.Label, entry, src.origin()})
 	}
@@ -76,8 +74,7 @@ func (d *decoder) require(name string, key schemas.Key, v cty.Value, src source)
 
 var knownKeys = schemas.Keys()
 
-// requirementKey finds the label of a short name. Anything with a slash is a
-// label already.
+// requirementKey returns the label of a short name. A key with a slash is already a label.
 func requirementKey(name string) (schemas.Key, bool) {
 	for _, key := range knownKeys {
 		if key.Name == name || key.Label == name {
@@ -92,15 +89,14 @@ func unknownKey(name string) string {
 	for _, key := range schemas.Keys() {
 		names = append(names, key.Name)
 	}
-	return fmt.Sprintf("There is no short name %q.%s The names are %s; any other label is written in full, such as "+
-		"\"example.com/tier\".",
+	return fmt.Sprintf(`There is no short name %q.%s The short names are %s; for other labels, write the full `+
+		`key, such as "example.com/tier".`,
 		name, eval.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
-// writeRequirements writes the requirements sorted by label. Karpenter's own
-// wish for spot capacity, which Linode does not have, is ruled out in every
-// pool: otherwise consolidation asks for it. A pool that was made without this
-// can stay without it by capacity_type = null.
+// writeRequirements writes the requirements sorted by label. It excludes spot capacity from each
+// pool: Karpenter would prefer it in consolidation, and Linode does not have it. A pool that was
+// created without this requirement can omit it with capacity_type = null.
 func (d *decoder) writeRequirements(at place, arg schemas.Arg) {
 	path, all := arg.Path, d.requirements
 	onDemand := schemas.Key{Label: schemas.CapacityTypeLabel}

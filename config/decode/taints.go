@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// A taint is written as kubectl has it: key=value:Effect, or key:Effect.
+// A taint has the form that kubectl uses: key=value:Effect, or key:Effect.
 type taint struct {
 	key, value, effect string
 	src                source
@@ -19,8 +19,7 @@ type taint struct {
 
 var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
 
-// taints writes a list of taints, sorted: their order has no meaning, and a
-// change of order must not look like a change.
+// taints writes a list of taints, sorted, so a change of their order is no change.
 func (d *decoder) taints(v cty.Value, src source) any {
 	var taints []taint
 	for text, part := range d.elements(v, src) {
@@ -32,8 +31,8 @@ func (d *decoder) taints(v cty.Value, src source) any {
 	var list []any
 	for i, t := range taints {
 		if i > 0 && t.key == taints[i-1].key && t.effect == taints[i-1].effect {
-			d.problem(t.src, "Taint given twice",
-				fmt.Sprintf("A node has one taint %s with the effect %s, and here are two.", t.key, t.effect))
+			d.problem(t.src, "Duplicate taint",
+				fmt.Sprintf("A node can have only one taint %s with the effect %s.", t.key, t.effect))
 		}
 		field := map[string]any{"key": t.key, "effect": t.effect}
 		if t.value != "" {
@@ -58,14 +57,13 @@ func (d *decoder) taint(text string, src source) (taint, bool) {
 	switch {
 	case !ok:
 		d.problem(src, "Taint without an effect",
-			fmt.Sprintf("%q says what the taint is called, but not what it does. Write %q, or another of the "+
-				"effects %s.", text, text+":NoSchedule", strings.Join(effects, ", ")))
+			fmt.Sprintf("%q has no effect. Write %q, or another of the effects %s.", text, text+":NoSchedule", strings.Join(effects, ", ")))
 	case key == "":
 		d.problem(src, "Taint without a key",
-			fmt.Sprintf(`%q has no key. A taint is written "key=value:Effect".`, text))
+			fmt.Sprintf(`%q has no key. Write a taint as "key=value:Effect".`, text))
 	case !slices.Contains(effects, effect):
 		d.problem(src, "Unknown taint effect",
-			fmt.Sprintf("%q is not an effect. There are %s.%s", effect, strings.Join(effects, ", "),
+			fmt.Sprintf("%q is not an effect. Possible effects are %s.%s", effect, strings.Join(effects, ", "),
 				eval.DidYouMean(effect, effects)))
 	default:
 		return taint{key, value, effect, src}, true

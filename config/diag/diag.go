@@ -1,9 +1,8 @@
-// Package diag shows diagnostics to people and to programs. All renderings
-// come from one data model, so they cannot disagree.
+// Package diag shows diagnostics to people and to programs. All formats are derived from one data
+// model, so they are consistent.
 //
-// The text shown comes from files that anybody may have written: characters
-// that would steer a terminal are made visible, and what would be a command to
-// the system that reads the output is no command any more.
+// The text comes from files of any author. Characters that would control a terminal are escaped,
+// and text that would be a command to the system that reads the output is made harmless.
 package diag
 
 import (
@@ -14,30 +13,28 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// A Diagnostic is one message. The JSON names are part of the command line's
-// interface.
+// A Diagnostic is one message. The JSON names are part of the command-line interface.
 type Diagnostic struct {
 	Severity string   `json:"severity"` // "error" or "warning"
-	Rule     string   `json:"rule"`     // what is complained of, for programs: "invalid-duration"
+	Rule     string   `json:"rule"`     // the kind of problem, for programs: "invalid-duration"
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail,omitempty"`
 	Range    *Range   `json:"range,omitempty"`
 	Snippet  *Snippet `json:"snippet,omitempty"`
 
-	// Key tells it apart from others of its rule, from run to run; the detail
-	// where it is empty.
+	// Key distinguishes it from others of its rule across runs; if empty, the detail does.
 	Key string `json:"-"`
 }
 
-// A Range is a part of a file. Lines and columns count from 1, columns in
-// characters; the end is the first character that is not part of it.
+// A Range is a part of a file. Lines and columns start at 1; columns count characters. The end is
+// the first character after the part.
 type Range struct {
 	Filename string `json:"filename"`
 	Start    Pos    `json:"start"`
 	End      Pos    `json:"end"`
 }
 
-// RangeOf is a range of HCL, with a harmless name of the file.
+// RangeOf converts a range of HCL, and escapes the file name.
 func RangeOf(r hcl.Range) *Range {
 	return &Range{OneLine(r.Filename), Pos{r.Start.Line, r.Start.Column}, Pos{r.End.Line, r.End.Column}}
 }
@@ -48,16 +45,16 @@ type Pos struct {
 	Column int `json:"column"`
 }
 
-// A Snippet is the source a message is about.
+// A Snippet is the source of a message.
 type Snippet struct {
-	Context string   `json:"context,omitempty"` // the block it is in: pool "web"
-	Line    string   `json:"line"`              // the first line of the range, whole
-	Values  []string `json:"values,omitempty"`  // of what the expression refers to: each.value is "30d"
+	Context string   `json:"context,omitempty"` // the block that contains it: pool "web"
+	Line    string   `json:"line"`              // the complete first line of the range
+	Values  []string `json:"values,omitempty"`  // of the expression's references: each.value is "30d"
 
 	start, end int // of the range in Line, in bytes
 }
 
-// New makes the model of diagnostics. Source is shown for the files given.
+// New returns the model of diagnostics, with source from the given files.
 func New(diags hcl.Diagnostics, files map[string]*hcl.File) []Diagnostic {
 	list := make([]Diagnostic, 0, len(diags))
 	for _, d := range diags {
@@ -66,8 +63,8 @@ func New(diags hcl.Diagnostics, files map[string]*hcl.File) []Diagnostic {
 	return list
 }
 
-// Ruled is what the Extra of a diagnostic may be, to name the rule that it is
-// about. Other diagnostics are named after their summary.
+// Ruled is an interface that the Extra of a diagnostic can implement to name its rule. Other
+// diagnostics are named after their summary.
 type Ruled interface {
 	DiagnosticRule() string
 }
@@ -87,7 +84,7 @@ func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 	return model
 }
 
-// rule is the name of a rule, else the summary in small letters with dashes.
+// rule returns the name of the rule, or the summary in lower case with dashes.
 func rule(d *hcl.Diagnostic) string {
 	if named, ok := hcl.DiagnosticExtra[Ruled](d); ok {
 		return named.DiagnosticRule()
@@ -98,8 +95,8 @@ func rule(d *hcl.Diagnostic) string {
 	return strings.Join(words, "-")
 }
 
-// Count says how many errors and warnings there are, in words: "2 errors and
-// 1 warning". Without any it is "".
+// Count returns the numbers of errors and warnings in words: "2 errors and 1 warning". Without any,
+// it is "".
 func Count(diags hcl.Diagnostics) string {
 	errors, warnings := 0, 0
 	for _, d := range diags {
@@ -121,7 +118,8 @@ func Count(diags hcl.Diagnostics) string {
 	return strings.Join(parts, " and ")
 }
 
-// Counted writes a number of things: "1 node", "2 nodes". The noun takes an s.
+// Counted returns a number of things in words: "1 node", "2 nodes". The plural of the noun must end
+// in s.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -129,13 +127,12 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Visible replaces characters that a terminal would obey, that change the order
-// in which text is read, or that take up no room, by their escapes.
+// Visible escapes characters that control a terminal, change the order of text, or have no width.
 func Visible(text string) string {
 	return Escape(text, hidden)
 }
 
-// Escape replaces some characters by their escapes: \u001b, \U000e0001.
+// Escape escapes some characters: \u001b, \U000e0001.
 func Escape(text string, some func(rune) bool) string {
 	if strings.IndexFunc(text, some) < 0 {
 		return text
@@ -154,7 +151,7 @@ func Escape(text string, some func(rune) bool) string {
 	return b.String()
 }
 
-// OneLine is Visible for text that is shown amid other text.
+// OneLine is Visible for text in a line.
 func OneLine(text string) string {
 	return strings.ReplaceAll(Visible(text), "\n", `\u000a`)
 }

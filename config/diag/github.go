@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// GitHub writes diagnostics as commands to a runner of GitHub Actions, which
-// shows them at their lines in the pull request. It shows ten errors and ten
-// warnings of a step at most, so errors come first.
+// GitHub writes diagnostics as workflow commands of GitHub Actions, which shows them at their lines
+// in the pull request. It shows at most ten errors and ten warnings of a step, so errors come
+// first.
 func GitHub(w io.Writer, diags []Diagnostic) error {
 	out := bufio.NewWriter(w)
 	for _, severity := range []string{"error", "warning"} {
@@ -29,7 +29,7 @@ func annotate(w io.Writer, d Diagnostic) {
 		if at.End.Line > at.Start.Line {
 			properties = append(properties, fmt.Sprintf("endLine=%d", at.End.Line))
 		} else {
-			// Columns are shown only where there is one line.
+			// GitHub shows columns only for single lines.
 			properties = append(properties, fmt.Sprintf("col=%d", at.Start.Column),
 				fmt.Sprintf("endColumn=%d", at.End.Column))
 		}
@@ -47,8 +47,8 @@ func annotate(w io.Writer, d Diagnostic) {
 	fmt.Fprintf(w, "::%s %s::%s\n", d.Severity, strings.Join(properties, ","), data(text))
 }
 
-// data and property write text so that it cannot end the command or begin
-// another. The rules are those of @actions/core.
+// data and property escape text so that it cannot end the command or start another. The rules are
+// those of @actions/core.
 func data(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// The parts of Code Climate's issues that GitLab reads.
+// The parts of the Code Climate format that GitLab reads.
 type (
 	issue struct {
 		Description string        `json:"description"`
@@ -23,9 +23,9 @@ type (
 	}
 )
 
-// CodeQuality writes diagnostics as a report of code quality for GitLab, which
-// shows it in the merge request. Severity says how grave one is: info, minor,
-// major, critical or blocker; nil stands for critical errors and minor warnings.
+// CodeQuality writes diagnostics as a code quality report of GitLab, which shows it in the merge
+// request. severity returns info, minor, major, critical or blocker; if it is nil, errors are
+// critical and warnings minor.
 func CodeQuality(w io.Writer, diags []Diagnostic, severity func(Diagnostic) string) error {
 	issues := []issue{}
 	seen := map[string]int{}
@@ -37,7 +37,7 @@ func CodeQuality(w io.Writer, diags []Diagnostic, severity func(Diagnostic) stri
 		case d.Severity == "warning":
 			is.Severity = "minor"
 		}
-		// What is about no file is about the directory.
+		// A message without a file is about the directory.
 		is.Location = issueLocation{".", issueLines{1}}
 		if d.Range != nil {
 			is.Location = issueLocation{filepath.ToSlash(d.Range.Filename), issueLines{max(1, d.Range.Start.Line)}}

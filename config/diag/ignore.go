@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// ignoreDirective begins a comment that silences a finding.
+// ignoreDirective starts a comment that suppresses a finding.
 const ignoreDirective = "lkeplan:ignore"
 
 // An Ignore is a comment that silences the findings of one name in one place:
@@ -20,19 +20,19 @@ const ignoreDirective = "lkeplan:ignore"
 // end of its line. Above a block it is about all that is in the block. JSON has
 // no comments.
 type Ignore struct {
-	Name   string // "" where it is missing
-	Reason string // "" where it is missing
+	Name   string // "" if missing
+	Reason string // "" if missing
 	Range  hcl.Range
 
-	first, last int // the lines it is about
+	first, last int // the lines that it applies to
 }
 
-// Covers reports whether the comment is about a place.
+// Covers reports whether the comment applies to a place.
 func (i Ignore) Covers(at *hcl.Range) bool {
 	return at != nil && at.Filename == i.Range.Filename && i.first <= at.Start.Line && at.Start.Line <= i.last
 }
 
-// Ignores returns the comments that silence findings, by file and line.
+// Ignores returns the comments that suppress findings, by file and line.
 func Ignores(files map[string]*hcl.File) []Ignore {
 	var all []Ignore
 	for name, file := range files {
@@ -48,7 +48,7 @@ func Ignores(files map[string]*hcl.File) []Ignore {
 
 func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	commented := map[int]bool{} // lines that have a comment only
+	commented := map[int]bool{} // lines that contain only a comment
 	var ignores []Ignore
 	for n, token := range tokens {
 		if token.Type != hclsyntax.TokenComment {
@@ -68,10 +68,10 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		}
 		ignores = append(ignores, ignore)
 	}
-	after := map[int]int{} // the line that is not a comment only, by lines before it
+	after := map[int]int{} // the first line after it that does not contain only a comment, by line
 	for n := range slices.Backward(ignores) {
 		i := &ignores[n]
-		if i.first == 0 { // above: of several comments, all are about what follows
+		if i.first == 0 { // above: several comments all apply to the line after them
 			i.first = i.Range.Start.Line + 1
 			for commented[i.first] {
 				i.first = max(i.first+1, after[i.first])
@@ -83,7 +83,7 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 	return ignores
 }
 
-// parseIgnore reads a comment; ok is false for all but those that silence.
+// parseIgnore reads a comment; ok is false for comments that suppress nothing.
 func parseIgnore(comment hclsyntax.Token) (ignore Ignore, ok bool) {
 	text := strings.TrimLeft(string(comment.Bytes), "#/* \t")
 	rest, ok := strings.CutPrefix(text, ignoreDirective)
@@ -99,8 +99,8 @@ func parseIgnore(comment hclsyntax.Token) (ignore Ignore, ok bool) {
 	return ignore, true
 }
 
-// lastLine returns the last line of the outermost block or argument that
-// begins on a line; the line itself where there is none.
+// lastLine returns the last line of the outermost block or argument that starts on a line; the line
+// itself if there is none.
 func lastLine(body *hclsyntax.Body, line int) int {
 	for _, attr := range body.Attributes {
 		if attr.SrcRange.Start.Line == line {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The parts of JUnit's report that CI systems read.
+// The parts of the JUnit format that CI systems read.
 type (
 	junitSuites struct {
 		XMLName  xml.Name     `xml:"testsuites"`
@@ -36,15 +36,15 @@ type (
 	}
 )
 
-// A Case is one test in a report: errors fail it, and warnings and notes are its output.
+// A Case is one test in a report. Errors fail it; warnings and notes are its output.
 type Case struct {
 	Class, Name string
 	Diagnostics []Diagnostic
 	Notes       []string
 }
 
-// JUnit writes diagnostics as the report of a test: a test case for each of
-// the files, and one named directory for what is about no file.
+// JUnit writes diagnostics as a JUnit report: a test case for each of the files, and one named
+// directory for messages without a file.
 func JUnit(w io.Writer, diags []Diagnostic, files []string) error {
 	var names []string
 	for _, name := range files {
@@ -68,7 +68,7 @@ func JUnit(w io.Writer, diags []Diagnostic, files []string) error {
 	return JUnitCases(w, "lkeplan validate", cases)
 }
 
-// JUnitCases writes a report of one suite of tests.
+// JUnitCases writes a report of one test suite.
 func JUnitCases(w io.Writer, name string, cases []Case) error {
 	suite := junitSuite{Name: name}
 	for _, c := range cases {

@@ -11,25 +11,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Page is lines of text for people, in which words of others may stand: of tenants, kubelets, API servers, and
-// authors of repositories. It is the one way for such words to a terminal or a log. Each call writes lines of its own,
-// whatever is in the words, and each line begins with the words of the program or with Mark.
+// A Page is text for people that can contain untrusted words: of tenants, kubelets, API servers,
+// and authors of repositories. Such words reach a terminal or a log only through a Page. Each call
+// writes separate lines, independent of the words, and each line starts with words of the program
+// or with Mark.
 type Page struct {
-	Width int // columns; 0: lines are as long as it takes
+	Width int // columns; 0: lines are not wrapped
 
 	b strings.Builder
 }
 
-// Mark begins each line that goes on with a text, and each line that has only words of others.
+// Mark starts each line that continues a text, and each line of only untrusted words.
 const Mark = "| "
 
-// mostWords is how many bytes of one text are shown.
+// mostWords is the maximum number of bytes that are shown of a text.
 const mostWords = 4000
 
-// String is what has been written.
+// String returns the text written so far.
 func (p *Page) String() string { return p.b.String() }
 
-// Line writes one line. The format has to begin with a word of the program, or the name of an object.
+// Line writes one line. The format must start with a word of the program, or the name of an object.
 func (p *Page) Line(indent int, format string, args ...any) {
 	text := strings.TrimRight(Cell(fmt.Sprintf(format, args...)), " ")
 	p.write(indent, text)
@@ -38,7 +39,7 @@ func (p *Page) Line(indent int, format string, args ...any) {
 // Break writes an empty line.
 func (p *Page) Break() { p.b.WriteByte('\n') }
 
-// Paragraph writes a text that begins with words of the program, in as many lines as it takes.
+// Paragraph writes a text that starts with words of the program, wrapped into lines.
 func (p *Page) Paragraph(indent int, format string, args ...any) {
 	lines := p.wrap(indent, fmt.Sprintf(format, args...))
 	p.write(indent, lines[0])
@@ -49,7 +50,7 @@ func (p *Page) Paragraph(indent int, format string, args ...any) {
 	}
 }
 
-// Words writes a text of others, each line of it with Mark in front.
+// Words writes untrusted text, with Mark at the start of each line.
 func (p *Page) Words(indent int, text string) {
 	for line := range strings.Lines(strings.TrimSpace(Shorten(text, mostWords))) {
 		for _, part := range p.wrap(indent, strings.TrimSpace(line)) {
@@ -58,7 +59,7 @@ func (p *Page) Words(indent int, text string) {
 	}
 }
 
-// Name is a name that a line may begin with. One that no object can have is quoted.
+// Name returns a name that can start a line. It quotes names that no object can have.
 func Name(name string) string {
 	if strings.IndexFunc(name, func(r rune) bool {
 		return r >= utf8.RuneSelf || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._", r)
@@ -68,7 +69,7 @@ func Name(name string) string {
 	return name
 }
 
-// Table writes rows in columns, those at some positions aligned right.
+// Table writes rows in columns, and right-aligns some columns.
 func (p *Page) Table(rows [][]string, right ...int) {
 	for _, line := range Columns(rows, right...) {
 		p.Line(0, "%s", line)
@@ -87,10 +88,10 @@ func (p *Page) write(indent int, line string) {
 	p.b.WriteString(strings.TrimRight(strings.Repeat(" ", indent)+Harmless(line), " ") + "\n")
 }
 
-// Cell is a text of one line without tabs, which would be the ends of cells.
+// Cell returns a text as one line without tabs, which would end a cell.
 func Cell(text string) string { return Harmless(strings.ReplaceAll(OneLine(text), "\t", `\u0009`)) }
 
-// Columns aligns rows; some columns at their right. Each row is one line.
+// Columns aligns rows, some columns at the right. Each row is one line.
 func Columns(rows [][]string, right ...int) []string {
 	widths := []int{}
 	shown := make([][]string, len(rows))
@@ -119,19 +120,19 @@ func Columns(rows [][]string, right ...int) []string {
 	return lines
 }
 
-// A Writer passes on text without what a terminal or a CI system would obey. It is what commands write to that have
-// no reason for more; what is in a format with rules of its own goes to Plain. It is safe for concurrent use.
+// A Writer forwards text without sequences that a terminal or a CI system would interpret. Most
+// commands write to it; formats with their own escaping use Plain. It is safe for concurrent use.
 type Writer struct {
 	mu   sync.Mutex
 	to   io.Writer
-	mid  bool   // in a line
-	rest []byte // the beginning of a character
+	mid  bool   // inside a line
+	rest []byte // an incomplete character
 }
 
-// NewWriter returns a Writer to another one.
+// NewWriter returns a Writer that writes to another writer.
 func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Plain is the writer behind it, for what is escaped by its own rules, and for colors.
+// Plain returns the writer behind a Writer, for formats with their own escaping, and for colors.
 func Plain(w io.Writer) io.Writer {
 	if safe, ok := w.(*Writer); ok {
 		return safe.to

@@ -67,8 +67,8 @@ type (
 	}
 )
 
-// SARIF writes diagnostics in the Static Analysis Results Interchange Format,
-// for code scanning. Version is that of the program.
+// SARIF writes diagnostics in the Static Analysis Results Interchange Format, for code scanning.
+// version is the version of the program.
 func SARIF(w io.Writer, diags []Diagnostic, version string) error {
 	rules := []sarifRule{}
 	for _, d := range diags {
@@ -102,7 +102,7 @@ func SARIF(w io.Writer, diags []Diagnostic, version string) error {
 	})
 }
 
-// text is the whole message on one line.
+// text returns the complete message on one line.
 func (d Diagnostic) text() string {
 	text := strings.Join(strings.Fields(d.Detail), " ")
 	if text == "" {
@@ -111,8 +111,8 @@ func (d Diagnostic) text() string {
 	return d.Summary + ": " + text
 }
 
-// physical is where the message is shown. Code scanning refuses a result
-// without a place, so what is about no file is about the directory.
+// physical returns the place of the message. Code scanning rejects a result without a place, so a
+// message without a file is about the directory.
 func (d Diagnostic) physical() sarifPhysical {
 	at := d.Range
 	if at == nil {
@@ -135,7 +135,7 @@ func (d Diagnostic) physical() sarifPhysical {
 	return sarifPhysical{sarifArtifact{uri.String()}, region}
 }
 
-// fingerprint is the same for a message that merely moved to another line.
+// fingerprint does not change if a message moves to another line.
 func (d Diagnostic) fingerprint(seen map[string]int) string {
 	parts := []string{d.Rule, cmp.Or(d.Key, d.Detail)}
 	if d.Range != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxLine is the longest line shown, in bytes.
+// maxLine is the maximum length of a shown line, in bytes.
 const maxLine = 400
 
-// snippet cuts the first line of the diagnostic's range out of its file.
+// snippet returns the first line of the diagnostic's range.
 func snippet(d *hcl.Diagnostic, file *hcl.File) *Snippet {
 	at := d.Subject
 	start := min(at.Start.Byte, len(file.Bytes))
@@ -35,7 +35,7 @@ func snippet(d *hcl.Diagnostic, file *hcl.File) *Snippet {
 	return s
 }
 
-// contextOf names the block around a place: the header as it is written.
+// contextOf returns the header of the block around a place, as written.
 func contextOf(file *hcl.File, offset int) string {
 	nav, ok := file.Nav.(interface{ ContextString(offset int) string })
 	if !ok {
@@ -44,12 +44,11 @@ func contextOf(file *hcl.File, offset int) string {
 	return OneLine(nav.ContextString(offset))
 }
 
-// maxExpression is the longest expression that is searched for references, in
-// bytes. More do not help.
+// maxExpression is the maximum length of an expression that is searched for references, in bytes.
+// For longer ones, values do not help.
 const maxExpression = 2000
 
-// values lists what the expression's references stood for, as far as it is
-// short enough to help.
+// values lists the values of the expression's references, if they are short.
 func values(d *hcl.Diagnostic) []string {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
@@ -69,12 +68,12 @@ func values(d *hcl.Diagnostic) []string {
 	return slices.Compact(list)
 }
 
-// written returns a reference as it is written in HCL.
+// written returns a reference in HCL syntax.
 func written(reference hcl.Traversal) string {
 	return OneLine(string(hclwrite.TokensForTraversal(reference).Bytes()))
 }
 
-// short shows primitive values, and of others only what they are.
+// short returns primitive values as text, and a description of others.
 func short(v cty.Value) string {
 	switch {
 	case v.IsNull():
@@ -93,11 +92,10 @@ func short(v cty.Value) string {
 	return fmt.Sprintf("%s with %d elements", v.Type().FriendlyNameForConstraint(), v.LengthInt())
 }
 
-// maxNames is how many names an object may have that are shown by the first of
-// them.
+// maxNames is the maximum number of attributes of an object whose first names are shown.
 const maxNames = 100
 
-// object shows the names in an object.
+// object returns the names in an object.
 func object(v cty.Value) string {
 	var names []string
 	for it := v.ElementIterator(); it.Next(); {

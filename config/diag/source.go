@@ -8,21 +8,22 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Line names the line on which a range begins: main.lke.hcl:3.
+// Line returns the name of the line on which a range starts: main.lke.hcl:3. Messages for people
+// rewrite the file name relative to the working directory.
 func Line(at hcl.Range) string { return fmt.Sprintf("%s:%d", at.Filename, at.Start.Line) }
 
-// Error is an error without a place in a file.
+// Error returns an error without a place in a file.
 func Error(summary, detail string) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail}
 }
 
-// At is an error at a place in the source.
+// At returns an error at a place in the source.
 func At(summary, detail string, at hcl.Range) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
 }
 
-// Limit is an error about a limit that a configuration has reached. Others may
-// follow from it, so it is kept where they are many.
+// Limit returns an error about a limit that a configuration exceeds. Other errors can follow from
+// it, so it is kept if there are many.
 func Limit(summary, detail string, at hcl.Range) *hcl.Diagnostic {
 	d := At(summary, detail, at)
 	d.Extra = limit{}
@@ -31,22 +32,22 @@ func Limit(summary, detail string, at hcl.Range) *hcl.Diagnostic {
 
 type limit struct{}
 
-// AtExpression is an error about the value of an expression.
+// AtExpression returns an error about the value of an expression.
 func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: expr.Range().Ptr(),
 		Expression: expr}
 }
 
-// The limits of what is kept: nobody reads more, and each mistake in a list, a
-// module or a loop may be there a million times.
+// The limits of the messages that are kept: nobody reads more, and a mistake in a list, a module or
+// a loop can occur a million times.
 const (
-	MaxKept   = 400  // errors, and as many warnings
+	MaxKept   = 400  // errors, and the same number of warnings
 	maxDetail = 4000 // bytes of one message
 )
 
-// Append adds diagnostics to a list as long as it is not too long: where it is,
-// no more of their severity are kept, but for the first error about each limit,
-// which takes the place of another. What is said at length is cut.
+// Append adds diagnostics to a list. When the list is full, it drops further ones of their
+// severity, except for the first error about each limit, which replaces another error. It truncates
+// long details.
 func Append(list hcl.Diagnostics, more ...*hcl.Diagnostic) hcl.Diagnostics {
 	if len(list)+len(more) <= MaxKept {
 		list = append(list, more...)
@@ -84,7 +85,7 @@ func appendSome(list, more hcl.Diagnostics) hcl.Diagnostics {
 	return list
 }
 
-// withoutOne drops the last error that is about no limit.
+// withoutOne drops the last error that is not about a limit.
 func withoutOne(list hcl.Diagnostics) hcl.Diagnostics {
 	for n, d := range slices.Backward(list) {
 		if d.Severity == hcl.DiagError && !isLimit(d) {
@@ -99,7 +100,7 @@ func isLimit(d *hcl.Diagnostic) bool {
 	return is
 }
 
-// cut shortens text to so many bytes, and says so.
+// cut truncates text to a number of bytes, and marks it.
 func cut(text string, length int) string {
 	if len(text) <= length {
 		return text
@@ -107,8 +108,8 @@ func cut(text string, length int) string {
 	return strings.ToValidUTF8(text[:length], "") + " ... (cut)"
 }
 
-// Sort orders by place, so that the output never depends on the
-// order of evaluation, and drops repetitions.
+// Sort orders diagnostics by place, so the output does not depend on the order of evaluation, and
+// drops duplicates.
 func Sort(diags hcl.Diagnostics) hcl.Diagnostics {
 	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
 		if c := CompareRanges(a.Subject, b.Subject); c != 0 {
@@ -121,8 +122,7 @@ func Sort(diags hcl.Diagnostics) hcl.Diagnostics {
 	})
 }
 
-// CompareRanges orders places in the source by file and position; what has no
-// place comes first.
+// CompareRanges orders places in the source by file and position. A missing place comes first.
 func CompareRanges(a, b *hcl.Range) int {
 	switch {
 	case a == nil && b == nil:

@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is how many messages people are shown.
+// maxShown is the maximum number of messages that people are shown.
 const maxShown = 50
 
-// Text writes diagnostics for people, with the line each is about and a mark
-// under the part that matters. Color uses the terminal's escape sequences.
+// Text writes diagnostics for people, with the source line of each and a mark under the relevant
+// part. With color, it uses terminal escape sequences.
 func Text(w io.Writer, diags []Diagnostic, color bool) error {
-	out := bufio.NewWriter(Plain(w)) // what is written is escaped part by part
+	out := bufio.NewWriter(Plain(w)) // the parts are escaped separately
 	style := plain
 	if color {
 		style = colored
@@ -26,12 +26,13 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 		style.write(out, d)
 	}
 	if more := len(diags) - maxShown; more > 0 {
-		fmt.Fprintf(out, "%d more are not shown.\n\n", more)
+		fmt.Fprintf(out, "%d more messages are not shown.\n\n", more)
 	}
 	return out.Flush()
 }
 
-// JSON writes a value for programs. No character in it steers a terminal, and nothing is a command to a CI system.
+// JSON writes a value for programs, without characters that control a terminal or commands to a CI
+// system.
 func JSON(w io.Writer, v any) error { return IndentedJSON(w, v, "  ") }
 
 // IndentedJSON is JSON with another indentation, or none.
@@ -47,8 +48,8 @@ func IndentedJSON(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// visibleJSON escapes in a document what strings may hold and is better not sent
-// to a terminal. (Control characters of ASCII are escaped already.)
+// visibleJSON escapes characters in strings that must not reach a terminal. (ASCII control
+// characters are already escaped.)
 func visibleJSON(doc []byte) []byte {
 	var out []byte
 	done := 0
@@ -66,7 +67,7 @@ func visibleJSON(doc []byte) []byte {
 	return bytes.ReplaceAll(append(out, doc[done:]...), []byte("##["), []byte(`\u0023#[`))
 }
 
-// A style is the escape sequences around the parts of a message.
+// A style contains the escape sequences around the parts of a message.
 type style struct {
 	err, warning, bold, mark, reset string
 }
@@ -87,7 +88,7 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 	}
 	for paragraph := range strings.Lines(d.Detail) {
 		lines := []string{strings.TrimRight(paragraph, "\n")}
-		if !strings.HasPrefix(paragraph, " ") { // which is left as it is
+		if !strings.HasPrefix(paragraph, " ") { // preformatted
 			lines = Wrap(paragraph, 78)
 		}
 		for _, line := range lines {
@@ -97,9 +98,9 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 	fmt.Fprintln(w)
 }
 
-// Harmless takes from a line what GitHub's runners obey in any program's
-// output: ::error::text at its beginning, indented or not, and ##[error]text
-// anywhere in it.
+// Harmless escapes the commands that GitHub's runners obey in the output of any program:
+// ::error::text at the start of a line, after optional white space, and ##[error]text anywhere in
+// it.
 func Harmless(line string) string {
 	line = strings.ReplaceAll(line, "##[", `\u0023#[`)
 	text := strings.TrimLeft(line, " \t")
@@ -109,7 +110,7 @@ func Harmless(line string) string {
 	return line
 }
 
-// source shows the place: file and line in the form that editors follow.
+// source writes the place as file:line, which editors recognize.
 func (s style) source(w *bufio.Writer, at *Range, snippet *Snippet) {
 	fmt.Fprintf(w, "  on %s:%d", Harmless(at.Filename), at.Start.Line)
 	if snippet == nil {
@@ -131,7 +132,7 @@ func (s style) source(w *bufio.Writer, at *Range, snippet *Snippet) {
 	fmt.Fprintln(w)
 }
 
-// indent is white space as wide as the text, tabs kept.
+// indent returns white space with the width of the text. It keeps tabs.
 func indent(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -145,8 +146,8 @@ func width(text string) int {
 	return utf8.RuneCountInString(Visible(text))
 }
 
-// Wrap breaks text into lines of at most width columns. Words that are longer
-// than a line are left whole: they are names, to be copied.
+// Wrap wraps text to lines of at most width columns. It does not break longer words, which are
+// names to copy.
 func Wrap(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {
@@ -158,7 +159,7 @@ func Wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// Shorten cuts a text to a number of bytes, at the end of a line, or else of a word.
+// Shorten truncates text to a number of bytes, at the end of a line or a word.
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text

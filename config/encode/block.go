@@ -16,17 +16,16 @@ type writer struct {
 	labels map[manifest.Key]string // of all blocks
 }
 
-// object writes a block by its table. What no argument says is written as
-// manifest.
+// object writes a block by its table. Fields without an argument are written as manifest.
 func (w writer) object(table schemas.Block, o config.Object) string {
 	rest := clone(o.Manifest)
 	if manifest.Text(rest, "metadata", "name") == strings.ReplaceAll(w.label, "_", "-") {
 		take(rest, "metadata.name")
 	}
 	items, _ := w.body(table, rest, o.Defaulted)
-	take(rest, "metadata.name") // which the table has a row for
+	take(rest, "metadata.name") // with a row in the table
 	if spec, ok := rest["spec"].(map[string]any); ok && len(spec) == 0 {
-		delete(rest, "spec") // every object compiles to one
+		delete(rest, "spec") // each object compiles to one
 	}
 	if len(rest) > 0 {
 		items = append(items, item{text: "manifest = " + literal(rest)})
@@ -34,7 +33,7 @@ func (w writer) object(table schemas.Block, o config.Object) string {
 	return format(block(table.Type+" "+syntax.Quote(w.label), items))
 }
 
-// An item is an argument of a block, or a block in it.
+// An item is an argument of a block, or a nested block.
 type item struct {
 	text  string
 	block bool
@@ -42,7 +41,7 @@ type item struct {
 
 func (i item) apart() bool { return i.block || strings.Contains(i.text, "\n") }
 
-// block joins items, with blank lines around those of several lines.
+// block joins items, with blank lines around items of several lines.
 func block(header string, items []item) string {
 	if len(items) == 0 {
 		return header + " {}\n"
@@ -59,9 +58,9 @@ func block(header string, items []item) string {
 	return b.String()
 }
 
-// body writes the arguments and blocks of a table and takes what they say out
-// of fields. Defaulted has the values of arguments that must be there although
-// the fields are not. It says no where such an argument has none.
+// body writes the arguments and blocks of a table and removes their fields from fields. Defaulted
+// provides the values of required arguments that fields do not contain. It returns false if a
+// required argument has no value.
 func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (items []item, ok bool) {
 	for _, arg := range table.Args {
 		if arg.Meta || arg.Path == "" {
@@ -81,15 +80,15 @@ func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (ite
 	return items, true
 }
 
-// argument writes the value of an argument and takes its field out of fields. A
-// value that the argument cannot have is left there, for manifest.
+// argument writes the value of an argument and removes its field from fields. It keeps a value that
+// the argument cannot express there, for manifest.
 func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (text string, ok bool) {
 	value, there := manifest.Lookup(fields, strings.Split(arg.Path, ".")...)
 	switch {
 	case there:
 	case arg.Required:
 		value, there = manifest.Lookup(defaulted, strings.Split(arg.Path, ".")...)
-	case arg.Kind == schemas.Requirements: // of which compiled pools have one more
+	case arg.Kind == schemas.Requirements: // compiled pools have one more
 		value, there = []any{}, true
 	}
 	if there {
@@ -104,8 +103,7 @@ func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (tex
 	return "", !arg.Required
 }
 
-// nested writes the blocks of one type. Those that cannot be written whole are
-// left in fields.
+// nested writes the blocks of one type. It keeps those that cannot be written completely in fields.
 func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []item {
 	value, there := manifest.Lookup(fields, strings.Split(table.Path, ".")...)
 	if !there {
@@ -135,8 +133,8 @@ func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []
 	return []item{{text: block(table.Type, items), block: true}}
 }
 
-// list writes the elements of a list. A list is replaced as a whole by
-// manifest, so either all of it is written or nothing.
+// list writes the elements of a list. manifest replaces lists as a whole, so list writes either all
+// of them or none.
 func (w writer) list(table schemas.Block, value any, fields map[string]any) (items []item) {
 	elements, ok := value.([]any)
 	if !ok || len(elements) == 0 {
@@ -166,7 +164,7 @@ func (w writer) labelled(table schemas.Block, value any, fields map[string]any) 
 	return items
 }
 
-// whole writes a block of which nothing may be left over.
+// whole writes a block, if no field is left over.
 func (w writer) whole(table schemas.Block, header string, value any) (item, bool) {
 	inner, ok := value.(map[string]any)
 	if !ok {

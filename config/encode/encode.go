@@ -1,9 +1,6 @@
-// Package encode writes Kubernetes objects as HCL: it is the way back from what
-// package config compiles. It reads the same table, so an argument that can be
-// compiled can be written.
-//
-// It is pure and decides nothing about a cluster. What it writes says the same
-// as the object does; whoever wants to be sure compiles it and compares.
+// Package encode writes Kubernetes objects as HCL, the inverse of package config. It uses the same
+// table, so each argument that can be compiled can be written. It is pure and makes no decisions
+// about a cluster. The HCL is equivalent to the object; to verify this, compile it and compare.
 package encode
 
 import (
@@ -25,22 +22,20 @@ import (
 type Block struct {
 	Addr config.Addr
 	Name string // of the object in the cluster
-	HCL  string // formatted, with a line end
+	HCL  string // formatted, with a final line end
 }
 
-// Blocks writes objects as blocks, classes first and then by name. Objects of
-// one kind must have different names. It fails for kinds that have no block.
-//
-// Manifest has the fields to write, and nothing that the API server writes
-// besides them; Defaulted has the values of arguments that must be there all the
-// same. The label is the name of the object's address, or one that follows from
-// the object's name where it has none.
+// Blocks writes objects as blocks, classes first and then by name. Objects of one kind must have
+// different names. It fails for kinds without a block. Manifest contains the fields to write,
+// without those that the API server sets; Defaulted provides the values of required arguments. The
+// label of a block is the name in the object's address, or is derived from the object's name if it
+// has no address.
 func Blocks(objects []config.Object) ([]Block, error) {
 	tables, order := tablesByKind()
 	sorted := slices.Clone(objects)
 	for _, o := range sorted {
 		if _, ok := tables[o.Kind()]; !ok {
-			return nil, fmt.Errorf("there is no block for a %s", o.Kind())
+			return nil, fmt.Errorf("kind %s has no block", o.Kind())
 		}
 	}
 	slices.SortStableFunc(sorted, func(a, b config.Object) int {
@@ -58,7 +53,7 @@ func Blocks(objects []config.Object) ([]Block, error) {
 	return blocks, nil
 }
 
-// Cluster writes the block for the cluster that a directory is for.
+// Cluster writes the cluster block.
 func Cluster(c config.Cluster) string {
 	lines := []string{"name = " + syntax.Quote(c.Name), "region = " + syntax.Quote(c.Region)}
 	switch {
@@ -73,15 +68,14 @@ func Cluster(c config.Cluster) string {
 	return format(schemas.Cluster.Type + " {\n" + strings.Join(lines, "\n") + "\n}\n")
 }
 
-// Import writes the permission to take an object over.
+// Import writes the import block that takes over an object.
 func Import(b Block) string {
 	return format(fmt.Sprintf("%s {\nto = %s\nid = %s\n}\n", schemas.Import.Type, b.Addr, syntax.Quote(b.Name)))
 }
 
 func format(src string) string { return string(hclwrite.Format([]byte(src))) }
 
-// tablesByKind returns the blocks that compile to objects, and the order they
-// have in the language.
+// tablesByKind returns the blocks that compile to objects, and their order in the language.
 func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
 	tables, order = map[string]schemas.Block{}, map[string]int{}
 	for i, table := range schemas.Document() {
@@ -92,9 +86,9 @@ func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
 	return tables, order
 }
 
-// labelsOf chooses the labels of blocks: the object's name in the form that
-// compiles to this name again, else a similar one. Labels depend on
-// names only, so importing again gives the same.
+// labelsOf chooses the labels of blocks: the object's name in a form that compiles to the same
+// name, or else a similar one. Labels depend only on names, so repeated imports give the same
+// labels.
 func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string {
 	labels := make([]string, len(objects))
 	taken := map[string]bool{}
@@ -114,8 +108,7 @@ func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string
 	return labels
 }
 
-// byKey finds the label of an object's block. What is referred to has no
-// namespace.
+// byKey returns the label of an object's block. Objects that others refer to have no namespace.
 func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
 	m := map[manifest.Key]string{}
 	for i, o := range objects {
@@ -124,8 +117,7 @@ func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
 	return m
 }
 
-// take removes the field at a path, and what is around it where that has
-// nothing else.
+// take removes the field at a path, and the maps around it that become empty.
 func take(obj map[string]any, path string) {
 	first, rest, deeper := strings.Cut(path, ".")
 	if !deeper {
@@ -140,8 +132,7 @@ func take(obj map[string]any, path string) {
 	}
 }
 
-// clone copies what is written, without what the block of the class does not say: the block of the
-// cluster does.
+// clone copies the fields to write, without the fields of a class that the cluster block sets.
 func clone(object map[string]any) map[string]any {
 	fields := copyOf(object).(map[string]any)
 	delete(fields, "apiVersion")
@@ -159,7 +150,7 @@ func clone(object map[string]any) map[string]any {
 	return fields
 }
 
-// copyOf copies what JSON can hold.
+// copyOf copies a JSON value.
 func copyOf(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

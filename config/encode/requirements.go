@@ -10,9 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// requirements writes the requirements of a pool, or of what selects pools. The
-// capacity type that every pool asks for is not written, and null where the
-// pool does not ask for it.
+// requirements writes the requirements of a pool, or of a selector of pools. It omits the default
+// capacity type of pools, and writes null if the pool does not require it.
 func requirements(v any, ofPool bool) (string, bool) {
 	entries, ok := v.([]any)
 	all, err := requirement.Decode(entries)
@@ -43,12 +42,12 @@ func requirements(v any, ofPool bool) (string, bool) {
 	return syntax.Object(pairs), true
 }
 
-// condition writes what is asked of one label, if that says the same again.
+// condition writes the condition on one label, if it compiles to the same requirements.
 func condition(key schemas.Key, r requirement.Requirement) (string, bool) {
 	if key.Name == key.Label && !strings.Contains(key.Label, "/") {
-		return "", false // it would be taken for a short name
+		return "", false // it would be a short name
 	}
-	// The order has no meaning, and between(...) is told by it.
+	// The order has no meaning, and between(...) depends on it.
 	slices.SortStableFunc(r.Terms, func(a, b requirement.Term) int {
 		return strings.Compare(string(a.Operator), string(b.Operator))
 	})
@@ -67,7 +66,7 @@ func condition(key schemas.Key, r requirement.Requirement) (string, bool) {
 	return r.String(), true
 }
 
-// gibibytes writes a number of MiB as people say it.
+// gibibytes writes a number of MiB as people write it.
 func gibibytes(mib string) string {
 	if n, err := strconv.ParseInt(mib, 10, 64); err == nil && n > 0 && n%1024 == 0 && strconv.FormatInt(n, 10) == mib {
 		return strconv.FormatInt(n/1024, 10) + "Gi"
@@ -75,8 +74,7 @@ func gibibytes(mib string) string {
 	return mib
 }
 
-// sortedByName lists the labels that are asked for, those with a short name
-// first.
+// sortedByName lists the labels with requirements, those with a short name first.
 func sortedByName(all map[string]requirement.Requirement) (keys []schemas.Key) {
 	rest := map[string]any{}
 	for label := range all {

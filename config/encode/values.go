@@ -13,9 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// value writes a field as the value of an argument. It says no where the
-// argument cannot have this value. Nothing at all is written for what every
-// object compiles to.
+// value writes a field as the value of an argument. It returns false if the argument cannot have
+// this value. It writes nothing for values that each object compiles to.
 func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 	n, whole := v.(int64)
 	switch arg.Kind {
@@ -59,8 +58,7 @@ var (
 	number    = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 )
 
-// matching writes text of a form, or a whole number. Whole numbers are written
-// without quotes.
+// matching writes text that matches a pattern, or a whole number without quotes.
 func matching(form *regexp.Regexp, v any) (string, bool) {
 	text, ok := v.(string)
 	if n, whole := v.(int64); whole {
@@ -80,7 +78,7 @@ func quoted(v any) (string, bool) {
 	return syntax.Quote(text), ok
 }
 
-// scalar writes text; a field that may be a number as well is taken as text.
+// scalar writes text. A field that can also be a number is treated as text.
 func scalar(v any) (string, bool) {
 	if n, ok := v.(int64); ok {
 		return strconv.FormatInt(n, 10), true
@@ -111,7 +109,7 @@ func object(v any, value func(any) (string, bool)) (string, bool) {
 
 func sortedKeys(fields map[string]any) []string { return slices.Sorted(maps.Keys(fields)) }
 
-// taints writes taints as kubectl has them.
+// taints writes taints in the form that kubectl uses.
 func taints(v any) (string, bool) {
 	elements, ok := v.([]any)
 	var parts []string
@@ -139,8 +137,7 @@ func taints(v any) (string, bool) {
 	return syntax.List(parts), ok && len(parts) > 0
 }
 
-// nodeClass writes a reference to a class: to its block, or by its name where
-// it has none.
+// nodeClass writes a reference to a class: to its block, or by name if it has none.
 func (w writer) nodeClass(v any) (string, bool) {
 	fields, _ := v.(map[string]any)
 	ok := len(fields) == 3 && manifest.Text(fields, "group") == schemas.NodeClassGroup &&
@@ -148,8 +145,7 @@ func (w writer) nodeClass(v any) (string, bool) {
 	return w.reference(schemas.NodeClass, manifest.Text(fields, "name")), ok && manifest.Text(fields, "name") != ""
 }
 
-// foreign writes a reference to a class of another kind as well as the argument
-// can.
+// foreign writes a reference to a class of another kind, as far as the argument can express it.
 func foreign(v any) string {
 	fields, _ := v.(map[string]any)
 	return writer{}.reference(schemas.NodeClass, manifest.Text(fields, "name"))

@@ -9,15 +9,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Contexts of so many names, and so many of them, are kept by a scope: a directory of
-// pools has few different ones, and each field of each pool keeps its own for messages.
+// A scope caches up to this number of contexts, each with up to this number of names. A directory
+// of pools has few different contexts, and each field of each pool keeps its context for messages.
 const (
 	maxUses     = 10
 	maxContexts = 1000
 )
 
-// context returns the context with the values of what is used: the same for the same
-// names, once their values are settled.
+// context returns the context with the values of used names. It returns the same context for the
+// same names once their values are final.
 func (s *Scope) context(uses map[string]use) *hcl.EvalContext {
 	key, lasting := keyOf(uses)
 	if ctx := s.contexts[key]; ctx != nil && lasting {
@@ -36,8 +36,8 @@ func (s *Scope) context(uses map[string]use) *hcl.EvalContext {
 	return ctx
 }
 
-// keyOf writes what is used so that different uses are different. The second result is
-// false for uses whose context is not kept: of many names, or of all below a root.
+// keyOf returns a key for used names, distinct for distinct uses. The second result is false if the
+// context is not cached, because it has many names or all names below a root.
 func keyOf(uses map[string]use) (key string, lasting bool) {
 	var text []byte
 	n := 0
@@ -54,8 +54,8 @@ func keyOf(uses map[string]use) (key string, lasting bool) {
 	return string(text), true
 }
 
-// settled reports whether the values of what is used stay what they are. While a value is
-// checked, the check sees one that those after it may not see.
+// settled reports whether the values of used names are final. During a check of a value, the check
+// sees a value that others may not see.
 func (s *Scope) settled(uses map[string]use) bool {
 	for name, u := range uses {
 		root := s.roots[name]

@@ -9,13 +9,12 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// maxUnlike is how many elements of different types are made one type of:
-// their types are all compared with one another.
+// maxUnlike is the maximum number of elements of different types that are unified: all pairs of
+// types are compared.
 const maxUnlike = 1000
 
-// ConvertMetered is convert.Convert in linear time. That compares the types of all
-// elements of a list with one another even where the wanted type is given:
-// five thousand elements take a second.
+// ConvertMetered is convert.Convert in linear time. That function compares the types of all pairs
+// of elements of a list even if the wanted type is known: five thousand elements take a second.
 func ConvertMetered(v cty.Value, ty cty.Type) (cty.Value, error) {
 	if !v.IsKnown() || v.IsNull() || v.Type().Equals(ty) {
 		return convert.Convert(v, ty)
@@ -34,8 +33,7 @@ func ConvertMetered(v cty.Value, ty cty.Type) (cty.Value, error) {
 	return convert.Convert(v, ty)
 }
 
-// convertNumber refuses text such as "1e1000000", which is a number that takes
-// minutes to print.
+// convertNumber rejects text such as "1e1000000", a number that takes minutes to print.
 func convertNumber(v cty.Value) (cty.Value, error) {
 	n, err := convert.Convert(v, cty.Number)
 	if err == nil && !NumbersInRange(n) {
@@ -44,8 +42,8 @@ func convertNumber(v cty.Value) (cty.Value, error) {
 	return n, err
 }
 
-// convertAttributes converts what both types have, so that nothing long is
-// left for the library, which sees to missing and superfluous attributes.
+// convertAttributes converts the attributes that both types have, so only short work remains for
+// the library, which handles missing and additional attributes.
 func convertAttributes(v cty.Value, ty cty.Type) (cty.Value, error) {
 	attributes := v.AsValueMap()
 	for name, value := range attributes {
@@ -97,20 +95,18 @@ func convertList(v cty.Value, ty cty.Type) (cty.Value, error) {
 		return convert.Convert(v, ty)
 	case ty.IsSetType():
 		if Collisions(elements) > maxCollisions {
-			return cty.DynamicVal, errors.New("too many elements are alike for a set")
+			return cty.DynamicVal, errors.New("too many elements of the set have the same hash")
 		}
 		return cty.SetVal(elements), nil
 	}
 	return cty.ListVal(elements), nil
 }
 
-// maxCollisions bounds the pairs of elements of a set that have one hash. The
-// library compares all of them, and its hash is one that anybody can make equal
-// for as many texts as they like.
+// maxCollisions is the maximum number of pairs of set elements with the same hash. The library
+// compares all such pairs, and anyone can construct many texts with the same hash.
 const maxCollisions = 100_000
 
-// Collisions is how many pairs of different elements would be compared with one
-// another in a set of them.
+// Collisions returns how many pairs of distinct elements a set of them would compare.
 func Collisions(elements []cty.Value) (pairs int) {
 	alike := map[int][]cty.Value{}
 	for _, element := range elements {
@@ -119,7 +115,7 @@ func Collisions(elements []cty.Value) (pairs int) {
 		}
 		hash := element.Hash()
 		if slices.ContainsFunc(alike[hash], element.RawEquals) {
-			continue // a repetition, which the set will not have
+			continue // a duplicate, which the set drops
 		}
 		pairs += len(alike[hash])
 		alike[hash] = append(alike[hash], element)
@@ -130,8 +126,8 @@ func Collisions(elements []cty.Value) (pairs int) {
 	return pairs
 }
 
-// alike reports whether there are elements and all have one type. Where they
-// have not, the library can look for one, unless they are too many.
+// alike reports whether there are elements, all of one type. If not, the library can unify their
+// types if they are few.
 func alike(elements []cty.Value) (bool, error) {
 	for _, element := range elements {
 		if element.Type().Equals(elements[0].Type()) {

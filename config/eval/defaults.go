@@ -7,9 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Fill fills in the attributes that a type declares as optional. Lists and maps
-// come out as tuples and objects, for whoever converts them to the type. The
-// library compares the types of all their elements with one another instead.
+// Fill sets the attributes that a type declares as optional. It returns lists and maps as tuples
+// and objects, for callers that convert them to the type. The library would compare the types of
+// all pairs of elements.
 func (m *Meter) Fill(v cty.Value, defaults *typeexpr.Defaults) cty.Value {
 	if v.IsNull() || !v.IsKnown() || !v.CanIterateElements() {
 		return v
@@ -36,8 +36,8 @@ func (m *Meter) Fill(v cty.Value, defaults *typeexpr.Defaults) cty.Value {
 	return cty.ObjectVal(attributes)
 }
 
-// fillChild fills in an attribute or an element. The defaults of all elements of a
-// collection are those of "".
+// fillChild fills an attribute or an element. The defaults of all elements of a collection have the
+// key "".
 func (m *Meter) fillChild(v cty.Value, defaults *typeexpr.Defaults, key string) cty.Value {
 	if !defaults.Type.IsObjectType() && !defaults.Type.IsTupleType() {
 		key = ""
@@ -48,7 +48,7 @@ func (m *Meter) fillChild(v cty.Value, defaults *typeexpr.Defaults, key string) 
 	return v
 }
 
-// Convert is the function of this name, counted.
+// Convert is ConvertMetered, counted by this meter.
 func (m *Meter) Convert(v cty.Value, ty cty.Type) (cty.Value, error) {
 	if !m.Spend(SizeOf(v) * converted) {
 		return cty.DynamicVal, nil

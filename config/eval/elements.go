@@ -6,8 +6,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Elements are what something is repeated for, by key: those of a map or an object, or of
-// a set of strings. For any other value, wrong says what it is. The value must be known.
+// Elements returns the elements of a value of for_each, by key: those of a map or object, or of a
+// set of strings. For other values, wrong explains the error. The value must be known.
 func Elements(v cty.Value) (elements map[string]cty.Value, wrong string) {
 	if wrong = notIterable(v); wrong != "" {
 		return nil, wrong
@@ -20,21 +20,21 @@ func Elements(v cty.Value) (elements map[string]cty.Value, wrong string) {
 	return elements, ""
 }
 
-// notIterable says why nothing is repeated for a value; "" where it is.
+// notIterable explains why a value has no elements; "" if it has.
 func notIterable(v cty.Value) string {
 	ty := v.Type()
 	switch {
 	case v.IsNull():
-		return "It is null; to make nothing, give an empty map."
+		return "It is null. For no objects, write an empty map."
 	case ty.IsSetType() && (ty.ElementType() == cty.String || v.LengthInt() == 0):
 		if slices.ContainsFunc(v.AsValueSlice(), cty.Value.IsNull) {
-			return "An element of the set is null; compact([...]) leaves such elements out."
+			return "An element of the set is null. To omit null elements, write compact([...])."
 		}
 		return ""
 	case ty.IsMapType(), ty.IsObjectType():
 		return ""
 	case ty.IsListType(), ty.IsTupleType():
-		return "It is a list, whose elements have no names: when one is taken out, the others would change theirs. " +
+		return "It is a list, whose elements have no keys: removing one would change the identity of others. " +
 			"Write toset([...])."
 	}
 	return "It is " + ty.FriendlyName() + "."

@@ -1,21 +1,16 @@
-// Package eval evaluates HCL expressions on demand: a name that an expression
-// refers to is worked out when the expression is, once, and its value kept.
-// No graph is built and no order is computed; a cycle is a name that is asked
-// for while it is being worked out.
+// Package eval evaluates HCL expressions on demand. A name is evaluated when an expression first
+// refers to it, and its value is kept. There is no graph and no order: a cycle is a reference to a
+// name during its own evaluation. The package knows names and values, but no block types: a name is
+// a function that its creator provides.
 //
-// The package knows names and values. It knows no block types: what a name
-// stands for is a function that its creator provides.
+// A [Meter] counts the work and stops it at a limit. HCL evaluates without a context: once begun,
+// an expression runs to its end, and seventy characters can keep it busy for hours or fill the
+// memory. The Meter is attached to the parts of expressions that repeat work or multiply data:
+// loops, templates, operators, functions. Beyond the limit, results are unknown, and the limit is
+// reported once.
 //
-// A [Meter] counts the work and stops it before it gets out of hand. HCL
-// evaluates without a context: once begun, an expression runs to its end, and
-// seventy characters can keep it busy for hours or fill the memory. The Meter is
-// attached to those parts of expressions that repeat work or multiply data:
-// loops, templates, operators, functions. What is over the limit comes out
-// unknown, and the limit is reported once.
-//
-// A value that cannot be worked out is unknown, and everything made from it is
-// unknown as well, silently: the cause has been reported where it is. Nothing
-// else in the language is unknown.
+// A value with an error is unknown, and values that depend on it are unknown too, without further
+// messages: the cause has been reported. Nothing else in the language is unknown.
 package eval
 
 import (
@@ -30,47 +25,45 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// MaxChain is the longest chain of names that refer to one another.
+// MaxChain is the maximum length of a chain of references.
 const MaxChain = 500
 
-// A Run is one evaluation of one configuration: it collects the diagnostics of
-// all names and knows which of them are being worked out.
+// A Run is one evaluation of one configuration. It collects the diagnostics of all names and tracks
+// which names are being evaluated.
 type Run struct {
 	Meter  *Meter
-	Advice map[string]string // what to use instead of functions that people try, by name
-	Diags  hcl.Diagnostics   // of names, in the order in which they were asked for
-	// Unknown are names without a definite value although nothing is wrong with
-	// them, the cause before what is made from it.
+	Advice map[string]string // advice for functions that do not exist, by name
+	Diags  hcl.Diagnostics   // of names, in the order of evaluation
+	// Unknown lists names whose value is unknown without an error, causes before their dependents.
 	Unknown []*Node
 
 	references  map[hclsyntax.Expression][]hcl.Traversal // of expressions that were evaluated
 	busy        []*Node
-	suggestions int // asked for so far
+	suggestions int // requested so far
 }
 
-// A Node is a name and the way to its value.
+// A Node is a name and the function that evaluates it.
 type Node struct {
-	Name  string    // as written in expressions: "local.base"
+	Name  string    // as in expressions: "local.base"
 	Range hcl.Range // of its definition
 
-	// Eval works the value out. Where it returns errors, the value is taken
-	// as unknown.
+	// Eval evaluates the node. If it returns errors, the value is unknown.
 	Eval func() (cty.Value, hcl.Diagnostics)
 
-	// Check, where it is set, is called once with the value and may refer to
-	// the node itself. Errors make the value unknown to later readers.
+	// Check, if set, is called once with the value, and can refer to the node itself. After an
+	// error, the value is unknown to later readers.
 	Check func(cty.Value) hcl.Diagnostics
 
-	// Secret is that the value must not be shown. A node becomes secret when it is
-	// worked out from one that is.
+	// Secret is whether the value must not be shown. A node that depends on a secret node becomes
+	// secret when it is evaluated.
 	Secret bool
 
 	done  bool
 	value cty.Value
 }
 
-// Value returns the node's value, which is unknown where it, or something it
-// refers to, is in error.
+// Value returns the node's value. It is unknown if the node, or a name that it refers to, has an
+// error.
 func (r *Run) Value(n *Node) cty.Value {
 	if n.done {
 		return n.value
@@ -84,13 +77,13 @@ func (r *Run) Value(n *Node) cty.Value {
 	if n.Check != nil && n.value.IsWhollyKnown() {
 		secret := n.Secret
 		r.settle(n, value, n.Check(value))
-		n.Secret = secret // what a check compares it with is not in the value
+		n.Secret = secret // the value does not contain the references of a check
 	}
 	r.busy = r.busy[:len(r.busy)-1]
 	return n.value
 }
 
-// usesSecret notes that what is being worked out is made from a secret.
+// usesSecret records that the names being evaluated depend on a secret.
 func (r *Run) usesSecret() {
 	if len(r.busy) > 0 {
 		r.busy[len(r.busy)-1].Secret = true
@@ -107,12 +100,12 @@ func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
 	n.value, n.done = value, true
 }
 
-// maxReferences is how many expressions a run remembers the references of: more than a
-// block has that is repeated.
+// maxReferences is the maximum number of expressions whose references a run caches: more than a
+// repeated block contains.
 const maxReferences = 1000
 
-// referencesOf is what an expression refers to. To find that out, the whole
-// expression is walked, and what is repeated would be walked often.
+// referencesOf returns the references of an expression. Finding them walks the whole expression, so
+// those of repeated expressions are cached.
 func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
 	native, ok := expr.(hclsyntax.Expression)
 	if !ok {
@@ -129,17 +122,17 @@ func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
 	return found
 }
 
-// settled reports whether a name has the value that it will keep.
+// settled reports whether the value of a name is final.
 func (r *Run) settled(n *Node) bool { return n.done && !slices.Contains(r.busy, n) }
 
-// enter notes that n is being worked out, unless it already is.
+// enter records that the evaluation of n has started, unless it is already in progress.
 func (r *Run) enter(n *Node) hcl.Diagnostics {
 	if i := slices.Index(r.busy, n); i >= 0 {
 		return cycle(r.busy[i:])
 	}
 	if len(r.busy) == MaxChain {
 		return hcl.Diagnostics{diag.At("Chain of references too long",
-			fmt.Sprintf("More than %d names refer to one another in a chain that ends here.", MaxChain), n.Range)}
+			fmt.Sprintf("The chain of references that ends here has more than %d names.", MaxChain), n.Range)}
 	}
 	r.busy = append(r.busy, n)
 	return nil
@@ -152,6 +145,6 @@ func cycle(steps []*Node) hcl.Diagnostics {
 	}
 	names = append(names, steps[0].Name)
 	return hcl.Diagnostics{diag.At("Values refer to each other in a cycle",
-		fmt.Sprintf("None of these can be worked out, because each needs the next: %s.",
+		fmt.Sprintf("None of these values can be computed, because each needs the next: %s.",
 			strings.Join(names, " → ")), steps[0].Range)}
 }

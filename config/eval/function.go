@@ -11,20 +11,18 @@ import (
 
 var (
 	errTooLarge   = errors.New("the result would be too large")
-	errOutOfRange = errors.New("the result has a number out of range")
-	errUnknown    = errors.New("the result is not known for these arguments; one of them may be null")
+	errOutOfRange = errors.New("the result contains a number out of range")
+	errUnknown    = errors.New("the result is unknown for these arguments; one of them may be null")
 )
 
-// A CallCost tells the work of a function, for those that make much of little.
+// A CallCost returns the cost of a function call, for functions whose work exceeds the size of
+// their arguments.
 type CallCost func(args []cty.Value) int
 
-// Function wraps f so that its work is counted and its result is bounded.
-// Without a cost of its own it is taken to look at all of its arguments, and
-// to make as many elements as they have.
-//
-// All is checked before f finds out its result's type, for which some
-// functions already do the whole work. Arguments are converted here, in linear
-// time, so the wrapper itself takes any type.
+// Function wraps f, to count its work and limit the size of its result. Without a cost function, f
+// is assumed to read all of its arguments and to create as many elements. Limits are checked before
+// f determines the type of its result, which for some functions is all of the work. The wrapper
+// accepts arguments of any type and converts them in linear time.
 func (m *Meter) Function(f function.Function, cost CallCost) function.Function {
 	if cost == nil {
 		cost = copying
@@ -32,8 +30,7 @@ func (m *Meter) Function(f function.Function, cost CallCost) function.Function {
 	return wrapper{m, f, cost}.function(untyped(f.Params()), untypedVariadic(f.VarParam()))
 }
 
-// operator wraps the function of an operator. Its parameters keep their types,
-// which HCL looks at.
+// operator wraps the function of an operator. Its parameters keep their types, which HCL reads.
 func (m *Meter) operator(f function.Function) function.Function {
 	return wrapper{m, f, comparing}.function(f.Params(), nil)
 }
@@ -62,7 +59,7 @@ func untyped(params []function.Parameter) []function.Parameter {
 		}
 		// An argument of unknown type is unknown, and an untyped null is null.
 		params[i].AllowDynamicType = params[i].AllowDynamicType || params[i].AllowNull
-		params[i].AllowMarked = true // nothing is marked; to look for marks takes long
+		params[i].AllowMarked = true // no value is marked, and searching for marks is slow
 	}
 	return params
 }
@@ -90,7 +87,7 @@ func (w wrapper) function(params []function.Parameter, variadic *function.Parame
 }
 
 func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
-	for _, arg := range args { // even to look at them takes time
+	for _, arg := range args { // reading them also takes time
 		if !w.meter.Spend(1 + SizeOf(arg)*elementSeen) {
 			return cty.DynamicPseudoType, nil
 		}
@@ -109,8 +106,8 @@ func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
 	return w.f.ReturnTypeForValues(args)
 }
 
-// settled reports whether all arguments have a value, so that the result has one.
-// Arguments that the function evaluates by itself may have none.
+// settled reports whether all arguments are known, so the result is known too. Functions that
+// evaluate their arguments can have unknown ones.
 func settled(args []cty.Value) bool {
 	return !slices.ContainsFunc(args, func(v cty.Value) bool { return v.Type().IsCapsuleType() || !v.IsWhollyKnown() })
 }
@@ -138,7 +135,7 @@ func (w wrapper) call(args []cty.Value, result cty.Type) (cty.Value, error) {
 	return v, nil
 }
 
-// convert gives the arguments the types that the function wants.
+// convert converts the arguments to the types of the parameters.
 func (w wrapper) convert(args []cty.Value) ([]cty.Value, error) {
 	args = slices.Clone(args)
 	params := w.f.Params()
@@ -149,7 +146,7 @@ func (w wrapper) convert(args []cty.Value) ([]cty.Value, error) {
 		}
 		if param.Type == cty.DynamicPseudoType {
 			if arg.IsNull() && arg.Type() == cty.DynamicPseudoType && param.AllowNull && !param.AllowDynamicType {
-				args[i] = cty.NullVal(cty.String) // for a null without a type the result would be unknown
+				args[i] = cty.NullVal(cty.String) // for an untyped null, the result would be unknown
 			}
 			continue
 		}

@@ -5,15 +5,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A mention is what messages need of an expression: its place and what it refers to. It
-// has no value, and keeps nothing of the tree that it is from.
+// A mention is the part of an expression that messages need: its place and its references. It has
+// no value, and does not retain the syntax tree.
 type mention struct {
 	references []hcl.Traversal
 	at         hcl.Range
 }
 
-// Mention returns what to keep of an expression for messages about its value; nil for one
-// that refers to nothing, of which no message says more than its place.
+// Mention returns the part of an expression that messages about its value need; nil if it contains
+// no references, because messages then need only its place.
 func (s *Scope) Mention(expr hcl.Expression) hcl.Expression {
 	references := s.run.referencesOf(expr)
 	if len(references) == 0 {

@@ -8,67 +8,62 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// The limits of evaluation. A unit of work is one element that is looked at
-// once, about 50 ns.
+// The limits of evaluation. A unit of work is reading one element, about 50 ns.
 const (
 	perExpression = 5_000_000 // about 250 ms
 	inAll         = 6_000_000 // about 300 ms
-	perObject     = 5_000     // that each object may take besides
+	perObject     = 5_000     // additional work for each object
 
-	roundOfLoop = 200 // what a round of a loop costs besides its body
-	elementSeen = 15  // what an element costs that a function is called with
-	elementMade = 15  // what a new element of a list costs
-	converted   = 80  // what an element costs that gets another type
-	compared    = 40  // what an element costs that an operator compares
-	declared    = 150 // what an attribute of a type costs that is written out
-	asserted    = 500 // what a condition costs besides its expression
+	roundOfLoop = 200 // an iteration of a loop, in addition to its body
+	elementSeen = 15  // an element of an argument of a function
+	elementMade = 15  // a new element of a list
+	converted   = 80  // a conversion of an element
+	compared    = 40  // a comparison of an element
+	declared    = 150 // a literal attribute of a type
+	asserted    = 500 // a condition, in addition to its expression
 )
 
-// Rounds is how many rounds of loops an expression may have, if little is done in
-// each.
+// Rounds is the maximum number of iterations in an expression if each does little work.
 const Rounds = perExpression / roundOfLoop
 
-// A Meter counts the work of one compilation. It is not safe for use by several
-// goroutines.
+// A Meter counts the work of one compilation. It is not safe for concurrent use.
 type Meter struct {
-	expression   hcl.Range // that is being evaluated
-	left         int       // for it; below zero it is stopped
+	expression   hcl.Range // the current expression
+	left         int       // remaining work; negative if the meter has stopped
 	leftInAll    int
 	overrun      hcl.Diagnostics
 	replacements map[*hclsyntax.Operation]*hclsyntax.Operation
 }
 
-// NewMeter returns a meter with nothing on it.
+// NewMeter returns a new meter.
 func NewMeter() *Meter {
 	return &Meter{left: perExpression, leftInAll: inAll, replacements: map[*hclsyntax.Operation]*hclsyntax.Operation{}}
 }
 
-// Begin is called before each expression that is evaluated as a whole.
+// Begin must be called before the evaluation of each complete expression.
 func (m *Meter) Begin(expression hcl.Range) {
 	m.expression = expression
 	m.left = min(perExpression, m.leftInAll)
 }
 
-// Object is called before each object that is compiled: many of them may take more
-// time than few. What has run out stays so.
+// Object must be called before each object is compiled, because the limit grows with the number of
+// objects. A meter that has stopped stays stopped.
 func (m *Meter) Object() {
 	if !m.Exhausted() {
 		m.leftInAll += perObject
 	}
 }
 
-// Exhausted reports whether nothing more is evaluated: what is unknown then needs no other
-// message than the limit.
+// Exhausted reports whether evaluation has stopped. Unknown values then need no other message.
 func (m *Meter) Exhausted() bool { return m.leftInAll < 0 }
 
-// Overrun returns a diagnostic for each expression that was stopped. The
-// expression itself may have none, as try(...) swallows errors.
+// Overrun returns a diagnostic for each stopped expression. The expression itself may report none,
+// because try(...) hides errors.
 func (m *Meter) Overrun() hcl.Diagnostics {
 	return m.overrun
 }
 
-// Type charges for a type that is written out: a module reads its own each time that it
-// is called.
+// Type counts a literal type. A module evaluates its types again for each call.
 func (m *Meter) Type(ty cty.Type) bool { return m.Spend(attributesIn(ty) * declared) }
 
 func attributesIn(ty cty.Type) int {
@@ -88,15 +83,15 @@ func attributesIn(ty cty.Type) int {
 	return n
 }
 
-// Condition charges for a condition with its message.
+// Condition counts a condition with its message.
 func (m *Meter) Condition() bool { return m.Spend(asserted) }
 
 func (m *Meter) stopped() bool { return m.left < 0 }
 
-// Spend takes n units and reports whether they were there.
+// Spend consumes n units and reports whether they were available.
 func (m *Meter) Spend(n int) bool {
 	if m.stopped() {
-		return false // and is reported already
+		return false // already reported
 	}
 	exhausted := m.Exhausted()
 	m.left -= n
@@ -106,18 +101,18 @@ func (m *Meter) Spend(n int) bool {
 		return true
 	case m.leftInAll >= 0:
 		m.overrun = diag.Append(m.overrun, diag.Limit("Too much work",
-			"Evaluating this expression takes more steps than a configuration may. Look for loops over long "+
-				"lists, above all inside other loops.", m.expression))
-	case !exhausted: // what follows is not evaluated either, and needs no message
+			"This expression exceeds the limit for evaluation. Look for loops over long lists, especially nested "+
+				"loops.", m.expression))
+	case !exhausted: // later expressions are not evaluated and need no message
 		m.overrun = diag.Append(m.overrun, diag.Limit("Too much work",
-			"Up to here, evaluating the configuration takes more steps than it may. Look for loops over long lists, "+
-				"and for large values that are used often.", m.expression))
+			"The configuration up to this point exceeds the limit for evaluation. Look for loops over long "+
+				"lists, and for large values that are used often.", m.expression))
 	}
 	return false
 }
 
-// A charged expression is paid for when its value is known. It embeds a node
-// that has the original as its child, so that walks of the tree still find it.
+// A charged expression is counted when its value is known. It embeds a node with the original as
+// its child, so walks of the tree find it.
 type charged struct {
 	*hclsyntax.ParenthesesExpr
 	meter *Meter
@@ -136,8 +131,7 @@ func (e *charged) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	return v, diags
 }
 
-// UnwrapExpression lets static analysis, such as that of type expressions, see
-// the original.
+// UnwrapExpression returns the original, for static analysis such as that of type expressions.
 func (e *charged) UnwrapExpression() hcl.Expression {
 	return e.Expression
 }
@@ -146,13 +140,13 @@ func (m *Meter) charge(e hclsyntax.Expression, cost func(cty.Value) int) hclsynt
 	return &charged{&hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}, m, cost}
 }
 
-// Operand lets an argument of a function or an operator be evaluated only while
-// the meter runs: merely to be called, a function looks at all of it.
+// Operand wraps an argument of a function or an operator, which is evaluated only if the meter has
+// not stopped: even calling a function reads all of its arguments.
 func (m *Meter) Operand(e hclsyntax.Expression) hclsyntax.Expression {
 	return m.charge(e, func(cty.Value) int { return 1 })
 }
 
-// Loop charges for the rounds of a loop over a collection.
+// Loop counts the iterations of a loop over a collection.
 func (m *Meter) Loop(collection hclsyntax.Expression) hclsyntax.Expression {
 	return m.charge(collection, func(v cty.Value) int {
 		cost := 1 + LengthOf(v)*roundOfLoop
@@ -163,13 +157,13 @@ func (m *Meter) Loop(collection hclsyntax.Expression) hclsyntax.Expression {
 	})
 }
 
-// Text charges for text that becomes part of a template.
+// Text counts text that becomes part of a template.
 func (m *Meter) Text(part hclsyntax.Expression) hclsyntax.Expression {
 	return m.charge(part, SizeOf)
 }
 
-// Branch charges for a result of a conditional. HCL looks for a type that both
-// results have, and compares all of their elements' types with one another.
+// Branch counts a result of a conditional. HCL unifies the types of both results, and compares all
+// of their elements' types.
 func (m *Meter) Branch(result hclsyntax.Expression) hclsyntax.Expression {
 	return m.charge(result, comparisons)
 }
@@ -181,8 +175,8 @@ func comparisons(v cty.Value) int {
 	return 1
 }
 
-// Operation charges for an operator: comparing large values takes long, and
-// repeated multiplication makes numbers that nobody can print.
+// Operation counts an operator: comparing large values is slow, and repeated multiplication makes
+// numbers that take too long to print.
 func (m *Meter) Operation(op *hclsyntax.Operation) *hclsyntax.Operation {
 	if m.replacements[op] == nil {
 		replacement := *op

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Names beyond these are not compared: it would take longer than the rest of a
+// Beyond these limits, names are not compared, because it would take longer than the rest of a
 // compilation.
 const (
 	maxLength      = 100 // of a name, in bytes
@@ -23,15 +23,15 @@ const (
 	maxSuggestions = 50 // of one run
 )
 
-// Suggest returns the name that was probably meant, or "". Names are tried in
-// order of likeness, then alphabetically.
+// Suggest returns the name that was probably meant, or "". It prefers similar names, then the
+// alphabetical order.
 func Suggest(given string, names []string) string {
 	if len(given) > maxLength || len(names) > maxNames {
 		return ""
 	}
 	best, bestDistance := "", 3
 	for _, name := range names {
-		if abs(len(name)-len(given)) > 4*bestDistance { // a character has four bytes at most
+		if abs(len(name)-len(given)) > 4*bestDistance { // a character has at most four bytes
 			continue
 		}
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
@@ -45,16 +45,15 @@ func Suggest(given string, names []string) string {
 
 func abs(n int) int { return max(n, -n) }
 
-// akin reports whether two names begin or end alike, so that they may be one name
-// with two mistakes.
+// akin reports whether two names have the same beginning or end, so two typing errors may separate
+// them.
 func akin(a, b string) bool {
 	const alike = 2
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	return len(a) >= alike && len(b) >= alike && (a[:alike] == b[:alike] || a[len(a)-alike:] == b[len(b)-alike:])
 }
 
-// DidYouMean is the sentence that offers a suggestion, with a space in front,
-// or "" where there is none.
+// DidYouMean returns a suggestion as a sentence, with a leading space, or "".
 func DidYouMean(given string, names []string) string {
 	if s := Suggest(given, names); s != "" {
 		return fmt.Sprintf(" Did you mean %q?", s)
@@ -71,29 +70,29 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 		}
 	}
 	slices.Sort(roots)
-	detail := fmt.Sprintf("There is nothing named %q here.%s", name, DidYouMean(name, roots))
+	detail := fmt.Sprintf("The name %q is not declared.%s", name, DidYouMean(name, roots))
 	switch absent := s.roots[name].Absent; {
 	case absent != "":
 		detail = absent
 	case len(roots) == 0:
-		detail = fmt.Sprintf("The value of a variable is written out and refers to nothing, and so not to %q. To work a "+
-			"value out, use a local. Text is written in quotes.", name)
+		detail = fmt.Sprintf("The value of a variable must be literal, so it cannot refer to %q. To compute a "+
+			"value, declare a local. Write text in quotes.", name)
 	case len(reference) == 1:
-		detail += fmt.Sprintf(" Text is written in quotes: %q.", name)
+		detail += fmt.Sprintf(" Write text in quotes: %q.", name)
 	default:
-		detail += fmt.Sprintf(" References begin with one of: %s.", strings.Join(roots, ", "))
+		detail += fmt.Sprintf(" References start with one of: %s.", strings.Join(roots, ", "))
 	}
 	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
 }
 
 func (s *Scope) unknownName(t *Table, name string, at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Unknown reference",
-		fmt.Sprintf("There is no %s named %q in this directory.%s", t.Noun, name,
+		fmt.Sprintf("No %s is named %q in this directory.%s", t.Noun, name,
 			s.run.DidYouMean(name, maps.Keys(t.Nodes))), at)}
 }
 
-// DidYouMean is the function of this name for what may be wrong very often: there is
-// a suggestion for the first mistakes of a run only.
+// DidYouMean is the function of this name with a limit: only the first errors of a run get a
+// suggestion.
 func (r *Run) DidYouMean(given string, names iter.Seq[string]) string {
 	if r.suggestions++; r.suggestions > maxSuggestions {
 		return ""
@@ -102,18 +101,18 @@ func (r *Run) DidYouMean(given string, names iter.Seq[string]) string {
 }
 
 func mixed(root string, at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.At("Reference to all and to one",
-		fmt.Sprintf("Here %[1]s stands for all of them, elsewhere in the same expression %[1]s.NAME "+
-			"stands for one. Put one of the two into a local.", root), at)}
+	return hcl.Diagnostics{diag.At("Mixed references to all and to one",
+		fmt.Sprintf("Here, %[1]s is all of them; elsewhere in the same expression, %[1]s.NAME is one. Move one "+
+			"of the references to a local.", root), at)}
 }
 
-// Explain adds to HCL's own diagnostics what it cannot know: which attribute
-// was probably meant. Of functions, HCL suggests a different one each time.
+// Explain adds the attribute that was probably meant to HCL's diagnostics. For functions, it
+// replaces HCL's suggestion, which varies between runs.
 func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 			name := call.CalledFunctionNamespace() + call.CalledFunctionName()
-			d.Detail = fmt.Sprintf("There is no function named %q.", name)
+			d.Detail = fmt.Sprintf("The function %q does not exist.", name)
 			if advice := s.run.Advice[name]; advice != "" {
 				d.Detail += " " + advice
 			} else {
@@ -131,7 +130,7 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// attributeHint looks for the step of a reference that a diagnostic is about.
+// attributeHint returns a hint about the step of a reference that a diagnostic is about.
 func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
 	if s.run.suggestions >= maxSuggestions {
 		return ""
@@ -159,7 +158,7 @@ func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string
 	return ""
 }
 
-// attributes are the names that a value has values under.
+// attributes returns the names of a value's attributes.
 func attributes(v cty.Value) (names []string) {
 	switch ty := v.Type(); {
 	case LengthOf(v) > maxNames:
@@ -176,15 +175,14 @@ func attributes(v cty.Value) (names []string) {
 	return slices.Sorted(slices.Values(names))
 }
 
-// whatIsThere is the sentence that lists names, the first of them where they are
-// many.
+// whatIsThere returns a sentence with the names, or the first of many.
 func whatIsThere(names []string) string {
 	const most = 12
 	switch n := len(names); {
 	case n == 0:
 		return ""
 	case n > most:
-		return fmt.Sprintf(" There are %s and %d more.", strings.Join(names[:most], ", "), n-most)
+		return fmt.Sprintf(" Existing names: %s, and %d more.", strings.Join(names[:most], ", "), n-most)
 	}
-	return fmt.Sprintf(" There are: %s.", strings.Join(names, ", "))
+	return fmt.Sprintf(" Existing names: %s.", strings.Join(names, ", "))
 }

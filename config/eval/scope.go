@@ -13,31 +13,31 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// A Scope is what expressions in one place can refer to.
+// A Scope contains the names that expressions in one place can refer to.
 type Scope struct {
 	run       *Run
 	roots     map[string]Root
 	functions map[string]function.Function
-	private   bool                        // what is worked out is not shown
-	contexts  map[string]*hcl.EvalContext // that were made before, by what is referred to
+	private   bool                        // values are not shown
+	contexts  map[string]*hcl.EvalContext // cached contexts, by their references
 }
 
-// A Root is the first name of a reference: var in var.environment. Exactly one
-// of its fields is set.
+// A Root is the first name of a reference, such as var in var.environment. Exactly one of its
+// fields is set.
 type Root struct {
-	Value  cty.Value // a value that is at hand: each
-	Node   *Node     // a value to be worked out: cluster
+	Value  cty.Value // a known value: each
+	Node   *Node     // a value to evaluate: cluster
 	Table  *Table    // names below the root: var, local, pool
-	Absent string    // a sentence on why there is no such root, for names that people try
+	Absent string    // why this root does not exist, for names that users try
 }
 
-// A Table holds the names below one root.
+// A Table contains the names below one root.
 type Table struct {
 	Noun  string // for messages: "variable"
 	Nodes map[string]*Node
 
-	// Whole is the value of the root where it is used without a name, as in
-	// [for p in pool : p.name]; without it, the object of all names.
+	// Whole is the value of the root without a name, as in [for p in pool : p.name]. If unset, it
+	// is an object of all names.
 	Whole func() cty.Value
 }
 
@@ -46,25 +46,24 @@ func NewScope(run *Run, roots map[string]Root, functions map[string]function.Fun
 	return &Scope{run: run, roots: roots, functions: functions}
 }
 
-// With returns a scope that has one more root.
+// With returns a scope with an additional root.
 func (s *Scope) With(name string, root Root) *Scope {
 	roots := maps.Clone(s.roots)
 	roots[name] = root
 	return &Scope{run: s.run, roots: roots, functions: s.functions, private: s.private}
 }
 
-// Private returns the scope for expressions whose values stay names of the language,
-// or only decide something: these may refer to secrets. In other scopes that is an
-// error.
+// Private returns a scope whose expressions can refer to secrets, because their values stay in the
+// evaluation or only make decisions. In other scopes, such a reference is an error.
 func (s *Scope) Private() *Scope {
 	private := *s
 	private.private = true
 	return &private
 }
 
-// Value evaluates an expression and returns with its value the context it was
-// evaluated in, for use in further diagnostics. The value is unknown where the
-// expression, or something it refers to, is in error.
+// Value evaluates an expression. It returns the value and the context of the evaluation, for
+// further diagnostics. The value is unknown if the expression, or a name that it refers to, has an
+// error.
 func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Diagnostics) {
 	at, references := expr.Range(), s.run.referencesOf(expr)
 	s.run.Meter.Begin(at)
@@ -76,16 +75,16 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	secrets := s.secretsAmong(references)
 	if len(secrets) > 0 {
 		s.run.usesSecret()
-		shown = nil // the values of the references would be shown with a diagnostic
+		shown = nil // a diagnostic would show the values of the references
 	}
-	s.run.Meter.Begin(at) // once more: other expressions were evaluated
+	s.run.Meter.Begin(at) // begin again, because other expressions were evaluated
 	if !s.run.Meter.Spend(evaluation + at.End.Byte - at.Start.Byte) {
 		return cty.DynamicVal, shown, nil
 	}
 	value, diags := expr.Value(ctx)
 	if diags.HasErrors() && len(secrets) > 0 {
-		return cty.DynamicVal, shown, hcl.Diagnostics{diag.At("Error with a secret",
-			"This expression refers to a value from a Secret, so what is wrong with it is not shown.", at)}
+		return cty.DynamicVal, shown, hcl.Diagnostics{diag.At("Error in an expression with a secret",
+			"This expression refers to a value from a Secret, so its error is not shown.", at)}
 	}
 	if diags.HasErrors() {
 		return cty.DynamicVal, ctx, s.Explain(diag.Append(nil, diags...))
@@ -100,33 +99,32 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	return value, shown, nil
 }
 
-// What the meter counts besides what the expression does.
+// The costs of an evaluation in addition to that of the expression.
 const (
-	evaluation = 40 // to look names up and make a context; and one for each byte of the expression
-	element    = 3  // of the value: to find out how large it is
+	evaluation = 40 // resolving names and creating a context, plus one unit for each byte of the expression
+	element    = 3  // determining the size of the value
 	perName    = 40 // of all names below a root
 )
 
-// DidYouMean is that of the run.
+// DidYouMean is Run.DidYouMean.
 func (s *Scope) DidYouMean(given string, names iter.Seq[string]) string {
 	return s.run.DidYouMean(given, names)
 }
 
-// Meter is that of the run.
+// Meter returns the meter of the run.
 func (s *Scope) Meter() *Meter { return s.run.Meter }
 
-// Spend has the meter count work that is done with a value, and reports whether
-// it may be done. Where not, the value counts as unknown.
+// Spend counts work with a value, and reports whether it is allowed. If not, the value counts as
+// unknown.
 func (s *Scope) Spend(work int) bool { return s.run.Meter.Spend(work) }
 
-// Begin tells the meter that the evaluation of what stands in one place begins.
-// Value does it by itself; it is for bodies that evaluate as they are read.
+// Begin starts the count of the expressions in one place. Value calls it; other callers are those
+// that evaluate a body while reading it.
 func (s *Scope) Begin(at hcl.Range) { s.run.Meter.Begin(at) }
 
-// Context resolves references and returns a context that holds their values
-// and nothing else. All references are looked up before anything is worked
-// out, so a name that does not exist is reported even where other things fail.
-// The context may be shared by all that refer to the same.
+// Context resolves references and returns a context with only their values. It looks up all
+// references before it evaluates any, so unknown names are reported even if evaluation fails.
+// Expressions with the same references can share a context.
 func (s *Scope) Context(references []hcl.Traversal) (*hcl.EvalContext, hcl.Diagnostics) {
 	uses := map[string]use{}
 	var diags hcl.Diagnostics
@@ -143,13 +141,13 @@ func (s *Scope) Context(references []hcl.Traversal) (*hcl.EvalContext, hcl.Diagn
 	return ctx, nil
 }
 
-// A use says which names below a root are referred to: some, or all of them.
+// A use is the set of names below a root that are referred to, or all of them.
 type use struct {
 	names map[string]bool
 	whole *hcl.Range
 }
 
-// lookup finds what a reference refers to and notes it in uses.
+// lookup resolves a reference and records it in uses.
 func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnostics {
 	rootName := reference.RootName()
 	root, ok := s.roots[rootName]
@@ -178,8 +176,7 @@ func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnos
 	return nil
 }
 
-// SecondName returns the name after the root, written pool.x or pool["x"], and
-// the place of both.
+// SecondName returns the name after the root, written pool.x or pool["x"], and the place of both.
 func SecondName(reference hcl.Traversal) (name string, at hcl.Range, ok bool) {
 	if len(reference) == 1 {
 		return "", reference.SourceRange(), false
@@ -224,6 +221,6 @@ func (s *Scope) value(root Root, u use) cty.Value {
 
 func tooLarge(expr hcl.Expression) *hcl.Diagnostic {
 	return diag.At("Value too large",
-		fmt.Sprintf("This value has more than %d elements or four times as many characters.", MaxSize),
+		fmt.Sprintf("This value has more than %d elements, or text with more than four times as many characters.", MaxSize),
 		expr.Range())
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// secretsAmong returns the references to secrets. What they refer to has been worked
-// out.
+// secretsAmong returns the references to secrets. Their targets have been evaluated.
 func (s *Scope) secretsAmong(references []hcl.Traversal) (secrets []hcl.Traversal) {
 	for _, reference := range references {
 		if s.isSecret(reference) {
@@ -39,8 +38,8 @@ func (s *Scope) isSecret(reference hcl.Traversal) bool {
 	return false
 }
 
-// refuseSecrets reports references to secrets, unless the scope is private: what comes
-// out is written into objects, which many can read.
+// refuseSecrets reports references to secrets, unless the scope is private: values are written into
+// objects, which many users can read.
 func (s *Scope) refuseSecrets(references []hcl.Traversal) (diags hcl.Diagnostics) {
 	if s.private {
 		return nil
@@ -52,8 +51,9 @@ func (s *Scope) refuseSecrets(references []hcl.Traversal) (diags hcl.Diagnostics
 			name += "." + second
 		}
 		diags = append(diags, diag.At("Value from a Secret",
-			fmt.Sprintf("%s comes from a Secret, and objects, names, guards and messages can be read by many. Only "+
-				"conditions and locals refer to it; put what is no secret into a ConfigMap.", name), at))
+			fmt.Sprintf("%s comes from a Secret, but objects, names, guards and messages are readable by many "+
+				"users. Refer to it only in conditions and locals, or move values that are not secret to a "+
+				"ConfigMap.", name), at))
 	}
 	return diags
 }

@@ -6,33 +6,30 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// MaxSize is the size of the largest value, as Size counts: all elements,
-// nested ones included, and the characters of text by fours. A pool has about
-// 80.
+// MaxSize is the size of the largest value, as SizeOf counts: all elements, including nested ones,
+// plus a quarter of the characters of text. A pool has a size of about 80.
 const MaxSize = 500_000
 
-// maxExponent bounds numbers, to 38 decimal digits. Far larger ones take
-// minutes to print.
+// maxExponent limits numbers to 38 decimal digits. Much larger ones take minutes to print.
 const maxExponent = 128
 
-// SizeOf counts the elements of v, those of sets for what sorting them takes, and its
-// characters by fours. It stops soon after MaxSize,
-// as a value that refers to its parts more than once can be far larger than
-// the memory it takes.
+// SizeOf returns the size of v: its elements, with those of sets weighted by the cost of sorting,
+// plus a quarter of its characters. It stops soon after MaxSize, because a value that contains the
+// same part several times can be far larger than its memory.
 func SizeOf(v cty.Value) int {
 	return look(v, MaxSize).size
 }
 
-// NumbersInRange reports whether all numbers in v can be printed in no time.
-// The caller has made sure that v is no larger than MaxSize.
+// NumbersInRange reports whether all numbers in v can be printed quickly. The size of v must not
+// exceed MaxSize.
 func NumbersInRange(v cty.Value) bool {
 	return !look(v, MaxSize).outOfRange
 }
 
-// seen is what one walk through a value tells: a set is sorted by each.
+// seen is the result of one walk through a value, because each walk sorts sets.
 type seen struct {
 	size       int
-	unknown    bool // something in it is
+	unknown    bool // part of it is
 	outOfRange bool // a number is
 }
 
@@ -42,7 +39,7 @@ func (s *seen) add(element seen, weight int) {
 	s.outOfRange = s.outOfRange || element.outOfRange
 }
 
-// look walks through v until its size is over a limit.
+// look walks through v until its size exceeds a limit.
 func look(v cty.Value, limit int) seen {
 	s := seen{size: 1}
 	switch {
@@ -60,7 +57,7 @@ func look(v cty.Value, limit int) seen {
 	case !v.CanIterateElements():
 		return s
 	}
-	if v.Type().IsObjectType() { // in any order, which takes less time
+	if v.Type().IsObjectType() { // in any order, which is faster
 		for name := range v.Type().AttributeTypes() {
 			if s.add(look(v.GetAttr(name), limit-s.size), 1); s.size > limit {
 				break
@@ -69,7 +66,7 @@ func look(v cty.Value, limit int) seen {
 		return s
 	}
 	weight := 1
-	if v.Type().IsSetType() { // it is sorted each time that somebody walks it
+	if v.Type().IsSetType() { // each walk sorts it
 		if weight = sorted; !v.Type().ElementType().IsPrimitiveType() {
 			weight = sortedByText
 		}
@@ -90,14 +87,14 @@ func inRange(f *big.Float) bool {
 	return !f.IsInf() && -maxExponent <= exponent && exponent <= maxExponent
 }
 
-// What an element of a set counts for, whose elements have an order of their own, and one
-// of a set that is sorted by what its elements would be as text.
+// The weights of an element of a set: if its elements have an order, and if they are sorted by
+// their text form.
 const (
 	sorted       = 5
 	sortedByText = 100
 )
 
-// LengthOf is the number of elements of a collection; 0 for anything else.
+// LengthOf returns the number of elements of a collection; 0 for other values.
 func LengthOf(v cty.Value) int {
 	if !v.IsKnown() || v.IsNull() || !v.CanIterateElements() {
 		return 0

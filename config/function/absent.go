@@ -1,20 +1,21 @@
 package function
 
-// Absent says what to use instead of functions that people know from Terraform and
-// that are not here, by name.
+// Absent returns advice for functions that users know from Terraform and that do not exist here, by
+// name.
 func Absent() map[string]string {
 	const (
-		variable = "The environment is not read: declare a variable, and set it with --var NAME=VALUE or a file."
-		paths    = "Paths are from the directory of the file that they are in, as in file(\"teams.yaml\")."
-		pure     = "A directory compiles to the same objects whenever it is compiled: pass the value in as a variable."
-		plain    = "Encoded text has no use here: write it as it is."
-		secret   = "No secret belongs into a configuration."
+		variable = "Environment variables cannot be read. Declare a variable, and set it with --var NAME=VALUE " +
+			"or a file."
+		paths  = `Paths are relative to the directory of the file, as in file("teams.yaml").`
+		pure   = "A directory always compiles to the same objects. Declare a variable for the value."
+		plain  = "Encoded text is not needed. Write the text itself."
+		secret = "A configuration must not contain secrets."
 	)
 	return map[string]string{
 		"env":                    variable,
 		"getenv":                 variable,
 		"templatefile":           "Write templatestring(file(path), values).",
-		"yamlencode":             "Objects are written as HCL, or field by field with the argument manifest.",
+		"yamlencode":             "Write objects in HCL, or set their fields with the argument manifest.",
 		"timestamp":              pure,
 		"plantimestamp":          pure,
 		"formatdate":             pure,
@@ -32,6 +33,6 @@ func Absent() map[string]string {
 		"defaults":               "Write optional(type, default) in the type of the variable.",
 		"list":                   "Write [a, b].",
 		"map":                    "Write { key = value }.",
-		"type":                   "It is there in lkeplan console only.",
+		"type":                   "It exists only in lkeplan console.",
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// lengthFunc counts the attributes of an object too, which the library's does
-// not: a map that is written out is an object, and so is pool as a whole.
+// lengthFunc also counts the attributes of an object, which the library does not: a literal map is
+// an object, and so is pool.
 var lengthFunc = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
 	Type: func(args []cty.Value) (cty.Type, error) {
@@ -30,7 +30,7 @@ var lengthFunc = function.New(&function.Spec{
 	},
 })
 
-// returning is a function whose result has one type, whatever its arguments.
+// returning is a function whose result has a fixed type.
 func returning(ty cty.Type, impl func(args []cty.Value) (cty.Value, error),
 	params ...function.Parameter) function.Function {
 	return function.New(&function.Spec{
@@ -50,7 +50,7 @@ var anyTrueFunc = returning(cty.Bool, func(args []cty.Value) (cty.Value, error) 
 	return cty.BoolVal(count(args[0], cty.True) > 0), nil
 }, boolsParam)
 
-// count is the number of elements that are v. Null counts as false.
+// count returns the number of elements equal to v. Null counts as false.
 func count(list, v cty.Value) (n int) {
 	for _, element := range list.AsValueSlice() {
 		if element.IsNull() {
@@ -67,7 +67,7 @@ var sumFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) {
 	sum := cty.Zero
 	for _, n := range args[0].AsValueSlice() {
 		if n.IsNull() {
-			return cty.NilVal, fmt.Errorf("the list has an element that is null")
+			return cty.NilVal, fmt.Errorf("the list contains a null element")
 		}
 		sum = sum.Add(n)
 	}
@@ -99,8 +99,8 @@ func one(list cty.Value) (cty.Value, error) {
 	return list.AsValueSlice()[0], nil
 }
 
-// mergeFunc makes null of nothing but null, where the library makes an empty object:
-// what a for_each asks for would be gone without a word.
+// mergeFunc returns null for null arguments. The library returns an empty object, so a for_each
+// would silently have no elements.
 var mergeFunc = function.New(&function.Spec{
 	VarParam: stdlib.MergeFunc.VarParam(),
 	Type: func(args []cty.Value) (cty.Type, error) {

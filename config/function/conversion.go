@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// toFunc converts to a type, of which the elements may be left open.
+// toFunc converts to a type, whose element type can be open.
 func toFunc(ty cty.Type) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
@@ -31,9 +31,8 @@ func toFunc(ty cty.Type) function.Function {
 	})
 }
 
-// decoding checks text before it is decoded. To find out the type of the result, the
-// library decodes the text, and does so again for its value; so the type is left
-// open until there is a value.
+// decoding checks text before it is decoded. The library decodes the text once to determine the
+// type and again for the value, so the type is left open until the value is known.
 func decoding(f function.Function, check func(text string) error) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(),
@@ -47,14 +46,12 @@ func decoding(f function.Function, check func(text string) error) function.Funct
 	})
 }
 
-// maxDepth is how deep data may nest: what nests deeply is decoded in quadratic
-// time.
+// maxDepth is the maximum nesting of data, because decoding takes quadratic time in the depth.
 const maxDepth = 100
 
-var errTooDeep = errors.New("the text nests too deeply")
+var errTooDeep = errors.New("the text is nested too deeply")
 
-// checkJSON refuses what nests too deeply, and keys that are given twice. What else is
-// wrong with the text, its decoder says.
+// checkJSON rejects deep nesting and duplicate keys. The decoder reports other errors.
 func checkJSON(text string) error {
 	tokens := json.NewDecoder(strings.NewReader(text))
 	for depth := 0; ; {
@@ -74,9 +71,9 @@ func checkJSON(text string) error {
 	}
 }
 
-// checkYAML refuses keys that are given twice, and text that takes little room and much
-// time: forty lines of anchors and aliases can stand for more data than there is memory. A
-// parser finds them, as the same signs mean nothing in quotes and in comments.
+// checkYAML rejects duplicate keys, and anchors and aliases: forty lines of them can stand for more
+// data than there is memory. It uses a parser, because the same characters have no meaning in
+// quotes and comments.
 func checkYAML(text string) error {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {
@@ -88,10 +85,10 @@ func checkYAML(text string) error {
 func checkNode(n *yaml.Node, depth int) error {
 	switch {
 	case n.Anchor != "":
-		return fmt.Errorf("line %d has the anchor &%s, and anchors and aliases are not read: write the value out", n.Line,
+		return fmt.Errorf("line %d has the anchor &%s; anchors and aliases are not supported: write the value itself", n.Line,
 			n.Anchor)
 	case n.Kind == yaml.AliasNode:
-		return fmt.Errorf("line %d has the alias *%s, and anchors and aliases are not read: write the value out", n.Line,
+		return fmt.Errorf("line %d has the alias *%s; anchors and aliases are not supported: write the value itself", n.Line,
 			n.Value)
 	case depth > maxDepth:
 		return errTooDeep
@@ -107,19 +104,19 @@ func checkNode(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// repeatedKey finds a key that a mapping gives twice: two that are the same attribute of
-// the object, as 1 and "1" are.
+// repeatedKey returns a duplicate key of a mapping. Keys such as 1 and "1" are duplicates, because
+// they are the same attribute of the object.
 func repeatedKey(mapping *yaml.Node) error {
 	first := map[string]int{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key := mapping.Content[i]
 		var value any
 		if key.Kind != yaml.ScalarNode || key.Decode(&value) != nil {
-			continue // no key of an object, which its decoder says
+			continue // not a key of an object, which the decoder reports
 		}
 		name := fmt.Sprint(value)
 		if line, twice := first[name]; twice {
-			return fmt.Errorf("line %d: the key %q is given twice in one mapping, first on line %d", key.Line, name, line)
+			return fmt.Errorf("line %d: duplicate key %q in a mapping, first on line %d", key.Line, name, line)
 		}
 		first[name] = key.Line
 	}

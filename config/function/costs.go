@@ -18,8 +18,7 @@ func fixed(cost int) eval.CallCost {
 	return func([]cty.Value) int { return cost }
 }
 
-// textCost counts the characters of an argument, for functions that read it with
-// so much care.
+// textCost counts the characters of an argument, for functions that do much work for each.
 func textCost(each int) eval.CallCost {
 	return func(args []cty.Value) int { return each * 4 * eval.SizeOf(args[0]) }
 }
@@ -49,8 +48,8 @@ func replaceCost(args []cty.Value) int {
 	return cost
 }
 
-// unionCost counts the elements that all sets have in sum, and those that would be
-// compared with one another in a set of all of them.
+// unionCost counts the elements of all sets in total, and the pairs that a set of all of them would
+// compare.
 func unionCost(args []cty.Value) int {
 	var all []cty.Value
 	for _, set := range args {
@@ -70,12 +69,12 @@ func productCost(args []cty.Value) int {
 	return product
 }
 
-// csvCost counts what a table of many short fields becomes: an object for each
-// line, with the name of each column.
+// csvCost counts the result for a table of many short fields: an object for each line, with the
+// name of each column.
 func csvCost(args []cty.Value) int {
 	const field = 40
 	if !args[0].IsKnown() || args[0].IsNull() || args[0].Type() != cty.String {
-		return 1 // and fails
+		return 1 // the call fails
 	}
 	text := args[0].AsString()
 	header, _, _ := strings.Cut(text, "\n")
@@ -85,10 +84,9 @@ func csvCost(args []cty.Value) int {
 
 var verbPattern = regexp.MustCompile(`%[^%a-zA-Z]*`)
 
-// formatCost counts each verb as long as all arguments. It takes widths at
-// their word, and text for the number that a verb may print it as: both
-// format("%999999999d", 1) and format("%d", "1e999999999") would print a
-// gigabyte.
+// formatCost counts the length of all arguments for each verb. It includes widths, and the length
+// of text that a verb prints as a number: both format("%999999999d", 1) and format("%d",
+// "1e999999999") would print a gigabyte.
 func formatCost(args []cty.Value) int {
 	all := 1
 	for _, arg := range args {
@@ -98,7 +96,7 @@ func formatCost(args []cty.Value) int {
 		all += eval.SizeOf(arg)
 	}
 	if !args[0].IsKnown() || args[0].Type() != cty.String {
-		return all // and fails
+		return all // the call fails
 	}
 	cost := 0
 	for _, verb := range verbPattern.FindAllString(args[0].AsString(), -1) {
@@ -112,8 +110,8 @@ func formatCost(args []cty.Value) int {
 	return cost
 }
 
-// printable reports whether a value, or each element of a list, can be printed as
-// a number in no time, if it is one.
+// printable reports whether a value, or each element of a list, can be printed quickly if it is a
+// number.
 func printable(v cty.Value) bool {
 	if !v.IsKnown() || v.IsNull() {
 		return true

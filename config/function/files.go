@@ -5,20 +5,19 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Files is what functions read: the files of a repository that a configuration
-// can read, by their paths from the directory of the expression.
+// Files reads the files of a repository that a configuration can read. Paths are relative to the
+// directory of the expression.
 type Files interface {
-	// Text returns what a file has.
+	// Text returns the content of a file.
 	Text(path string) (string, error)
-	// Exists reports whether there is such a file.
+	// Exists reports whether a file exists.
 	Exists(path string) (bool, error)
-	// Match returns the files below a directory, by their sorted paths from there,
-	// that a pattern such as teams/*.yaml fits.
+	// Match returns the files below a directory that match a pattern such as teams/*.yaml, by their
+	// sorted paths relative to it.
 	Match(dir, pattern string) ([]string, error)
 }
 
-// fileFunc is a function of paths, by what they are called. Without files, no
-// file is there.
+// fileFunc is a function of named paths. Without files, no file exists.
 func fileFunc(files Files, result cty.Type, read func(args []string) (cty.Value, error),
 	names ...string) function.Function {
 	var params []function.Parameter
@@ -27,7 +26,7 @@ func fileFunc(files Files, result cty.Type, read func(args []string) (cty.Value,
 	}
 	return returning(result, func(args []cty.Value) (cty.Value, error) {
 		if files == nil {
-			return cty.NilVal, function.NewArgErrorf(0, "there are no files here")
+			return cty.NilVal, function.NewArgErrorf(0, "files are not available here")
 		}
 		var texts []string
 		for _, arg := range args {
@@ -41,7 +40,7 @@ func fileFunc(files Files, result cty.Type, read func(args []string) (cty.Value,
 	}, params...)
 }
 
-// aRead is the work of a system call or a few, and aWalk that of looking for files.
+// aRead is the cost of a few system calls, and aWalk that of a search for files.
 const (
 	aRead = 20_000
 	aWalk = 200_000
@@ -69,16 +68,18 @@ func fileFunctions(files Files) []row {
 	}
 	return []row{
 		{"file(path)", fileFunc(files, cty.String, text, "path"), fixed(aRead), `try(file("notes.txt"), "no notes")`,
-			"The text of a file in the repository, by its path from this directory. Nothing outside of the " +
-				"repository is read."},
+			"Returns the content of a file in the repository. The path is relative to this directory. Files " +
+				"outside of the repository cannot be read."},
 		{"fileexists(path)", fileFunc(files, cty.Bool, exists, "path"), fixed(aRead),
 			`try(fileexists("notes.txt"), false)`,
-			"Whether there is such a file in the repository, of a kind that a configuration can read."},
+			"Returns whether a file exists in the repository. The file must have an extension that a " +
+				"configuration can read."},
 		{"fileset(path, pattern)", fileFunc(files, cty.Set(cty.String), match, "path", "pattern"), fixed(aWalk),
 			`try(fileset("teams", "*.yaml"), [])`,
-			"The files below a directory that a pattern fits, as a set of paths from there. In a pattern, * is any " +
-				"text without a slash, ** any directories, ? a character, [a-z] one of several, {a,b} one of " +
-				"several texts. Only files that a configuration can read are found: .hcl, .json, .yaml, .yml, .txt, " +
-				".tpl, .tftpl, .csv and .toml. A link or a file of more than 256 KiB among them is an error."},
+			"Returns the set of files below a directory whose paths match a pattern. Paths are relative to that " +
+				"directory. In a pattern, * matches any text without a slash, ** any directories, ? a character, " +
+				"[a-z] a character of a range, and {a,b} alternatives. Only files that a configuration can read " +
+				"are found: .hcl, .json, .yaml, .yml, .txt, .tpl, .tftpl, .csv and .toml. A matching link, or a " +
+				"file of more than 256 KiB, is an error."},
 	}
 }

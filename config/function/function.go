@@ -1,10 +1,8 @@
-// Package function has the functions of the language: one row of a table for
-// each, from which expressions, the meter and the reference take what they need.
-//
-// All of them are pure: a directory compiles to the same objects wherever and
-// whenever it is compiled, so there is no time, no randomness, no environment
-// and no network. The package reads no files either: what a file has is for
-// the caller to say, and so is which may be read.
+// Package function contains the functions of the language. A table has one row for each, which is
+// used by expressions, the meter and the reference. All functions are pure: a directory compiles to
+// the same objects on each machine and at any time, so functions cannot read the time, random
+// numbers, the environment or the network. The package does not read files: the caller provides
+// their content, and decides which files can be read.
 package function
 
 import (
@@ -22,8 +20,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Table returns the functions by name. Their work is counted by the meter. Where
-// files is nil, there are none.
+// Table returns the functions by name. The meter counts their work. If files is nil, no file
+// exists.
 func Table(m *eval.Meter, files Files) map[string]function.Function {
 	table := map[string]function.Function{}
 	for _, group := range groups(files) {
@@ -38,8 +36,8 @@ func Table(m *eval.Meter, files Files) map[string]function.Function {
 	return table
 }
 
-// Reference describes the functions in the order of the reference. The results
-// of their examples are worked out here and now, so they are right.
+// Reference returns the documentation of the functions, in the order of the reference. It evaluates
+// the examples, so their results are right.
 func Reference() ([]schemas.Function, error) {
 	var list []schemas.Function
 	for _, group := range groups(nil) {
@@ -57,8 +55,8 @@ func Reference() ([]schemas.Function, error) {
 	return list, nil
 }
 
-// exampleResult evaluates an example. Requirements are shown as Kubernetes has
-// them, everything else as HCL.
+// exampleResult evaluates an example. It shows requirements in Kubernetes notation, and other
+// values in HCL.
 func exampleResult(example string) (string, error) {
 	m := eval.NewMeter()
 	expr, diags := syntax.ParseExpression("example", example, m)

@@ -10,8 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// coalesceFunc passes over empty text besides null, as Terraform's does and the
-// library's does not.
+// coalesceFunc skips empty text as well as null, as in Terraform; the library's function does not.
 var coalesceFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{
 		Name: "values", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true,
@@ -41,7 +40,7 @@ var coalesceFunc = function.New(&function.Spec{
 	},
 })
 
-// lookupFunc may be called without a default, where the library's may not.
+// lookupFunc can be called without a default, unlike the library's function.
 var lookupFunc = function.New(&function.Spec{
 	Params: []function.Parameter{
 		{Name: "map", Type: cty.DynamicPseudoType},
@@ -62,7 +61,7 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	ty := in.Type()
 	switch {
 	case len(more) > 1:
-		return cty.DynamicVal, errors.New("a map, a key and a default are all that it takes")
+		return cty.DynamicVal, errors.New("too many arguments: lookup takes a map, a key and a default")
 	case !ty.IsObjectType() && !ty.IsMapType():
 		return cty.DynamicVal, function.NewArgErrorf(0, "a map is required")
 	case !in.IsKnown() || !key.IsKnown():
@@ -71,7 +70,7 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	if ty.IsMapType() && len(more) == 1 {
 		converted, err := convert.Convert(more[0], ty.ElementType())
 		if err != nil {
-			return cty.DynamicVal, function.NewArgErrorf(2, "the default is not of the type of the map's values")
+			return cty.DynamicVal, function.NewArgErrorf(2, "the default must have the type of the map's values")
 		}
 		more = []cty.Value{converted}
 	}
@@ -84,11 +83,10 @@ func lookup(args []cty.Value) (cty.Value, error) {
 	case len(more) == 1:
 		return more[0], nil
 	}
-	return cty.DynamicVal, function.NewArgErrorf(1, "the map has no key %q, and no default is given", name)
+	return cty.DynamicVal, function.NewArgErrorf(1, "the map has no key %q, and there is no default", name)
 }
 
-// indexFunc finds the place of an element. The library's function of this name
-// is another one.
+// indexFunc returns the index of an element. The library's function of this name is different.
 var indexFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) {
 	if ty := args[0].Type(); !ty.IsListType() && !ty.IsTupleType() {
 		return cty.NilVal, function.NewArgErrorf(0, "a list is required")
@@ -98,12 +96,12 @@ var indexFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) 
 			return cty.NumberIntVal(int64(i)), nil
 		}
 	}
-	return cty.NilVal, function.NewArgErrorf(1, "the list has no such element")
+	return cty.NilVal, function.NewArgErrorf(1, "the list does not contain this element")
 }, function.Parameter{Name: "list", Type: cty.DynamicPseudoType},
 	function.Parameter{Name: "value", Type: cty.DynamicPseudoType})
 
-// transposeFunc turns a map of lists around: each element becomes a key, of the
-// sorted keys that it was under.
+// transposeFunc swaps keys and elements of a map of lists: each element becomes a key, with the
+// sorted keys of the lists that contain it.
 var transposeFunc = returning(cty.Map(cty.List(cty.String)), func(args []cty.Value) (cty.Value, error) {
 	under := map[string][]string{}
 	for key, list := range args[0].AsValueMap() {
@@ -112,7 +110,7 @@ var transposeFunc = returning(cty.Map(cty.List(cty.String)), func(args []cty.Val
 		}
 		for _, element := range list.AsValueSlice() {
 			if element.IsNull() {
-				return cty.NilVal, fmt.Errorf("the list of %q has an element that is null", key)
+				return cty.NilVal, fmt.Errorf("the list of %q contains a null element", key)
 			}
 			under[element.AsString()] = append(under[element.AsString()], key)
 		}

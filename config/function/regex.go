@@ -11,15 +11,15 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// The limits of regular expressions. Repetitions are written shortly and compile
-// to long programs, and each group makes a match longer to follow.
+// The limits of regular expressions. A short repetition can compile to a long program, and each
+// group makes matching slower.
 const (
 	MaxPattern = 1000 // bytes
 	maxProgram = 5000 // states
 	MaxGroups  = 100
 )
 
-// matching is a function of the library, for patterns within the limits.
+// matching is a function of the library that accepts only patterns within the limits.
 func matching(f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(),
@@ -35,8 +35,7 @@ func matching(f function.Function) function.Function {
 	})
 }
 
-// pattern is what stands between slashes, for functions that take a regular
-// expression in this form.
+// pattern returns the regular expression between slashes, for functions that take one in this form.
 func pattern(text string) (string, bool) {
 	if len(text) < 2 || !strings.HasPrefix(text, "/") || !strings.HasSuffix(text, "/") {
 		return "", false
@@ -44,29 +43,28 @@ func pattern(text string) (string, bool) {
 	return text[1 : len(text)-1], true
 }
 
-// checkPattern refuses a pattern that takes long to compile. What is wrong with it
-// otherwise, who compiles it says.
+// checkPattern rejects a pattern that takes long to compile. The compiler reports other errors.
 func checkPattern(pattern string) error {
 	if len(pattern) > MaxPattern {
-		return fmt.Errorf("the pattern has more than %d bytes", MaxPattern)
+		return fmt.Errorf("the pattern is longer than %d bytes", MaxPattern)
 	}
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	switch {
 	case err != nil:
 		return nil
 	case states(re) > maxProgram:
-		return errors.New("the repetitions in the pattern stand for too much")
+		return errors.New("the repetitions in the pattern are too many")
 	case re.MaxCap() > MaxGroups:
 		return fmt.Errorf("the pattern has more than %d groups", MaxGroups)
 	}
 	return nil
 }
 
-// regexCost counts the states of the pattern, and once more for each character of
-// the text. The time that a group takes is that of remembering its place.
+// regexCost counts the states of the pattern for each character of the text, plus once. The cost of
+// a group is that of storing its position.
 func regexCost(args []cty.Value) int {
 	if len(args) < 2 || !text(args[0]) || !text(args[1]) || len(args[0].AsString()) > MaxPattern {
-		return 0 // it fails, or is unknown
+		return 0 // the call fails, or the result is unknown
 	}
 	re, err := syntax.Parse(args[0].AsString(), syntax.Perl)
 	if err != nil {
@@ -80,8 +78,8 @@ func regexCost(args []cty.Value) int {
 	return min(50*program+length*program*(8+re.MaxCap())/16, math.MaxInt32)
 }
 
-// regexAllCost takes into account that a search may read to the end of the text for
-// each match: a pattern that looks far ahead and finds little.
+// regexAllCost also counts that a search can read to the end of the text for each match, as with a
+// pattern that looks far ahead and matches little.
 func regexAllCost(args []cty.Value) int {
 	cost := regexCost(args)
 	if len(args) < 2 || !text(args[1]) {
@@ -92,8 +90,7 @@ func regexAllCost(args []cty.Value) int {
 
 func text(v cty.Value) bool { return v.IsKnown() && !v.IsNull() && v.Type() == cty.String }
 
-// states is about how long the program is that a pattern compiles to. It stops
-// where that is too long.
+// states returns the approximate length of a pattern's compiled program. It stops at the limit.
 func states(re *syntax.Regexp) int {
 	n := 1 + len(re.Rune)/8
 	for _, sub := range re.Sub {

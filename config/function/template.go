@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// templateFunc evaluates text that is a template, with some functions. The work of
-// what is in it is counted as if it were written out.
+// templateFunc evaluates text as a template, with some functions. The meter counts the template's
+// expressions as if they were part of the file.
 func templateFunc(m *eval.Meter, functions map[string]function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{
@@ -37,17 +37,16 @@ func templateFunc(m *eval.Meter, functions map[string]function.Function) functio
 	})
 }
 
-// templateCost is the work of reading a template, about a microsecond for each
-// character.
+// templateCost is the cost of parsing a template, about a microsecond for each character.
 func templateCost(args []cty.Value) int {
 	const character = 20
 	if !args[0].IsKnown() || args[0].IsNull() || args[0].Type() != cty.String {
-		return 1 // and fails
+		return 1 // the call fails
 	}
 	return 1000 + character*len(args[0].AsString())
 }
 
-// said is what is wrong in a template, by its lines.
+// said returns the errors of a template with its line numbers.
 func said(diags hcl.Diagnostics) string {
 	d := diags[0]
 	if d.Subject == nil {

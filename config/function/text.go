@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// affixFunc asks about the beginning or the end of text.
+// affixFunc tests the beginning or the end of text.
 func affixFunc(has func(text, affix string) bool) function.Function {
 	return returning(cty.Bool, func(args []cty.Value) (cty.Value, error) {
 		return cty.BoolVal(has(args[0].AsString(), args[1].AsString())), nil
@@ -20,8 +20,8 @@ func affixFunc(has func(text, affix string) bool) function.Function {
 
 var textParam = function.Parameter{Name: "text", Type: cty.String}
 
-// replaceFunc replaces matches of a regular expression where what is replaced is
-// written between slashes, as Terraform's does.
+// replaceFunc replaces matches of a regular expression if the substring is between slashes, as in
+// Terraform.
 var replaceFunc = returning(cty.String, func(args []cty.Value) (cty.Value, error) {
 	if old, ok := pattern(args[1].AsString()); ok {
 		if err := checkPattern(old); err != nil {
@@ -36,14 +36,14 @@ var sha256Func = returning(cty.String, func(args []cty.Value) (cty.Value, error)
 	return cty.StringVal(fmt.Sprintf("%x", sha256.Sum256([]byte(args[0].AsString())))), nil
 }, textParam)
 
-// powFunc refuses what is no number, such as the root of -1, over which the
-// library panics.
+// powFunc rejects results that are not numbers, such as the root of -1, on which the library
+// panics.
 var powFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) {
 	base, _ := args[0].AsBigFloat().Float64()
 	exponent, _ := args[1].AsBigFloat().Float64()
 	result := math.Pow(base, exponent)
 	if math.IsNaN(result) || math.IsInf(result, 0) {
-		return cty.NilVal, errors.New("the result is not a number, or too large for one")
+		return cty.NilVal, errors.New("the result is not a number, or is too large")
 	}
 	return cty.NumberFloatVal(result), nil
 }, function.Parameter{Name: "base", Type: cty.Number}, function.Parameter{Name: "exponent", Type: cty.Number})

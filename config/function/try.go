@@ -11,9 +11,9 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// tryFunc returns the first of its expressions that has a value. The library's
-// evaluates them twice, for the type and for the value, and panics where the meter
-// runs out between the two.
+// tryFunc returns the first of its expressions that evaluates without error. The library's function
+// evaluates them twice, for the type and for the value, and panics if the meter stops between the
+// two.
 var tryFunc = function.New(&function.Spec{
 	VarParam: &function.Parameter{Name: "expressions", Type: customdecode.ExpressionClosureType},
 	Type:     function.StaticReturnType(cty.DynamicPseudoType),
@@ -27,7 +27,7 @@ var tryFunc = function.New(&function.Spec{
 			switch {
 			case diags.HasErrors():
 				all = append(all, diags...)
-			case !v.IsWhollyKnown(): // it may turn out to be an error
+			case !v.IsWhollyKnown(): // it can become an error
 				return cty.DynamicVal, nil
 			default:
 				return v, nil

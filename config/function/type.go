@@ -8,16 +8,15 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// A typeText is a type as it is written in a variable block.
+// A typeText is a type in the syntax of a variable block.
 type typeText struct{ text string }
 
-// String is the type expression.
+// String returns the type expression.
 func (t *typeText) String() string { return t.text }
 
 var typeType = cty.Capsule("type", reflect.TypeFor[typeText]())
 
-// Type tells the type of a value. Configurations do without it: it is for those
-// who look at values.
+// Type returns the type of a value. It is for people who inspect values, not for configurations.
 var Type = function.New(&function.Spec{
 	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 	Type:   function.StaticReturnType(typeType),

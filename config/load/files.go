@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// Text returns what a file has.
+// Text returns the content of a file.
 func (r Reader) Text(name string) (string, error) {
 	full, err := r.resolve(name)
 	if err != nil {
@@ -22,13 +22,13 @@ func (r Reader) Text(name string) (string, error) {
 	data, err := read(t.fsys, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("there is no file %q; paths are from the directory of this file", name)
+		return "", fmt.Errorf("file %q does not exist; paths are relative to the directory of this file", name)
 	case err != nil:
-		return "", fmt.Errorf("%q cannot be read: %w", name, cause(err))
+		return "", fmt.Errorf("read %q: %w", name, cause(err))
 	case len(data) > syntax.MaxFileSize:
-		return "", fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
+		return "", fmt.Errorf("%q is larger than %d bytes", name, syntax.MaxFileSize)
 	case t.textSize()+len(data) > MaxBytes:
-		return "", fmt.Errorf("with %q, more than %d MiB are read in sum", name, MaxBytes>>20)
+		return "", fmt.Errorf("with %q, the files read are larger than %d MiB in total", name, MaxBytes>>20)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is not text in UTF-8", name)
 	}
@@ -43,7 +43,7 @@ func (t *Tree) textSize() (n int) {
 	return n
 }
 
-// cause is an error without the operation and the path that a file system adds.
+// cause returns an error without the operation and the path that a file system adds.
 func cause(err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {

@@ -12,16 +12,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A Reader reads the files of a repository for the expressions in one directory.
-// Paths are from that directory. What is outside of the file system is not there,
-// so a commit compiles to the same objects wherever it is compiled. What Git keeps
-// for itself is not part of a commit, and may hold credentials.
+// A Reader reads the files of a repository for the expressions in one directory. Paths are relative
+// to that directory. Files outside of the file system do not exist for it, so a commit compiles to
+// the same objects on each machine. It does not read Git's own files: they are not part of a
+// commit, and can contain credentials.
 type Reader struct {
 	tree *Tree
 	dir  string
 }
 
-// In returns what reads files for the expressions in a directory.
+// In returns a reader of files for the expressions in a directory.
 func (t *Tree) In(dir *Directory) Reader { return Reader{t, dir.Path} }
 
 // resolve returns the path of a file or directory in the file system.
@@ -29,22 +29,22 @@ func (r Reader) resolve(name string) (string, error) {
 	full := path.Join(r.dir, name)
 	switch {
 	case path.IsAbs(name), !fs.ValidPath(full):
-		return "", fmt.Errorf("%q leads out of the repository, and nothing outside of it is read", name)
+		return "", fmt.Errorf("%q is outside of the repository; only files in the repository can be read", name)
 	case slices.Contains(strings.Split(full, "/"), ".git"):
 		return "", fmt.Errorf("%q is not part of a commit", name)
 	}
 	return full, nil
 }
 
-// Exists reports whether there is a file that a configuration can read. Of other
-// files nothing is said, as not every place where a commit is compiled has them.
+// Exists reports whether a file exists that a configuration can read. Other files are an error,
+// because not all places that compile a commit have them.
 func (r Reader) Exists(name string) (bool, error) {
 	full, err := r.resolve(name)
 	if err != nil {
 		return false, err
 	}
 	if !schemas.Readable(full) {
-		return false, fmt.Errorf("%q is not of a kind that a configuration reads: %s", name,
+		return false, fmt.Errorf("%q has no extension that a configuration can read: %s", name,
 			strings.Join(schemas.ReadableExtensions(), ", "))
 	}
 	info, err := r.tree.lstat(full)
@@ -52,14 +52,14 @@ func (r Reader) Exists(name string) (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("%q cannot be read: %w", name, cause(err))
+		return false, fmt.Errorf("read %q: %w", name, cause(err))
 	case !info.Mode().IsRegular():
 		return false, fmt.Errorf("%q is not a file", name)
 	}
 	return true, nil
 }
 
-// lstat describes a file. A link that the file system refuses to follow is an error.
+// lstat describes a file. A link that the file system does not follow is an error.
 func (t *Tree) lstat(name string) (fs.FileInfo, error) {
 	info, err := fs.Lstat(t.fsys, name)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -70,12 +70,12 @@ func (t *Tree) lstat(name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// maxEntries bounds the files and directories that one search looks at.
+// maxEntries is the maximum number of files and directories that one search visits.
 const maxEntries = 10_000
 
-// Match returns the files below a directory that a pattern fits, by their sorted
-// paths from there. Only those are found that are of a kind that a configuration
-// reads; one of these that it cannot read is an error.
+// Match returns the files below a directory that match a pattern, by their sorted paths relative to
+// it. It finds only files with extensions that a configuration can read. A matching file that
+// cannot be read is an error.
 func (r Reader) Match(dir, pattern string) ([]string, error) {
 	full, err := r.resolve(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 	entries := 0
 	err = fs.WalkDir(r.tree.fsys, full, func(name string, entry fs.DirEntry, err error) error {
 		if entries++; err == nil && entries > maxEntries {
-			return fmt.Errorf("there are more than %d files and directories to look at", maxEntries)
+			return fmt.Errorf("more than %d files and directories to search", maxEntries)
 		}
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 			below = name
 		}
 		if entry.Type()&fs.ModeIrregular != 0 && fits.below(below) {
-			return r.wouldRead(name) // a submodule, in which there may be files that fit
+			return r.wouldRead(name) // a submodule, which can contain matching files
 		}
 		if entry.IsDir() || !schemas.Readable(name) || !fits.match(below) {
 			return nil
@@ -112,15 +112,15 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("there is no directory %q; paths are from the directory of this file", dir)
+		return nil, fmt.Errorf("directory %q does not exist; paths are relative to the directory of this file", dir)
 	case err != nil:
-		return nil, fmt.Errorf("%q cannot be searched: %w", dir, cause(err))
+		return nil, fmt.Errorf("search %q: %w", dir, cause(err))
 	}
 	slices.Sort(found)
 	return found, nil
 }
 
-// wouldRead returns why a file that was found cannot be read.
+// wouldRead returns why a matching file cannot be read.
 func (r Reader) wouldRead(name string) error {
 	info, err := r.tree.lstat(name)
 	switch {
@@ -129,7 +129,7 @@ func (r Reader) wouldRead(name string) error {
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%q is not a file; links are not followed", name)
 	case info.Size() > syntax.MaxFileSize:
-		return fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
+		return fmt.Errorf("%q is larger than %d bytes", name, syntax.MaxFileSize)
 	}
 	return nil
 }

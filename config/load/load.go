@@ -1,10 +1,9 @@
-// Package load reads the files of a directory, and of the modules it calls, as
-// blocks. What they mean is for package config to say.
+// Package load reads the files of a directory, and of the modules that it calls, as blocks. Package
+// config interprets them. It reads from one file system only, and limits the number of files, their
+// size and the number of modules.
 //
-// It reads from one file system and nothing else, within limits: on the number of
-// files, on their size, and on the modules. It checks what can be seen without a
-// value: where modules are, which version the directory is for, and blocks that
-// people know from Terraform and that are written otherwise here.
+// It checks what does not require values: sources of modules, the version that the directory
+// requires, and Terraform blocks that have another form here.
 package load
 
 import (
@@ -30,30 +29,28 @@ const (
 	MaxBytes = 8 << 20
 )
 
-// A Directory is what is in the files of one module. It is read once, however
-// often it is called.
+// A Directory is the content of the files of one module. It is read once for all calls.
 type Directory struct {
 	Path   string // in the file system
 	Blocks hcl.Blocks
-	Calls  map[*hcl.Block]*Directory // what the module blocks call
+	Calls  map[*hcl.Block]*Directory // the targets of its module blocks
 }
 
-// A Tree is a directory with the modules that it calls, parsed and not yet
-// evaluated.
+// A Tree is a directory with the modules that it calls, parsed but not evaluated.
 type Tree struct {
 	Root  *Directory
-	Files map[string]*hcl.File // by the name in diagnostics, for showing source
+	Files map[string]*hcl.File // by the name in diagnostics, to show source
 
 	fsys        fs.FS
 	meter       *eval.Meter
 	directories map[string]*Directory // by path: the root and the modules
 	size        int64                 // of all files, in bytes
 	values      []string              // files with values of variables
-	texts       map[string]string     // of files that expressions have asked for, by path
+	texts       map[string]string     // of files that expressions read, by path
 }
 
-// Root reads the files of the root directory, without its modules. The tree is
-// never nil: where there are errors, it holds what could be read.
+// Root reads the files of the root directory, without its modules. The tree is never nil: after
+// errors, it contains the files that could be read.
 func Root(fsys fs.FS, dir string, m *eval.Meter) (*Tree, hcl.Diagnostics) {
 	root := &Directory{Path: path.Clean("./" + dir), Calls: map[*hcl.Block]*Directory{}}
 	t := &Tree{
@@ -65,8 +62,7 @@ func Root(fsys fs.FS, dir string, m *eval.Meter) (*Tree, hcl.Diagnostics) {
 	return t, append(diags, t.readBlocks(names, root)...)
 }
 
-// Modules reads the directories that module blocks call, and those that they
-// call in turn.
+// Modules reads the directories that module blocks call, recursively.
 func (t *Tree) Modules() hcl.Diagnostics { return t.callModules(t.Root, nil) }
 
 // A Values is a file that sets variables.
@@ -75,8 +71,7 @@ type Values struct {
 	Body hcl.Body
 }
 
-// Values reads the files of the root directory that set variables, in the order
-// of their names.
+// Values reads the files of the root directory that set variables, ordered by name.
 func (t *Tree) Values() (files []Values, diags hcl.Diagnostics) {
 	for _, name := range t.values {
 		file, fileDiags := t.parse(name)
@@ -92,15 +87,14 @@ func (t *Tree) readBlocks(names listing, dir *Directory) (diags hcl.Diagnostics)
 		content, contentDiags := file.Body.Content(documentSchema)
 		dir.Blocks = append(dir.Blocks, content.Blocks...)
 		if fileDiags.HasErrors() {
-			contentDiags = nil // what could be read may look wrong for what could not
+			contentDiags = nil // a partial directory can cause more errors
 		}
 		diags = diag.Append(diag.Append(diags, fileDiags...), contentDiags...)
 	}
 	return diags
 }
 
-// parse reads one file. The names of files in diagnostics are those within the
-// file system.
+// parse reads one file. Diagnostics use file names relative to the file system.
 func (t *Tree) parse(name string) (*hcl.File, hcl.Diagnostics) {
 	src, err := read(t.fsys, name)
 	if err != nil {
@@ -111,17 +105,17 @@ func (t *Tree) parse(name string) (*hcl.File, hcl.Diagnostics) {
 	return file, diags
 }
 
-// read reads a file, but no more than is needed to see that it is too large.
+// read reads a file, up to one byte more than the limit.
 func read(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	if _, lstatErr := fs.Lstat(fsys, name); errors.Is(err, fs.ErrNotExist) && lstatErr == nil {
-		return nil, errors.New("a link, and nothing is where it leads")
+		return nil, errors.New("broken link")
 	}
 	if err != nil {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a file") // a pipe would be waited for
+		return nil, errors.New("not a file") // reading a pipe would block
 	}
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -131,14 +125,14 @@ func read(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
 }
 
-// A listing is the names of the files of a directory that matter, sorted.
+// A listing contains the names of the relevant files of a directory, sorted.
 type listing struct {
 	config, vars []string
-	size         int64 // of all of them, in bytes
+	size         int64 // total size in bytes
 }
 
-// discover lists the configuration files of one directory. Hidden files,
-// editors' backups and everything below the directory are ignored.
+// discover lists the configuration files of one directory. It ignores hidden files, backup files of
+// editors and subdirectories.
 func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	var files listing
 	entries, err := fs.ReadDir(fsys, dir)
@@ -161,7 +155,7 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 			files.size += info.Size()
 			if info.Size() > syntax.MaxFileSize {
 				return listing{}, hcl.Diagnostics{diag.Error("File too large",
-					fmt.Sprintf("%s has %d bytes, and %d is the limit. Split it into several files.", path.Join(dir, name),
+					fmt.Sprintf("%s has %d bytes; the limit is %d. Split it into several files.", path.Join(dir, name),
 						info.Size(), syntax.MaxFileSize))}
 			}
 		}
@@ -169,34 +163,35 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	switch {
 	case len(files.config) == 0:
 		return files, hcl.Diagnostics{diag.Error("No configuration files",
-			fmt.Sprintf("The directory %q has no files named *.lke.hcl or *.lke.json. Directories within it are not "+
-				"read.", dir))}
+			fmt.Sprintf("The directory %q contains no files named *.lke.hcl or *.lke.json. Its subdirectories "+
+				"are not read.", dir))}
 	case len(files.config)+len(files.vars) > MaxFiles, files.size > MaxBytes:
 		return listing{}, hcl.Diagnostics{diag.Error("Too many configuration files",
-			fmt.Sprintf("The directory %q has more than %d files, or more than %d MiB. Split it by cluster.", dir,
+			fmt.Sprintf("The directory %q contains more than %d files, or more than %d MiB. Use one directory "+
+				"per cluster.", dir,
 				MaxFiles, MaxBytes>>20))}
 	}
 	return files, nil
 }
 
-// Configures reports whether a file of that name is a file of configuration.
+// Configures reports whether a file with this name is a configuration file.
 func Configures(name string) bool {
 	return !hidden(name) && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
 }
 
-// Belongs reports whether a file of that name is read with its directory.
+// Belongs reports whether a file with this name is read with its directory.
 func Belongs(name string) bool { return Configures(name) || setsVariables(name) }
 
 func setsVariables(name string) bool {
 	return !hidden(name) && (strings.HasSuffix(name, ".auto.lkevars.hcl") || strings.HasSuffix(name, ".auto.lkevars.json"))
 }
 
-// hidden are files that an editor keeps beside those of people.
+// hidden reports files that an editor stores next to the user's files.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") }
 
 func unreadable(name string, err error) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.Error("Cannot read configuration", fmt.Sprintf("%s: %s.", name, cause(err)))}
 }
 
-// documentSchema is what may stand at the top of a file.
+// documentSchema is the schema of the top level of a file.
 var documentSchema = decode.Schema(schemas.Block{Blocks: append(schemas.Document(), terraformBlocks()...)})

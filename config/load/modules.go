@@ -14,17 +14,17 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// MaxDirectories bounds the directories of a configuration.
+// MaxDirectories is the maximum number of directories of a configuration.
 const MaxDirectories = 100
 
-// A call is a module block on the way from the root to a directory.
+// A call is a module block in the chain from the root to a directory.
 type call struct {
-	from string // the directory that the block is in
+	from string // the directory that contains the block
 	at   hcl.Range
 }
 
-// callModules reads the directories that module blocks call, and those that
-// they call in turn. The chain is the way to the directory.
+// callModules reads the directories that module blocks call, recursively. The chain leads to the
+// directory.
 func (t *Tree) callModules(from *Directory, chain []call) (diags hcl.Diagnostics) {
 	for _, block := range from.Blocks.OfType(schemas.Module.Type) {
 		dir, sourceDiags := sourceOf(block, from.Path)
@@ -55,29 +55,28 @@ func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics
 	at := block.DefRange
 	if len(t.directories) > MaxDirectories {
 		return called, hcl.Diagnostics{diag.Limit("Too many modules",
-			fmt.Sprintf("A configuration has %d directories at most.", MaxDirectories), at)}
+			fmt.Sprintf("A configuration can have at most %d directories.", MaxDirectories), at)}
 	}
 	names, diags := discover(t.fsys, dir)
 	if t.size += names.size; t.size > MaxBytes {
 		return called, hcl.Diagnostics{diag.Limit("Too many configuration files",
-			fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, MaxBytes>>20), at)}
+			fmt.Sprintf("With the files in %s, the configuration is larger than %d MiB.", dir, MaxBytes>>20), at)}
 	}
 	for _, d := range diags {
-		d.Subject = &at // without a file there is no other place for it
+		d.Subject = &at // without a file, there is no other place
 	}
 	fileDiags := t.readBlocks(names, called)
 	diags = append(append(diags, fileDiags...), misplacedInModule(called.Blocks)...)
 	for _, name := range names.vars {
-		diags = append(diags, diag.At("Values that nobody reads",
-			fmt.Sprintf("A module has its values from the block that calls it, so the file %s has no effect. Give "+
-				"the values there, or as defaults.", name), at))
+		diags = append(diags, diag.At("Unused file of values",
+			fmt.Sprintf("The block that calls a module sets its variables, so the file %s has no effect. Set the "+
+				"values there, or as defaults.", name), at))
 	}
 	return called, diags
 }
 
-// sourceOf returns the directory that a module block calls. What is outside of
-// the file system is not there, and neither is any other place modules could
-// come from: a commit has all that it compiles to.
+// sourceOf returns the directory that a module block calls. Only the file system can contain
+// modules, so a commit is complete.
 func sourceOf(block *hcl.Block, from string) (string, hcl.Diagnostics) {
 	content, _, diags := block.Body.PartialContent(decode.Schema(schemas.Module))
 	attr := content.Attributes["source"]
@@ -89,15 +88,15 @@ func sourceOf(block *hcl.Block, from string) (string, hcl.Diagnostics) {
 		return "", diags
 	}
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && source != ".." {
-		detail := fmt.Sprintf("%q is not a path. Modules are directories of this repository", source)
-		return "", hcl.Diagnostics{diag.AtExpression("Module from elsewhere",
-			detail+`, so the source begins with "./" or "../".`, attr.Expr)}
+		detail := fmt.Sprintf(`%q does not start with "./" or "../". A module must be a directory of this repository`, source)
+		return "", hcl.Diagnostics{diag.AtExpression("Unsupported module source",
+			detail+".", attr.Expr)}
 	}
 	dir := path.Join(from, source)
 	if !fs.ValidPath(dir) {
 		return "", hcl.Diagnostics{diag.AtExpression("Module outside of the repository",
-			fmt.Sprintf("%q leads out of the repository, and nothing outside of it is read. A repository is the "+
-				"nearest directory with .git.", source), attr.Expr)}
+			fmt.Sprintf("%q is outside of the repository, and only files in the repository can be read. The "+
+				"repository is the nearest directory with .git.", source), attr.Expr)}
 	}
 	return dir, nil
 }
@@ -108,22 +107,22 @@ func moduleCycle(way []call) *hcl.Diagnostic {
 		names = append(names, fmt.Sprintf("%s (%s)", c.from, diag.Line(c.at)))
 	}
 	names = append(names, way[0].from)
-	return diag.At("Modules that call each other",
-		fmt.Sprintf("Each of these directories would have to be compiled as a part of the one before it: %s.",
+	return diag.At("Modules call each other in a cycle",
+		fmt.Sprintf("Each of these directories calls the next one as a module: %s.",
 			strings.Join(names, " → ")), way[len(way)-1].at)
 }
 
-// rootOnly are the blocks that say something about a cluster as a whole.
+// rootOnly lists the blocks that apply to a cluster as a whole.
 var rootOnly = []schemas.Block{schemas.Lkeplan, schemas.Cluster, schemas.Import, schemas.Removed, schemas.Guards,
 	schemas.Policy}
 
 func misplacedInModule(blocks hcl.Blocks) (diags hcl.Diagnostics) {
 	for _, table := range rootOnly {
 		for _, block := range blocks.OfType(table.Type) {
-			detail := fmt.Sprintf("This directory is called as a module, and only the directory that is compiled "+
-				"has %s blocks.", table.Type)
+			detail := fmt.Sprintf("This directory is called as a module, and only the root directory can have %s "+
+				"blocks.", table.Type)
 			if table.Type == schemas.Cluster.Type {
-				detail += " Its cluster is the module's too: cluster.region."
+				detail += " A module can refer to the root's cluster block, as in cluster.region."
 			}
 			diags = append(diags, diag.At("Block in a module", detail, block.DefRange))
 		}

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// The bounds of a pattern. Braces multiply: each pair makes as many patterns as it
-// has texts.
+// The limits of a pattern. Braces multiply: each pair makes as many patterns as it has
+// alternatives.
 const (
 	maxPattern  = 200
 	maxPatterns = 100
 )
 
-// A pattern is what fits the path of a file: alternatives, each of them a pattern
-// for each step.
+// A pattern matches the path of a file. It is a list of alternatives, each with a pattern for each
+// path element.
 type pattern [][]string
 
-// parsePattern reads a pattern with the signs of path.Match, and besides with **
-// for any directories, and {a,b} for one of several texts.
+// parsePattern reads a pattern in the syntax of path.Match, with ** for any directories and {a,b}
+// for alternatives.
 func parsePattern(text string) (pattern, error) {
 	if len(text) > maxPattern {
-		return nil, fmt.Errorf("the pattern has more than %d characters", maxPattern)
+		return nil, fmt.Errorf("the pattern is longer than %d characters", maxPattern)
 	}
 	texts, err := alternatives(text)
 	if err != nil {
@@ -32,7 +32,7 @@ func parsePattern(text string) (pattern, error) {
 		steps := strings.Split(path.Clean(text), "/")
 		for _, step := range steps {
 			if _, err := path.Match(step, ""); err != nil {
-				return nil, fmt.Errorf("%q is not a pattern: a bracket is not closed, or a character is missing", text)
+				return nil, fmt.Errorf("invalid pattern %q: a bracket is not closed, or a character is missing", text)
 			}
 		}
 		p = append(p, steps)
@@ -40,21 +40,21 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// alternatives writes out the braces of a pattern.
+// alternatives expands the braces of a pattern.
 func alternatives(text string) ([]string, error) {
 	done, open := []string{}, []string{text}
 	for len(open) > 0 {
 		if len(done)+len(open) > maxPatterns {
-			return nil, fmt.Errorf("the braces of the pattern stand for more than %d patterns", maxPatterns)
+			return nil, fmt.Errorf("the braces of the pattern expand to more than %d patterns", maxPatterns)
 		}
 		next := open[0]
 		open = open[1:]
-		// The innermost braces are the first that close.
+		// The innermost braces close first.
 		before, after, closed := strings.Cut(next, "}")
 		start := strings.LastIndexByte(before, '{')
 		switch {
 		case !closed && strings.Contains(next, "{"), closed && start < 0:
-			return nil, fmt.Errorf("%q is not a pattern: its braces do not match", text)
+			return nil, fmt.Errorf("invalid pattern %q: its braces do not match", text)
 		case !closed:
 			done = append(done, next)
 		default:
@@ -66,7 +66,7 @@ func alternatives(text string) ([]string, error) {
 	return done, nil
 }
 
-// below reports whether the pattern may fit something in a directory.
+// below reports whether the pattern can match files in a directory.
 func (p pattern) below(dir string) bool {
 	for _, pattern := range p {
 		if mayLead(pattern, strings.Split(dir, "/")) {
@@ -101,8 +101,8 @@ func (p pattern) match(name string) bool {
 	return false
 }
 
-// matchSteps works out, from the last step to the first, which ends of the path
-// each end of the pattern fits.
+// matchSteps computes, from the last path element to the first, which ends of the path match each
+// end of the pattern.
 func matchSteps(pattern, steps []string) bool {
 	fits := make([]bool, len(steps)+1)
 	fits[len(steps)] = true

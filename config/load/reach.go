@@ -13,16 +13,16 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Reach is what a directory compiles from, as far as that can be told before anything
-// is evaluated: never less than it reads.
+// Reach lists the files that a directory compiles from, as far as known without evaluation. It
+// never omits a file that is read, unless Open is set.
 type Reach struct {
-	Directories []string // of which all files of configuration and values are read, sorted
-	Files       []string // that expressions ask for by name, sorted
-	// Open tells that more files may be read: which they are has to be worked out.
+	Directories []string // directories whose configuration and value files are read, sorted
+	Files       []string // files that expressions name, sorted
+	// Open is set if expressions can read more files, with computed names.
 	Open bool
 }
 
-// Reach returns what the tree compiles from.
+// Reach returns the files that the tree compiles from.
 func (t *Tree) Reach() Reach {
 	r := Reach{Directories: slices.Sorted(maps.Keys(t.directories))}
 	files := map[string]bool{}
@@ -37,8 +37,8 @@ func (t *Tree) Reach() Reach {
 	return r
 }
 
-// asksFor lists the files that expressions of a file name. It is open where the name
-// is worked out, or where a template may ask for more.
+// asksFor lists the files that the expressions of a file name. The result is open if a name is
+// computed, or if a template can read more files.
 func asksFor(name string, file *hcl.File) (files []string, open bool) {
 	if !bytes.Contains(file.Bytes, []byte("file")) && !bytes.Contains(file.Bytes, []byte("template")) {
 		return nil, false
@@ -65,7 +65,7 @@ func asksFor(name string, file *hcl.File) (files []string, open bool) {
 	return files, open
 }
 
-// written is the first argument of a call, where it is text that is written out.
+// written returns the first argument of a call if it is literal text.
 func written(call *hclsyntax.FunctionCallExpr) (string, bool) {
 	if len(call.Args) == 0 {
 		return "", false
@@ -81,7 +81,7 @@ func written(call *hclsyntax.FunctionCallExpr) (string, bool) {
 	return v.AsString(), true
 }
 
-// Directories lists the directories with files of configuration, at and below one.
+// Directories lists the directories with configuration files, at and below a directory.
 func Directories(fsys fs.FS, below string) (found []string, err error) {
 	err = fs.WalkDir(fsys, below, func(name string, d fs.DirEntry, err error) error {
 		switch {

@@ -9,51 +9,51 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// advice is for blocks that people who know Terraform try first, and for which
-// there is another way here.
+// advice is for blocks that users know from Terraform and that have another form here.
 var advice = []struct {
 	block schemas.Block
 	text  string
 }{
 	{schemas.Block{Type: "resource", Labels: []string{"type", "name"}},
-		`Pools and node classes have blocks of their own: pool "NAME" { } and node_class "NAME" { }.`},
+		`Declare pools and node classes with the blocks pool "NAME" { } and node_class "NAME" { }.`},
 	{schemas.Block{Type: "provider", Labels: []string{"name"}},
-		"There are no providers: objects are applied to the cluster that kubectl would talk to."},
+		"Providers do not exist: objects are applied to the cluster of the current kubectl context."},
 	{schemas.Block{Type: "terraform"},
-		"Settings of the tool are in the lkeplan block, as in lkeplan { required_version = \"~> 0.3\" }."},
+		`Settings belong in the lkeplan block, as in lkeplan { required_version = "~> 0.3" }.`},
 	{schemas.Block{Type: "data", Labels: []string{"type", "name"}},
-		"Nothing is looked up while compiling, so that a commit always compiles to the same objects. Pass the " +
-			"value in as a variable."},
+		"Data sources do not exist: nothing is read while compiling, so a commit always compiles to the same " +
+			"objects. Declare a variable for the value."},
 	{schemas.Block{Type: "output", Labels: []string{"name"}},
-		"The pools and node classes of a module are its outputs, as in module.NAME.pool.NAME. A value for use in " +
-			"the same directory is a local."},
+		"The pools and node classes of a module are its outputs, as in module.NAME.pool.NAME. For a value to use " +
+			"in the same directory, declare a local."},
 }
 
-// inside is what to write instead of arguments and blocks that people try inside of
-// blocks.
+// inside is the advice for arguments and blocks that users try in blocks.
 var inside = map[string]string{
-	"count": "There is no count. Repeat the block with for_each, or leave it out with enabled.",
-	"lifecycle": "There is no lifecycle. What must not be deleted is named in guards { protected = [pool.NAME] }; " +
-		"an argument that is left out is for others to set.",
-	"depends_on":  "There is no depends_on. Node classes are applied before the pools that refer to them.",
-	"sensitive":   "There is no sensitive. A configuration holds no secrets, and a plan shows all of it.",
-	"ephemeral":   "There is no ephemeral. A configuration holds no secrets, and a plan shows all of it.",
-	"provider":    "There are no providers: objects are applied to the cluster that kubectl would talk to.",
-	"providers":   "There are no providers: objects are applied to the cluster that kubectl would talk to.",
-	"provisioner": "Nothing is run on nodes. What a node is set up with is said in its node_class.",
-	"taint":       "Taints are one argument: taints = [\"team=web:NoSchedule\"].",
-	"requirement": "Requirements are one argument: requirements = { arch = \"amd64\", cpu = lte(16) }.",
-	"label":       "Labels are one argument: labels = { team = \"web\" }.",
-	"kubelet":     "The kubelet is set up in the node_class of the pool.",
-	"min_size":    "Pools grow as pods ask for it, up to limits. A fixed number of nodes is replicas.",
-	"max_size":    "The most that a pool grows to is limits = { nodes = 10 }.",
-	"autoscaler":  "Pools grow as pods ask for it. The most that a pool grows to is limits = { nodes = 10 }.",
+	"count": "The argument count does not exist. Repeat the block with for_each, or omit it with enabled.",
+	"lifecycle": "The block lifecycle does not exist. To protect pools from deletion, write guards { protected = " +
+		"[pool.NAME] }. To let other managers set a field, delete its argument.",
+	"depends_on": "The argument depends_on does not exist. Node classes are applied before the pools that refer " +
+		"to them.",
+	"sensitive": "The argument sensitive does not exist. A configuration contains no secrets, and a plan shows " +
+		"all values.",
+	"ephemeral": "The argument ephemeral does not exist. A configuration contains no secrets, and a plan shows " +
+		"all values.",
+	"provider":    "Providers do not exist: objects are applied to the cluster of the current kubectl context.",
+	"providers":   "Providers do not exist: objects are applied to the cluster of the current kubectl context.",
+	"provisioner": "Provisioners do not exist. Configure nodes in their node_class.",
+	"taint":       `Set taints with one argument: taints = ["team=web:NoSchedule"].`,
+	"requirement": `Set requirements with one argument: requirements = { arch = "amd64", cpu = lte(16) }.`,
+	"label":       `Set labels with one argument: labels = { team = "web" }.`,
+	"kubelet":     "Configure the kubelet in the node_class of the pool.",
+	"min_size":    "Pools scale with pods, up to limits. For a fixed number of nodes, set replicas.",
+	"max_size":    "To limit the number of nodes, set limits = { nodes = 10 }.",
+	"autoscaler":  "Pools scale with pods. To limit the number of nodes, set limits = { nodes = 10 }.",
 }
 
 var unsupported = regexp.MustCompile(`^(?:An argument named|Blocks of type) "([^"]*)"`)
 
-// Advise says in diagnostics about arguments and blocks that there are not what to
-// write instead, where people try them often.
+// Advise adds advice to diagnostics about unknown arguments and blocks that users often try.
 func Advise(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if d.Summary != "Unsupported argument" && d.Summary != "Unsupported block type" {
@@ -73,13 +73,12 @@ func terraformBlocks() (blocks []schemas.Block) {
 	return blocks
 }
 
-// CheckTerraform reports blocks that Terraform has and that do not exist here,
-// and says what to write.
+// CheckTerraform reports blocks of Terraform that do not exist here, with advice.
 func CheckTerraform(blocks hcl.Blocks) (diags hcl.Diagnostics) {
 	for _, a := range advice {
 		for _, block := range blocks.OfType(a.block.Type) {
 			diags = append(diags,
-				diag.At("No such block", "There are no "+a.block.Type+" blocks here. "+a.text, block.TypeRange))
+				diag.At("No such block", "Blocks of type "+a.block.Type+" do not exist. "+a.text, block.TypeRange))
 		}
 	}
 	return diags

@@ -12,14 +12,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A Source is the text of one file.
+// A Source is the content of one file.
 type Source struct {
-	Name string // within the file system
+	Name string // in the file system
 	Data []byte
 }
 
-// Tests reads the files of tests in a directory, in the order of their names. A
-// directory without any is an error: who asks for tests wants some to pass.
+// Tests reads the test files in a directory, ordered by name. A directory without tests is an
+// error: a user who runs tests expects some.
 func Tests(fsys fs.FS, dir string) (sources []Source, diags hcl.Diagnostics) {
 	dir = path.Clean("./" + dir)
 	entries, err := fs.ReadDir(fsys, dir)
@@ -39,14 +39,14 @@ func Tests(fsys fs.FS, dir string) (sources []Source, diags hcl.Diagnostics) {
 		}
 		if size += len(data); size > MaxBytes || len(sources) == MaxFiles {
 			return nil, hcl.Diagnostics{diag.Error("Too many tests",
-				fmt.Sprintf("The directory %q has more than %d files of tests, or more than %d MiB.", dir, MaxFiles,
+				fmt.Sprintf("The directory %q contains more than %d test files, or more than %d MiB.", dir, MaxFiles,
 					MaxBytes>>20))}
 		}
 		sources = append(sources, Source{name, data})
 	}
 	if len(sources) == 0 && !diags.HasErrors() {
 		diags = append(diags, diag.Error("No tests",
-			fmt.Sprintf("The directory %q has no files named *%s.", dir, schemas.TestSuffix)))
+			fmt.Sprintf("The directory %q contains no files named *%s.", dir, schemas.TestSuffix)))
 	}
 	return sources, diags
 }

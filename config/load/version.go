@@ -22,8 +22,7 @@ var (
 	constraintPattern = regexp.MustCompile(`^(~>|>=|<=|!=|>|<|=)?\s*(\S+)$`)
 )
 
-// parseVersion reads "1.2.3" and its short forms; parts is how many numbers
-// were given.
+// parseVersion reads "1.2.3" and its short forms; parts is the number of given numbers.
 func parseVersion(text string) (v version, parts int, ok bool) {
 	m := versionPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -38,8 +37,8 @@ func parseVersion(text string) (v version, parts int, ok bool) {
 	return v, parts, true
 }
 
-// satisfies reports whether v is one of the versions a constraint allows, such
-// as "~> 0.3" or ">= 0.2, < 1.0". The operators are Terraform's.
+// satisfies reports whether v satisfies a constraint, such as "~> 0.3" or ">= 0.2, < 1.0". The
+// operators are those of Terraform.
 func (v version) satisfies(constraint string) (bool, error) {
 	for _, term := range strings.Split(constraint, ",") {
 		m := constraintPattern.FindStringSubmatch(strings.TrimSpace(term))
@@ -60,7 +59,7 @@ func (v version) satisfies(constraint string) (bool, error) {
 func (v version) meets(operator string, bound version, parts int) bool {
 	c := slices.Compare(v[:], bound[:])
 	switch operator {
-	case "~>": // the last number given may grow
+	case "~>": // the last given number can increase
 		fixed := max(parts-1, 1)
 		return c >= 0 && slices.Equal(v[:fixed], bound[:fixed])
 	case ">=":
@@ -77,8 +76,8 @@ func (v version) meets(operator string, bound version, parts int) bool {
 	return c == 0
 }
 
-// CheckVersion compares required_version with the version of this program. A
-// program that was not built from a release satisfies every constraint.
+// CheckVersion compares required_version with the version of this program. A development build
+// satisfies all constraints.
 func CheckVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 	for _, block := range blocks.OfType(schemas.Lkeplan.Type) {
 		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Lkeplan))
@@ -96,10 +95,10 @@ func CheckVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 		switch {
 		case err != nil:
 			diags = append(diags, diag.AtExpression("Invalid version constraint",
-				fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
+				fmt.Sprintf(`required_version must have a form such as "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
 		case !ok && running != "":
-			diags = append(diags, diag.AtExpression("Wrong version of lkeplan",
-				fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.",
+			diags = append(diags, diag.AtExpression("Unsupported version of lkeplan",
+				fmt.Sprintf("This directory requires lkeplan %s, and this is %s. Install a matching version.",
 					constraint, running), attr.Expr))
 		}
 	}

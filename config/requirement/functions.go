@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 )
 
-// Functions returns the functions that make requirements.
+// Functions returns the functions that create requirements.
 func Functions() map[string]function.Function {
 	values := plain("values")
 	return map[string]function.Function{
@@ -26,8 +26,7 @@ func Functions() map[string]function.Function {
 	}
 }
 
-// making is a function whose result is a requirement of the terms that impl
-// returns.
+// making is a function that returns a requirement with the terms that impl returns.
 func making(impl func([]cty.Value) ([]Term, error), variadic *function.Parameter,
 	params ...function.Parameter) function.Function {
 	return function.New(&function.Spec{
@@ -54,7 +53,7 @@ func comparison(op Operator) function.Function {
 
 func between(args []cty.Value) ([]Term, error) { return compare(args, Gte, Lte) }
 
-// compare compares with an argument for each of the operators.
+// compare creates a term from each operator and its argument.
 func compare(args []cty.Value, operators ...Operator) (terms []Term, err error) {
 	for i, op := range operators {
 		amount, err := text(args[i])
@@ -76,8 +75,8 @@ func all(args []cty.Value) (terms []Term, err error) {
 	return terms, nil
 }
 
-// atleast stores the minimum on the first term only: Karpenter intersects all
-// terms of a key and keeps the largest minimum.
+// atleast stores the minimum only in the first term: Karpenter intersects all terms of a key and
+// keeps the largest minimum.
 func atleast(args []cty.Value) ([]Term, error) {
 	n, exact := args[0].AsBigFloat().Int64()
 	if exact != 0 || n < 1 || n > 50 {
@@ -99,8 +98,8 @@ func notin(args []cty.Value) ([]Term, error) {
 	return []Term{{Operator: NotIn, Values: texts}}, err
 }
 
-// plain is a parameter that takes text, a number or a list: its type is
-// checked by the function, which can say what is wrong better.
+// plain is a parameter that takes text, a number or a list. The function checks its type, because
+// it can give a better message.
 func plain(name string) function.Parameter {
 	return function.Parameter{Name: name, Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Encode writes r as entries of a NodePool's requirements, with the label's
-// key and in its unit. It refuses amounts that are not whole numbers and
-// bounds that leave nothing between them.
+// Encode returns r as requirements of a NodePool, with the label's key and in its unit. It rejects
+// amounts that are not whole numbers, and bounds that no number satisfies.
 func (r Requirement) Encode(key schemas.Key) ([]any, error) {
 	entries := make([]any, 0, len(r.Terms))
 	for _, term := range r.Terms {
@@ -30,7 +29,7 @@ func (r Requirement) Encode(key schemas.Key) ([]any, error) {
 	return entries, bounds(entries)
 }
 
-// values returns the term's values in the label's unit, as JSON has them.
+// values returns the term's values in the label's unit, in JSON form.
 func (t Term) values(unit schemas.Unit) ([]any, error) {
 	var values []any
 	for _, text := range t.Values {
@@ -50,8 +49,8 @@ func (t Term) values(unit schemas.Unit) ([]any, error) {
 	return values, nil
 }
 
-// compares reports whether the operator orders its value, which must then be
-// one whole number.
+// compares reports whether the operator compares numbers, so its single value must be a whole
+// number.
 func (o Operator) compares() bool {
 	return slices.Contains([]Operator{Gt, Lt, Gte, Lte}, o)
 }
@@ -63,8 +62,8 @@ func whole(text string) error {
 	return nil
 }
 
-// bounds refuses comparisons that no number satisfies, the usual sign of two
-// amounts in the wrong order.
+// bounds rejects comparisons that no number satisfies, usually because two amounts are in the wrong
+// order.
 func bounds(entries []any) error {
 	low, high := int64(0), int64(1<<62)
 	for _, e := range entries {
@@ -91,8 +90,8 @@ func bounds(entries []any) error {
 	return nil
 }
 
-// Decode reads the requirements of a NodePool, grouped by label key. It is the
-// inverse of Encode, except that amounts stay in the label's unit.
+// Decode reads the requirements of a NodePool, grouped by label key. It is the inverse of Encode,
+// except that amounts stay in the label's unit.
 func Decode(entries []any) (map[string]Requirement, error) {
 	all := map[string]Requirement{}
 	for i, e := range entries {
@@ -126,7 +125,7 @@ func decodeTerm(e any) (string, Term, error) {
 	return key, term, term.check(key)
 }
 
-// check refuses what no requirement value can say.
+// check rejects requirements that no requirement value can express.
 func (t Term) check(key string) error {
 	n := len(t.Values)
 	switch {

@@ -8,8 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// String returns the HCL expression for r: parsed and evaluated, it gives r
-// again.
+// String returns the HCL expression for r, which evaluates to r.
 func (r Requirement) String() string {
 	if from, to, ok := r.between(); ok {
 		return fmt.Sprintf("between(%s, %s)", literal(from), literal(to))
@@ -24,7 +23,7 @@ func (r Requirement) String() string {
 	return "all(" + strings.Join(terms, ", ") + ")"
 }
 
-// between recognises the two terms that between(from, to) makes.
+// between recognizes the two terms of between(from, to).
 func (r Requirement) between() (from, to string, ok bool) {
 	if len(r.Terms) != 2 {
 		return "", "", false
@@ -44,7 +43,7 @@ func (t Term) String() string {
 	return t.condition()
 }
 
-// condition is the term without its minimum.
+// condition returns the term without its minimum.
 func (t Term) condition() string {
 	values := make([]string, len(t.Values))
 	for i, v := range t.Values {
@@ -61,7 +60,7 @@ func (t Term) condition() string {
 	return syntax.Call(strings.ToLower(string(t.Operator)), values)
 }
 
-// literal writes a value as HCL: whole numbers bare, all else quoted.
+// literal writes a value as HCL: whole numbers without quotes, other values with quotes.
 func literal(value string) string {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && strconv.FormatInt(n, 10) == value {
 		return value

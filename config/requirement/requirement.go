@@ -1,10 +1,9 @@
-// Package requirement is the value a pool's requirements are made of: what is
-// asked of one key, such as cpu = between(4, 32) or class = ["dedicated"].
+// Package requirement defines the values of a pool's requirements: the conditions on one key, such
+// as cpu = between(4, 32) or class = ["dedicated"].
 //
-// Requirements are values of the expression language, so they can be stored
-// in locals, merged, chosen by a condition and passed through variables. This
-// package says what can be asked, how it is spelled in HCL and how in
-// Kubernetes; which labels exist is written in package schemas.
+// Requirements are values of the expression language, so they can be stored in locals, merged,
+// chosen by a condition and passed through variables. This package defines the possible conditions
+// and their spelling in HCL and Kubernetes; package schemas lists the labels.
 package requirement
 
 import (
@@ -35,16 +34,16 @@ const (
 type Term struct {
 	Operator  Operator
 	Values    []string
-	MinValues int64 // how many different values must stay possible; 0 is no such wish
+	MinValues int64 // how many different values must stay possible; 0 if unset
 }
 
-// A Requirement is what is asked of one key. All of its terms hold together.
+// A Requirement is the condition on one key. All of its terms must be satisfied.
 type Requirement struct {
 	Terms []Term
 }
 
-// Type is the type of requirement values in expressions. Text, numbers, bools
-// and lists of them convert to it: a plain value means In.
+// Type is the type of requirement values in expressions. Text, numbers, bools and lists of them
+// convert to it: a plain value means In.
 var Type = cty.CapsuleWithOps("requirement", reflect.TypeFor[Requirement](), &cty.CapsuleOps{
 	GoString:     func(v any) string { return fmt.Sprintf("requirement(%s)", v.(*Requirement)) },
 	TypeGoString: func(reflect.Type) string { return "requirement.Type" },
@@ -52,13 +51,13 @@ var Type = cty.CapsuleWithOps("requirement", reflect.TypeFor[Requirement](), &ct
 	ConversionTo: conversionTo,
 })
 
-// Value makes r a value of the expression language.
+// Value returns r as a value of the expression language.
 func Value(r Requirement) cty.Value {
 	return cty.CapsuleVal(Type, &r)
 }
 
-// FromValue reads a requirement from a value that is one, or that means one.
-// The value must be known and not null.
+// FromValue returns the requirement of a value that is a requirement or converts to one. The value
+// must be known and not null.
 func FromValue(v cty.Value) (Requirement, error) {
 	v, err := convert.Convert(v, Type)
 	if err != nil {
@@ -67,7 +66,7 @@ func FromValue(v cty.Value) (Requirement, error) {
 	return *v.EncapsulatedValue().(*Requirement), nil
 }
 
-// conversionTo lets a plain value stand where a requirement is wanted.
+// conversionTo converts plain values to requirements.
 func conversionTo(src cty.Type) func(cty.Value, cty.Path) (any, error) {
 	switch {
 	case src.IsPrimitiveType():
@@ -88,13 +87,13 @@ func in(values ...cty.Value) (*Requirement, error) {
 		return nil, err
 	}
 	if len(texts) == 0 {
-		return nil, fmt.Errorf("an empty list allows nothing; to leave the key open, write null")
+		return nil, fmt.Errorf("an empty list allows no value; to allow any value, write null")
 	}
 	return &Requirement{Terms: []Term{{Operator: In, Values: texts}}}, nil
 }
 
-// texts turns plain values into the strings Kubernetes compares, sorted and
-// without repetitions: the order of values has no meaning.
+// texts converts plain values to the strings that Kubernetes compares, sorted and without
+// duplicates, because their order has no meaning.
 func texts(values []cty.Value) ([]string, error) {
 	var texts []string
 	for _, v := range values {
@@ -111,9 +110,9 @@ func texts(values []cty.Value) ([]string, error) {
 func text(v cty.Value) (string, error) {
 	switch {
 	case v.Type().IsCapsuleType():
-		return "", fmt.Errorf("a list holds plain values; combine requirements with all(...)")
+		return "", fmt.Errorf("a list can contain only plain values; combine requirements with all(...)")
 	case v.IsNull():
-		return "", fmt.Errorf("null cannot be compared with; leave it out")
+		return "", fmt.Errorf("null cannot be compared; remove it")
 	case !v.IsKnown() || !v.Type().IsPrimitiveType():
 		return "", fmt.Errorf("text or numbers are required, not %s", v.Type().FriendlyName())
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Format returns a file of native syntax in the canonical format: only white
-// space changes. A file that cannot be parsed has no format; the file that is
-// returned shows the source of the diagnostics.
+// Format returns a file of native syntax in canonical format. It changes only white space. A file
+// with syntax errors is not formatted; the returned file shows the source of the diagnostics.
 func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	file := &hcl.File{Body: hcl.EmptyBody(), Bytes: src}
 	if len(src) > MaxFileSize {
@@ -33,9 +32,8 @@ func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	return settle(src, tokens), file, nil
 }
 
-// settle formats until nothing changes, which HCL's own formatter does not
-// promise. Source for which it does not come to rest, or of which it would
-// change more than white space, is left as it is.
+// stable formats until nothing changes, which HCL's formatter does not guarantee. It does not
+// change source that never stabilizes, or of which more than white space would change.
 func settle(src []byte, tokens hclsyntax.Tokens) []byte {
 	formatted := src
 	for range 4 {

@@ -10,18 +10,18 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// Loops within loops and lists beyond these are in no honest configuration.
+// No legitimate configuration exceeds these limits of nested loops and lists.
 const (
 	MaxLoops    = 3
 	MaxElements = 10_000
 )
 
-// dynamic is the type of blocks that are repeated as a body is read.
+// dynamic is the type of blocks that are repeated when a body is read.
 const dynamic = "dynamic"
 
-// guard checks what is evaluated for numbers and loops that are too large, and
-// attaches the meter to everything that repeats work or multiplies data. It
-// changes the tree in place and keeps all source ranges.
+// guard checks expressions for numbers and loops that are too large, and attaches the meter to all
+// parts that repeat work or multiply data. It modifies the tree in place and keeps all source
+// ranges.
 func guard(node hclsyntax.Node, meter *eval.Meter) hcl.Diagnostics {
 	return hclsyntax.Walk(node, &guardian{meter: meter})
 }
@@ -41,15 +41,15 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.LiteralValueExpr:
 		if !eval.NumbersInRange(e.Val) {
 			return hcl.Diagnostics{diag.At("Number out of range",
-				"This number is too large or too small to be of use here: 38 digits are the limit, before the "+
-					"decimal point and after it.", e.SrcRange)}
+				"This number is too large or too small. It can have at most 38 digits before and after the "+
+					"decimal point.", e.SrcRange)}
 		}
 	case *hclsyntax.ForExpr:
 		g.loops++
 		e.CollExpr = g.meter.Loop(e.CollExpr)
 		if g.loops > MaxLoops {
 			return hcl.Diagnostics{diag.Limit("Too many nested loops",
-				fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", MaxLoops),
+				fmt.Sprintf("For expressions can be nested at most %d deep. Move the inner ones to locals.", MaxLoops),
 				e.SrcRange)}
 		}
 	case *hclsyntax.SplatExpr:
@@ -83,7 +83,7 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	return nil
 }
 
-// Exit is called after a node's children were visited.
+// Exit is called after a node's children are visited.
 func (g *guardian) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	if _, ok := node.(*hclsyntax.ForExpr); ok {
 		g.loops--
@@ -96,11 +96,11 @@ func tooManyElements(n int, at hcl.Range) hcl.Diagnostics {
 		return nil
 	}
 	return hcl.Diagnostics{diag.At("List too long",
-		fmt.Sprintf("%d elements are written out here, and %d is the limit.", n, MaxElements), at)}
+		fmt.Sprintf("The list has %d literal elements; the limit is %d.", n, MaxElements), at)}
 }
 
-// repeatedKeys finds keys that are written twice in one object. HCL keeps the
-// last and says nothing, so that half of a requirement would be lost.
+// repeatedKeys reports duplicate keys in an object. HCL silently keeps the last one, so half of a
+// requirement would be lost.
 func repeatedKeys(object *hclsyntax.ObjectConsExpr) (diags hcl.Diagnostics) {
 	first := map[string]hcl.Range{}
 	for _, item := range object.Items {
@@ -110,9 +110,9 @@ func repeatedKeys(object *hclsyntax.ObjectConsExpr) (diags hcl.Diagnostics) {
 		}
 		at := item.KeyExpr.Range()
 		if earlier, ok := first[key]; ok {
-			diags = append(diags, diag.At("Key given twice",
-				fmt.Sprintf("%q is in this object already, on line %d, and only the last one would count. "+
-					"Keep one of them; two requirements on one key are combined with all(...).", key,
+			diags = append(diags, diag.At("Duplicate key",
+				fmt.Sprintf("The object already has the key %q, on line %d, and only the last one would count. "+
+					"Delete one of them, or combine two requirements with all(...).", key,
 					earlier.Start.Line), at))
 		}
 		first[key] = at
@@ -120,7 +120,7 @@ func repeatedKeys(object *hclsyntax.ObjectConsExpr) (diags hcl.Diagnostics) {
 	return diags
 }
 
-// literalKey returns a key that is written out, as a bare word or in quotes.
+// literalKey returns a literal key, bare or in quotes.
 func literalKey(expr hclsyntax.Expression) (string, bool) {
 	if key, ok := expr.(*hclsyntax.ObjectConsKeyExpr); ok {
 		if word := hcl.ExprAsKeyword(key.Wrapped); word != "" && !key.ForceNonLiteral {

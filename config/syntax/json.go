@@ -8,17 +8,15 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// A nativeBody presents a body in JSON syntax with native expressions. HCL's
-// own JSON expressions parse the templates in their strings again each time
-// they are evaluated, where nothing can check or count them.
+// A nativeBody presents a JSON body with native expressions. HCL's JSON expressions parse templates
+// again for each evaluation, where the meter cannot check or count them.
 type nativeBody struct {
 	hcl.Body
 	file    *jsonFile
 	dynamic bool // its for_each repeats a block
 }
 
-// A jsonFile keeps the expressions of one file that are translated already, by
-// the place they begin at.
+// A jsonFile caches the translated expressions of one file by their place.
 type jsonFile struct {
 	meter       *eval.Meter
 	expressions map[int]translated
@@ -29,19 +27,19 @@ type translated struct {
 	diags hcl.Diagnostics
 }
 
-// Content is that of the JSON body, converted.
+// Content returns the content of the JSON body, converted.
 func (b nativeBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	content, diags := b.Body.Content(schema)
 	return content, append(diags, b.convert(content)...)
 }
 
-// PartialContent is that of the JSON body, converted.
+// PartialContent returns the partial content of the JSON body, converted.
 func (b nativeBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content, remain, diags := b.Body.PartialContent(schema)
 	return content, nativeBody{remain, b.file, b.dynamic}, append(diags, b.convert(content)...)
 }
 
-// JustAttributes are those of the JSON body, converted.
+// JustAttributes returns the attributes of the JSON body, converted.
 func (b nativeBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	attrs, diags := b.Body.JustAttributes()
 	return attrs, append(diags, b.convertAttributes(attrs)...)
@@ -75,16 +73,16 @@ func (f *jsonFile) translate(original hcl.Expression) translated {
 	if !diags.HasErrors() {
 		diags = append(diags, guard(expr, f.meter)...)
 	}
-	if diags.HasErrors() { // not to be evaluated
+	if diags.HasErrors() { // not evaluated
 		expr = &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}
 	}
 	f.expressions[at.Start.Byte] = translated{expr, diags}
 	return f.expressions[at.Start.Byte]
 }
 
-// native translates a JSON value: arrays and objects to their native
-// counterparts, strings to templates. The range of a template is that of the
-// string, which is exact unless it has escapes.
+// native translates a JSON value: arrays and objects to their native counterparts, strings to
+// templates. The range of a template is that of the string, which is exact unless it contains
+// escapes.
 func native(expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	if items, diags := hcl.ExprList(expr); !diags.HasErrors() {
 		return nativeTuple(items, expr)
@@ -135,8 +133,8 @@ func template(text string, at hcl.Range) (hclsyntax.Expression, hcl.Diagnostics)
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}, diags
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(text), at.Filename, start)
-	// A string that is one expression is that expression: an address or a type
-	// is read, and not evaluated.
+	// A string with a single expression is that expression, because addresses and types are read,
+	// not evaluated.
 	if wrap, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
 		return wrap.Wrapped, diags
 	}

@@ -9,25 +9,25 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxWidth is how long a list or an object may be to stay on one line.
+// maxWidth is the maximum width of a list or an object on one line.
 const maxWidth = 76
 
-// Quote writes text as HCL, with nothing in it taken for a template.
+// Quote writes text as an HCL string without templates.
 func Quote(text string) string {
 	return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes())
 }
 
-// List writes elements that are HCL already, one on a line where they are long.
+// List writes a list of HCL expressions, with one element per line if it is long.
 func List(elements []string) string {
 	return enclose("[", elements, ",", "]", "")
 }
 
-// Call writes the call of a function.
+// Call writes a function call.
 func Call(name string, arguments []string) string {
 	return enclose(name+"(", arguments, ",", ")", "")
 }
 
-// A Pair is one attribute of an object; the value is HCL already.
+// A Pair is one attribute of an object; the value is an HCL expression.
 type Pair struct{ Key, Value string }
 
 // Object writes an object in the order of its pairs.
@@ -42,8 +42,8 @@ func Object(pairs []Pair) string {
 	return enclose("{", parts, "", "}", " ")
 }
 
-// enclose puts parts between brackets. On one line they are told apart by
-// commas, on several each ends with end.
+// enclose writes parts in brackets. On one line they are separated by commas; on several lines,
+// each ends with end.
 func enclose(open string, parts []string, end, closing, space string) string {
 	line := open + space + strings.Join(parts, ", ") + space + closing
 	if len(line) <= maxWidth && !strings.Contains(line, "\n") {
@@ -52,11 +52,10 @@ func enclose(open string, parts []string, end, closing, space string) string {
 	return open + "\n" + strings.Join(parts, end+"\n") + end + "\n" + closing
 }
 
-// bare is narrower than what HCL takes for a name, as it takes marks for names
-// that its scanner drops.
+// bare matches fewer names than HCL, which accepts marks that its scanner drops.
 var bare = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// key writes the name of an attribute, bare where it can only be a name.
+// key writes the name of an attribute, without quotes if it is unambiguous.
 func key(name string) string {
 	if bare.MatchString(name) && !slices.Contains([]string{"for", "null", "true", "false"}, name) {
 		return name

@@ -6,8 +6,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// strictly returns an operation for which a null that decides is an error. HCL takes
-// it for false in && and ||, and for an error in all other places.
+// strictly returns an operation for which a deciding null is an error. In HCL, null is false in &&
+// and ||, and an error elsewhere.
 func strictly(op *hclsyntax.Operation) *hclsyntax.Operation {
 	switch op {
 	case hclsyntax.OpLogicalAnd:
@@ -23,8 +23,8 @@ var (
 	strictOr  = refusingNull(hclsyntax.OpLogicalOr, cty.True)
 )
 
-// refusingNull leaves a null to the operation itself, which refuses it. Where the left
-// side decides alone, the right side is not looked at.
+// refusingNull passes a null to the operation, which rejects it. If the left side decides, the
+// right side is not evaluated.
 func refusingNull(op *hclsyntax.Operation, decisive cty.Value) *hclsyntax.Operation {
 	strict := *op
 	strict.ShortCircuit = func(left, right cty.Value, ofLeft, ofRight hcl.Diagnostics) (cty.Value, hcl.Diagnostics) {

@@ -9,16 +9,16 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// The limits of recursion, in the parser and in what walks its trees. People
-// nest about ten deep, and chain about ten operators.
+// The limits of recursion, in the parser and in walks of its trees. People nest about ten levels,
+// and chain about ten operators.
 const (
 	MaxNesting = 100
 	MaxChain   = 1000
 )
 
-// A nesting counts how deep the parser would recurse at the present token:
-// brackets and templates, conditionals, template directives, runs of unary
-// operators. Each of them overflows the stack when there are enough of it.
+// A nesting counts the recursion depth of the parser at the current token: brackets and templates,
+// conditionals, template directives, runs of unary operators. Enough of any of them would overflow
+// the stack.
 type nesting struct {
 	levels       []level
 	conditionals int // over all levels
@@ -32,8 +32,7 @@ type level struct {
 	chain        int // operators, indexes and attributes since then
 }
 
-// checkNesting refuses text that would overflow the parser's stack. The lexer
-// itself does not recurse.
+// checkNesting rejects text that would overflow the parser's stack. The lexer does not recurse.
 func checkNesting(tokens hclsyntax.Tokens) hcl.Diagnostics {
 	n := nesting{levels: []level{{}}}
 	for i, token := range tokens {
@@ -86,8 +85,7 @@ func (n *nesting) step(t hclsyntax.TokenType) {
 	}
 }
 
-// chains tells the tokens that make a tree deeper without making the parser
-// recurse.
+// chains reports whether a token makes the tree deeper without recursion of the parser.
 func chains(t hclsyntax.TokenType) bool {
 	switch t {
 	case hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPercent,
@@ -99,7 +97,7 @@ func chains(t hclsyntax.TokenType) bool {
 	return false
 }
 
-// directive follows %{ if } and %{ for }, which nest without brackets.
+// directive tracks %{ if } and %{ for }, which nest without brackets.
 func (n *nesting) directive(keyword string) {
 	switch keyword {
 	case "if", "for":
@@ -109,8 +107,7 @@ func (n *nesting) directive(keyword string) {
 	}
 }
 
-// checkJSONNesting is checkNesting for JSON. Templates inside its strings are
-// checked when they are parsed.
+// checkJSONNesting is checkNesting for JSON. Templates in strings are checked when they are parsed.
 func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 	depth, quoted := 0, false
 	pos := hcl.InitialPos
@@ -138,6 +135,6 @@ func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 
 func tooDeep(at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Nested too deeply",
-		fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d "+
-			"operators follow one another. Move parts into locals.", MaxNesting, MaxChain), at)}
+		fmt.Sprintf("Brackets, templates and conditionals can be nested at most %d deep, and at most %d "+
+			"operators can follow one another. Move parts to locals.", MaxNesting, MaxChain), at)}
 }

@@ -7,22 +7,21 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// minPiece is the least that is parsed by itself, in bytes: about a block. HCL makes
-// 20 times as much of it, in tokens.
+// minPiece is the minimum size of a separately parsed part, in bytes: about a block. HCL needs 20
+// times as much memory for its tokens.
 const minPiece = 1 << 10
 
-// A piece is a part of a file that can be parsed by itself: it begins where a line
-// does, and it holds whole blocks and arguments.
+// A piece is a part of a file that can be parsed separately: it starts at the beginning of a line
+// and contains complete blocks and arguments.
 type piece struct {
 	src   []byte
 	start hcl.Pos
 }
 
-// pieces divides a file, where each piece has least bytes or more, if it is written
-// plainly, as files of pools are: without templates and heredocs, and without anything that the parser is not to see. It
-// knows what HCL's scanner makes of such a file, and does in one pass over its
-// bytes what else takes a list of all its tokens. The second result is false where
-// the scanner itself has to be asked.
+// pieces divides a file into pieces of at least `least` bytes, if it is plain, as files with pools
+// usually are: without templates, heredocs and anything else that the parser must not see. It
+// reproduces the rules of HCL's scanner for such files in one pass over the bytes, without a list
+// of all tokens. The second result is false if the scanner must be used.
 func pieces(src []byte, least int) ([]piece, bool) {
 	p := plain{src: src, nesting: nesting{levels: []level{{}}}}
 	if !utf8.Valid(src) {
@@ -46,8 +45,8 @@ func pieces(src []byte, least int) ([]piece, bool) {
 	return append(all, piece{src[begin.Byte:], begin}), p.melded <= maxMelded
 }
 
-// parsePieces is hclsyntax.ParseConfig for a file in pieces, in less memory. Where
-// it finds anything to say, it is false: what is said depends on the whole.
+// parsePieces is hclsyntax.ParseConfig for a file in pieces, with less memory. It returns false if
+// there are diagnostics, because they depend on the whole file.
 func parsePieces(name string, src []byte, all []piece) (*hcl.File, bool) {
 	var file *hcl.File
 	var body *hclsyntax.Body
@@ -68,8 +67,8 @@ func parsePieces(name string, src []byte, all []piece) (*hcl.File, bool) {
 	return file, true
 }
 
-// add puts what is in the next piece of a file to the others, unless an argument is
-// given twice.
+// add adds the content of the next piece to that of the previous ones, unless there is a duplicate
+// argument.
 func add(body, next *hclsyntax.Body) bool {
 	for name, attr := range next.Attributes {
 		if body.Attributes[name] != nil {
@@ -82,14 +81,14 @@ func add(body, next *hclsyntax.Body) bool {
 	return true
 }
 
-// A plain reads a file that is written plainly, token by token.
+// A plain scans a plain file token by token.
 type plain struct {
 	nesting
 	src    []byte
 	at     int
 	lines  int
-	melded int  // what checkMelded may count at most
-	odd    bool // something is not plain
+	melded int  // an upper bound of the count of checkMelded
+	odd    bool // the file is not plain
 }
 
 // token reads one token, or space between tokens, and reports whether it ends a line.
@@ -119,10 +118,10 @@ func (p *plain) token() (newline bool) {
 	return false
 }
 
-// next reports whether the byte that comes next is c.
+// next reports whether the next byte is c.
 func (p *plain) next(c byte) bool { return p.at < len(p.src) && p.src[p.at] == c }
 
-// comment reads to the end of the line, which belongs to the comment.
+// comment reads to the end of the line, which is part of the comment.
 func (p *plain) comment() (newline bool) {
 	for p.at < len(p.src) {
 		c := p.src[p.at]
@@ -139,8 +138,8 @@ func (p *plain) comment() (newline bool) {
 	return false
 }
 
-// word reads a name, which may have dashes. Where it has letters beyond ASCII, the next
-// token is not plain.
+// word reads a name, which can contain dashes. If it contains letters beyond ASCII, the next token
+// is not plain.
 func (p *plain) word() {
 	for p.at < len(p.src) && (isLetter(p.src[p.at]) || isDigit(p.src[p.at]) || p.src[p.at] == '-') {
 		p.at++
@@ -148,8 +147,7 @@ func (p *plain) word() {
 	p.step(hclsyntax.TokenIdent)
 }
 
-// number reads digits with points between them. What else numbers can be written
-// with is not plain.
+// number reads digits with points between them. Other forms of numbers are not plain.
 func (p *plain) number() {
 	for p.at < len(p.src) && (isDigit(p.src[p.at]) || p.src[p.at] == '.') {
 		p.at++
@@ -186,14 +184,14 @@ func (p *plain) quoted() {
 			return
 		}
 	}
-	p.odd = true // a quote that is not closed
+	p.odd = true // an unclosed quote
 }
 
-// isTemplate tells what makes, behind a dollar or percent sign, a template or
-// something like one.
+// isTemplate reports whether a character after a dollar or percent sign makes it a template, or
+// similar to one.
 func isTemplate(c byte) bool { return c == '{' || c == '$' || c == '%' || c == '\\' }
 
-// pairs are the operators of two characters, by them.
+// pairs are the operators of two characters.
 var pairs = map[[2]byte]hclsyntax.TokenType{
 	{'=', '='}: hclsyntax.TokenEqualOp, {'!', '='}: hclsyntax.TokenNotEqual,
 	{'>', '='}: hclsyntax.TokenGreaterThanEq, {'<', '='}: hclsyntax.TokenLessThanEq,
@@ -201,7 +199,7 @@ var pairs = map[[2]byte]hclsyntax.TokenType{
 	{':', ':'}: hclsyntax.TokenDoubleColon, {'=', '>'}: hclsyntax.TokenFatArrow,
 }
 
-// operator reads brackets and operators, the longest that fits.
+// operator reads brackets and operators. It prefers the longest match.
 func (p *plain) operator(c byte) {
 	if p.at < len(p.src) {
 		if t, ok := pairs[[2]byte{c, p.src[p.at]}]; ok {

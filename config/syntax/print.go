@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Print writes a value as HCL, on several lines where it is long.
+// Print writes a value as HCL, on several lines if it is long.
 func Print(v cty.Value) string {
 	return string(hclwrite.Format([]byte(literal(v))))
 }
@@ -16,10 +16,10 @@ func literal(v cty.Value) string {
 	ty := v.Type()
 	switch {
 	case !v.IsKnown():
-		return "(cannot be worked out)"
+		return "(unknown)"
 	case v.IsNull():
 		return "null"
-	case ty.IsCapsuleType(): // says itself how it is written
+	case ty.IsCapsuleType(): // writes itself
 		return fmt.Sprint(v.EncapsulatedValue())
 	case ty.IsPrimitiveType():
 		return string(hclwrite.TokensForValue(v).Bytes())

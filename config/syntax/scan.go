@@ -10,16 +10,15 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// The limits of work that HCL does more often than once for each character, in
-// bytes and in tokens.
+// The limits of work that HCL does more than once for each character, in bytes and in tokens.
 const (
-	maxRescanned = 20 << 20  // bytes after the beginnings of comments that have no end
-	maxMelded    = 512 << 20 // bytes copied while the parts of texts are joined
-	maxStrange   = 20        // characters that are not used in the language
+	maxRescanned = 20 << 20  // bytes after the start of unterminated comments
+	maxMelded    = 512 << 20 // bytes copied when joining the parts of texts
+	maxStrange   = 20        // characters that the language does not use
 )
 
-// scan divides source into tokens, if HCL reads them in about linear time. It
-// refuses what the parser would answer with an error for each character.
+// scan divides source into tokens, if HCL can read them in about linear time. It rejects source for
+// which the parser would report an error for each character.
 func scan(name string, src []byte) (hclsyntax.Tokens, hcl.Diagnostics) {
 	if diags := checkComments(name, src); diags.HasErrors() {
 		return nil, diags
@@ -28,7 +27,7 @@ func scan(name string, src []byte) (hclsyntax.Tokens, hcl.Diagnostics) {
 	return tokens, checkTokens(tokens)
 }
 
-// checkTokens refuses tokens that the parser is not to see.
+// checkTokens rejects tokens that the parser must not see.
 func checkTokens(tokens hclsyntax.Tokens) hcl.Diagnostics {
 	for _, check := range []func(hclsyntax.Tokens) hcl.Diagnostics{checkStrange, checkMelded, checkNesting} {
 		if diags := check(tokens); diags.HasErrors() {
@@ -38,8 +37,8 @@ func checkTokens(tokens hclsyntax.Tokens) hcl.Diagnostics {
 	return nil
 }
 
-// checkComments looks for comments without an end. For each of them, the scanner
-// reads to the end of the file before it takes the sign for a division.
+// checkComments rejects unterminated comments. For each, the scanner reads to the end of the file
+// before it treats the slash as a division.
 func checkComments(name string, src []byte) hcl.Diagnostics {
 	first := max(0, bytes.LastIndex(src, []byte("*/")))
 	rescanned := 0
@@ -51,15 +50,14 @@ func checkComments(name string, src []byte) hcl.Diagnostics {
 		at += next
 		if rescanned += len(src) - at; rescanned > maxRescanned {
 			start := hcl.Pos{Line: 1 + bytes.Count(src[:at], []byte("\n")), Column: 1, Byte: at}
-			return hcl.Diagnostics{diag.At("Comment without an end",
-				"From here on, there is no */ any more, and many comments that begin with /*.",
+			return hcl.Diagnostics{diag.At("Unterminated comment",
+				"After this place there is no */, but many comments that start with /*.",
 				hcl.Range{Filename: name, Start: start, End: start})}
 		}
 	}
 }
 
-// checkStrange refuses what is no configuration at all: each such character would
-// have an error of its own.
+// checkStrange rejects text that is not a configuration: each invalid character would be an error.
 func checkStrange(tokens hclsyntax.Tokens) hcl.Diagnostics {
 	strange, first := 0, hcl.Range{}
 	for _, token := range tokens {
@@ -75,13 +73,12 @@ func checkStrange(tokens hclsyntax.Tokens) hcl.Diagnostics {
 		return nil
 	}
 	return hcl.Diagnostics{diag.At("Not a configuration",
-		fmt.Sprintf("%d characters are not used in the language where they stand, the first of them here. Text is "+
-			"in double quotes and ends on its line, and files are in UTF-8.", strange), first)}
+		fmt.Sprintf("%d characters are not valid in their place; this is the first one. Text must be in double "+
+			"quotes and on one line, and files must be in UTF-8.", strange), first)}
 }
 
-// checkMelded refuses text in more parts than can be joined in time. The scanner
-// makes a part of each line of a heredoc, and of each percent and dollar sign; the
-// parser adds them to each other one by one.
+// checkMelded rejects text with too many parts to join. The scanner creates a part for each line of
+// a heredoc and for each percent and dollar sign, and the parser joins them one by one.
 func checkMelded(tokens hclsyntax.Tokens) hcl.Diagnostics {
 	length, melded, begin := 0, 0, hcl.Range{}
 	for _, token := range tokens {
@@ -98,8 +95,8 @@ func checkMelded(tokens hclsyntax.Tokens) hcl.Diagnostics {
 		}
 		if melded > maxMelded {
 			return hcl.Diagnostics{diag.At("Text too long",
-				"The text that begins here has too many lines, or percent and dollar signs. Put it into a file of "+
-					"its own and read it with file(...).", begin)}
+				"The text that starts here has too many lines, or percent and dollar signs. Move it to a "+
+					"separate file and read it with file(...).", begin)}
 		}
 	}
 	return nil

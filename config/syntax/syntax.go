@@ -1,14 +1,11 @@
-// Package syntax turns the text of a configuration into bodies and expressions
-// that are safe to evaluate, whoever wrote them.
+// Package syntax parses the text of a configuration into bodies and expressions that are safe to
+// evaluate, even if the author is hostile. HCL trusts its input: deep nesting overflows the
+// parser's stack, a number with a large exponent takes minutes to print, and nested loops run for
+// hours; an evaluation cannot be interrupted. So text is measured before it is parsed, numbers and
+// loops are checked before they are evaluated, and a meter counts the work of the evaluation.
 //
-// HCL trusts its input: deep nesting overflows the parser's stack, a number
-// with a large exponent takes minutes to print, and nested loops run for
-// hours; an evaluation cannot be interrupted. So text is measured before it is
-// parsed, numbers and loops are checked before they are evaluated, and a meter
-// counts the work while it is done. Both syntaxes, native and JSON, end as
-// native expressions, so that one set of limits serves both.
-//
-// The package knows no block types and no functions.
+// Both syntaxes, native and JSON, become native expressions, so the same limits apply to both. The
+// package knows no block types and no functions.
 package syntax
 
 import (
@@ -23,17 +20,17 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// MaxFileSize is the largest file that is read, in bytes. A pool takes about
-// 500, so it is room for 500 pools.
+// MaxFileSize is the maximum size of a file, in bytes. A pool takes about 500 bytes, so it allows
+// 500 pools.
 const MaxFileSize = 256 << 10
 
-// MaxSigns is how many characters of a file may be brackets or operators. A
-// file that consists of them takes ten times as long to read as any other.
+// MaxSigns is the maximum number of brackets and operators in a file. A file that consists of them
+// takes ten times as long to read as others.
 const MaxSigns = 80_000
 
-// Parse reads one file; a name ending in .json is JSON, any other is native
-// syntax. The evaluation of what is in it is counted by the meter. Where there
-// are errors, the file holds what could be read and is never nil.
+// Parse reads one file: JSON if the name ends in .json, native syntax otherwise. The meter counts
+// the evaluation of its expressions. The file is never nil: after errors, it contains what could be
+// read.
 func Parse(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
 		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes or more")
@@ -64,7 +61,7 @@ func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Dia
 	return file, diags
 }
 
-// parseMeasured parses a file that the parser reads in time; it is nil for any other.
+// parseMeasured parses a file that the parser can read in time; it returns nil for others.
 func parseMeasured(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	if all, ok := pieces(src, minPiece); ok {
 		if file, ok := parsePieces(name, src, all); ok {
@@ -85,16 +82,16 @@ func parseJSON(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagn
 	return file, diags
 }
 
-// Forget drops what is in the body of a block, of which no more is wanted than where it
-// is: a file of pools takes 20 times its length as a tree. In JSON, nothing is dropped.
+// Forget drops the content of a block's body, if only the places of blocks are needed: the tree of
+// a file with pools takes 20 times its size. In JSON, it drops nothing.
 func Forget(body hcl.Body) {
 	if native, ok := body.(*hclsyntax.Body); ok {
 		native.Attributes, native.Blocks = nil, nil
 	}
 }
 
-// ParseExpression reads an expression that is not in a file, such as the value
-// of a flag; name stands for it in messages.
+// ParseExpression reads an expression outside of a file, such as the value of a flag. Messages use
+// name for it.
 func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
 	if diags := checkComments(name, []byte(src)); diags.HasErrors() {
 		return nil, diags
@@ -110,8 +107,7 @@ func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.D
 	return expr, guard(expr, meter)
 }
 
-// Unfinished reports whether text is the beginning of an expression whose brackets
-// or whose heredoc is still open.
+// Unfinished reports whether text is an incomplete expression, with an open bracket or heredoc.
 func Unfinished(src string) bool {
 	tokens, _ := hclsyntax.LexExpression([]byte(src), "", hcl.InitialPos)
 	open := 0
@@ -126,7 +122,7 @@ func Unfinished(src string) bool {
 	return open > 0
 }
 
-// ParseTemplate reads text with interpolations, as it stands in quotes or in a file.
+// ParseTemplate reads text with interpolations, in the syntax of quoted strings.
 func ParseTemplate(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
 	if signs := countSigns([]byte(src)); signs > MaxSigns || len(src) > MaxFileSize {
 		return nil, tooLarge(name, max(signs, len(src)), MaxSigns, "brackets and operators, or bytes,")
@@ -156,6 +152,6 @@ func countSigns(src []byte) (n int) {
 
 func tooLarge(name string, size, limit int, unit string) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("File too large",
-		fmt.Sprintf("%s has %d %s, and %d is the limit. Split it into several files.", name, size, unit,
+		fmt.Sprintf("%s has %d %s; the limit is %d. Split it into several files.", name, size, unit,
 			limit), hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos})}
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// wrongEncoding refuses what is not text in UTF-8, once: the parser would complain
-// of each character.
+// wrongEncoding rejects text that is not UTF-8 with one error; the parser would report each
+// character.
 func wrongEncoding(name string, src []byte) hcl.Diagnostics {
 	at := hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos}
 	switch {
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}),
 		len(src) > 1 && (src[0] == 0) != (src[1] == 0):
-		return hcl.Diagnostics{diag.At("Text in UTF-16", "The file is text in UTF-16. Save it as UTF-8.", at)}
+		return hcl.Diagnostics{diag.At("File is UTF-16", "The file is encoded in UTF-16. Save it as UTF-8.", at)}
 	case !utf8.Valid(src):
-		return hcl.Diagnostics{diag.At("Not text in UTF-8", "The file is not text in UTF-8. Save it in that encoding.", at)}
+		return hcl.Diagnostics{diag.At("File is not UTF-8", "The file is not encoded in UTF-8. Save it as UTF-8.", at)}
 	}
 	return nil
 }
 
-// mergeConflict finds the marks that Git leaves where it could not merge.
+// mergeConflict reports conflict markers of Git.
 func mergeConflict(name string, src []byte) hcl.Diagnostics {
 	pos := hcl.InitialPos
 	for line := range bytes.Lines(src) {
@@ -31,8 +31,7 @@ func mergeConflict(name string, src []byte) hcl.Diagnostics {
 			end := pos
 			end.Column, end.Byte = len(line)+1, pos.Byte+len(line)
 			return hcl.Diagnostics{diag.At("Merge conflict",
-				"This is the mark of a merge conflict that nobody has settled. Keep one of the versions, or parts of both, and "+
-					"remove the lines with the marks.", hcl.Range{Filename: name, Start: pos, End: end})}
+				"This line is a conflict marker of Git. Resolve the conflict and delete the markers.", hcl.Range{Filename: name, Start: pos, End: end})}
 		}
 		pos.Line++
 		pos.Byte += len(line)

@@ -1,9 +1,7 @@
-// Package crd holds the CustomResourceDefinitions that lkeplan needs in a
-// cluster, as the YAML files that `kubectl apply -f schemas/crd/` installs:
-// Karpenter's own, as the linked version ships them, LinodeNodeClass and
-// CapacityLimit.
-//
-// It reads files that are compiled in; it knows no cluster and no HCL.
+// Package crd contains the CustomResourceDefinitions that lkeplan needs in a cluster, as the YAML
+// files that `kubectl apply -f schemas/crd/` installs: those of the linked version of Karpenter,
+// LinodeNodeClass, and those of lkeplan. The files are embedded. The package knows no cluster and
+// no HCL.
 package crd
 
 import (
@@ -22,7 +20,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// All returns the CRDs sorted by file name, each call a fresh copy.
+// All returns the CRDs sorted by file name. Each call returns new copies.
 func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	all, err := Files()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// TestAll holds that an API server would take each definition: its schema is
-// structural, and its rules compile and cost no more than rules may.
+// TestAll checks that an API server accepts each definition: its schema is structural, and its
+// rules compile within the allowed cost.
 func TestAll(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {

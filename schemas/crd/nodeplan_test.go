@@ -22,8 +22,8 @@ import (
 
 const nodePlanDoc = "../nodeplan.md"
 
-// TestNodePlanReference holds the tables of schemas/nodeplan.md to the CRD.
-// With -update, or by make generate, they are rewritten.
+// TestNodePlanReference compares the tables of schemas/nodeplan.md with the CRD. With -update, as
+// in make generate, it rewrites them.
 func TestNodePlanReference(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestNodePlanReference(t *testing.T) {
 	golden.File(t, nodePlanDoc, []byte(want))
 }
 
-// tables are those of spec and status, and of the objects in them.
+// tables returns the tables of spec and status, and of the objects in them.
 func tables(t *testing.T) string {
 	t.Helper()
 	all, err := crd.All()
@@ -52,7 +52,7 @@ func tables(t *testing.T) string {
 			return table("spec", schema.Properties["spec"]) + table("status", schema.Properties["status"])
 		}
 	}
-	t.Fatal("there is no definition of NodePlan")
+	t.Fatal("no definition of NodePlan")
 	return ""
 }
 
@@ -77,7 +77,7 @@ func table(path string, schema apiextensionsv1.JSONSchemaProps) string {
 	return rows.String() + "\n" + inner.String()
 }
 
-// element is what a list or map is of, or the field itself.
+// element returns the schema of the elements of a list or map, or the field itself.
 func element(field apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
 	if field.Items != nil {
 		return *field.Items.Schema
@@ -104,8 +104,7 @@ func kind(field apiextensionsv1.JSONSchemaProps) string {
 		"boolean": "true or false"}[field.Type], field.Type)
 }
 
-// TestEveryReasonIsExplained: the documentation has each reason that a condition
-// or event can have.
+// TestReasonsAreDocumented: schemas/nodeplan.md explains each reason of a condition or event.
 func TestEveryReasonIsExplained(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)
 	if err != nil {
@@ -128,12 +127,12 @@ func TestEveryReasonIsExplained(t *testing.T) {
 		return true
 	})
 	if reasons == 0 {
-		t.Error("no reasons were found")
+		t.Error("found no reasons")
 	}
 }
 
-// TestDurationsThatArePassedCanBeRead: one NodePlan that cannot be read, and no
-// NodePlan of the cluster can be listed.
+// TestAcceptedDurationsCanBeParsed: a single NodePlan that cannot be decoded would break listing
+// all NodePlans of the cluster.
 func TestDurationsThatArePassedCanBeRead(t *testing.T) {
 	all, err := crd.All()
 	if err != nil {
@@ -154,11 +153,11 @@ func TestDurationsThatArePassedCanBeRead(t *testing.T) {
 			}
 			passed++
 			if _, err := time.ParseDuration(text); err != nil {
-				t.Errorf("%s may be %s: %v", name, text, err)
+				t.Errorf("%s can be %s: %v", name, text, err)
 			}
 		}
 		if passed < 4 {
-			t.Errorf("%s: %d durations pass, want those that can be read", name, passed)
+			t.Errorf("%s: %d durations pass, want those that can be parsed", name, passed)
 		}
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Check returns an error with the lines of the first key that is given twice. What else is
-// wrong with the text, its decoder says.
+// Check returns an error that names the lines of the first duplicate key in JSON text. It ignores
+// other errors, which a decoder reports.
 func UniqueKeys(text []byte) error {
 	tokens := json.NewDecoder(bytes.NewReader(text))
-	var open []map[string]int64 // the keys of each object that is open, with where they end; nil for a list
+	var open []map[string]int64 // the keys of each open object, with their ends; nil for a list
 	isKey := false
 	for {
 		token, err := tokens.Token()
@@ -20,7 +20,7 @@ func UniqueKeys(text []byte) error {
 		if key, isText := token.(string); isText && isKey {
 			keys, at := open[len(open)-1], tokens.InputOffset()
 			if before, twice := keys[key]; twice {
-				return fmt.Errorf("line %d: the key %q is given twice in one object, first on line %d", line(text, at), key,
+				return fmt.Errorf("line %d: duplicate key %q in an object, first on line %d", line(text, at), key,
 					line(text, before))
 			}
 			keys[key], isKey = at, false
@@ -38,5 +38,5 @@ func UniqueKeys(text []byte) error {
 	}
 }
 
-// line is the line that a position is on, from 1 on.
+// line returns the line number of a position, starting at 1.
 func line(text []byte, at int64) int { return bytes.Count(text[:at], []byte("\n")) + 1 }

@@ -1,36 +1,35 @@
-// Package manifest reads Kubernetes objects as JSON has them: which object one
-// is, what stands at a path of it, its Go type (typed.go), and whether text gives
-// a key twice (jsonkeys.go). It has the note on an object that says which revision of which
-// NodePlan last changed what replaces its nodes (rolledby.go).
+// Package manifest reads Kubernetes objects in their JSON form: the identity of an object, values
+// at a path, conversion to a Go type (typed.go), and duplicate keys in text (jsonkeys.go). It
+// defines the annotation that names the revision of a NodePlan that last changed a part of an
+// object which replaces nodes (rolledby.go).
 //
-// It is a leaf. It knows no kind and no field beyond the metadata that all
-// objects have. Only Ensure changes what it reads.
+// It imports no other package of this project, and knows no kind and no field beyond the metadata
+// of all objects. Only Ensure modifies its argument.
 package manifest
 
 import "maps"
 
-// Key says which object of a cluster one is, whatever it holds. Kinds of this
-// project have different names, so that no API group is needed. The zero Key is
-// that of no object.
+// Key identifies an object in a cluster, independent of its content. The kinds of this project have
+// distinct names, so no API group is needed. The zero Key identifies no object.
 type Key struct{ Kind, Namespace, Name string }
 
-// Conflict is a field that an apply would leave as it is, because another manager has set it to
-// another value.
+// Conflict is a field that an apply would not change, because another manager has set it to another
+// value.
 type Conflict struct {
 	Path  string // such as spec.weight
 	Owner string // the field manager
-	// Holder applies the whole object and would take it back: the NodePlan of that
-	// name; "" where the field is all that is contested.
+	// Holder is the name of the NodePlan that applies the whole object and would revert the change;
+	// "" if only the field is contested.
 	Holder string
 }
 
-// KeyOf returns the key of an object. What the object does not say is empty.
+// KeyOf returns the key of an object. Fields that the object does not set are empty.
 func KeyOf(object map[string]any) Key {
 	return Key{Kind: Kind(object), Namespace: Namespace(object), Name: Name(object)}
 }
 
-// String names the object for people: "NodePool general", or "CapacityBuffer
-// web/spare" where it has a namespace.
+// String names the object for people: "NodePool general", or "CapacityBuffer web/spare" if it has a
+// namespace.
 func (k Key) String() string {
 	if k.Namespace != "" {
 		return k.Kind + " " + k.Namespace + "/" + k.Name
@@ -47,39 +46,37 @@ func Kind(object map[string]any) string { return Text(object, "kind") }
 // Name returns the name of an object.
 func Name(object map[string]any) string { return Text(object, "metadata", "name") }
 
-// Namespace returns the namespace of an object; "" where its kind has none.
+// Namespace returns the namespace of an object; "" if its kind has none.
 func Namespace(object map[string]any) string { return Text(object, "metadata", "namespace") }
 
-// UID returns the identifier that the API server gave a live object; "" before.
+// UID returns the UID of a live object; "" for others.
 func UID(object map[string]any) string { return Text(object, "metadata", "uid") }
 
-// Label returns the value of a label; "" where the object does not have it.
+// Label returns the value of a label; "" if the object does not have it.
 func Label(object map[string]any, name string) string {
 	return Text(object, "metadata", "labels", name)
 }
 
-// Deleted reports whether a live object has been deleted and stays until its
-// finalizers are gone.
+// Deleted reports whether a live object has been deleted and waits for its finalizers.
 func Deleted(object map[string]any) bool {
 	return Text(object, "metadata", "deletionTimestamp") != ""
 }
 
-// Text returns the string at a path of names; "" where there is none.
+// Text returns the string at a path of names; "" if there is none.
 func Text(object map[string]any, path ...string) string {
 	value, _ := Lookup(object, path...)
 	text, _ := value.(string)
 	return text
 }
 
-// Map returns the map at a path of names, which the object shares; nil where
-// there is none.
+// Map returns the map at a path of names, shared with the object; nil if there is none.
 func Map(object map[string]any, path ...string) map[string]any {
 	value, _ := Lookup(object, path...)
 	fields, _ := value.(map[string]any)
 	return fields
 }
 
-// Lookup returns the value at a path of names. A null that is there is found.
+// Lookup returns the value at a path of names. It finds null values.
 func Lookup(object map[string]any, path ...string) (value any, found bool) {
 	value, found = object, object != nil
 	for _, name := range path {
@@ -94,8 +91,8 @@ func Lookup(object map[string]any, path ...string) (value any, found bool) {
 	return value, found
 }
 
-// Annotated returns an object with an annotation, or with "" without it. It shares all else with the
-// object, which is not changed.
+// Annotated returns a copy of an object with an annotation; "" removes it. The copy shares
+// everything else with the object, which is not modified.
 func Annotated(object map[string]any, key, value string) map[string]any {
 	object, metadata, annotations := maps.Clone(object), map[string]any{}, map[string]any{}
 	maps.Copy(metadata, Map(object, "metadata"))
@@ -110,7 +107,7 @@ func Annotated(object map[string]any, key, value string) map[string]any {
 	return object
 }
 
-// Ensure returns the map at a path of names, which it makes where there is none.
+// Ensure returns the map at a path of names, and creates it if there is none.
 func Ensure(object map[string]any, path ...string) map[string]any {
 	for _, name := range path {
 		inner, ok := object[name].(map[string]any)

@@ -46,9 +46,9 @@ func TestLookupTellsNullFromAbsent(t *testing.T) {
 		}
 	}
 	if Map(object, "spec", "labels")["a"] != "b" || Map(object, "spec", "weight") != nil {
-		t.Error("Map returns what is no map, or not what is one")
+		t.Error("Map returns a value that is not a map, or misses one")
 	}
 	if Text(object, "spec", "weight") != "" {
-		t.Error("Text returns what is no string")
+		t.Error("Text returns a value that is not a string")
 	}
 }

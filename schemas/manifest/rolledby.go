@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// AnnotationRolledBy is where the note stands.
+// AnnotationRolledBy is the key of the annotation.
 const AnnotationRolledBy = "lkeplan.dev/rolled-by"
 
-// RolledBy is a revision of a NodePlan. The zero RolledBy stands for one that is not known.
+// RolledBy is a revision of a NodePlan. The zero value is an unknown revision.
 type RolledBy struct {
 	NodePlan string // namespace/name
-	Name     string // as the source has it: main@sha1:3f2a1c9...
+	Name     string // in the form of the source: main@sha1:3f2a1c9...
 }
 
-// Known reports whether it names a revision.
+// Known reports whether r names a revision.
 func (r RolledBy) Known() bool { return r.NodePlan != "" && r.Name != "" }
 
-// RolledByNote is the annotation for a revision that has made the part what it is. It is "" where the
-// revision is not known, or cannot be written down.
+// RolledByNote returns the annotation for the revision that last changed a part of an object. It is
+// "" if the revision is not known or cannot be written.
 func RolledByNote(r RolledBy, part any) (string, error) {
 	if !r.Known() || strings.ContainsAny(r.NodePlan+r.Name, " \t\r\n") {
 		return "", nil
@@ -33,7 +33,7 @@ func RolledByNote(r RolledBy, part any) (string, error) {
 	return strings.Join([]string{r.NodePlan, r.Name, sum}, " "), nil
 }
 
-// ReadRolledBy returns the revision that a note names, if the part is still what it has made.
+// ReadRolledBy returns the revision that an annotation names, if the part has not changed since.
 func ReadRolledBy(annotations map[string]string, part any) (r RolledBy, known bool) {
 	fields := strings.Split(annotations[AnnotationRolledBy], " ")
 	if len(fields) != 3 {
@@ -46,12 +46,12 @@ func ReadRolledBy(annotations map[string]string, part any) (r RolledBy, known bo
 	return r, r.Known()
 }
 
-// digest is of the part as JSON has it, long enough that no two parts of an object have the
+// digest returns a digest of the part's JSON, long enough that no two parts of an object have the
 // same.
 func digest(part any) (string, error) {
 	raw, err := json.Marshal(part)
 	if err != nil {
-		return "", fmt.Errorf("write what nodes are replaced for: %w", err)
+		return "", fmt.Errorf("write the reason for replacing nodes: %w", err)
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:12]), nil

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestARevisionIsNamedOnlyForWhatItHasMade: a note that is missing, stale, forged or cut names
-// nobody.
+// TestRolledByNamesOnlyRevisionOfUnchangedPart: a missing, stale, forged or truncated annotation
+// names no revision.
 func TestARevisionIsNamedOnlyForWhatItHasMade(t *testing.T) {
 	made := map[string]string{"taints": "none"}
 	by := RolledBy{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
@@ -18,12 +18,12 @@ func TestARevisionIsNamedOnlyForWhatItHasMade(t *testing.T) {
 		part  any
 		known bool
 	}{
-		"as it was made":          {note, made, true},
-		"somebody has changed it": {note, map[string]string{"taints": "some"}, false},
-		"no note":                 {"", made, false},
-		"half a note":             {note[:len(note)-1], made, false},
-		"a note of other words":   {"infra/prod " + note, made, false},
-		"a note without a name":   {" " + note[len("infra/prod "):], made, false},
+		"unchanged":      {note, made, true},
+		"changed since":  {note, map[string]string{"taints": "some"}, false},
+		"no annotation":  {"", made, false},
+		"truncated":      {note[:len(note)-1], made, false},
+		"another text":   {"infra/prod " + note, made, false},
+		"without a name": {" " + note[len("infra/prod "):], made, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, known := ReadRolledBy(map[string]string{AnnotationRolledBy: test.note}, test.part)
@@ -34,7 +34,7 @@ func TestARevisionIsNamedOnlyForWhatItHasMade(t *testing.T) {
 	}
 	for _, unknown := range []RolledBy{{}, {Name: "main"}, {NodePlan: "a/b"}, {NodePlan: "a/b", Name: "two words"}} {
 		if note, err := RolledByNote(unknown, made); note != "" || err != nil {
-			t.Errorf("the note of %+v is %q, %v; want none", unknown, note, err)
+			t.Errorf("the annotation of %+v is %q, %v; want none", unknown, note, err)
 		}
 	}
 }
