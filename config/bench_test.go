@@ -9,8 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// BenchmarkCompile compiles fleets written as blocks, and as one block that is
-// repeated. Time must grow in line with the number of pools.
+// BenchmarkCompile compiles fleets written as separate blocks, and as one repeated block. Time must
+// grow linearly with the number of pools.
 func BenchmarkCompile(b *testing.B) {
 	for _, n := range []int{10, 100, 500, 5000} {
 		b.Run(fmt.Sprintf("blocks=%d", n), func(b *testing.B) { benchmark(b, n, blocks(n)) })
@@ -63,8 +63,7 @@ func blocks(n int) fstest.MapFS {
 	return files
 }
 
-// repeated has as many elements as a variable file may list, and multiplies
-// them.
+// repeated has the maximum number of elements of a variable file, and multiplies them.
 func repeated(n int) fstest.MapFS {
 	var names []string
 	for i := range n {

@@ -15,8 +15,8 @@ var drawings = map[string]func(graph, io.Writer) error{
 	"dot": graph.DOT, "mermaid": graph.Mermaid, "json": graph.JSON,
 }
 
-// small has an arrow over two columns, a node without arrows, and names that
-// would end the drawing they are in.
+// small has an arrow that skips a column, a node without arrows, and names that could break out of
+// a drawing.
 func small() graph {
 	return newGraph(
 		[]GraphNode{
@@ -44,8 +44,8 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestShapes draws graphs of many forms: each drawing is whole, the same each
-// time, and has each node in it.
+// TestShapes draws graphs of many forms. Each drawing is complete and deterministic, and contains
+// each node.
 func TestShapes(t *testing.T) {
 	for name, g := range map[string]graph{
 		"empty":  newGraph(nil, nil),
@@ -72,7 +72,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// number makes a graph of n nodes by what each refers to.
+// number returns a graph of n nodes, by the references of each.
 func number(n int, refers func(int) []int) graph {
 	var nodes []GraphNode
 	var edges []GraphEdge

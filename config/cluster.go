@@ -27,8 +27,8 @@ func (c *compiler) declareCluster() *eval.Node {
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		detail := `The directory declares no cluster. Add a block, with each argument on its own line: cluster { ` +
-			`name = "NAME" region = "us-ord" }`
+		detail := `The directory declares no cluster. Add cluster { name = "NAME" region = "us-ord" }, with each ` +
+			`argument on its own line.`
 		if len(c.dir.Blocks.OfType(schemas.Variable.Type)) > 0 {
 			detail += " If the directory is a module, validate a directory that calls it: a module is checked " +
 				"with the values of its callers."

@@ -42,7 +42,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	for _, c := range all.compilers {
 		c.check()
 	}
-	return result, all.settle()
+	return result, all.collect()
 }
 
 // compiler starts a compilation: it declares all names of the root and evaluates none.
@@ -169,9 +169,9 @@ func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
 	return diags
 }
 
-// settle collects and sorts all diagnostics. A value that is unknown without an error must not be
+// collect collects and sorts all diagnostics. A value that is unknown without an error must not be
 // dropped silently.
-func (all *compilation) settle() hcl.Diagnostics {
+func (all *compilation) collect() hcl.Diagnostics {
 	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
 	if !diags.HasErrors() {
 		if len(all.unknown) == 0 && len(all.run.Unknown) > 0 {
@@ -185,7 +185,7 @@ func (all *compilation) settle() hcl.Diagnostics {
 	diags = diag.Sort(load.Advise(diags))
 	for _, d := range diags {
 		if c := all.places[d]; c != nil {
-			d.Detail += fmt.Sprintf(" This is in %s, called at %s.", c.path, diag.Line(c.at))
+			d.Detail += fmt.Sprintf(" It occurs in %s, called at %s.", c.path, diag.Line(c.at))
 		}
 	}
 	return diags

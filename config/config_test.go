@@ -17,10 +17,9 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestLanguage compiles the archives in testdata: want.yaml has the objects
-// and what else an apply needs, want.diag the messages. The file "vars" has values
-// given with --var, the file "version" the version that compiles, the file "dir"
-// the directory.
+// TestLanguage compiles the archives in testdata. want.yaml contains the objects and the other
+// inputs of an apply, want.diag the messages. The file "vars" contains values of --var, the file
+// "version" the version that compiles, the file "dir" the directory.
 func TestLanguage(t *testing.T) {
 	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		opts := config.Options{Vars: vars(files["vars"])}
@@ -56,7 +55,7 @@ func TestLanguage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diags.HasErrors() {
-			objects.Reset() // what compiled nevertheless is not to be used
+			objects.Reset() // after errors, the result must not be used
 		}
 		return map[string]string{"want.yaml": objects.String(), "want.diag": messages.String()}
 	})

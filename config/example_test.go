@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// A directory compiles to Kubernetes objects, each with its address and with the
-// place in the source of each of its fields.
+// A directory compiles to Kubernetes objects. Each has its address and the place in the source of
+// each field.
 func Example() {
 	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(`
 cluster {

@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// TestFiles reads files by their paths from the directory of the expression.
+// TestFiles reads files by their paths relative to the directory of the expression.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	examples := []struct{ expression, want string }{

@@ -18,9 +18,8 @@ import (
 
 const cluster = configtest.Cluster
 
-// FuzzLoad compiles whatever it is given, which has modules and files to call
-// and is one itself: it must not crash, must end soon, and must do the same
-// each time.
+// FuzzLoad compiles any text, with modules and files that it can call, and as a module. It must not
+// crash, must end soon, and must be deterministic.
 func FuzzLoad(f *testing.F) {
 	archives, _ := filepath.Glob("testdata/*.txtar")
 	for _, path := range archives {
@@ -79,8 +78,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// every spares time, as in engine/compile, whose TestCost takes these directories, too. A
-// fuzzer begins with all of them.
+// every saves time, as in engine/compile, whose TestCost also takes these directories. A fuzzer
+// starts with all of them.
 var every = flag.Int("every", 8, "FuzzLoad takes one of so many hostile directories; 1 is all")
 
 func fuzzing() bool { return flag.Lookup("test.fuzz").Value.String() != "" }
@@ -104,7 +103,7 @@ pool "main" {
 }
 `
 
-// outcome is all that a compilation has to say.
+// outcome is the complete result of a compilation.
 func outcome(files fstest.MapFS) (lines []string) {
 	compiled, diags, _ := compile(files, config.Options{})
 	for _, d := range diags {

@@ -9,8 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// TestGraph holds which references are found: in nested and dynamic blocks, in
-// JSON, to all blocks of a type, in arguments of modules.
+// TestGraph checks which references are found: in nested and dynamic blocks, in JSON, to all blocks
+// of a type, in arguments of modules.
 func TestGraph(t *testing.T) {
 	const main = `
 cluster {

@@ -18,8 +18,7 @@ func numbers(values map[string]int64) cty.Value {
 	return cty.ObjectVal(fields)
 }
 
-// TestPolicy evaluates a policy against plans: it is checked without one, and
-// decided with one.
+// TestPolicy evaluates a policy against plans. Without a plan, it is only checked.
 func TestPolicy(t *testing.T) {
 	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster + `
 policy "no_mass_roll" {
@@ -46,12 +45,12 @@ policy "no_mass_roll" {
 		t.Errorf("kept: %v", diags)
 	}
 	decided, diags := policy.Evaluate(plan(14))
-	if !decided || len(diags) != 1 || diags[0].Summary != "Policy broken" ||
+	if !decided || len(diags) != 1 || diags[0].Summary != "Policy violated" ||
 		diags[0].Detail != "This change rolls 14 of 14 nodes. Split it." {
 		t.Errorf("broken: %v", diags)
 	}
 	if decided, diags := policy.Evaluate(cty.EmptyObjectVal); decided || len(diags) != 1 ||
-		!strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
+		!strings.Contains(diags[0].Detail, "cannot be evaluated for this plan") {
 		t.Errorf("of another form: %v", diags)
 	}
 	if decided, diags := policy.Evaluate(cty.UnknownVal(config.Type())); decided || len(diags) > 0 {
@@ -59,8 +58,9 @@ policy "no_mass_roll" {
 	}
 }
 
-// TestPolicyOnPodsNeverPassesUnsimulated, unless it says itself what holds then.
-func TestPolicyOnPodsNeverPassesUnsimulated(t *testing.T) {
+// TestPolicyAboutPodsNeedsSimulation: without a simulation, such a policy never passes, unless it
+// tests for null itself.
+func TestPolicyAboutPodsNeedsSimulation(t *testing.T) {
 	none := cty.NumberIntVal(0)
 	about := func(simulated cty.Value) cty.Value {
 		values := map[string]cty.Value{"simulate": simulated}
@@ -82,8 +82,8 @@ func TestPolicyOnPodsNeverPassesUnsimulated(t *testing.T) {
 			"cost":          numbers(map[string]int64{"before": 100, "after": 100 + delta, "delta": delta}),
 		}))
 	}
-	const unknown, kept, lost = "No pods are simulated", "", "Policy broken"
-	for condition, want := range map[string][3]string{ // unsimulated, kept, broken
+	const unknown, kept, lost = "No pods are simulated", "", "Policy violated"
+	for condition, want := range map[string][3]string{ // without a simulation, satisfied, violated
 		"plan.simulate.unschedulable == 0":                                   {unknown, kept, lost},
 		`plan["simulate"]["unschedulable"] == 0`:                             {unknown, kept, lost},
 		"plan.simulate.cost.delta < 10":                                      {unknown, kept, lost},

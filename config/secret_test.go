@@ -9,8 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// TestValuesFromSecrets decide, and get neither into objects nor into messages, on
-// whatever way.
+// TestValuesFromSecrets: values from Secrets can decide, but never appear in objects or messages.
 func TestValuesFromSecrets(t *testing.T) {
 	const secret = "hunter2"
 	const begin = `cluster {
@@ -39,7 +38,7 @@ node_class "default" {}
 	}
 	for name, tt := range map[string]struct {
 		text string
-		want string // in an error; "": there is none
+		want string // part of the error; "" for none
 	}{
 		"a condition":               {validated(`var.token != var.more`, `"no"`), ""},
 		"a check":                   {"check \"a\" {\n  assert {\n    condition     = length(local.indirect) > 3\n    error_message = \"no\"\n  }\n}\n", ""},
@@ -88,8 +87,8 @@ node_class "default" {}
 	}
 }
 
-// TestASecretOfAnotherType: what is wrong with it is not shown.
-func TestASecretOfAnotherType(t *testing.T) {
+// TestSecretOfWrongTypeIsNotShown: the error about it does not show the value.
+func TestSecretOfWrongTypeIsNotShown(t *testing.T) {
 	for _, ty := range []string{"number", "list(string)", "object({ a = string })"} {
 		files := fstest.MapFS{"main.lke.hcl": {Data: []byte(
 			"cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nvariable \"token\" {\n  type = " + ty + "\n}\n")}}
@@ -102,7 +101,7 @@ func TestASecretOfAnotherType(t *testing.T) {
 				text += d.Snippet.Line + strings.Join(d.Snippet.Values, " ")
 			}
 		}
-		if strings.Contains(text, "hunter") || !strings.Contains(text, "which is not shown") {
+		if strings.Contains(text, "hunter") || !strings.Contains(text, "The value is not shown") {
 			t.Errorf("%s: %s", ty, text)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// swept are the places that decide what becomes of objects, or what a change may
-// do to them. %s stands for a value.
+// swept lists the places that decide about objects, or about what a change can do to them. %s
+// stands for a value.
 var swept = []struct{ name, src string }{
 	{"pool.enabled", pool("enabled = %s")},
 	{"pool.for_each", pool("for_each = %s\n  labels = { v = jsonencode(each.value) }")},
@@ -78,16 +78,16 @@ var swept = []struct{ name, src string }{
 	{"freeze.duration", "guards {\n  freeze \"f\" {\n    schedule = \"0 0 * * *\"\n    duration = %s\n  }\n}\n"},
 }
 
-// pool is a pool with one more argument, or block.
+// pool returns a pool with one more argument or block.
 func pool(more string) string {
 	return "pool \"p\" {\n  node_class = node_class.default\n  " + more + "\n}\n"
 }
 
-// sweeping are values that are none.
+// sweeping lists absent and empty values.
 var sweeping = []string{"null", "tobool(null)", "tostring(null)", "toset(null)", "tomap(null)", "yamldecode(\"a:\").a",
 	"\"\"", "[]", "{}", "toset([])", "toset([null])", "unknown()", "[unknown()]", "{ a = unknown() }"}
 
-// takesNothing are the places in which what is empty makes nothing, as it says.
+// takesNothing lists the places in which an empty value creates no objects, as documented.
 var takesNothing = map[string]bool{"pool.for_each": true, "module.for_each": true}
 
 const sweptBase = `cluster {
@@ -122,10 +122,10 @@ variable "sure" {
 }
 `
 
-// TestNothing puts null, what is empty, and what is not known into each place that
-// decides something. Each is an error, or has the meaning in the golden file; none
-// makes objects vanish, and what is not known is always an error.
-func TestNothing(t *testing.T) {
+// TestNullEmptyAndUnknownValues puts null, empty and unknown values into each place that makes a
+// decision. Each is an error, or has the meaning in the golden file. None drops objects, and an
+// unknown value is always an error.
+func TestNullEmptyAndUnknownValues(t *testing.T) {
 	t.Parallel()
 	var table bytes.Buffer
 	for _, place := range swept {
@@ -164,7 +164,7 @@ func TestNothing(t *testing.T) {
 	golden.File(t, "testdata/nothing.txt", table.Bytes())
 }
 
-// withoutLine takes the line with the value away.
+// withoutLine removes the line with the value.
 func withoutLine(src string) string {
 	var lines []string
 	for line := range strings.Lines(src) {
@@ -175,12 +175,12 @@ func withoutLine(src string) string {
 	return strings.Join(lines, "")
 }
 
-// aPlan is a plan of which all is known.
+// aPlan is a plan without unknown values.
 func aPlan() cty.Value {
 	return ones(Type())
 }
 
-// ones is a value of a type in which each number is 1.
+// ones returns a value of a type in which each number is 1.
 func ones(of cty.Type) cty.Value {
 	if of == cty.Number {
 		return cty.NumberIntVal(1)
@@ -192,8 +192,7 @@ func ones(of cty.Type) cty.Value {
 	return cty.ObjectVal(values)
 }
 
-// sweep compiles a document with a function whose result is not known. The text is
-// all that it compiles to.
+// sweep compiles a document with a function whose result is unknown. It returns the result as text.
 func sweep(t *testing.T, place, value, src string) (Compiled, hcl.Diagnostics, string) {
 	t.Helper()
 	files := fstest.MapFS{

@@ -10,8 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// TestOneCauseOneError holds that what makes a whole file unreadable is said once.
-func TestOneCauseOneError(t *testing.T) {
+// TestOneErrorPerCause checks that the cause that makes a whole file unreadable is reported once.
+func TestOneErrorPerCause(t *testing.T) {
 	t.Parallel()
 	wide := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(cluster)) {
@@ -23,21 +23,21 @@ func TestOneCauseOneError(t *testing.T) {
 		vars       []config.Var
 		want       string
 	}{
-		{name: "UTF-16", data: wide, want: "Text in UTF-16: The file is text in UTF-16. Save it as UTF-8."},
+		{name: "UTF-16", data: wide, want: "File is UTF-16: The file is encoded in UTF-16. Save it as UTF-8."},
 		{name: "UTF-16 without a mark", data: wide[2:],
-			want: "Text in UTF-16: The file is text in UTF-16. Save it as UTF-8."},
-		{name: "Latin-1", data: []byte("# caf\xe9\n" + cluster), want: "Not text in UTF-8: The file is not text in UTF-8."},
+			want: "File is UTF-16: The file is encoded in UTF-16. Save it as UTF-8."},
+		{name: "Latin-1", data: []byte("# caf\xe9\n" + cluster), want: "File is not UTF-8: The file is not encoded in UTF-8."},
 		{name: "a large file", data: []byte(strings.Repeat("# comment\n", 3<<20)),
-			want: "File too large: a.lke.hcl has 31457280 bytes, and 262144 is the limit."},
+			want: "File too large: a.lke.hcl has 31457280 bytes; the limit is 262144."},
 		{name: "a merge conflict in JSON", file: "a.lke.json", data: []byte("{\n<<<<<<< HEAD\n}\n"),
 			want: "Merge conflict: "},
 		{name: "a word for a number", vars: []config.Var{{Name: "max", Value: "lots"}},
 			data: []byte(cluster + "variable \"max\" {\n  type = number\n}\n"),
-			want: "Wrong type for variable: The variable \"max\", declared at a.lke.hcl:5, does not take this value: a number " +
+			want: "Wrong type for variable: The value is not valid for the variable \"max\", declared at a.lke.hcl:5: a number " +
 				"is required."},
 		{name: "a reference in JSON's quotes", file: "a.lke.json",
 			data: []byte(`{"cluster":{"name":"a","region":"us-ord"},"pool":{"a":{"node_class":"node_class.d"}}}`),
-			want: "Not a node class: The argument node_class takes a reference to a node_class block, such as " +
+			want: "Invalid node class: The argument node_class takes a reference to a node_class block, such as " +
 				"node_class.default. In JSON, write it as an expression: \"${node_class.d}\"."},
 	}
 	for _, tt := range tests {

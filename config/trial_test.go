@@ -27,24 +27,24 @@ cluster {
 node_class "default" {}
 `
 
-// TestAssertionsFailClosed: what is not true is an error, whatever it is instead.
+// TestAssertionsFailClosed: any result other than true is an error.
 func TestAssertionsFailClosed(t *testing.T) {
 	tests := []struct{ name, condition, want string }{
 		{"true", `known.nodes == 2 && cluster.name == "dev"`, ""},
 		{"false", `known.nodes == 3`, "The message."},
-		{"null", `local.nothing`, "A condition must be true or false. It is null; coalesce(..., true) gives it a value."},
+		{"null", `local.nothing`, "A condition must be true or false. It is null. To set a value for null, write coalesce(..., true)."},
 		{"compared with null", `local.nothing < 3`, "argument must not be null"},
 		{"no bool", `known.nodes`, "A condition must be true or false."},
-		{"unknown", `known.rolled == 0`, "depends on something that is not known"},
-		{"unknown behind try", `try(known.rolled == 0, true)`, "depends on something that is not known"},
-		{"unknown behind can", `can(known.rolled == 0)`, "depends on something that is not known"},
+		{"unknown", `known.rolled == 0`, "depends on a value that is not known"},
+		{"unknown behind try", `try(known.rolled == 0, true)`, "depends on a value that is not known"},
+		{"unknown behind can", `can(known.rolled == 0)`, "depends on a value that is not known"},
 		{"unknown on one side", `known.nodes == 2 || known.rolled == 0`, ""},
-		{"unknown and true", `known.nodes == 2 && known.rolled == 0`, "depends on something that is not known"},
-		{"unknown name", `pool.web.name == "web"`, `There is no pool named "web" in this directory.`},
+		{"unknown and true", `known.nodes == 2 && known.rolled == 0`, "depends on a value that is not known"},
+		{"unknown name", `pool.web.name == "web"`, `No pool is named "web" in this directory.`},
 		{"unknown attribute", `known.node == 2`, `does not have an attribute named "node". Did you mean "nodes"?`},
-		{"nothing", `true`, "The condition refers to nothing, so it is always true or always false."},
+		{"nothing", `true`, "The condition contains no references, so it is always true or always false."},
 		{"too much work", `length([for a in range(1000) : [for b in range(1000) : known.nodes + a + b]]) > 0`,
-			"takes more steps than a configuration may"},
+			"exceeds the limit for evaluation"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func details(diags hcl.Diagnostics) string {
 	return strings.Join(all, "\n")
 }
 
-// judged has the assertions of the only run judged.
+// judged evaluates the assertions of the only run.
 func judged(t *testing.T, src string) hcl.Diagnostics {
 	t.Helper()
 	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(tested)}, "a.lketest.hcl": {Data: []byte(src)}}
@@ -93,8 +93,8 @@ func judged(t *testing.T, src string) hcl.Diagnostics {
 	})}})
 }
 
-// TestValuesOfARunAreStrongest, and hold for that run only.
-func TestValuesOfARunAreStrongest(t *testing.T) {
+// TestVariablesOfRunTakePrecedence, but only for that run.
+func TestVariablesOfRunTakePrecedence(t *testing.T) {
 	files := fstest.MapFS{
 		"main.lke.hcl":         {Data: []byte(tested)},
 		"a.auto.lkevars.hcl":   {Data: []byte(`region = "us-east"`)},
@@ -123,17 +123,17 @@ func TestValuesOfARunAreStrongest(t *testing.T) {
 	}
 }
 
-// TestHostileTestsEnd: what is too large, too deep or no text is an error.
-func TestHostileTestsEnd(t *testing.T) {
+// TestHostileTestFilesAreErrors: a test file that is too large, too deep or not text is an error.
+func TestHostileTestFilesAreErrors(t *testing.T) {
 	tests := []struct{ name, src, want string }{
-		{"large", "# " + strings.Repeat("x", 300<<10), "262144 is the limit"},
+		{"large", "# " + strings.Repeat("x", 300<<10), "the limit is 262144"},
 		{"deep", "run \"a\" { pods = " + strings.Repeat("[", 100_000), "limit"},
 		{"number", "run \"a\" {\n pods = [1e999999999]\n}", "too large"},
 		{"no text", "run \"\xff\" {}", "UTF-8"},
-		{"many runs", strings.Repeat("run \"a\" {\n expect_error = \"x\"\n}\n", 501), "500 runs at most"},
+		{"many runs", strings.Repeat("run \"a\" {\n expect_error = \"x\"\n}\n", 501), "at most 500 runs"},
 		{"blocks of others", "cluster {}\n", "cluster"},
 		{"name of several lines", "run \"a\\nb\" {\n expect_error = \"x\"\n}", "one line"},
-		{"null", "run \"a\" {\n pods = null\n base = null\n}", "A run has an assert block, or an expect_error."},
+		{"null", "run \"a\" {\n pods = null\n base = null\n}", "A run needs an assert block or the argument expect_error."},
 		{"null in a list", "run \"a\" {\n pods = [null]\n expect_error = \"x\"\n}", "pods"},
 	}
 	for _, tt := range tests {

@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-func TestNamesOfClustersInInstanceMode(t *testing.T) {
+func TestWrongInstanceName(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"prod": true, "prod-2": true, strings.Repeat("a", 34): true, strings.Repeat("a", 35): false,
 		"": false, "Prod": false, "a_b": false, "a.b": false, "-a": false, "a-": false, "a--b": false,

@@ -2,7 +2,7 @@ package schemas
 
 import "testing"
 
-func TestFieldsAreNamedAsTheyAreWritten(t *testing.T) {
+func TestWrittenNamesFieldsAsInHCL(t *testing.T) {
 	for _, test := range []struct{ block, path, want string }{
 		{"pool", "spec.template.spec.requirements[karpenter.k8s.linode/instance-class]", "requirements.class"},
 		{"pool", "spec.template.spec.requirements[example.com/team]", "requirements[example.com/team]"},

@@ -16,7 +16,7 @@ import (
 
 const source = "pool \"web\" {\n\tweight = each.value + local.x\n  name = \"ü\" # \x1b[31mred\n}\n"
 
-// found makes a diagnostic about a part of the source.
+// found returns a diagnostic about a part of the source.
 func found(t *testing.T, part string) (*hcl.Diagnostic, map[string]*hcl.File) {
 	t.Helper()
 	file, diags := hclsyntax.ParseConfig([]byte(source), "main.lke.hcl", hcl.InitialPos)
@@ -68,7 +68,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestHidden holds that nothing in a file or a message steers the terminal.
+// TestHidden checks that no character in a file or a message controls the terminal.
 func TestHidden(t *testing.T) {
 	d, files := found(t, `"ü"`)
 	d.Detail = "A \x1b]0;title\x07 and \u202e."
@@ -114,8 +114,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestALimitIsKept: what follows from a limit does not hide that it was reached.
-func TestALimitIsKept(t *testing.T) {
+// TestAppendKeepsFirstErrorOfLimit: errors that follow from a limit do not hide the error about it.
+func TestAppendKeepsFirstErrorOfLimit(t *testing.T) {
 	var list hcl.Diagnostics
 	for n := range 2 * diag.MaxKept {
 		list = diag.Append(list, diag.At(fmt.Sprintf("Mistake %d", n), "", hcl.Range{}))

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// formats are the renderings for programs, by the name of their golden file.
+// formats are the formats for programs, by the name of their golden file.
 var formats = map[string]func(io.Writer, []diag.Diagnostic) error{
 	"json":   func(w io.Writer, d []diag.Diagnostic) error { return diag.JSON(w, d) },
 	"github": diag.GitHub,
@@ -30,7 +30,7 @@ type ruled struct{}
 
 func (ruled) DiagnosticRule() string { return "matches-no-plan" }
 
-// messages are one of each sort, with text in them that steers what reads it.
+// messages has one message of each kind, with text that controls its reader.
 func messages(t *testing.T) []diag.Diagnostic {
 	t.Helper()
 	e, files := found(t, "each.value + local.x")
@@ -56,7 +56,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestEmpty holds that no messages are a whole document too.
+// TestEmpty checks that a report without messages is a complete document.
 func TestEmpty(t *testing.T) {
 	for name, write := range formats {
 		var got bytes.Buffer
@@ -78,8 +78,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// FuzzFormats holds that no text, wherever it is in a message, breaks out of
-// the document it is written into.
+// FuzzFormats checks that no text in a message breaks out of the document.
 func FuzzFormats(f *testing.F) {
 	f.Add("main.lke.hcl", "Bad", "It is bad.")
 	f.Add("x::y,z%", "a\r\n::error::b", "\n::stop-commands::x\n##[group]")
@@ -126,7 +125,7 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
-// wellFormed reads a document of XML and counts the failures in it.
+// wellFormed parses an XML document and returns the number of failures in it.
 func wellFormed(t *testing.T, doc []byte) (failures int) {
 	t.Helper()
 	dec := xml.NewDecoder(bytes.NewReader(doc))

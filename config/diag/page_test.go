@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// TestNoLineOfAPageIsOfOthers, whatever their words are.
-func TestNoLineOfAPageIsOfOthers(t *testing.T) {
+// TestPageLinesStartWithOwnWords: no untrusted words start a line.
+func TestPageLinesStartWithOwnWords(t *testing.T) {
 	const evil = "theirs\n-> theirs\r\n::error::theirs\x1b[2J\u202e\u200b\u3164\t##[error] theirs theirs theirs theirs theirs theirs"
 	p := diag.Page{Width: 40}
 	p.Line(2, "pool %s:", evil)
@@ -32,7 +32,7 @@ func TestNoLineOfAPageIsOfOthers(t *testing.T) {
 	}
 }
 
-// TestPage writes each text in its lines.
+// TestPage checks the lines of each text.
 func TestPage(t *testing.T) {
 	p := diag.Page{Width: 44}
 	p.Line(0, "%s: %d", "web", 1)
@@ -57,8 +57,8 @@ long   5
 	}
 }
 
-// TestAWriterIsHarmless however its text comes, and Plain is what is behind it.
-func TestAWriterIsHarmless(t *testing.T) {
+// TestWriterEscapes text in any chunks, and Plain returns the writer behind it.
+func TestWriterEscapes(t *testing.T) {
 	var out bytes.Buffer
 	w := diag.NewWriter(&out)
 	text := "a \x1b[31m ü\u202e\n::error::x\n  ::warning::x ##[x]\n"
@@ -82,8 +82,8 @@ func TestAWriterIsHarmless(t *testing.T) {
 	}
 }
 
-// TestJSONIsHarmless and says the same.
-func TestJSONIsHarmless(t *testing.T) {
+// TestJSONEscapes text without changing its value.
+func TestJSONEscapes(t *testing.T) {
 	var out bytes.Buffer
 	if err := diag.JSON(&out, "\u009b31m\u202e\u200b\U000e0041##[error]é\x7f"); err != nil {
 		t.Fatal(err)
@@ -93,8 +93,8 @@ func TestJSONIsHarmless(t *testing.T) {
 	}
 }
 
-// TestColorsOfDiagnosticsPassAWriter, as their texts are escaped already.
-func TestColorsOfDiagnosticsPassAWriter(t *testing.T) {
+// TestWriterKeepsColorsOfDiagnostics, because their texts are already escaped.
+func TestWriterKeepsColorsOfDiagnostics(t *testing.T) {
 	var out bytes.Buffer
 	if err := diag.Text(diag.NewWriter(&out), []diag.Diagnostic{{Severity: "error", Summary: "No"}}, true); err != nil {
 		t.Fatal(err)

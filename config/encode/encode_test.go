@@ -25,7 +25,7 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// clusterOf is the block of the cluster that objects are of, by the mode of their classes.
+// clusterOf returns the cluster block for objects, by the mode of their classes.
 func clusterOf(objects map[string]map[string]any) string {
 	of := config.Cluster{Name: "dev", Region: "us-ord"}
 	for _, o := range objects {
@@ -63,7 +63,7 @@ func manifests(resources []config.Object) map[string]map[string]any {
 	return all
 }
 
-// encoded writes objects, which have no defaults, as one file.
+// encoded writes objects without defaults as one file.
 func encoded(t *testing.T, objects ...map[string]any) string {
 	t.Helper()
 	var list []config.Object
@@ -81,7 +81,7 @@ func encoded(t *testing.T, objects ...map[string]any) string {
 	return strings.Join(texts, "\n")
 }
 
-// roundTrip writes objects and compiles them again.
+// roundTrip writes objects and compiles the result.
 func roundTrip(t *testing.T, objects map[string]map[string]any) string {
 	t.Helper()
 	var list []map[string]any
@@ -99,8 +99,7 @@ func roundTrip(t *testing.T, objects map[string]map[string]any) string {
 	return src
 }
 
-// TestBlocks writes the objects of each archive as HCL, which compiles to them
-// again.
+// TestBlocks writes the objects of each archive as HCL, which compiles to them again.
 func TestBlocks(t *testing.T) {
 	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		return map[string]string{"want.hcl": roundTrip(t, documents(t, string(files["objects.yaml"].Data)))}
@@ -124,10 +123,9 @@ func documents(t *testing.T, text string) map[string]map[string]any {
 	return manifests(list)
 }
 
-// TestWhatCompilesCanBeWritten: the objects of every example, and of every
-// directory in the compiler's own tests, compile again from what is written of
-// them.
-func TestWhatCompilesCanBeWritten(t *testing.T) {
+// TestCompiledObjectsRoundTrip: the objects of each example, and of each directory in the
+// compiler's tests, are written as HCL that compiles to them again.
+func TestCompiledObjectsRoundTrip(t *testing.T) {
 	for name, files := range directories(t) {
 		t.Run(name, func(t *testing.T) {
 			module, diags := config.Load(files, config.Options{Dir: name[strings.Index(name, ":")+1:]})
@@ -178,7 +176,7 @@ func directories(t *testing.T) map[string]fs.FS {
 	return all
 }
 
-// hostile are texts that mean something in HCL, YAML or a terminal.
+// hostile lists texts with a meaning in HCL, YAML or a terminal.
 func hostile() []string {
 	return []string{
 		"${var.x}", "%{ if true }", "$${", "$$${x}", "%%{", "%%%{x}", "$", "%", "${", "%{", `"`, `\`, `\"`, `\${`, "`", "'",
@@ -187,8 +185,8 @@ func hostile() []string {
 	}
 }
 
-// TestHostileTextSurvives puts such texts where text can stand.
-func TestHostileTextSurvives(t *testing.T) {
+// TestHostileTextRoundTrips puts such texts in all places for text.
+func TestHostileTextRoundTrips(t *testing.T) {
 	for _, text := range hostile() {
 		t.Run(text, func(t *testing.T) { survives(t, text) })
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/encode"
 )
 
-// Objects become blocks that compile to them again. They refer to each other by
-// address, and the capacity type that every pool asks for is not written.
+// Objects become blocks that compile to them again. Blocks refer to each other by address, and omit
+// the default capacity type.
 func ExampleBlocks() {
 	class := map[string]any{
 		"apiVersion": "karpenter.k8s.linode/v1", "kind": "LinodeNodeClass",

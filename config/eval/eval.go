@@ -73,10 +73,10 @@ func (r *Run) Value(n *Node) cty.Value {
 		return cty.DynamicVal
 	}
 	value, diags := n.Eval()
-	r.settle(n, value, diags)
+	r.finish(n, value, diags)
 	if n.Check != nil && n.value.IsWhollyKnown() {
 		secret := n.Secret
-		r.settle(n, value, n.Check(value))
+		r.finish(n, value, n.Check(value))
 		n.Secret = secret // the value does not contain the references of a check
 	}
 	r.busy = r.busy[:len(r.busy)-1]
@@ -90,7 +90,7 @@ func (r *Run) usesSecret() {
 	}
 }
 
-func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
+func (r *Run) finish(n *Node, value cty.Value, diags hcl.Diagnostics) {
 	r.Diags = diag.Append(r.Diags, diags...)
 	if diags.HasErrors() {
 		value = cty.DynamicVal

@@ -14,13 +14,13 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// program is a language of names alone: each line is NAME = EXPRESSION, and
-// others refer to it as x.NAME.
+// program is a language of names only: each line is NAME = EXPRESSION, and others refer to it as
+// x.NAME.
 type program struct {
 	run   *eval.Run
 	scope *eval.Scope
 	table *eval.Table
-	count map[string]int // how often each name was worked out
+	count map[string]int // the number of evaluations of each name
 }
 
 func parse(t *testing.T, src string) *program {
@@ -51,7 +51,7 @@ func parse(t *testing.T, src string) *program {
 	return p
 }
 
-// messages are the run's diagnostics as "line: detail".
+// messages returns the run's diagnostics as "line: detail".
 func (p *program) messages() (list []string) {
 	for _, d := range p.run.Diags {
 		list = append(list, d.Detail)
@@ -79,40 +79,40 @@ e = jsonencode(x)
 	}
 }
 
-// TestErrors works out a name and compares all messages: one for each cause.
+// TestErrors evaluates a name and compares all messages: one for each cause.
 func TestErrors(t *testing.T) {
 	tests := []struct {
 		name, src string
 		want      []string
 	}{
 		{"unknown name", "a = x.tems\nteams = 1",
-			[]string{`There is no name named "tems" in this directory. Did you mean "teams"?`}},
-		{"unknown name in brackets", `a = x["bb"]`, []string{`There is no name named "bb" in this directory.`}},
-		{"unknown root", "a = y.b", []string{`There is nothing named "y" here. References begin with one of: one, x.`}},
-		{"bare word", "a = yes", []string{`There is nothing named "yes" here. Text is written in quotes: "yes".`}},
+			[]string{`No name is named "tems" in this directory. Did you mean "teams"?`}},
+		{"unknown name in brackets", `a = x["bb"]`, []string{`No name is named "bb" in this directory.`}},
+		{"unknown root", "a = y.b", []string{`The name "y" is not declared. References start with one of: one, x.`}},
+		{"bare word", "a = yes", []string{`The name "yes" is not declared. Write text in quotes: "yes".`}},
 		{"absent root", "a = gone.x", []string{"It is gone."}},
 		{"all unknown names are found", "a = [x.p, x.q]", []string{
-			`There is no name named "p" in this directory.`, `There is no name named "q" in this directory.`,
+			`No name is named "p" in this directory.`, `No name is named "q" in this directory.`,
 		}},
 		{"unknown name beside a failed one", "a = [x.b, x.q]\nb = x.p",
-			[]string{`There is no name named "q" in this directory.`}},
+			[]string{`No name is named "q" in this directory.`}},
 		{"consequences are silent", "a = upper(x.b.c[x.d])\nb = x.p\nd = 1",
-			[]string{`There is no name named "p" in this directory.`}},
+			[]string{`No name is named "p" in this directory.`}},
 		{"unknown attribute", "a = x.b.thnig\nb = { thing = 1 }",
-			[]string{`This object does not have an attribute named "thnig". Did you mean "thing"? There are: thing.`}},
-		{"unknown function", "a = uper(1)", []string{`There is no function named "uper". Did you mean "upper"?`}},
+			[]string{`This object does not have an attribute named "thnig". Did you mean "thing"? Existing names: thing.`}},
+		{"unknown function", "a = uper(1)", []string{`The function "uper" does not exist. Did you mean "upper"?`}},
 		{"unknown function in a namespace", "a = core::upper(1)",
-			[]string{`There is no function named "core::upper".`}},
+			[]string{`The function "core::upper" does not exist.`}},
 		{"cycle", "a = x.b\nb = [x.c]\nc = x.a", []string{
-			"None of these can be worked out, because each needs the next: x.a (p:1) → x.b (p:2) → x.c (p:3) → x.a.",
+			"None of these values can be computed, because each needs the next: x.a (p:1) → x.b (p:2) → x.c (p:3) → x.a.",
 		}},
 		{"cycle beyond the first", "a = x.b\nb = x.c\nc = x.b", []string{
-			"None of these can be worked out, because each needs the next: x.b (p:2) → x.c (p:3) → x.b.",
+			"None of these values can be computed, because each needs the next: x.b (p:2) → x.c (p:3) → x.b.",
 		}},
 		{"itself", "a = x.a",
-			[]string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
+			[]string{"None of these values can be computed, because each needs the next: x.a (p:1) → x.a."}},
 		{"all of itself", "a = jsonencode(x)",
-			[]string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
+			[]string{"None of these values can be computed, because each needs the next: x.a (p:1) → x.a."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,9 +143,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckSeesWhatOthersDoNot: what a check refers to is the value that it checks, and
-// unknown to all others once it has failed.
-func TestCheckSeesWhatOthersDoNot(t *testing.T) {
+// TestFailedValueIsVisibleOnlyToItsCheck: a check can refer to the value that it checks. If it
+// fails, the value is unknown to others.
+func TestFailedValueIsVisibleOnlyToItsCheck(t *testing.T) {
 	p := parse(t, "a = 1\nb = x.a + 1\nc = x.a + 2")
 	p.table.Nodes["a"].Check = func(cty.Value) hcl.Diagnostics {
 		if v := p.run.Value(p.table.Nodes["b"]); !v.RawEquals(cty.NumberIntVal(2)) {
@@ -166,7 +166,7 @@ func TestWhole(t *testing.T) {
 		t.Errorf("got %#v", v)
 	}
 	p.run.Value(p.table.Nodes["b"])
-	if len(p.run.Diags) != 1 || !strings.Contains(p.run.Diags[0].Detail, "Put one of the two into a local") {
+	if len(p.run.Diags) != 1 || !strings.Contains(p.run.Diags[0].Detail, "Move one of the references to a local") {
 		t.Errorf("all and one: %v", p.run.Diags)
 	}
 }

@@ -20,8 +20,7 @@ var (
 	object = cty.ObjectVal
 )
 
-// TestConvert holds Convert to the library it stands for, in values and in
-// whether there is an error.
+// TestConvert compares Convert with the library's function: values, and whether there is an error.
 func TestConvert(t *testing.T) {
 	optional := cty.ObjectWithOptionalAttrs(map[string]cty.Type{"a": cty.Number, "b": cty.List(cty.String)},
 		[]string{"b"})
@@ -72,7 +71,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestConvertIsLinear converts what takes the library a minute.
+// TestConvertIsLinear converts a value that takes the library a minute.
 func TestConvertIsLinear(t *testing.T) {
 	var elements []cty.Value
 	for range 50_000 {
@@ -120,8 +119,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSizeStops measures a value that refers to its parts so often that it has
-// more elements than there are atoms in the universe.
+// TestSizeStops measures a value that contains its parts so often that it has more elements than
+// there are atoms in the universe.
 func TestSizeStops(t *testing.T) {
 	v := tuple(text("a"))
 	for range 300 {

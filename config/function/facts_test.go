@@ -17,11 +17,11 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// notTheirs are the functions that Terraform and OpenTofu do not have.
+// notTheirs lists the functions that Terraform and OpenTofu do not have.
 var notTheirs = []string{"notin", "exists", "absent", "gt", "gte", "lt", "lte", "between", "all", "atleast"}
 
-// TestFacts compares the functions with those of the same name in Terraform and
-// OpenTofu: each gives the same, or the difference has a reason.
+// TestFacts compares the functions with those of Terraform and OpenTofu: results are the same, or
+// the difference has a reason.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/facts.txt")
@@ -63,7 +63,7 @@ func contains(names []string, name string) bool {
 	return strings.Contains(" "+strings.Join(names, " ")+" ", " "+name+" ")
 }
 
-// files are what the facts are about.
+// files are the files that the facts refer to.
 var files = fstest.MapFS{
 	"here/main.lke.hcl":      {Data: []byte("locals {}\n")},
 	"here/hello.txt":         {Data: []byte("hello!")},
@@ -76,7 +76,7 @@ var files = fstest.MapFS{
 	"here/.git/config.yaml":  {Data: []byte("token: 1\n")},
 }
 
-// result is the value of an expression as HCL.
+// result returns the value of an expression as HCL.
 func result(expression string) string {
 	m := eval.NewMeter()
 	tree, diags := load.Root(files, "here", m)

@@ -9,8 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/requirement"
 )
 
-// TestReference holds that each function is in the reference once, and that its
-// example has a result.
+// TestReference checks that each function is in the reference once, and that its example has a
+// result.
 func TestReference(t *testing.T) {
 	t.Parallel()
 	described, err := function.Reference()

@@ -7,8 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A requirement has two spellings: that of Kubernetes, and the expression that
-// makes it.
+// A requirement has two forms: that of Kubernetes, and the expression that creates it.
 func Example() {
 	entries := []any{
 		map[string]any{"key": "karpenter.k8s.linode/instance-cpu", "operator": "Gte", "values": []any{"4"}},

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// FuzzMebibytes holds amounts to what Kubernetes takes the same text for.
+// FuzzMebibytes compares amounts with the value of the same text in Kubernetes.
 func FuzzMebibytes(f *testing.F) {
 	for _, text := range []string{"8Gi", "8192Mi", "1.5Gi", "1G", "1048576k", "0.5Mi", "8192", "1Ti", "1e3", "-1Gi",
 		"Gi", ""} {
@@ -16,7 +16,7 @@ func FuzzMebibytes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := mebibytes(text)
 		if err != nil || whole(text) == nil {
-			return // refused, or a number of MiB already
+			return // rejected, or already a number of MiB
 		}
 		q, err := resource.ParseQuantity(text)
 		if err != nil {

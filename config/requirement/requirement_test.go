@@ -57,14 +57,14 @@ func TestEncode(t *testing.T) {
 		{memory, `between("1Gi", "1.5Gi")`, "Gte 1024; Lte 1536"},
 		{memory, `lte("1Ti")`, "Lte 1048576"},
 
-		{cpu, `[]`, "an empty list allows nothing"},
+		{cpu, `[]`, "an empty list allows no value"},
 		{cpu, `notin()`, "at least one value"},
 		{cpu, `all()`, "at least one requirement"},
 		{cpu, `[gte(4), lt(32)]`, "combine requirements with all"},
 		{cpu, `gte("4 cores")`, `"4 cores" is not a whole number`},
 		{cpu, `gte(0.5)`, `"0.5" is not a whole number`},
 		{cpu, `gte(-1)`, `"-1" is not a whole number`},
-		{cpu, `gte(null)`, "null cannot be compared with"},
+		{cpu, `gte(null)`, "null cannot be compared"},
 		{cpu, `gte([1])`, "text or numbers are required"},
 		{cpu, `between(32, 4)`, "no number is at least 32 and at most 4"},
 		{cpu, `all(gt(4), lt(5))`, "no number is at least 5 and at most 4"},
@@ -92,8 +92,8 @@ func encode(src string, key schemas.Key) (string, error) {
 	return show(entries), err
 }
 
-// TestRoundTrip goes from HCL to Kubernetes and back: what is printed means
-// the same as what was written.
+// TestRoundTrip converts from HCL to Kubernetes and back: the printed form means the same as the
+// original.
 func TestRoundTrip(t *testing.T) {
 	for _, src := range []string{
 		`"amd64"`, `4`, `["a", "b"]`, `notin("a", "b")`, `exists()`, `absent()`, `gt(1)`, `gte(1)`, `lt(1)`, `lte(1)`,
@@ -119,7 +119,7 @@ func roundTrip(t *testing.T, src string) {
 	}
 	entries, err := r.Encode(schemas.Key{Label: "key"})
 	if err != nil {
-		return // not an amount: nothing that Kubernetes could hold
+		return // not a valid amount in Kubernetes
 	}
 	decoded, err := requirement.Decode(entries)
 	if err != nil {
@@ -130,7 +130,7 @@ func roundTrip(t *testing.T, src string) {
 	}
 }
 
-// FuzzRequirement holds the round trip for whatever the functions can make.
+// FuzzRequirement checks the round trip of all requirements that the functions can create.
 func FuzzRequirement(f *testing.F) {
 	f.Add("In", "a", "b", int64(0))
 	f.Add("Gte", "4", "", int64(2))

@@ -29,12 +29,12 @@ func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	if diags.HasErrors() {
 		return nil, file, diag.Append(nil, diags...)
 	}
-	return settle(src, tokens), file, nil
+	return stable(src, tokens), file, nil
 }
 
 // stable formats until nothing changes, which HCL's formatter does not guarantee. It does not
 // change source that never stabilizes, or of which more than white space would change.
-func settle(src []byte, tokens hclsyntax.Tokens) []byte {
+func stable(src []byte, tokens hclsyntax.Tokens) []byte {
 	formatted := src
 	for range 4 {
 		next := hclwrite.Format(formatted)

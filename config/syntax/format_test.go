@@ -48,8 +48,8 @@ func TestFormatBroken(t *testing.T) {
 	}
 }
 
-// FuzzFormat holds that formatting changes white space and nothing else, and
-// nothing the second time.
+// FuzzFormat checks that formatting changes only white space, and that formatting again changes
+// nothing.
 func FuzzFormat(f *testing.F) {
 	documents, _ := filepath.Glob("../testdata/bad/*.hcl")
 	examples, _ := filepath.Glob("../../examples/*/*.hcl")
@@ -84,7 +84,7 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// words is the source without what separates its tokens.
+// words returns the source without the space between tokens.
 func words(src []byte) (list []string) {
 	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos)
 	for _, token := range tokens {

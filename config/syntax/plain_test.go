@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// FuzzPlain holds files that are read in pieces to what HCL makes of the whole: the
-// same nesting at each place, nothing that the parser is not to see, the same tree.
+// FuzzPlain compares files read in pieces with HCL's reading of the whole: the same nesting at each
+// place, no tokens that the parser must not see, and the same tree.
 func FuzzPlain(f *testing.F) {
 	for _, src := range plainSeeds(f) {
 		f.Add(src)
@@ -40,13 +40,12 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// sameNesting compares how deep both readings think that they are, wherever both are
-// between tokens.
+// sameNesting compares the nesting of both readings at each place between tokens.
 func sameNesting(t *testing.T, src []byte, tokens hclsyntax.Tokens) {
 	t.Helper()
 	want := map[int]string{}
 	n := nesting{levels: []level{{}}}
-	for _, token := range tokens[:len(tokens)-1] { // the last is the end
+	for _, token := range tokens[:len(tokens)-1] { // the last token is the end
 		n.step(token.Type)
 		want[token.Range.End.Byte] = fmt.Sprint(n)
 	}
@@ -60,8 +59,8 @@ func sameNesting(t *testing.T, src []byte, tokens hclsyntax.Tokens) {
 	}
 }
 
-// plainSeeds are the documents of the language's tests, and short texts of which
-// HCL's scanner makes something else than one might think.
+// plainSeeds returns the documents of the language's tests, and short texts that HCL's scanner
+// reads in surprising ways.
 func plainSeeds(f *testing.F) (seeds [][]byte) {
 	archives, _ := filepath.Glob("../testdata/*.txtar")
 	for _, path := range archives {

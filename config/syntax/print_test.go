@@ -16,7 +16,7 @@ func TestPrint(t *testing.T) {
 		want string
 	}{
 		{cty.NullVal(cty.String), `null`},
-		{cty.DynamicVal, `(cannot be worked out)`},
+		{cty.DynamicVal, `(unknown)`},
 		{cty.StringVal("a\n${b}"), `"a\n$${b}"`},
 		{cty.NumberFloatVal(1.5), `1.5`},
 		{cty.SetVal([]cty.Value{cty.True}), `toset([true])`},

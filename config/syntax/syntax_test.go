@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// TestJSON holds expressions in JSON to what HCL makes of them.
+// TestJSON compares expressions in JSON with the results of HCL.
 func TestJSON(t *testing.T) {
 	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"x": cty.NumberIntVal(4),
 		"list": cty.TupleVal([]cty.Value{cty.True})}}
@@ -49,7 +49,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestNesting has the deepest that is read, and one level more.
+// TestNesting checks the maximum nesting, and one level more.
 func TestNesting(t *testing.T) {
 	for _, tt := range []struct {
 		name, part, end string
@@ -76,7 +76,7 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestOrdinary has what must not be taken for hostile.
+// TestOrdinary checks ordinary files that must not be rejected as hostile.
 func TestOrdinary(t *testing.T) {
 	for name, src := range map[string]string{
 		"many blocks":        strings.Repeat("b {\n  a = x ? 1 : 2\n  c = -1\n}\n", 2000),

@@ -229,14 +229,15 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
 		detail := inWords(err, complaint(err))
+		if pattern, ok := strings.CutPrefix(detail, "should match "); ok && origin.Arg != nil {
+			detail = fmt.Sprintf("%#v is not valid for %s: %s The pattern is %s", err.BadValue, origin.Arg.Name,
+				origin.Arg.Doc, pattern)
+		}
 		if err.Field != "" {
 			detail = err.Field + ": " + detail
 		}
-		if strings.Contains(detail, "should match") && origin.Arg != nil {
-			detail += fmt.Sprintf(" In words, %s is: %s", origin.Arg.Name, origin.Arg.Doc)
-		}
 		if r.Addr.Module != "" {
-			detail += fmt.Sprintf(" This is %s.", r.Addr)
+			detail += fmt.Sprintf(" The object is %s.", r.Addr)
 		}
 		at := origin.Range
 		diags = append(diags, &hcl.Diagnostic{

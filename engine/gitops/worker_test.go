@@ -99,7 +99,7 @@ func TestADirectoryForAnotherReleaseIsNotApplied(t *testing.T) {
 		np := w.plan("fleet", "a", "fleet")
 		w.commit(map[string]string{"a": "lkeplan {\n  required_version = \">= 0.4\"\n}\n" + pools("a", "web")})
 		o := w.reconcile(np)
-		const says = "a/main.lke.hcl:2: Wrong version of lkeplan: This directory is for lkeplan >= 0.4, and this is v0.3.1."
+		const says = "a/main.lke.hcl:2: Unsupported version of lkeplan: This directory requires lkeplan >= 0.4, and this is v0.3.1. Install a matching version."
 		if o.reason != want || o.stalled != (want == lkeplanv1alpha1.ReasonCompileFailed) ||
 			o.stalled && !strings.HasPrefix(o.message, says) {
 			t.Errorf("%s: %s: %s", version, o.reason, o.message)

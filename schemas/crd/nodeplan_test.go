@@ -105,7 +105,7 @@ func kind(field apiextensionsv1.JSONSchemaProps) string {
 }
 
 // TestReasonsAreDocumented: schemas/nodeplan.md explains each reason of a condition or event.
-func TestEveryReasonIsExplained(t *testing.T) {
+func TestReasonsAreDocumented(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestEveryReasonIsExplained(t *testing.T) {
 
 // TestAcceptedDurationsCanBeParsed: a single NodePlan that cannot be decoded would break listing
 // all NodePlans of the cluster.
-func TestDurationsThatArePassedCanBeRead(t *testing.T) {
+func TestAcceptedDurationsCanBeParsed(t *testing.T) {
 	all, err := crd.All()
 	if err != nil {
 		t.Fatal(err)

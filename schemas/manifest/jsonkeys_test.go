@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAKeyThatIsGivenTwiceIsAnError(t *testing.T) {
+func TestDuplicateKeyIsError(t *testing.T) {
 	const once = "<nil>"
 	for text, want := range map[string]string{
 		`{"a": 1, "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}], "d": "a"}`: once,

@@ -2,7 +2,7 @@ package manifest
 
 import "testing"
 
-func TestKeySaysWhichObject(t *testing.T) {
+func TestKeyOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		object map[string]any
@@ -25,7 +25,7 @@ func TestKeySaysWhichObject(t *testing.T) {
 	}
 }
 
-func TestLookupTellsNullFromAbsent(t *testing.T) {
+func TestLookupDistinguishesNullFromAbsent(t *testing.T) {
 	t.Parallel()
 	object := map[string]any{"spec": map[string]any{"limits": nil, "weight": int64(3),
 		"labels": map[string]any{"a": "b"}}}

@@ -6,7 +6,7 @@ import (
 
 // TestRolledByNamesOnlyRevisionOfUnchangedPart: a missing, stale, forged or truncated annotation
 // names no revision.
-func TestARevisionIsNamedOnlyForWhatItHasMade(t *testing.T) {
+func TestRolledByNamesOnlyRevisionOfUnchangedPart(t *testing.T) {
 	made := map[string]string{"taints": "none"}
 	by := RolledBy{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
 	note, err := RolledByNote(by, made)

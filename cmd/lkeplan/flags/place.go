@@ -3,6 +3,8 @@ package flags
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 )
@@ -29,17 +31,26 @@ func PathFrom(root string) func(string) string {
 	}
 }
 
-// Located names the files of diagnostics as PathFrom does. Those that are not below the root, as files of
-// --var-file, have the name that they were given.
+// inText matches a line of a file in the text of a message: main.lke.hcl:3.
+var inText = regexp.MustCompile(`[^\s"'(),;]+:[0-9]+`)
+
+// Located renames the files of diagnostics as PathFrom does, also the files of lines in their text. It
+// keeps the names of files that are not below the root, such as those of --var-file.
 func Located(list []diag.Diagnostic, root string) []diag.Diagnostic {
 	path := PathFrom(root)
-	for i, d := range list {
-		if d.Range == nil {
-			continue
+	located := func(name string) string {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+			return name
 		}
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(d.Range.Filename))); err == nil {
-			d.Range.Filename = path(d.Range.Filename)
-			list[i] = d
+		return path(name)
+	}
+	for i, d := range list {
+		list[i].Detail = inText.ReplaceAllStringFunc(d.Detail, func(at string) string {
+			line := strings.LastIndexByte(at, ':')
+			return located(at[:line]) + at[line:]
+		})
+		if d.Range != nil {
+			d.Range.Filename = located(d.Range.Filename)
 		}
 	}
 	return list

@@ -4,5 +4,5 @@ pool "a" {
 }
 
 locals {
-  limits = pool.a.limits # want: Unsupported attribute: This object does not have an attribute named "limits". There are: kind, name, node_class, weight.
+  limits = pool.a.limits # want: Unsupported attribute: This object does not have an attribute named "limits". Existing names: kind, name, node_class, weight.
 }

@@ -1,2 +1,2 @@
-resource "linode_lke_node_pool" "web" { # want: No such block: There are no resource blocks here. Pools and node classes have blocks of their own
+resource "linode_lke_node_pool" "web" { # want: No such block: Blocks of type resource do not exist. Declare pools and node classes with the blocks pool
 }

@@ -4,7 +4,7 @@ buffer "a" {
     kind = "Deployment"
     name = "a"
   }
-  scalable { # want: Block given twice: There can be only one such scalable block here.
+  scalable { # want: Duplicate block: Only one scalable block is allowed here.
     kind = "Deployment"
     name = "b"
   }

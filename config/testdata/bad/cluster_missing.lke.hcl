@@ -1,3 +1,3 @@
-# only # want: No cluster: The directory does not say which cluster it is for.
+# only # want: No cluster: The directory declares no cluster.
 
 node_class "default" {}

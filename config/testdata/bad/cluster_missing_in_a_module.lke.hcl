@@ -1,4 +1,4 @@
-# only # want: No cluster: The directory does not say which cluster it is for. Add: cluster { name = "NAME" region = "us-ord" }, each argument on a line of its own. If it is a module, validate a directory that calls it
+# only # want: No cluster: The directory declares no cluster.
 variable "a" {
   default = 1
 }

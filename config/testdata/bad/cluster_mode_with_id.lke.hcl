@@ -1,7 +1,7 @@
 # only
 cluster {
   name   = "a"
-  id     = 7 # want: Not in instance mode: The argument id does not go with mode = "instance". It is a number of LKE's. Take it out.
+  id     = 7 # want: Argument not allowed in instance mode: The argument id is not allowed with mode = "instance". It is an id in LKE. Delete the argument.
   region = "us-ord"
   mode   = "instance"
 }

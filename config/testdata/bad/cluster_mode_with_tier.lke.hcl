@@ -2,6 +2,6 @@
 cluster {
   name   = "a"
   region = "us-ord"
-  tier   = "enterprise" # want: Not in instance mode: The argument tier does not go with mode = "instance". Only LKE has tiers. Take it out.
+  tier   = "enterprise" # want: Argument not allowed in instance mode: The argument tier is not allowed with mode = "instance". Only LKE has tiers. Delete the argument.
   mode   = "instance"
 }

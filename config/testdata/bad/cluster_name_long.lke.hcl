@@ -1,5 +1,5 @@
 # only
 cluster {
-  name   = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" # want: Invalid cluster name: The name has 64 characters, and 63 fit into the label that objects carry.
+  name   = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" # want: Invalid cluster name: The name has 64 characters; the label of objects allows 63.
   region = "us-ord"
 }

@@ -1,5 +1,5 @@
 # only
 cluster {
-  name   = "CHANGE-ME" # want: Invalid cluster name: CHANGE-ME is not the name of a cluster. Write the cluster
+  name   = "CHANGE-ME" # want: Invalid cluster name: CHANGE-ME is a placeholder.
   region = "us-ord"
 }

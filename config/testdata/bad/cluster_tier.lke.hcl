@@ -2,5 +2,5 @@
 cluster {
   name   = "a"
   region = "us-ord"
-  tier   = "premium" # want: Unknown value: The argument tier is one of standard, enterprise, and not "premium".
+  tier   = "premium" # want: Unknown value: The argument tier must be one of standard, enterprise, not "premium".
 }

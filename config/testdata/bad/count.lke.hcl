@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  count      = 3 # want: Unsupported argument: There is no count. Repeat the block with for_each, or leave it out with enabled.
+  count      = 3 # want: Unsupported argument: The argument count does not exist. Repeat the block with for_each, or omit it with enabled.
 }

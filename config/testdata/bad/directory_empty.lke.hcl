@@ -1,3 +1,3 @@
 lkeplan {
-  directory = "" # want: Invalid name of a directory: A directory is called by letters, digits, dots, dashes, underscores and slashes, as a path is, and by 200 characters at most.
+  directory = "" # want: Invalid directory name: The name of a directory is a path of letters, digits, dots, dashes, underscores and slashes, with at most 200 characters.
 }

@@ -1,3 +1,3 @@
 lkeplan {
-  directory = cluster.name # want: Text written out is required: The value of directory is needed before anything is evaluated, so it must be plain text in quotes.
+  directory = cluster.name # want: Literal text required: The value of directory is needed before expressions are evaluated, so it must be literal text in quotes.
 }

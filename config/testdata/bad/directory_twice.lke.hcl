@@ -3,5 +3,5 @@ lkeplan {
 }
 
 lkeplan {
-  directory = "b" # want: Directory given twice: It is called "a" already. Keep one of them.
+  directory = "b" # want: Duplicate directory name: The directory name was already set to "a". Delete one of the arguments.
 }

@@ -5,7 +5,7 @@ pool "web" {
     consolidate_after = "5m"
 
     dynamic "budget" {
-      for_each = tolst([]) # want: Call to unknown function: There is no function named "tolst". Did you mean "tolist"?
+      for_each = tolst([]) # want: Call to unknown function: The function "tolst" does not exist. Did you mean "tolist"?
       content {
         nodes = 1
       }

@@ -5,7 +5,7 @@ pool "web" {
     consolidate_after = "5m"
   }
 
-  disruption { # want: Block given twice: There can be only one such disruption block here.
+  disruption { # want: Duplicate block: Only one disruption block is allowed here.
     consolidate_after = "6m"
   }
 }

@@ -1,4 +1,4 @@
 pool "web" {
   node_class   = node_class.default
-  expire_after = "never" # want: Invalid duration: It is spelled "Never".
+  expire_after = "never" # want: Invalid duration: Write "Never".
 }

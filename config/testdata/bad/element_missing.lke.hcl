@@ -4,5 +4,5 @@ pool "a" {
 }
 
 locals {
-  c = pool.a["c"] # want: Invalid index: The given key does not identify an element in this collection value. There are: a, b.
+  c = pool.a["c"] # want: Invalid index: The given key does not identify an element in this collection value. Existing names: a, b.
 }

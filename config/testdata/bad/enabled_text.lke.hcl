@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  enabled    = "maybe" # want: Wrong type of value: The argument enabled is true or false.
+  enabled    = "maybe" # want: Wrong type of value: The argument enabled must be true or false.
 }

@@ -1,3 +1,3 @@
 locals {
-  text = file("modules") # want: Invalid function argument: Invalid value for "path" parameter: "modules" cannot be read: not a file.
+read   text = file("modules") # want: Invalid block definition: The equals sign "=" indicates an argument definition, and must not be used when defining a block.
 }

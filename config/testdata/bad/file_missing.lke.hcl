@@ -1,3 +1,3 @@
 locals {
-  text = file("teams.yml") # want: Invalid function argument: Invalid value for "path" parameter: there is no file "teams.yml"; paths are from the directory of this file.
+  text = file("teams.yml") # want: Invalid function argument: Invalid value for "path" parameter: file "teams.yml" does not exist; paths are relative to the directory of this file.
 }

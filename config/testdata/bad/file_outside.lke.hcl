@@ -1,3 +1,3 @@
 locals {
-  text = file("../secret") # want: Invalid function argument: Invalid value for "path" parameter: "../secret" leads out of the repository, and nothing outside of it is read.
+  text = file("../secret") # want: Invalid function argument: Invalid value for "path" parameter: "../secret" is outside of the repository; only files in the repository can be read.
 }

@@ -1,4 +1,4 @@
 pool "web" {
-  for_each   = { "" = 1 } # want: Invalid for_each: One of the keys is empty, and the key is a part of the object's name.
+  for_each   = { "" = 1 } # want: Invalid for_each: One of the keys is empty, but the key is part of the object's name.
   node_class = node_class.default
 }

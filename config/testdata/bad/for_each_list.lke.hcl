@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  for_each   = ["a", "b"] # want: Invalid for_each: The argument for_each takes a map, or a set of strings. It is a list, whose elements have no names: when one is taken out, the others would change theirs. Write toset([...]).
+  for_each   = ["a", "b"] # want: Invalid for_each: The argument for_each takes a map, or a set of strings. It is a list, whose elements have no keys: removing one would change the identity of others. Write toset([...]).
 }

@@ -1,3 +1,3 @@
 guards {
-  protected = [pool.nosuch] # want: Unknown reference: There is no pool named "nosuch"
+  protected = [pool.nosuch] # want: Unknown reference: No pool is named "nosuch" in this directory.
 }

@@ -1,3 +1,3 @@
 guards {}
 
-guards {} # want: Guards given twice: There is a guards block already
+guards {} # want: Duplicate guards block: A guards block was already declared at guards_twice.lke.hcl:1.

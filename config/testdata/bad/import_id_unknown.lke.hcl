@@ -4,5 +4,5 @@ pool "web" {
 
 import {
   to = pool.web
-  id = local.id # want: Unknown reference: There is no local named "id" in this directory.
+  id = local.id # want: Unknown reference: No local is named "id" in this directory.
 }

@@ -3,6 +3,6 @@ module "t" {
 }
 
 import {
-  to = module.t # want: Address of a module: The block import is about one object, such as module.t.pool.NAME.
+  to = module.t # want: Address of a module: The block import takes the address of one object, such as module.t.pool.NAME.
   id = "t"
 }

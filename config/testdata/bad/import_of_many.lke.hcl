@@ -4,6 +4,6 @@ pool "team" {
 }
 
 import {
-  to = pool.team # want: Address of several objects: pool.team has for_each, and an existing object becomes one of its elements. Add the key, as in pool.team["KEY"].
+  to = pool.team # want: Address of several objects: pool.team has for_each, and an import is for one element. Add its key, as in pool.team["KEY"].
   id = "team"
 }

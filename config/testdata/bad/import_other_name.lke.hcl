@@ -4,5 +4,5 @@ pool "web" {
 
 import {
   to = pool.web
-  id = "pool-2023" # want: Another object: pool.web is the object "web". To take over "pool-2023", give the block its name: name = "pool-2023".
+The name of   id = "pool-2023" # want: Invalid block definition: The equals sign "=" indicates an argument definition, and must not be used when defining a block.
 }

@@ -8,6 +8,6 @@ import {
 }
 
 import {
-  to = pool.web # want: Block given twice: The block import for pool.web is there already, at import_twice.lke.hcl:5.
+  to = pool.web # want: Duplicate block: The block import for pool.web was already declared at import_twice.lke.hcl:5.
   id = "web"
 }

@@ -3,6 +3,6 @@ pool "web" {
 }
 
 import {
-  to = pool.wep # want: Nothing at this address: There is no pool named "wep" in this directory. Did you mean "web"?
+  to = pool.wep # want: No object at this address: No pool is named "wep" in this directory. Did you mean "web"?
   id = "wep"
 }

@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  limits     = jsondecode("{\"cpu\": 10,\n\"cpu\": 1000}") # want: Error in function call: Call to function "jsondecode" failed: line 2: the key "cpu" is given twice in one object, first on line 1.
+  limits     = jsondecode("{\"cpu\": 10,\n\"cpu\": 1000}") # want: Error in function call: Call to function "jsondecode" failed: line 2: duplicate key "cpu" in an object, first on line 1.
 }

@@ -1,3 +1,3 @@
 limits "all" {
-  monthly_cost = "$5000" # want: Invalid amount of money: "$5000" is not an amount of US dollars. Write a number such as 5000
+  monthly_cost = "$5000" # want: Invalid amount of money: "$5000" is not an amount of US dollars.
 }

@@ -4,6 +4,6 @@ pool "off" {
 }
 
 limits "all" {
-  pools = [pool.off] # want: No pools: There is no pool in this list.
+  pools = [pool.off] # want: Empty list of pools: The list contains no pools.
   nodes = 4
 }

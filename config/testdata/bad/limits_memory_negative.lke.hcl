@@ -1,3 +1,3 @@
 limits "all" {
-  memory = "-1Gi" # want: Negative amount: memory = -1Gi allows nothing at all
+  memory = "-1Gi" # want: Negative amount: memory = -1Gi is negative.
 }

@@ -1,4 +1,4 @@
 limits "all" {
-  pools = [] # want: No pools: There is no pool in this list.
+  pools = [] # want: Empty list of pools: The list contains no pools.
   nodes = 4
 }

@@ -1,4 +1,4 @@
 limits "all" {
-  pools = [node_class.default] # want: Not a pool: This is a LinodeNodeClass, and only pools are allowed here.
+  pools = [node_class.default] # want: Invalid pool: The value is a LinodeNodeClass, but only pools are allowed here.
   nodes = 4
 }

@@ -4,6 +4,6 @@ pool "team" {
 }
 
 limits "all" {
-  pools = pool.team["ml"] # want: Not a list of pools: The argument pools takes a list of references, such as [pool.general].
+  pools = pool.team["ml"] # want: Invalid list of pools: The argument pools takes a list of references, such as [pool.general].
   nodes = 4
 }

@@ -1,4 +1,4 @@
 limits "all" {
-  pools = ["general"] # want: Not a pool: A reference to a pool is required, such as pool.general. For a pool that is not declared here:
+  pools = ["general"] # want: Invalid pool: A reference to a pool is required, such as pool.general.
   nodes = 4
 }

@@ -4,6 +4,6 @@ pool "team" {
 }
 
 limits "all" {
-  pools = [pool.teem] # want: Unknown reference: There is no pool named "teem" in this directory. Did you mean "team"?
+  pools = [pool.teem] # want: Unknown reference: No pool is named "teem" in this directory. Did you mean "team"?
   nodes = 4
 }

@@ -4,6 +4,6 @@ pool "team" {
 }
 
 limits "all" {
-  pools = [pool.team] # want: Not a pool: A reference to one pool is required, such as pool.general. For all elements of a pool with for_each, write values(pool.team).
+  pools = [pool.team] # want: Invalid pool: A reference to one pool is required, such as pool.general. For all elements of a pool with for_each, write values(pool.team).
   nodes = 4
 }

@@ -3,5 +3,5 @@ locals {
 }
 
 locals {
-  a = 2 # want: Name used twice: There is a local named "a" already, at local_twice.lke.hcl:2.
+  a = 2 # want: Duplicate name: A local named "a" was already declared at local_twice.lke.hcl:2.
 }

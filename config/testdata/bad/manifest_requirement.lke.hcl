@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  manifest   = { spec = { template = { spec = { foo = gte(4) } } } } # want: Requirement where a field is wanted
+  manifest   = { spec = { template = { spec = { foo = gte(4) } } } } # want: Requirement in manifest
 }

@@ -1,4 +1,4 @@
-<<<<<<< HEAD # want: Merge conflict: This is the mark of a merge conflict that nobody has settled. Keep one of the versions, or parts of both, and remove the lines with the marks.
+<<<<<<< HEAD # want: Merge conflict: This line is a conflict marker of Git. Resolve the conflict and delete the markers.
 pool "a" {}
 =======
 pool "b" {}

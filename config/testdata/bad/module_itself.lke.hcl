@@ -1,3 +1,3 @@
-module "again" { # want: Modules that call each other: Each of these directories would have to be compiled as a part of the one before it: . (module_itself.lke.hcl:1) → ..
+module "again" { # want: Modules call each other in a cycle: Each of these directories calls the next one as a module: . (module_itself.lke.hcl:1) → ..
   source = "./modules/.."
 }

@@ -3,5 +3,5 @@ module "shared" {
 }
 
 pool "web" {
-  node_class = module.shred.node_class.shared # want: Unknown reference: There is no module named "shred" in this directory. Did you mean "shared"?
+  node_class = module.shred.node_class.shared # want: Unknown reference: No module is named "shred" in this directory. Did you mean "shared"?
 }

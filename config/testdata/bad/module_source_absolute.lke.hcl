@@ -1,3 +1,3 @@
 module "team" {
-  source = "/etc" # want: Module from elsewhere: "/etc" is not a path.
+  source = "/etc" # want: Unsupported module source: "/etc" does not start with "./" or "../".
 }

@@ -1,3 +1,3 @@
-module "team" { # want: No configuration files: The directory "modules" has no files named
+module "team" { # want: No configuration files: The directory "modules" contains no files named *.lke.hcl or *.lke.json.
   source = "./modules"
 }

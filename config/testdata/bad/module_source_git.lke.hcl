@@ -1,3 +1,3 @@
 module "team" {
-  source = "git::https://example.com/team.git" # want: Module from elsewhere: "git::https://example.com/team.git" is not a path.
+  source = "git::https://example.com/team.git" # want: Unsupported module source: "git::https://example.com/team.git" does not start with "./" or "../".
 }

@@ -3,5 +3,5 @@ locals {
 }
 
 module "team" {
-  source = local.where # want: Text written out is required: The value of source is needed before anything is evaluated
+  source = local.where # want: Literal text required: The value of source is needed before expressions are evaluated, so it must be literal text in quotes.
 }

@@ -1,3 +1,3 @@
 module "team" {
-  source = "../team" # want: Module outside of the repository: "../team" leads out of the repository, and nothing outside of it is read.
+  source = "../team" # want: Module outside of the repository: "../team" is outside of the repository, and only files in the repository can be read.
 }

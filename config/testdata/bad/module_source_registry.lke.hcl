@@ -1,3 +1,3 @@
 module "team" {
-  source = "example/team/linode" # want: Module from elsewhere: "example/team/linode" is not a path.
+  source = "example/team/linode" # want: Unsupported module source: "example/team/linode" does not start with "./" or "../".
 }

@@ -2,6 +2,6 @@ module "a" {
   source     = "./modules/two"
 }
 
-module "a" { # want: Name used twice: There is a module named "a" already, at module_twice.lke.hcl:1.
+module "a" { # want: Duplicate name: A module named "a" was already declared at module_twice.lke.hcl:1.
   source = "./modules/two"
 }

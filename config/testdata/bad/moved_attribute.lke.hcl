@@ -3,6 +3,6 @@ pool "web" {
 }
 
 moved {
-  from = pool.a.limits # want: Not an address:
+  from = pool.a.limits # want: Invalid address:
   to   = pool.web
 }

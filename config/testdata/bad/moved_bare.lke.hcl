@@ -3,6 +3,6 @@ pool "web" {
 }
 
 moved {
-  from = pool # want: Not an address:
+  from = pool # want: Invalid address:
   to   = pool.web
 }

@@ -3,6 +3,6 @@ pool "web" {
 }
 
 moved {
-  from = one(["pool.a"]) # want: Not an address: The argument from takes the address
+  from = one(["pool.a"]) # want: Invalid address: The argument from takes the literal address of an object: pool.web, pool.team["ml"] or module.ml.pool.gpu.
   to   = pool.web
 }

@@ -12,6 +12,6 @@ moved {
 }
 
 moved {
-  from = pool.a # want: Moved twice: pool.a has become pool.web already: moved_from_twice.lke.hcl:10.
+  from = pool.a # want: Moved twice: pool.a has already become pool.web: moved_from_twice.lke.hcl:10.
   to   = pool.api
 }

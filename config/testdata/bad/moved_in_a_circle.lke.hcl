@@ -8,7 +8,7 @@ pool "api" {
 
 moved {
   from = pool.web
-  to   = pool.api # want: Moves in a circle: Each of these would have the name of the one before it: pool.web → pool.api → pool.web.
+  to   = pool.api # want: Moves in a cycle: Each of these addresses would get the name of the previous one: pool.web → pool.api → pool.web.
 }
 
 moved {

@@ -4,5 +4,5 @@ pool "web" {
 
 moved {
   from = pool.a
-  to   = module.m.pool.web # want: Nothing at this address: There is no module named "m" in this directory.
+  to   = module.m.pool.web # want: No object at this address: No module is named "m" in this directory.
 }

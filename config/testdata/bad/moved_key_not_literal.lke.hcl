@@ -5,5 +5,5 @@ pool "team" {
 
 moved {
   from = pool.a
-  to   = pool.team[local.key] # want: Not an address: The argument to takes the address of an object, written out
+  to   = pool.team[local.key] # want: Invalid address: The argument to takes the literal address of an object: pool.web, pool.team["ml"] or module.ml.pool.gpu.
 }

@@ -8,6 +8,6 @@ pool "team" {
 }
 
 moved {
-  from = pool.web # want: Moved, but still there: pool.web is still declared
+  from = pool.web # want: Moved object is still declared: pool.web is declared at moved_names_collide.lke.hcl:1 and keeps its name.
   to   = pool.team["ml"]
 }

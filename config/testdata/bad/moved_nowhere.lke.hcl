@@ -4,5 +4,5 @@ pool "web" {
 
 moved {
   from = pool.old
-  to   = pool.webs # want: Nothing at this address: There is no pool named "webs" in this directory. Did you mean "web"? If it is gone for good, remove this block.
+  to   = pool.webs # want: No object at this address: No pool is named "webs" in this directory. Did you mean "web"? If it was deleted, delete this moved block.
 }

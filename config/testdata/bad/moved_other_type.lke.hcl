@@ -3,6 +3,6 @@ pool "web" {
 }
 
 moved {
-  from = pools.a # want: Not an address: The argument from takes the address of an object, written out: pool.web, pool.team["ml"] or module.ml.pool.gpu. There are no objects named pools. Did you mean "pool"?
+  from = pools.a # want: Invalid address: The argument from takes the literal address of an object: pool.web, pool.team["ml"] or module.ml.pool.gpu. Blocks of type "pools" do not compile to objects. Did you mean "pool"?
   to   = pool.web
 }

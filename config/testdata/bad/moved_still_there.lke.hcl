@@ -7,6 +7,6 @@ pool "api" {
 }
 
 moved {
-  from = pool.api # want: Moved, but still there: pool.api is still declared, at moved_still_there.lke.hcl:5, and keeps its name. To give pool.web a name of your choice, write it into the block: name = "api".
+  from = pool.api # want: Moved object is still declared: pool.api is declared at moved_still_there.lke.hcl:5 and keeps its name. To set the name of pool.web, write it in the block: name = "api".
   to   = pool.web
 }

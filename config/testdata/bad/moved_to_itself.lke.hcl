@@ -4,5 +4,5 @@ pool "web" {
 
 moved {
   from = pool.web
-  to   = pool.web # want: Moves in a circle: Each of these would have the name of the one before it: pool.web → pool.web.
+  to   = pool.web # want: Moves in a cycle: Each of these addresses would get the name of the previous one: pool.web → pool.web.
 }

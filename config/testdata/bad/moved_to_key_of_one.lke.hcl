@@ -4,5 +4,5 @@ pool "web" {
 
 moved {
   from = pool.a
-  to   = pool.web["a"] # want: Nothing at this address: pool.web has no for_each, so it has no element "a".
+  to   = pool.web["a"] # want: No object at this address: pool.web has no for_each, so the element "a" does not exist.
 }

@@ -5,5 +5,5 @@ pool "team" {
 
 moved {
   from = pool.a
-  to   = pool.team["mll"] # want: Nothing at this address: pool.team has no element "mll". Did you mean "ml"? The keys are ml, web. If it is gone
+  to   = pool.team["mll"] # want: No object at this address: pool.team has no element "mll". Did you mean "ml"? The keys are ml, web.
 }

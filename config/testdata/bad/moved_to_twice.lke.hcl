@@ -9,5 +9,5 @@ moved {
 
 moved {
   from = pool.b
-  to   = pool.web # want: Moved twice: pool.web has the name of pool.a already: moved_to_twice.lke.hcl:7.
+  to   = pool.web # want: Moved twice: pool.web already has the name of pool.a: moved_to_twice.lke.hcl:7.
 }

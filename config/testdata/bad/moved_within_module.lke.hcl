@@ -4,5 +4,5 @@ module "t" {
 
 moved {
   from = node_class.a
-  to   = module.t.node_class.shred # want: Nothing at this address: There is no node_class named "shred" in module.t. Did you mean "shared"?
+  to   = module.t.node_class.shred # want: No object at this address: No node_class is named "shred" in module.t. Did you mean "shared"?
 }

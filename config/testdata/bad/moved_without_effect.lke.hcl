@@ -5,5 +5,5 @@ pool "web" {
 
 moved {
   from = pool.a
-  to   = pool.web # want: Move without effect: pool.web has a name of its own, "www", so this block does nothing and can be removed.
+  to   = pool.web # want: Move without effect: pool.web sets its own name, "www", so this block has no effect. Delete it.
 }

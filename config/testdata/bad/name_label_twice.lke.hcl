@@ -2,6 +2,6 @@ pool "web" {
   node_class = node_class.default
 }
 
-pool "web" { # want: Name used twice: There is a pool named "web" already, at name_label_twice.lke.hcl:1.
+pool "web" { # want: Duplicate name: A pool named "web" was already declared at name_label_twice.lke.hcl:1.
   node_class = node_class.default
 }

@@ -1,3 +1,3 @@
-pool "2xl" { # want: Invalid name: "2xl" cannot be referred to as pool.2xl. A label begins with a letter
+pool "2xl" { # want: Invalid name: References such as pool.2xl are not possible with the label "2xl".
   node_class = node_class.default
 }

@@ -3,5 +3,5 @@ node_class "gpu" {
 }
 
 pool "web" {
-  node_class = node_class.gpu # want: Value missing: The argument node_class is null. A block with enabled = false is null where it is referred to.
+  node_class = node_class.gpu # want: Missing value: The argument node_class is null. A reference to a block with enabled = false is null.
 }

@@ -1,3 +1,3 @@
 node_class "web" {
-  firewall_id = -1 # want: Invalid id: Linode numbers its objects from 1, so -1 cannot be the value of firewall_id. To have none, leave the argument out.
+  firewall_id = -1 # want: Invalid id: Linode ids start at 1, so -1 is not valid for firewall_id. For no id, delete the argument.
 }

@@ -3,5 +3,5 @@ pool "web" {
 }
 
 pool "api" {
-  node_class = pool.web # want: Not a node class: This is a NodePool, and a pool needs a LinodeNodeClass.
+  node_class = pool.web # want: Invalid node class: The value is a NodePool, but a pool needs a LinodeNodeClass.
 }

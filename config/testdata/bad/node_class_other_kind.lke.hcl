@@ -1,3 +1,3 @@
 pool "web" {
-  node_class = { kind = "EC2NodeClass", name = "x" } # want: Not a node class: This is a EC2NodeClass, and a pool needs a LinodeNodeClass.
+  node_class = { kind = "EC2NodeClass", name = "x" } # want: Invalid node class: The value is a EC2NodeClass, but a pool needs a LinodeNodeClass.
 }

@@ -1,3 +1,3 @@
 pool "web" {
-  node_class = "default" # want: Not a node class: The argument node_class takes a reference to a node_class block, such as node_class.default. Write it without quotes: node_class.default.
+  node_class = "default" # want: Invalid node class: The argument node_class takes a reference to a node_class block, such as node_class.default. Write it without quotes: node_class.default.
 }

@@ -1,4 +1,4 @@
 pool "a" {
   node_class = node_class.default
-  weight     = plan.nodes.rolled # want: Unknown name: What a change would do is known in policy blocks
+  weight     = plan.nodes.rolled # want: Unknown name: The effects of a change are known only in policy blocks.
 }

@@ -1,4 +1,4 @@
 policy "a" {
-  condition     = plan.cost.foo < 3 # want: Unsupported attribute: This object does not have an attribute named "foo". There are: ceiling, current, floor.
+  condition     = plan.cost.foo < 3 # want: Unsupported attribute: This object does not have an attribute named "foo". Existing names: ceiling, current, floor.
   error_message = "No."
 }

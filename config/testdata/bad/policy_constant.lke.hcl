@@ -1,4 +1,4 @@
 policy "p" {
-  condition     = 1 < 2 # want: Condition that never changes: The condition refers to nothing
+  condition     = 1 < 2 # want: Constant condition: The condition contains no references, so it is always true or always false.
   error_message = "No."
 }

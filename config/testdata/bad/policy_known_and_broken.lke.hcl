@@ -6,6 +6,6 @@ policy "p" {
 }
 
 policy "q" {
-  condition     = length(keys(node_class)) > 9 # want: Policy broken: No.
+  condition     = length(keys(node_class)) > 9 # want: Policy violated: No.
   error_message = "No."
 }

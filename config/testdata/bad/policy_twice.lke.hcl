@@ -3,7 +3,7 @@ policy "p" {
   error_message = "No."
 }
 
-policy "p" { # want: Name used twice: There is a policy named "p" already, at policy_twice.lke.hcl:1.
+policy "p" { # want: Duplicate name: A policy named "p" was already declared at policy_twice.lke.hcl:1.
   condition     = plan.nodes.deleted < 4
   error_message = "No."
 }

@@ -1,4 +1,4 @@
 policy "p" {
-  condition     = pla.nodes.rolled < 4 # want: Unknown name: There is nothing named "pla" here. Did you mean "plan"?
+  condition     = pla.nodes.rolled < 4 # want: Unknown name: The name "pla" is not declared. Did you mean "plan"?
   error_message = "No."
 }

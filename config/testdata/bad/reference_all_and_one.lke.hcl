@@ -1,5 +1,5 @@
 locals {
-  both = [length(pool), pool.web.name] # want: Reference to all and to one: Here pool stands for all of them, elsewhere in the same expression pool.NAME stands for one.
+  both = [length(pool), pool.web.name] # want: Mixed references to all and to one: Here, pool is all of them; elsewhere in the same expression, pool.NAME is one.
 }
 
 pool "web" {

@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  weight     = count.index # want: Unknown name: There is no count. Repeat a block with for_each, or leave it out with enabled.
+  weight     = count.index # want: Unknown name: The argument count does not exist. Repeat a block with for_each, or omit it with enabled.
 }

@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  name       = each.key # want: Unknown name: The names each.key and each.value exist in blocks with for_each.
+  name       = each.key # want: Unknown name: The names each.key and each.value exist only in blocks with for_each.
 }

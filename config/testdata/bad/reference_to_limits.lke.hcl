@@ -3,5 +3,5 @@ limits "all" {
 }
 
 locals {
-  a = limits.all.nodes # want: Unknown name: Nothing refers to limits blocks. To use an amount in several places, make it a local.
+  a = limits.all.nodes # want: Unknown name: References to limits blocks are not possible. To use an amount in several places, declare a local.
 }

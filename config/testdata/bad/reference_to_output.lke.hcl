@@ -3,5 +3,5 @@ limits "all" {
 }
 
 locals {
-  a = output.a # want: Unknown name: There are no outputs.
+  a = output.a # want: Unknown name: Outputs do not exist.
 }

@@ -3,5 +3,5 @@ limits "all" {
 }
 
 locals {
-  a = path.module # want: Unknown name: Paths are from the directory of the file they are in
+  a = path.module # want: Unknown name: Paths are relative to the directory of the file, as in file("teams.yaml").
 }

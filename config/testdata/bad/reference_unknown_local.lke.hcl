@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  weight     = local.wieght # want: Unknown reference: There is no local named "wieght" in this directory.
+  weight     = local.wieght # want: Unknown reference: No local is named "wieght" in this directory.
 }

@@ -1,5 +1,5 @@
 # only
 cluster {
-  name   = dev # want: Unknown name: There is nothing named "dev" here. Text is written in quotes: "dev".
+  name   = dev # want: Unknown name: The name "dev" is not declared. Write text in quotes: "dev".
   region = "us-ord"
 }

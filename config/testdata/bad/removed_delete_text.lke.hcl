@@ -1,4 +1,4 @@
 removed {
   from   = pool.web
-  delete = "keep" # want: Wrong type of value: The argument delete is true or false.
+  delete = "keep" # want: Wrong type of value: The argument delete must be true or false.
 }

@@ -4,6 +4,6 @@ pool "team" {
 }
 
 removed {
-  from   = pool.team # want: Removed, but still there: pool.team["ml"] is still declared
+  from   = pool.team # want: Removed object is still declared: pool.team["ml"] is declared at removed_element_still_there.lke.hcl:1.
   delete = false
 }

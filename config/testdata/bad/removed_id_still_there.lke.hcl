@@ -3,6 +3,6 @@ pool "web" {
 }
 
 removed {
-  from = pool.gone # want: Removed, but still there: pool.web is still declared, at removed_id_still_there.lke.hcl:1.
+  from = pool.gone # want: Removed object is still declared: pool.web is declared at removed_id_still_there.lke.hcl:1.
   id   = "web"
 }

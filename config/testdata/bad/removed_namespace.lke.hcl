@@ -1,8 +1,8 @@
-removed { # want: Missing required argument: A buffer is in a namespace: the argument namespace says in which this one was.
+removed { # want: Missing required argument: A buffer has a namespace. Set the argument namespace.
   from = buffer.gone
 }
 
 removed {
   from      = pool.gone
-  namespace = "web" # want: Argument that means nothing here: A NodePool is in no namespace.
+  namespace = "web" # want: Argument not allowed here: A NodePool has no namespace. Delete the argument.
 }

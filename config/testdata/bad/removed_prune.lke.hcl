@@ -1,16 +1,16 @@
 removed {
   from   = pool.web
   delete = true
-  prune  = "slowly" # want: Unknown value: prune is one of graceful, now, and not "slowly".
+  prune  = "slowly" # want: Unknown value: prune must be one of graceful, now, not "slowly".
 }
 
 removed {
   from  = pool.db
-  prune = "now" # want: Argument that means nothing here: Only a pool that is deleted goes gracefully or now.
+  prune = "now" # want: Argument not allowed here: The argument applies only to a pool with delete = true.
 }
 
 removed {
   from   = node_class.old
   delete = true
-  prune  = "now" # want: Argument that means nothing here: Only a pool that is deleted goes gracefully or now.
+  prune  = "now" # want: Argument not allowed here: The argument applies only to a pool with delete = true.
 }

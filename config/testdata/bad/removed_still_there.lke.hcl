@@ -3,6 +3,6 @@ pool "web" {
 }
 
 removed {
-  from   = pool.web # want: Removed, but still there: pool.web is still declared, at removed_still_there.lke.hcl:1. Remove its block, or this one.
+  from   = pool.web # want: Removed object is still declared: pool.web is declared at removed_still_there.lke.hcl:1. Delete that block or the removed block.
   delete = false
 }

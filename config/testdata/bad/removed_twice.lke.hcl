@@ -4,6 +4,6 @@ removed {
 }
 
 removed {
-  from   = pool.web # want: Block given twice: The block removed for pool.web is there already, at removed_twice.lke.hcl:1.
+  from   = pool.web # want: Duplicate block: The block removed for pool.web was already declared at removed_twice.lke.hcl:1.
   delete = true
 }

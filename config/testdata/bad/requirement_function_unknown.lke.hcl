@@ -1,6 +1,6 @@
 pool "web" {
   node_class = node_class.default
   requirements = {
-    cpu = atmost(4) # want: Call to unknown function: There is no function named "atmost".
+    cpu = atmost(4) # want: Call to unknown function: The function "atmost" does not exist.
   }
 }

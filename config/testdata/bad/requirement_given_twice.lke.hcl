@@ -2,6 +2,6 @@ pool "web" {
   node_class = node_class.default
   requirements = {
     cpu = gte(4)
-    cpu = lt(9) # want: Key given twice: "cpu" is in this object already, on line 4, and only the last one would count.
+    cpu = lt(9) # want: Duplicate key: The object already has the key "cpu", on line 4, and only the last one would count.
   }
 }

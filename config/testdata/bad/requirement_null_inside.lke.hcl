@@ -1,6 +1,6 @@
 pool "web" {
   node_class = node_class.default
   requirements = {
-    arch = ["amd64", null] # want: Invalid requirement: arch: null cannot be compared with; leave it out.
+    arch = ["amd64", null] # want: Invalid requirement: arch: null cannot be compared; remove it.
   }
 }

@@ -2,6 +2,6 @@ pool "web" {
   node_class = node_class.default
   requirements = {
     arch                 = "amd64"
-    "kubernetes.io/arch" = "amd64" # want: Requirement given twice: arch and kubernetes.io/arch are the same label.
+    "kubernetes.io/arch" = "amd64" # want: Duplicate requirement: arch and kubernetes.io/arch are the same label.
   }
 }

@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  taints     = ["a:NoExecute", null] # want: Null in a list: An element of taints is null. Use compact([...])
+  taints     = ["a:NoExecute", null] # want: Null in a list: An element of taints is null.
 }

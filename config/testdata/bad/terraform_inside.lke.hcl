@@ -1,17 +1,17 @@
 pool "web" {
   node_class = node_class.default
-  depends_on = [node_class.default] # want: Unsupported argument: There is no depends_on. Node classes are applied before the pools that refer to them.
-  max_size   = 4                    # want: Unsupported argument: The most that a pool grows to is limits = { nodes = 10 }.
+  depends_on = [node_class.default] # want: Unsupported argument: The argument depends_on does not exist. Node classes are applied before the pools that refer to them.
+  max_size   = 4                    # want: Unsupported argument: To limit the number of nodes, set limits = { nodes = 10 }.
 
-  lifecycle { # want: Unsupported block type: There is no lifecycle. What must not be deleted is named in guards { protected = [pool.NAME] };
+  lifecycle { # want: Unsupported block type: The block lifecycle does not exist.
     prevent_destroy = true
   }
 
-  taint { # want: Unsupported block type: Taints are one argument: taints = ["team=web:NoSchedule"].
+  taint { # want: Unsupported block type: Set taints with one argument: taints = ["team=web:NoSchedule"].
     key = "a"
   }
 
-  requirement { # want: Unsupported block type: Requirements are one argument: requirements = { arch = "amd64", cpu = lte(16) }.
+  requirement { # want: Unsupported block type: Set requirements with one argument: requirements = { arch = "amd64", cpu = lte(16) }.
     key = "a"
   }
 }

@@ -2,7 +2,7 @@ variable "size" {
   default = 5
 
   validation {
-    condition     = true # want: Condition that never changes: The condition refers to nothing
+    condition     = true # want: Constant condition: The condition contains no references, so it is always true or always false.
     error_message = "Never."
   }
 }

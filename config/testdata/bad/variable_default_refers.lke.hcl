@@ -3,5 +3,5 @@ locals {
 }
 
 variable "size" {
-  default = local.size # want: Unknown name: The value of a variable is written out and refers to nothing, and so not to "local". To work a value out, use a local.
+  default = local.size # want: Unknown name: The value of a variable must be literal, so it cannot refer to "local". To compute a value, declare a local.
 }

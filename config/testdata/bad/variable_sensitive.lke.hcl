@@ -1,4 +1,4 @@
 variable "token" {
   default   = "x"
-  sensitive = true # want: Unsupported argument: There is no sensitive. A configuration holds no secrets, and a plan shows all of it.
+  sensitive = true # want: Unsupported argument: The argument sensitive does not exist. A configuration contains no secrets, and a plan shows all values.
 }

@@ -1,3 +1,3 @@
-variable "team" { # want: No value for variable: The variable "team" has no default and is not set. Set it in a file named *.auto.lkevars.hcl, or with --var team=VALUE.
+variable "team" { # want: No value for required variable: The variable "team" has no default and is not set. Set it in a file named *.auto.lkevars.hcl, or with --var team=VALUE.
   type = string
 }

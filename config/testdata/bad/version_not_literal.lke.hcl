@@ -3,5 +3,5 @@ locals {
 }
 
 lkeplan {
-  required_version = local.v # want: Text written out is required
+  required_version = local.v # want: Literal text required
 }

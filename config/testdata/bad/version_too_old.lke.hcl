@@ -1,5 +1,5 @@
 lkeplan {
-  required_version = ">= 0.4" # want: Wrong version of lkeplan: This directory is for lkeplan >= 0.4, and this is 0.3.1.
+  required_version = ">= 0.4" # want: Unsupported version of lkeplan: This directory requires lkeplan >= 0.4, and this is 0.3.1.
 }
 
 # Not reported: a newer version may know it.

@@ -4,7 +4,7 @@ pool "web" {
     spec = {
       template = {
         spec = {
-          nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass" } # want: Field with an argument of its own: && Field with an argument of its own: && Not a node class of LKE: The pool refers to a EC2NodeClass of karpenter.k8s.aws
+          nodeClassRef = { group = "karpenter.k8s.aws", kind = "EC2NodeClass" } # want: Field has an argument: && Field has an argument: && Not a node class of LKE: The pool refers to a EC2NodeClass of karpenter.k8s.aws
         }
       }
     }

@@ -4,7 +4,7 @@ pool "web" {
     spec = {
       template = {
         spec = {
-          requirements = [{ key = "example.com/tier", operator = "In" }] # want: Field with an argument of its own: && Invalid NodePool: spec.template.spec.requirements: requirements with operator 'In' must have a value defined.
+          requirements = [{ key = "example.com/tier", operator = "In" }] # want: Field has an argument: && Invalid NodePool: spec.template.spec.requirements: requirements with operator 'In' must have a value defined.
         }
       }
     }
