@@ -5,7 +5,7 @@ pool "web" {
     consolidate_after = "5m"
 
     budget {
-      nodes = "200%" # want: Invalid NodePool: spec.disruption.budgets[0].nodes: should match '^((100|[0-9]{1,2})%|[0-9]+)$'. In words, nodes is: A number of nodes, or a share of the pool such as "20%".
+      nodes = "200%" # want: Invalid NodePool: spec.disruption.budgets[0].nodes: "200%" is not valid for nodes: A number of nodes, or a percentage of the pool such as "20%". The pattern is '^((100|[0-9]{1,2})%|[0-9]+)$'.
     }
   }
 }

@@ -6,7 +6,7 @@ pool "web" {
 
     budget {
       nodes    = 1
-      schedule = "often" # want: Invalid NodePool: spec.disruption.budgets[0].schedule: should match
+      schedule = "often" # want: Invalid NodePool: spec.disruption.budgets[0].schedule: "often" is not valid for schedule: When the budget starts to apply, in cron notation and UTC, such as "0 13 * * mon-fri".
       duration = "1h"
     }
   }
