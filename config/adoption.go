@@ -44,7 +44,7 @@ func (r Removal) Key() manifest.Key {
 // existing object.
 func (c *compiler) imports() (imports []Import) {
 	at := map[string]hcl.Range{}
-	for _, block := range c.few(schemas.Import) {
+	for _, block := range c.limitedBlocks(schemas.Import) {
 		content, t, ok := c.addressed(schemas.Import, "to", block, at)
 		id, idOK := c.text(content.Attributes["id"])
 		if !ok || !idOK {
@@ -74,13 +74,13 @@ func (c *compiler) imports() (imports []Import) {
 // removals reads the removed blocks.
 func (c *compiler) removals() (removals []Removal) {
 	at := map[string]hcl.Range{}
-	for _, block := range c.few(schemas.Removed) {
+	for _, block := range c.limitedBlocks(schemas.Removed) {
 		content, t, ok := c.addressed(schemas.Removed, "from", block, at)
 		if !ok {
 			continue
 		}
 		from := content.Attributes["from"].Expr.Range()
-		if c.stillThere(from, func(i instance) bool { return within(t, i.at) }) {
+		if c.checkRemoved(from, func(i instance) bool { return within(t, i.at) }) {
 			continue
 		}
 		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(),
@@ -114,15 +114,15 @@ func (c *compiler) removals() (removals []Removal) {
 			ok = ok && said
 		}
 		same := func(i instance) bool { return i.name == r.Name && i.object.Key() == r.Key() }
-		if ok && !c.stillThere(from, same) {
+		if ok && !c.checkRemoved(from, same) {
 			removals = append(removals, r)
 		}
 	}
 	return removals
 }
 
-// stillThere reports an error if an object of a removed block is still declared.
-func (c *compiler) stillThere(removed hcl.Range, matches func(instance) bool) bool {
+// checkRemoved reports an error if an object of a removed block is still declared.
+func (c *compiler) checkRemoved(removed hcl.Range, matches func(instance) bool) bool {
 	i, ok := c.declared(matches)
 	if ok {
 		c.report(diag.At("Removed object is still declared",
@@ -153,8 +153,8 @@ func (c *compiler) pace(attr *hcl.Attribute, r Removal) (string, bool) {
 	return text, true
 }
 
-// few returns the blocks of a type whose number is limited.
-func (c *compiler) few(table schemas.Block) hcl.Blocks {
+// limitedBlocks returns the blocks of a type whose number is limited.
+func (c *compiler) limitedBlocks(table schemas.Block) hcl.Blocks {
 	blocks := c.dir.Blocks.OfType(table.Type)
 	if len(blocks) > MaxMoves {
 		c.report(tooMany(blocks[0])...)
@@ -195,7 +195,7 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 	}
 	v, _, diags := c.scope.Value(attr.Expr)
 	c.report(diags...)
-	if diags.HasErrors() || c.undecided(v, attr.Expr) {
+	if diags.HasErrors() || c.recordUnknown(v, attr.Expr) {
 		return "", false
 	}
 	v, err := eval.ConvertMetered(v, cty.String)

@@ -55,7 +55,7 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 	}
 	if !v.IsKnown() {
 		if table.Type != schemas.Policy.Type {
-			c.undecided(v, condition.Expr)
+			c.recordUnknown(v, condition.Expr)
 		}
 		return nil
 	}

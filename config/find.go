@@ -22,7 +22,7 @@ func (c *compiler) find(t trail, at hcl.Range) ([]instance, hcl.Diagnostics) {
 	}
 	i := slices.IndexFunc(c.modules, func(m *moduleCall) bool { return m.block.Labels[0] == s.name })
 	if i < 0 {
-		return nil, c.nothingThere(s, at)
+		return nil, c.noObject(s, at)
 	}
 	called := c.modules[i].modules
 	module, ok := called[s.key]
@@ -61,10 +61,10 @@ func (c *compiler) findObjects(s step, at hcl.Range) ([]instance, hcl.Diagnostic
 		}
 		return nil, noElement(s, keys, at)
 	}
-	return nil, c.nothingThere(s, at)
+	return nil, c.noObject(s, at)
 }
 
-func (c *compiler) nothingThere(s step, at hcl.Range) hcl.Diagnostics {
+func (c *compiler) noObject(s step, at hcl.Range) hcl.Diagnostics {
 	var names []string
 	for _, block := range c.dir.Blocks.OfType(s.typ) {
 		names = append(names, block.Labels[0])

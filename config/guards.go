@@ -69,14 +69,14 @@ func (c *compiler) guards() Guards {
 			fmt.Sprintf("A guards block was already declared at %s. Merge the blocks.",
 				diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
 	}
-	said := decode.Block(schemas.Guards, blocks[0], c.scope)
-	c.unknown = append(c.unknown, said.Unknown...)
-	c.report(said.Diags...)
-	if !said.Whole() {
+	read := decode.Block(schemas.Guards, blocks[0], c.scope)
+	c.unknown = append(c.unknown, read.Unknown...)
+	c.report(read.Diags...)
+	if !read.Whole() {
 		return g
 	}
-	fields := said.Fields
-	g.Origins = said.Origins
+	fields := read.Fields
+	g.Origins = read.Origins
 	g.AllowEmpty, _ = fields["allow_empty"].(bool)
 	g.PruneNow = fields["prune"] == schemas.PruneNow
 	g.RefuseUnknown = fields["unknown"] == schemas.RefuseUnknown
@@ -84,14 +84,14 @@ func (c *compiler) guards() Guards {
 	for _, name := range protected {
 		g.Protected = append(g.Protected, fmt.Sprint(name))
 	}
-	if n := c.most(fields, "max_deleted_pools", "pools", said.Origins); n != nil {
+	if n := c.most(fields, "max_deleted_pools", "pools", read.Origins); n != nil {
 		g.MaxDeletedPools = *n
 	}
-	g.MaxUnschedulablePods = c.most(fields, "max_unschedulable_pods", "pods", said.Origins)
-	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", said.Origins)
-	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", said.Origins)
-	g.Freezes = c.periods("freeze", fields, said.Origins)
-	g.Windows = c.periods("window", fields, said.Origins)
+	g.MaxUnschedulablePods = c.most(fields, "max_unschedulable_pods", "pods", read.Origins)
+	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", read.Origins)
+	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", read.Origins)
+	g.Freezes = c.periods("freeze", fields, read.Origins)
+	g.Windows = c.periods("window", fields, read.Origins)
 	return g
 }
 

@@ -127,9 +127,9 @@ func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	return c.truth(attr)
 }
 
-// undecided records an expression that decides something and is unknown. It is an error, unless
+// recordUnknown records an expression that decides something and is unknown. It is an error, unless
 // another error is the cause.
-func (c *compiler) undecided(v cty.Value, expr hcl.Expression) bool {
+func (c *compiler) recordUnknown(v cty.Value, expr hcl.Expression) bool {
 	if v.IsWhollyKnown() {
 		return false
 	}
@@ -148,7 +148,7 @@ func isNull(v cty.Value) string {
 // truth evaluates an argument that is true or false.
 func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	v, ctx, diags := c.scope.Value(attr.Expr)
-	if diags.HasErrors() || c.undecided(v, attr.Expr) {
+	if diags.HasErrors() || c.recordUnknown(v, attr.Expr) {
 		return false, diags
 	}
 	on, err := eval.ConvertMetered(v, cty.Bool)
@@ -172,7 +172,7 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 			fmt.Sprintf("A directory can compile to at most %d objects.", MaxObjects), attr.Expr.Range())}
 	}
 	if !v.IsKnown() || v.Type().IsSetType() && !v.IsWhollyKnown() {
-		c.undecided(v, attr.Expr)
+		c.recordUnknown(v, attr.Expr)
 		return nil, nil
 	}
 	elements, wrong := eval.Elements(v)

@@ -43,7 +43,7 @@ func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 		found := t.in.assert(assertTable(), block, "Assertion failed", scope)
 		content, _, _ := block.Body.PartialContent(decode.Schema(assertTable()))
 		if attr := content.Attributes["condition"]; attr != nil && !found.HasErrors() {
-			found = append(found, undecided(attr.Expr, scope)...)
+			found = append(found, unknownResult(attr.Expr, scope)...)
 		}
 		diags = append(diags, found...)
 	}
@@ -51,8 +51,8 @@ func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
 	return diag.Sort(slices.Concat(diags, t.in.run.Diags[earlier:], t.in.run.Meter.Overrun()))
 }
 
-// undecided reports a condition that is neither true nor false.
-func undecided(condition hcl.Expression, scope *eval.Scope) hcl.Diagnostics {
+// unknownResult reports a condition that is neither true nor false.
+func unknownResult(condition hcl.Expression, scope *eval.Scope) hcl.Diagnostics {
 	if v, _, diags := scope.Private().Value(condition); v.IsKnown() || diags.HasErrors() {
 		return diags
 	}

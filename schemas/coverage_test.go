@@ -104,8 +104,8 @@ func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.J
 	return nil, false
 }
 
-// leaves lists the fields without fields of their own, except those that all objects have or that
-// users cannot set.
+// leaves lists the fields that have no subfields, except those that all objects have or that users
+// cannot set.
 func leaves(schema *apiextensionsv1.JSONSchemaProps, path string) (list []string) {
 	switch {
 	case path == "metadata":

@@ -24,7 +24,7 @@ var Guards = Block{
 		{Name: "protected", Path: "protected", Kind: PoolRefs, NotNull: true, Default: "none",
 			Doc: `Pools that must not be deleted, such as [pool.general, pool.team["ml"]].`},
 		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, NotNull: true, Default: "1",
-			Doc: "The maximum number of pools that a change deletes."},
+			Doc: "The maximum number of pools that a change can delete."},
 		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, NotNull: true, Default: "0",
 			Doc: `The maximum number of nodes that are deleted immediately, together with their pools: a number, ` +
 				`or a percentage of all nodes such as "10%". Nodes of draining pools do not count.`},
@@ -51,7 +51,7 @@ var Guards = Block{
 				"refuses the change. A guard that allows no nodes refuses in both cases. `apply` and a NodePlan " +
 				"always count nodes; a pull request may have no access to a cluster."},
 		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, NotNull: true, Default: "false",
-			Doc: "Whether a change can leave no object in the directory."},
+			Doc: "Whether a change can remove all objects from the directory."},
 	},
 	Blocks: []Block{{
 		Type:   "freeze",

@@ -133,9 +133,9 @@ func (s jsonSchema) argument(arg Arg) object {
 		}
 		schema["anyOf"] = forms
 	}
-	schema["description"] = arg.says()
+	schema["description"] = arg.documentation()
 	if arg.Default != "" {
-		schema["description"] = arg.says() + " Default: " + arg.Default + "."
+		schema["description"] = arg.documentation() + " Default: " + arg.Default + "."
 	}
 	return schema
 }

@@ -44,8 +44,8 @@ func (m Modes) prefix() string {
 	return ""
 }
 
-// says returns the documentation of an argument.
-func (a Arg) says() string { return a.Modes.prefix() + a.Doc }
+// documentation returns the documentation of an argument.
+func (a Arg) documentation() string { return a.Modes.prefix() + a.Doc }
 
 // within returns the modes of an argument in a block.
 func (m Modes) within(block Modes) Modes {

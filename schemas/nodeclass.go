@@ -145,7 +145,7 @@ var osDisk = Block{
 func fromImage(args []Arg) (of []Arg) {
 	for _, arg := range args {
 		if arg.Name != "size" {
-			arg.Modes.NotInstances = "The disk is created from the image."
+			arg.Modes = Modes{NoEffectOnLKE: true, NotInstances: "The disk is created from the image."}
 		}
 		of = append(of, arg)
 	}

@@ -49,8 +49,7 @@ var Disruption = Block{
 		{Name: "policy", Path: "consolidationPolicy", Kind: String, Default: "WhenEmptyOrUnderutilized",
 			Doc: `Which nodes can be consolidated: "WhenEmpty", "WhenEmptyOrUnderutilized" or "Balanced".`},
 		{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration, Required: true,
-			Doc: `How long no pod must have been added to or removed from a node before it can be consolidated, ` +
-				`or "Never".`},
+			Doc: `How long a node must be without new or removed pods before it can be consolidated, or "Never".`},
 	},
 	Blocks: []Block{Budget},
 }

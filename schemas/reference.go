@@ -127,7 +127,7 @@ func (w *reference) block(block Block, level int, around string) {
 	w.line(block.Modes.prefix() + block.Doc + occurrence(block))
 	var rows [][]string
 	for _, arg := range block.Args {
-		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.says(), fieldOf(arg)})
+		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.documentation(), fieldOf(arg)})
 	}
 	w.table([]string{"argument", "value", "default", "meaning", "field"}, rows)
 	switch block.Type {
@@ -147,7 +147,7 @@ func (w *reference) block(block Block, level int, around string) {
 
 func occurrence(block Block) (text string) {
 	if block.Object != nil {
-		text += fmt.Sprintf(" The object is a `%s` of `%s`.", block.Object.Kind, block.Object.APIVersion)
+		text += fmt.Sprintf(" API version: `%s`.", block.Object.APIVersion)
 	}
 	if block.List {
 		text += " Can be repeated."

@@ -38,8 +38,8 @@ func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
 		Expression: expr}
 }
 
-// The limits of the messages that are kept: nobody reads more, and a mistake in a list, a module or
-// a loop can occur a million times.
+// The limits of the messages that are kept: no user reads more, and a mistake in a list, a module
+// or a loop can occur a million times.
 const (
 	MaxKept   = 400  // errors, and the same number of warnings
 	maxDetail = 4000 // bytes of one message

@@ -39,7 +39,7 @@ type item struct {
 	block bool
 }
 
-func (i item) apart() bool { return i.block || strings.Contains(i.text, "\n") }
+func (i item) separate() bool { return i.block || strings.Contains(i.text, "\n") }
 
 // block joins items, with blank lines around items of several lines.
 func block(header string, items []item) string {
@@ -49,7 +49,7 @@ func block(header string, items []item) string {
 	var b strings.Builder
 	b.WriteString(header + " {\n")
 	for i, item := range items {
-		if i > 0 && (item.apart() || items[i-1].apart()) {
+		if i > 0 && (item.separate() || items[i-1].separate()) {
 			b.WriteString("\n")
 		}
 		b.WriteString(strings.TrimSuffix(item.text, "\n") + "\n")

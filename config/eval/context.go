@@ -27,7 +27,7 @@ func (s *Scope) context(uses map[string]use) *hcl.EvalContext {
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		ctx.Variables[name] = s.value(s.roots[name], uses[name])
 	}
-	if lasting && s.settled(uses) {
+	if lasting && s.final(uses) {
 		if s.contexts == nil || len(s.contexts) == maxContexts {
 			s.contexts = map[string]*hcl.EvalContext{}
 		}
@@ -54,16 +54,16 @@ func keyOf(uses map[string]use) (key string, lasting bool) {
 	return string(text), true
 }
 
-// settled reports whether the values of used names are final. During a check of a value, the check
+// final reports whether the values of used names are final. During a check of a value, the check
 // sees a value that others may not see.
-func (s *Scope) settled(uses map[string]use) bool {
+func (s *Scope) final(uses map[string]use) bool {
 	for name, u := range uses {
 		root := s.roots[name]
-		if root.Node != nil && !s.run.settled(root.Node) {
+		if root.Node != nil && !s.run.final(root.Node) {
 			return false
 		}
 		for name := range u.names {
-			if !s.run.settled(root.Table.Nodes[name]) {
+			if !s.run.final(root.Table.Nodes[name]) {
 				return false
 			}
 		}

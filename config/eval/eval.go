@@ -122,8 +122,8 @@ func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
 	return found
 }
 
-// settled reports whether the value of a name is final.
-func (r *Run) settled(n *Node) bool { return n.done && !slices.Contains(r.busy, n) }
+// final reports whether the value of a name is final.
+func (r *Run) final(n *Node) bool { return n.done && !slices.Contains(r.busy, n) }
 
 // enter records that the evaluation of n has started, unless it is already in progress.
 func (r *Run) enter(n *Node) hcl.Diagnostics {

@@ -106,9 +106,9 @@ func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
 	return w.f.ReturnTypeForValues(args)
 }
 
-// settled reports whether all arguments are known, so the result is known too. Functions that
+// allKnown reports whether all arguments are known, so the result is known too. Functions that
 // evaluate their arguments can have unknown ones.
-func settled(args []cty.Value) bool {
+func allKnown(args []cty.Value) bool {
 	return !slices.ContainsFunc(args, func(v cty.Value) bool { return v.Type().IsCapsuleType() || !v.IsWhollyKnown() })
 }
 
@@ -124,10 +124,10 @@ func (w wrapper) call(args []cty.Value, result cty.Type) (cty.Value, error) {
 	if err != nil {
 		return v, err
 	}
-	switch s := look(v, MaxSize); {
+	switch s := measure(v, MaxSize); {
 	case s.size > MaxSize:
 		return cty.NilVal, errTooLarge
-	case s.unknown && !w.meter.stopped() && settled(args):
+	case s.unknown && !w.meter.stopped() && allKnown(args):
 		return cty.NilVal, errUnknown
 	case s.outOfRange:
 		return cty.NilVal, errOutOfRange

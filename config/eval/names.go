@@ -36,7 +36,7 @@ func Suggest(given string, names []string) string {
 		}
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
 		likelier := d < bestDistance || d == bestDistance && name < best
-		if likelier && d < 3 && d < len(name) && (d < 2 || akin(given, name)) {
+		if likelier && d < 3 && d < len(name) && (d < 2 || similar(given, name)) {
 			best, bestDistance = name, d
 		}
 	}
@@ -45,9 +45,9 @@ func Suggest(given string, names []string) string {
 
 func abs(n int) int { return max(n, -n) }
 
-// akin reports whether two names have the same beginning or end, so two typing errors may separate
+// similar reports whether two names have the same beginning or end, so two typing errors may separate
 // them.
-func akin(a, b string) bool {
+func similar(a, b string) bool {
 	const alike = 2
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	return len(a) >= alike && len(b) >= alike && (a[:alike] == b[:alike] || a[len(a)-alike:] == b[len(b)-alike:])
@@ -153,7 +153,7 @@ func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string
 			return ""
 		}
 		there := attributes(parent)
-		return s.run.DidYouMean(name, slices.Values(there)) + whatIsThere(there)
+		return s.run.DidYouMean(name, slices.Values(there)) + existingNames(there)
 	}
 	return ""
 }
@@ -175,8 +175,8 @@ func attributes(v cty.Value) (names []string) {
 	return slices.Sorted(slices.Values(names))
 }
 
-// whatIsThere returns a sentence with the names, or the first of many.
-func whatIsThere(names []string) string {
+// existingNames returns a sentence with the names, or the first of many.
+func existingNames(names []string) string {
 	const most = 12
 	switch n := len(names); {
 	case n == 0:

@@ -17,13 +17,13 @@ const maxExponent = 128
 // plus a quarter of its characters. It stops soon after MaxSize, because a value that contains the
 // same part several times can be far larger than its memory.
 func SizeOf(v cty.Value) int {
-	return look(v, MaxSize).size
+	return measure(v, MaxSize).size
 }
 
 // NumbersInRange reports whether all numbers in v can be printed quickly. The size of v must not
 // exceed MaxSize.
 func NumbersInRange(v cty.Value) bool {
-	return !look(v, MaxSize).outOfRange
+	return !measure(v, MaxSize).outOfRange
 }
 
 // seen is the result of one walk through a value, because each walk sorts sets.
@@ -39,8 +39,8 @@ func (s *seen) add(element seen, weight int) {
 	s.outOfRange = s.outOfRange || element.outOfRange
 }
 
-// look walks through v until its size exceeds a limit.
-func look(v cty.Value, limit int) seen {
+// measure walks through v until its size exceeds a limit.
+func measure(v cty.Value, limit int) seen {
 	s := seen{size: 1}
 	switch {
 	case !v.IsKnown():
@@ -59,7 +59,7 @@ func look(v cty.Value, limit int) seen {
 	}
 	if v.Type().IsObjectType() { // in any order, which is faster
 		for name := range v.Type().AttributeTypes() {
-			if s.add(look(v.GetAttr(name), limit-s.size), 1); s.size > limit {
+			if s.add(measure(v.GetAttr(name), limit-s.size), 1); s.size > limit {
 				break
 			}
 		}
@@ -77,7 +77,7 @@ func look(v cty.Value, limit int) seen {
 	}
 	for it := v.ElementIterator(); it.Next() && s.size <= limit; {
 		_, element := it.Element()
-		s.add(look(element, limit-s.size), weight)
+		s.add(measure(element, limit-s.size), weight)
 	}
 	return s
 }

@@ -102,13 +102,13 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 			below = name
 		}
 		if entry.Type()&fs.ModeIrregular != 0 && fits.below(below) {
-			return r.wouldRead(name) // a submodule, which can contain matching files
+			return r.checkReadable(name) // a submodule, which can contain matching files
 		}
 		if entry.IsDir() || !schemas.Readable(name) || !fits.match(below) {
 			return nil
 		}
 		found = append(found, below)
-		return r.wouldRead(name)
+		return r.checkReadable(name)
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -120,8 +120,8 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// wouldRead returns why a matching file cannot be read.
-func (r Reader) wouldRead(name string) error {
+// checkReadable returns why a matching file cannot be read.
+func (r Reader) checkReadable(name string) error {
 	info, err := r.tree.lstat(name)
 	switch {
 	case err != nil:

@@ -69,14 +69,14 @@ func alternatives(text string) ([]string, error) {
 // below reports whether the pattern can match files in a directory.
 func (p pattern) below(dir string) bool {
 	for _, pattern := range p {
-		if mayLead(pattern, strings.Split(dir, "/")) {
+		if matchesBelow(pattern, strings.Split(dir, "/")) {
 			return true
 		}
 	}
 	return false
 }
 
-func mayLead(pattern, steps []string) bool {
+func matchesBelow(pattern, steps []string) bool {
 	for i, step := range steps {
 		if i < len(pattern) && pattern[i] == "**" {
 			return true

@@ -27,7 +27,7 @@ func (t *Tree) Reach() Reach {
 	r := Reach{Directories: slices.Sorted(maps.Keys(t.directories))}
 	files := map[string]bool{}
 	for name, file := range t.Files {
-		asked, open := asksFor(name, file)
+		asked, open := namedFiles(name, file)
 		r.Open = r.Open || open
 		for _, f := range asked {
 			files[path.Join(path.Dir(name), f)] = true
@@ -37,9 +37,9 @@ func (t *Tree) Reach() Reach {
 	return r
 }
 
-// asksFor lists the files that the expressions of a file name. The result is open if a name is
+// namedFiles lists the files that the expressions of a file name. The result is open if a name is
 // computed, or if a template can read more files.
-func asksFor(name string, file *hcl.File) (files []string, open bool) {
+func namedFiles(name string, file *hcl.File) (files []string, open bool) {
 	if !bytes.Contains(file.Bytes, []byte("file")) && !bytes.Contains(file.Bytes, []byte("template")) {
 		return nil, false
 	}

@@ -49,14 +49,14 @@ func (v version) satisfies(constraint string) (bool, error) {
 		if !ok {
 			return false, fmt.Errorf("%q is not a version", m[2])
 		}
-		if !v.meets(m[1], bound, parts) {
+		if !v.satisfiesBound(m[1], bound, parts) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-func (v version) meets(operator string, bound version, parts int) bool {
+func (v version) satisfiesBound(operator string, bound version, parts int) bool {
 	c := slices.Compare(v[:], bound[:])
 	switch operator {
 	case "~>": // the last given number can increase

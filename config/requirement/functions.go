@@ -12,22 +12,22 @@ import (
 func Functions() map[string]function.Function {
 	values := plain("values")
 	return map[string]function.Function{
-		"notin":   making(notin, &values),
+		"notin":   requirementFunc(notin, &values),
 		"exists":  constant(Exists),
 		"absent":  constant(DoesNotExist),
 		"gt":      comparison(Gt),
 		"gte":     comparison(Gte),
 		"lt":      comparison(Lt),
 		"lte":     comparison(Lte),
-		"between": making(between, nil, plain("from"), plain("to")),
-		"all":     making(all, &function.Parameter{Name: "requirements", Type: Type}),
-		"atleast": making(atleast, nil, function.Parameter{Name: "n", Type: cty.Number},
+		"between": requirementFunc(between, nil, plain("from"), plain("to")),
+		"all":     requirementFunc(all, &function.Parameter{Name: "requirements", Type: Type}),
+		"atleast": requirementFunc(atleast, nil, function.Parameter{Name: "n", Type: cty.Number},
 			function.Parameter{Name: "requirement", Type: Type}),
 	}
 }
 
-// making is a function that returns a requirement with the terms that impl returns.
-func making(impl func([]cty.Value) ([]Term, error), variadic *function.Parameter,
+// requirementFunc is a function that returns a requirement with the terms that impl returns.
+func requirementFunc(impl func([]cty.Value) ([]Term, error), variadic *function.Parameter,
 	params ...function.Parameter) function.Function {
 	return function.New(&function.Spec{
 		Params:   params,
@@ -44,11 +44,11 @@ func making(impl func([]cty.Value) ([]Term, error), variadic *function.Parameter
 }
 
 func constant(op Operator) function.Function {
-	return making(func([]cty.Value) ([]Term, error) { return []Term{{Operator: op}}, nil }, nil)
+	return requirementFunc(func([]cty.Value) ([]Term, error) { return []Term{{Operator: op}}, nil }, nil)
 }
 
 func comparison(op Operator) function.Function {
-	return making(func(args []cty.Value) ([]Term, error) { return compare(args, op) }, nil, plain("amount"))
+	return requirementFunc(func(args []cty.Value) ([]Term, error) { return compare(args, op) }, nil, plain("amount"))
 }
 
 func between(args []cty.Value) ([]Term, error) { return compare(args, Gte, Lte) }

@@ -157,7 +157,7 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 		{"an annotation that is no text", with("note: NOTE", "note: true"), []string{"metadata.annotations[note]: true is no text: write it in quotes"}},
 		{"a label of nodes that is no text", with("  template:\n", "  template:\n    metadata: {labels: {a: 1}}\n"), []string{
 			"spec.template.metadata.labels.a", "write it in quotes"}},
-		{"another kind", with("NodePool", "NodeClaim"), []string{"kind NodeClaim has no block"}},
+		{"another kind", with("NodePool", "NodeClaim"), []string{"there is no block for a NodeClaim"}},
 		{"no apiVersion", with("apiVersion: karpenter.sh/v1\n", ""), []string{"it has no apiVersion: write apiVersion: karpenter.sh/v1"}},
 		{"an apiVersion of nothing", with("karpenter.sh/v1", "v1"), []string{"its apiVersion is v1: write apiVersion: karpenter.sh/v1"}},
 		{"before version 1", with("karpenter.sh/v1", "karpenter.sh/v1beta1"), []string{"NodePool a: karpenter.sh/v1beta1 says other things than v1"}},
