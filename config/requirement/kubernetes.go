@@ -2,8 +2,10 @@ package requirement
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -13,6 +15,9 @@ import (
 func (r Requirement) Encode(key schemas.Key) ([]any, error) {
 	entries := make([]any, 0, len(r.Terms))
 	for _, term := range r.Terms {
+		if err := term.notRange(key.Label); err != nil {
+			return nil, err
+		}
 		values, err := term.values(key.Unit)
 		if err != nil {
 			return nil, err
@@ -27,6 +32,21 @@ func (r Requirement) Encode(key schemas.Key) ([]any, error) {
 		entries = append(entries, entry)
 	}
 	return entries, bounds(entries)
+}
+
+var aRange = regexp.MustCompile(`^([0-9]+)([KMGT]i)? ?- ?([0-9]+)([KMGT]i)?$`)
+
+// notRange rejects text such as "4-8" for a label of plan types, of which none has such a value.
+func (t Term) notRange(label string) error {
+	for _, text := range t.Values {
+		m := aRange.FindStringSubmatch(text)
+		if m == nil || !strings.HasPrefix(label, schemas.NodeClassGroup+"/") {
+			continue
+		}
+		return fmt.Errorf("%q is a single value; for a range, write between(%s, %s)", text,
+			literal(m[1]+m[2]), literal(m[3]+m[4]))
+	}
+	return nil
 }
 
 // values returns the term's values in the label's unit, in JSON form.
