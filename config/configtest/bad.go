@@ -21,17 +21,16 @@ import (
 // Compile is the function under test: it compiles the root of a file system.
 type Compile func(files fstest.MapFS) hcl.Diagnostics
 
-// Bad compiles each document of a directory and compares the diagnostics with
-// what the document expects: a comment at the end of the offending line,
+// Bad compiles each document of a directory and compares the diagnostics with those that the document
+// expects: a comment at the end of the line with the error,
 //
 //	weight = "heavy" # want: Wrong type of value: The argument weight takes
 //
-// with the beginning of the message, summary and detail. Several messages on
-// one line are separated by " && ". Messages without a place belong to line 1.
+// with the beginning of the message: summary and detail. Several messages on one line are separated by
+// " && ". Messages without a place belong to line 1.
 //
-// A document is compiled together with base.lke.hcl of the same directory,
-// which spares it the blocks that every directory needs, unless it begins with
-// "# only". The directories below are there for each of them to use.
+// A document is compiled together with base.lke.hcl of the same directory, which contains the required
+// blocks, unless the document starts with "# only". All documents can use the subdirectories.
 func Bad(t *testing.T, dir string, compile Compile) {
 	base, err := os.ReadFile(filepath.Join(dir, "base.lke.hcl"))
 	if err != nil {

@@ -41,19 +41,19 @@ func (h Hostile) FS() fstest.MapFS {
 //go:embed testdata/hostile
 var hostile embed.FS
 
-// Hostiles returns those of testdata/hostile. Each file there is an archive of directories: a
-// section has the name of a directory and, after a colon, of a file in it if it is not
-// main.lke.hcl; it ends before the last end of line. A file whose name has a # is there for
-// each number of a range. What is between « and » is a template that writes
+// Hostiles returns the directories in testdata/hostile. Each file there is an archive of directories.
+// The name of a section is that of a directory and, after a colon, that of a file in it other than
+// main.lke.hcl. A section does not include its last line end. A file whose name contains # exists
+// for each number of a range. The text between « and » is a template that writes
 //
-//	«valid»             nothing: the directory has no errors
-//	«want "text"»       nothing: one of the errors has this text
+//	«valid»             nothing: the directory compiles without errors
+//	«want "text"»       nothing: one of the errors contains this text
 //	«repeat 9 "text"»   the text nine times
 //	«each 9 "a# = 1"»   the same, with a number from 0 for #, the next for #+, and # for ##
 //	«fill "text"»       the text until a file is full
-//	«pair "[" "]"»      the same with as many ] after all [
-//	«nest 9 "text"»     templates in each other, each of which has the one within twice
-//	«colliding 9»       strings that have one hash
+//	«pair "[" "]"»      the same, with the same number of ] after all [
+//	«nest 9 "text"»     nested templates, each of which contains the next one twice
+//	«colliding 9»       strings with the same hash
 func Hostiles() (all []Hostile) {
 	for _, group := range []string{"nested", "scanned", "numbers", "multiplied", "looped", "matched", "repeated", "json",
 		"reported", "modules"} {

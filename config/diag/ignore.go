@@ -12,13 +12,12 @@ import (
 // ignoreDirective starts a comment that suppresses a finding.
 const ignoreDirective = "lkeplan:ignore"
 
-// An Ignore is a comment that silences the findings of one name in one place:
+// An Ignore is a comment that suppresses the findings of one rule in one place:
 //
 //	# lkeplan:ignore NAME reason
 //
-// It stands on the line above a block, an argument or an element, or at the
-// end of its line. Above a block it is about all that is in the block. JSON has
-// no comments.
+// It is on the line above a block, an argument or an element, or at the end of its line. Above a block,
+// it applies to everything in the block. JSON has no comments.
 type Ignore struct {
 	Name   string // "" if missing
 	Reason string // "" if missing
