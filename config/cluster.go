@@ -111,8 +111,9 @@ func (c *compiler) modeOf(fields map[string]cty.Value, attr *hcl.Attribute) (ins
 func notInstances(written hcl.Attributes) (diags hcl.Diagnostics) {
 	for _, arg := range schemas.Cluster.Args {
 		if attr := written[arg.Name]; attr != nil && arg.Modes.NotInstances != "" {
-			diags = append(diags, diag.AtExpression("Argument not allowed in instance mode", fmt.Sprintf("The argument %s is "+
-				"not allowed with mode = %q. %s Delete the argument.", arg.Name, schemas.ModeInstance, arg.Modes.NotInstances), attr.Expr))
+			diags = append(diags, diag.AtExpression("Argument not allowed in instance mode",
+				fmt.Sprintf("The argument %s is not allowed with mode = %q. %s Delete the argument.", arg.Name,
+					schemas.ModeInstance, arg.Modes.NotInstances), attr.Expr))
 		}
 	}
 	return diags

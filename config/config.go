@@ -70,7 +70,7 @@ type Compiled struct {
 	Objects   []Object  `json:"resources"` // sorted by address
 	Imports   []Import  `json:"imports"`   // objects to take over
 	Removed   []Removal `json:"removed"`   // objects that are no longer declared
-	Policies  []Policy  `json:"-"`         // rules for the next change; they are evaluated in the module that declares them
+	Policies  []Policy  `json:"-"`         // rules for the next change, evaluated in their module
 	Guards    Guards    `json:"guards"`    // limits for the next change
 	Trial     *Trial    `json:"-"`         // the assertions of a test; nil without a test
 }

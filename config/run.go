@@ -29,7 +29,7 @@ type Run struct {
 	Base, Snapshot, At       string
 	ExpectError              string
 	NoLKEDaemonSets          bool
-	ExpectRange, SourceRange hcl.Range // of expect_error, of the argument that compares or simulates, or else of the header
+	ExpectRange, SourceRange hcl.Range // of expect_error; of base, pods or another source, or else of the header
 
 	source load.Source
 	at     int // its index in the file
@@ -155,7 +155,8 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 	switch {
 	case r.ExpectError != "" && len(asserts) > 0:
 		complain("Assertion without effect",
-			"With expect_error, the directory is expected not to compile, so there are no values to assert.", asserts[0].DefRange)
+			"With expect_error, the directory is expected not to compile, so there are no values to assert.",
+			asserts[0].DefRange)
 	case r.ExpectError == "" && attributes["expect_error"] == nil && len(asserts) == 0:
 		complain("Run without assertions", "A run needs an assert block or the argument expect_error.", block.DefRange)
 	}

@@ -38,9 +38,12 @@ func PlanAttributes() []PlanAttribute {
 			"price of a node is not known.", Always},
 		{"cost", "ceiling", "The maximum monthly cost of all pools after the change, in US dollars; null if it " +
 			"has no limit or a price is not known.", Always},
-		{Simulated, "unschedulable", "The number of pods that have a node before the change and none after it.", WithSimulated},
-		{Simulated + ".cost", "before", "The monthly cost of the nodes of the pods before the change, in US dollars.", WithSimulated},
-		{Simulated + ".cost", "after", "The monthly cost of the nodes of the pods after the change, in US dollars.", WithSimulated},
+		{Simulated, "unschedulable",
+			"The number of pods that have a node before the change and none after it.", WithSimulated},
+		{Simulated + ".cost", "before",
+			"The monthly cost of the nodes of the pods before the change, in US dollars.", WithSimulated},
+		{Simulated + ".cost", "after",
+			"The monthly cost of the nodes of the pods after the change, in US dollars.", WithSimulated},
 		{Simulated + ".cost", "delta", "The change of the monthly cost, in US dollars; negative if it is lower " +
 			"after the change.", WithSimulated},
 	}

@@ -127,7 +127,8 @@ func (w *reference) block(block Block, level int, around string) {
 	w.line(block.Modes.prefix() + block.Doc + occurrence(block))
 	var rows [][]string
 	for _, arg := range block.Args {
-		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.documentation(), fieldOf(arg)})
+		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.documentation(),
+			fieldOf(arg)})
 	}
 	w.table([]string{"argument", "value", "default", "meaning", "field"}, rows)
 	switch block.Type {

@@ -57,7 +57,8 @@ func (d *decoder) taint(text string, src source) (taint, bool) {
 	switch {
 	case !ok:
 		d.problem(src, "Taint without an effect",
-			fmt.Sprintf("%q has no effect. Write %q, or another of the effects %s.", text, text+":NoSchedule", strings.Join(effects, ", ")))
+			fmt.Sprintf("%q has no effect. Write %q, or another of the effects %s.", text, text+":NoSchedule",
+				strings.Join(effects, ", ")))
 	case key == "":
 		d.problem(src, "Taint without a key",
 			fmt.Sprintf(`%q has no key. Write a taint as "key=value:Effect".`, text))

@@ -31,7 +31,8 @@ func mergeConflict(name string, src []byte) hcl.Diagnostics {
 			end := pos
 			end.Column, end.Byte = len(line)+1, pos.Byte+len(line)
 			return hcl.Diagnostics{diag.At("Merge conflict",
-				"This line is a conflict marker of Git. Resolve the conflict and delete the markers.", hcl.Range{Filename: name, Start: pos, End: end})}
+				"This line is a conflict marker of Git. Resolve the conflict and delete the markers.",
+				hcl.Range{Filename: name, Start: pos, End: end})}
 		}
 		pos.Line++
 		pos.Byte += len(line)
