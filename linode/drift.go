@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -30,7 +31,13 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 	if nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash() {
 		return nodeclaim.NodeClassDrifted, nil
 	}
-	return p.chooser.Orders.Drifted(ctx, nc, &class)
+	if reason, err := p.chooser.Orders.Drifted(ctx, nc, &class); reason != "" || err != nil {
+		return reason, err
+	}
+	if class.Spec.ReplaceBeforeMaintenance != nil && nc.Annotations[maintenance.AnnotationReplace] != "" {
+		return nodeclaim.MaintenanceDrifted, nil
+	}
+	return "", nil
 }
 
 // RolledBy is the revision that has made a node drift for a reason, as far as a note on its

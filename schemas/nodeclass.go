@@ -23,6 +23,10 @@ var NodeClass = Block{
 				`tier. A change replaces the nodes with another version.`},
 		{Name: "disk_encryption", Path: "spec.diskEncryption", Kind: String, Default: "LKE's default",
 			Doc: `Whether the disks are encrypted: "enabled" or "disabled".`},
+		{Name: "replace_before_maintenance", Path: "spec.replaceBeforeMaintenance", Kind: Duration,
+			Default: "nodes are not replaced for it",
+			Doc: `How long before an announced maintenance of its host a node is replaced, such as "24h", within the ` +
+				"budgets of its pool. The Linode API token needs the scope account:read_only."},
 
 		{Name: "image", Path: "spec.image", Kind: String, Modes: onInstances,
 			Doc: `The id of the image to boot: "linode/debian12" or "private/123". It must contain cloud-init ` +

@@ -123,6 +123,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 			"until it is stopped; 0 for any number")
 	for name, delay := range map[string]*time.Duration{ // which tests do not wait for
 		"slot-timeout": &s.Timing.SlotTimeout, "unowned-grace": &s.Timing.Keep, "late-calls": &s.Timing.Late,
+		"maintenance-every": &s.Timing.Maintenance,
 	} {
 		f.DurationVar(delay, name, 0, "as in the Timing of a fleet; for tests")
 		cobra.CheckErr(f.MarkHidden(name))

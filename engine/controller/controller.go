@@ -54,6 +54,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/loop"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -317,7 +318,13 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 			return err
 		}
 	}
-	return register(ctx, mgr, append(how.controllers,
+	upcoming := maintenance.New(maintenance.Options{
+		Client: mgr.GetClient(), API: linodes.api, Events: events, Log: cfg.Log, Every: cfg.Timing.WithDefaults().Maintenance,
+	})
+	if err := registerMetrics(cfg, upcoming.Metrics()...); err != nil {
+		return err
+	}
+	return register(ctx, mgr, append(how.controllers, upcoming,
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing, Plans: types,
 		}, events),

@@ -18,6 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -182,6 +183,7 @@ func asStrict(budgets, others []karpv1.Budget) bool {
 type loosener struct {
 	change int           // in the plan
 	least  consolidation // that a pool has to allow
+	class  string        // whose pools alone it may change; "" for all pools
 }
 
 // loosenOthers carries to the pools that exist before and after a change what other objects do
@@ -189,6 +191,7 @@ type loosener struct {
 //   - An overlay and another order of the pools by weight change which machines are the cheaper ones, for the
 //     nodes of all pools: a replacement may be of any pool (karpenter v1.14.1, SimulateScheduling).
 //   - Without a buffer's room, nodes are empty, or fit on fewer machines.
+//   - A class that asks for it earlier has nodes replaced before maintenance of their hosts, whatever they consolidate.
 //
 // A new pool and a higher limit only add capacity and are not held back, although Karpenter may
 // then find a better place for the pods of a node that is under-utilized.
@@ -206,7 +209,8 @@ func (p *Plan) loosenOthers(base, head side) {
 		source := &p.Changes[l.change]
 		var loosened []int
 		for i := range p.Changes {
-			if allowed, isPool := pools[i]; isPool && allowed >= l.least {
+			allowed, isPool := pools[i]
+			if isPool && allowed >= l.least && (l.class == "" || l.class == classOf(p.Changes[i], base, head)) {
 				loosened = append(loosened, i)
 			}
 		}
@@ -235,6 +239,29 @@ func (p *Plan) loosenOthers(base, head side) {
 			c.worsen(MayRemove, false)
 		}
 	}
+}
+
+// maintenanceLead is how long before maintenance of their hosts a class has its nodes replaced; -1 if it does not.
+func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
+	if class.Spec.ReplaceBeforeMaintenance == nil {
+		return -1
+	}
+	return class.Spec.ReplaceBeforeMaintenance.Duration
+}
+
+// classOf is the class that the pool of a change refers to after it.
+func classOf(c Change, base, head side) string {
+	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
+		if o.pool != nil {
+			return o.classRef()
+		}
+	}
+	for _, o := range head.others {
+		if o.Key() == c.Key() {
+			return o.classRef()
+		}
+	}
+	return ""
 }
 
 // allows is what the pool of a change allows after it.
@@ -274,15 +301,19 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		switch c.Kind {
 		case schemas.Pool.Object.Kind:
 			if c.Action == Update && changed(weight) && reordered {
-				all = append(all, loosener{i, consolidatesBalanced})
+				all = append(all, loosener{change: i, least: consolidatesBalanced})
+			}
+		case schemas.NodeClass.Object.Kind:
+			if old.class != nil && now.class != nil && maintenanceLead(now.class) > maintenanceLead(old.class) {
+				all = append(all, loosener{change: i, class: c.Name})
 			}
 		case schemas.Buffer.Object.Kind:
 			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.Defaulted, now.Defaulted) {
-				all = append(all, loosener{i, consolidatesEmpty})
+				all = append(all, loosener{change: i, least: consolidatesEmpty})
 			}
 		case schemas.Overlay.Object.Kind:
 			if changed("spec.") && (selectsAny(old.overlay, base, head) || selectsAny(now.overlay, base, head)) {
-				all = append(all, loosener{i, consolidatesBalanced})
+				all = append(all, loosener{change: i, least: consolidatesBalanced})
 			}
 		}
 	}

@@ -163,11 +163,13 @@ func (p *Plan) setImpact(base, head side) error {
 }
 
 // removable counts the nodes of a pool that match after a change that loosens, and that may be
-// removed for it. A pool that consolidates nothing replaces only those that have drifted before.
+// removed for it. A pool that consolidates nothing replaces only those that have drifted before, and those
+// whose hosts have maintenance, which may be any.
 func removable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
-			(before.drifted(node) || after.pool == nil || consolidationOf(after.pool) > consolidatesNone) {
+			(before.drifted(node) || after.pool == nil || consolidationOf(after.pool) > consolidatesNone ||
+				after.leads[node.Class] > before.leads[node.Class]) {
 			n++
 		}
 	}
@@ -270,9 +272,10 @@ type judge struct {
 	pool         *karpv1.NodePool // nil: there is none, or it is not known
 	hash         func() string
 	requirements scheduling.Requirements
-	classes      map[string]string // hashes by name
-	versions     map[string]string // of Kubernetes, that nodes are to have, by class
-	removing     bool              // it is to have no nodes at all
+	classes      map[string]string        // hashes by name
+	versions     map[string]string        // of Kubernetes, that nodes are to have, by class
+	leads        map[string]time.Duration // as maintenanceLead has them, by class
+	removing     bool                     // it is to have no nodes at all
 }
 
 func judges(s side) map[manifest.Key]judge {
@@ -282,16 +285,18 @@ func judges(s side) map[manifest.Key]judge {
 // judgesOf returns the judges of some pools.
 func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
+	leads := map[string]time.Duration{}
 	for _, o := range s.objects {
 		if o.class != nil {
 			classes[o.Name()], versions[o.Name()] = o.hash(), ptr.Deref(o.class.Spec.LKEK8sVersion, "")
+			leads[o.Name()] = maintenanceLead(o.class)
 		}
 	}
 	for _, o := range slices.Concat(s.others, s.objects) { // what is declared counts
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
-		j := judge{classes: classes, versions: versions, requirements: o.requirements(), pool: o.pool}
+		j := judge{classes: classes, versions: versions, leads: leads, requirements: o.requirements(), pool: o.pool}
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
 			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {

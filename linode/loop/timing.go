@@ -14,6 +14,7 @@ type Timing struct {
 	Keep        time.Duration // 10m: how long a machine or a placement group may; the first hour is paid for anyway
 	SlotTimeout time.Duration // 4m, 20m on Enterprise: how long a slot may stay without an instance, or unlisted
 	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
+	Maintenance time.Duration // 10m: between lists of the maintenance that Linode has announced
 	Late        time.Duration // 2m: how long after it was sent a call without an answer may be done; in instance mode
 }
 
@@ -27,6 +28,7 @@ func (t Timing) WithDefaults() Timing {
 		Keep:        cmp.Or(t.Keep, 10*time.Minute),
 		SlotTimeout: cmp.Or(t.SlotTimeout, 4*time.Minute),
 		NoCapacity:  cmp.Or(t.NoCapacity, 3*time.Minute),
+		Maintenance: cmp.Or(t.Maintenance, 10*time.Minute),
 		Late:        cmp.Or(t.Late, 2*time.Minute),
 	}
 }

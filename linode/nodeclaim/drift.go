@@ -14,9 +14,12 @@ const (
 	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
 	// Resized: the Linode has another plan type than the one that it was ordered with.
 	Resized cloudprovider.DriftReason = "InstanceResized"
+	// MaintenanceDrifted: Linode maintains the host soon, and the class asks to replace
+	// the node before that.
+	MaintenanceDrifted cloudprovider.DriftReason = "HostMaintenance"
 )
 
 // DoneOutside reports whether a reason is a change at Linode, which no commit has made.
 func DoneOutside(reason string) bool {
-	return reason == string(PoolDrifted) || reason == string(Resized)
+	return reason == string(PoolDrifted) || reason == string(Resized) || reason == string(MaintenanceDrifted)
 }

@@ -26,6 +26,7 @@ import (
 //	POST   /simulator/assets                     give the account images and the like: see [AssetSet]
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/stock                      sell out or restock a plan in a region: a row of regions/availability
+//	POST   /simulator/maintenance                announce maintenance of a host: linode, type, start, emergency
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -72,6 +73,7 @@ func (s *Simulator) controls() *http.ServeMux {
 			done(w, r, s.SetStock(row))
 		}
 	})
+	mux.HandleFunc("POST /simulator/maintenance", s.controlAnnounce)
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
 		done(w, r, true)

@@ -116,6 +116,7 @@ func routes() []route {
 		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: get((*state).group)},
 		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on((*state).group, (*state).removeGroup)},
 		{pattern: "GET /account/events", scope: eventsRead, list: true, serve: (*state).listEvents},
+		{pattern: "GET /account/maintenance", scope: accountRead, list: true, serve: (*state).listMaintenance},
 		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
 		{pattern: "GET /account/users", scope: accountRead, list: true, serve: listed(
 			func(st *state) []User { return values(st.assets.users) }, "username", "email")},

@@ -14,16 +14,17 @@ import (
 
 // state is the account. It knows no HTTP; its caller holds the lock and has done what was due.
 type state struct {
-	cfg       Config
-	rng       *rand.Rand
-	agenda    agenda
-	faults    faults
-	tally     tally
-	clusters  map[int]*cluster
-	instances map[int]*instance
-	left      map[int]time.Time // when those went that were in no pool
-	assets    *Assets
-	events    []Event // newest first
+	cfg         Config
+	rng         *rand.Rand
+	agenda      agenda
+	faults      faults
+	tally       tally
+	clusters    map[int]*cluster
+	instances   map[int]*instance
+	left        map[int]time.Time // when those went that were in no pool
+	assets      *Assets
+	events      []Event // newest first
+	maintenance []Maintenance
 
 	lastCluster, lastPool, lastInstance, lastEvent int
 }

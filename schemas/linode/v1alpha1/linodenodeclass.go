@@ -86,6 +86,15 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty" hash:"ignore"`
 
+	// ReplaceBeforeMaintenance is how long before an announced maintenance of its host a
+	// node is replaced, within the budgets of its NodePool. Left out, no node is replaced
+	// for that. The token needs the scope account:read_only. A change replaces no node
+	// whose host has no maintenance.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:Type=string
+	ReplaceBeforeMaintenance *metav1.Duration `json:"replaceBeforeMaintenance,omitempty" hash:"ignore"`
+
 	// AuthorizedKeys are SSH public keys for root. Instance mode only; a change
 	// replaces the nodes.
 	// +optional

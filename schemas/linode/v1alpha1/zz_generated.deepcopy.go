@@ -310,6 +310,11 @@ func (in *LinodeNodeClassSpec) DeepCopyInto(out *LinodeNodeClassSpec) {
 		*out = new(string)
 		**out = **in
 	}
+	if in.ReplaceBeforeMaintenance != nil {
+		in, out := &in.ReplaceBeforeMaintenance, &out.ReplaceBeforeMaintenance
+		*out = new(v1.Duration)
+		**out = **in
+	}
 	if in.AuthorizedKeys != nil {
 		in, out := &in.AuthorizedKeys, &out.AuthorizedKeys
 		*out = make([]string, len(*in))

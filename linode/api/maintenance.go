@@ -1,0 +1,64 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linode/linodego"
+)
+
+// ScopeMaintenance is the scope of Maintenance, which a controller can do without.
+const ScopeMaintenance = "account:read_only"
+
+// Maintenance is work on the host of a Linode that Linode has announced and that has not ended.
+type Maintenance struct {
+	Linode    int       // its id
+	Type      string    // as Linode names it: reboot, power_off_on, cold_migration, live_migration, ...
+	Status    string    // pending, scheduled, started or in_progress
+	Emergency bool      // Linode does not keep to the notice of the Linode's maintenance policy
+	Start     time.Time // in UTC; zero if Linode names no time
+}
+
+// upcoming are the states of a maintenance that has not ended.
+var upcoming = []string{"pending", "scheduled", "started", "in_progress"}
+
+// Maintenance returns the maintenance of Linodes of the account that has not ended. It needs ScopeMaintenance, and is
+// optional as Failures is.
+//
+// Unverified: that LKE's Linodes are listed; linode/lke-2026.md, section 6, has what is known.
+func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
+	ctx = context.WithValue(ctx, optionalKey{}, true)
+	rows, err := all(ctx, "list the maintenance of Linodes",
+		func(ctx context.Context, o *linodego.ListOptions) ([]linodego.AccountMaintenance, error) {
+			o.Filter = `{"+or":[{"status":"` + strings.Join(upcoming, `"},{"status":"`) + `"}]}`
+			return c.api.ListMaintenances(ctx, o)
+		})
+	if err != nil {
+		return nil, err
+	}
+	var found []Maintenance
+	for _, r := range rows {
+		// Filters of this API have let others through.
+		status := strings.ReplaceAll(r.Status, "-", "_")
+		if r.Entity == nil || r.Entity.Type != "linode" || r.Entity.ID == 0 || !slices.Contains(upcoming, status) {
+			continue
+		}
+		found = append(found, Maintenance{
+			Linode: r.Entity.ID, Type: r.Type, Status: status, Emergency: r.Description == "emergency",
+			Start: earliest(r.When, r.StartTime, r.NotBefore),
+		})
+	}
+	return found, nil
+}
+
+// earliest is the first of these times, of which any may be missing.
+func earliest(times ...*time.Time) (first time.Time) {
+	for _, t := range times {
+		if t != nil && !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t.UTC()
+		}
+	}
+	return first
+}

@@ -1,0 +1,130 @@
+// Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: each Node
+// gets a condition, and if its class asks for it, the node is replaced before the work starts, within the budgets of
+// its NodePool.
+//
+// Karpenter replaces a node if its claim drifts. What is due is written on the NodeClaim, where it survives the
+// process; Provider.IsDrifted reads it. The package sends nothing to Linode.
+package maintenance
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Window is the maintenance of one machine.
+type Window struct {
+	Start     time.Time `json:"start,omitzero"` // zero: unknown
+	Type      string    `json:"type"`           // as Linode names it, such as power_off_on
+	Emergency bool      `json:"emergency,omitempty"`
+}
+
+// String is the maintenance for people: "power_off_on from 2026-11-28T03:00:00Z (emergency)".
+func (w Window) String() string {
+	when := "at a time that Linode does not name"
+	if !w.Start.IsZero() {
+		when = "from " + w.Start.UTC().Format(time.RFC3339)
+	}
+	text := strings.TrimSpace(w.Type + " " + when)
+	if w.Emergency {
+		text += " (emergency)"
+	}
+	return text
+}
+
+// Decision is what is to be so for one claim.
+type Decision struct {
+	Claim   *karpv1.NodeClaim
+	Window  *Window // nil: its machine has no maintenance
+	Due     bool    // the node is replaced before Window; no pod that is not there yet lands on it
+	Replace bool    // its turn has come: all claims with an earlier Window that are due have drifted
+}
+
+// Windows are the announced maintenance by the id of the Linode: the earliest of several.
+func Windows(announced []api.Maintenance) map[int]Window {
+	windows := map[int]Window{}
+	for _, m := range announced {
+		w := Window{Start: m.Start, Type: m.Type, Emergency: m.Emergency}
+		if before, ok := windows[m.Linode]; !ok || before.order(w) > 0 {
+			windows[m.Linode] = w
+		}
+	}
+	return windows
+}
+
+// order is negative if w comes before o. A time that Linode does not name comes first: it may be now.
+func (w Window) order(o Window) int {
+	return cmp.Or(w.Start.Compare(o.Start), strings.Compare(w.Type, o.Type))
+}
+
+// Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; false
+// if its class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
+//
+// Claims with the same start have their turn together; the next start has it once they have drifted, since Karpenter
+// replaces nodes in the order in which they have drifted.
+func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
+	lead func(*karpv1.NodeClaim) (time.Duration, bool), drifted func(*karpv1.NodeClaim) bool) []Decision {
+	decisions := make([]Decision, 0, len(claims))
+	for _, nc := range claims {
+		d := Decision{Claim: nc}
+		if w, ok := windows[nodeclaim.InstanceOf(nc.Status.ProviderID)]; ok {
+			before, asked := lead(nc)
+			d.Window, d.Due = &w, asked && !now.Before(w.Start.Add(-before))
+		}
+		decisions = append(decisions, d)
+	}
+	slices.SortStableFunc(decisions, func(a, b Decision) int {
+		switch {
+		case a.Due != b.Due:
+			return map[bool]int{true: -1, false: 1}[a.Due]
+		case !a.Due:
+			return 0
+		}
+		return a.Window.order(*b.Window)
+	})
+	for i := range decisions {
+		d := &decisions[i]
+		if !d.Due || i > 0 && !d.Window.Start.Equal(decisions[i-1].Window.Start) &&
+			slices.ContainsFunc(decisions[:i], func(before Decision) bool { return !drifted(before.Claim) }) {
+			break
+		}
+		d.Replace = true
+	}
+	return decisions
+}
+
+// Annotation has the Window of a NodeClaim's machine, as JSON. AnnotationReplace is "true" while the node is to be
+// replaced before that.
+const (
+	Annotation        = "lkeplan.dev/maintenance"
+	AnnotationReplace = "lkeplan.dev/replace-before-maintenance"
+)
+
+// annotations are what a decision wants on its claim; "" for none.
+func (d Decision) annotations() map[string]string {
+	wanted := map[string]string{Annotation: "", AnnotationReplace: ""}
+	if d.Window != nil {
+		text, _ := json.Marshal(d.Window) // it has only text, a time and a bool
+		wanted[Annotation] = string(text)
+	}
+	if d.Replace {
+		wanted[AnnotationReplace] = "true"
+	}
+	return wanted
+}
+
+// Of is the maintenance that a NodeClaim's annotation has; nil if it has none.
+func Of(nc *karpv1.NodeClaim) *Window {
+	var w Window
+	if json.Unmarshal([]byte(nc.Annotations[Annotation]), &w) != nil {
+		return nil
+	}
+	return &w
+}

@@ -1,0 +1,113 @@
+package maintenance
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+var noon = time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
+
+func in(d time.Duration) time.Time { return noon.Add(d) }
+
+// TestDecide: claims are named by their instance; "!" at the end says that Karpenter replaces them already.
+func TestDecide(t *testing.T) {
+	const day = 24 * time.Hour
+	tests := []struct {
+		name      string
+		now       time.Time
+		claims    string
+		announced []api.Maintenance
+		lead      time.Duration // 0: no class asks for it
+		want      string        // "=": has maintenance; "~": due; "+": its turn
+	}{
+		{name: "nothing is announced", claims: "1 2", lead: day, want: ""},
+		{name: "a later maintenance is shown only", claims: "1 2", lead: day,
+			announced: []api.Maintenance{{Linode: 1, Start: in(25 * time.Hour)}}, want: "1="},
+		{name: "one within the time is due", claims: "1 2", lead: day,
+			announced: []api.Maintenance{{Linode: 1, Start: in(day)}}, want: "1+"},
+		{name: "no class asks for it", claims: "1 2", announced: []api.Maintenance{{Linode: 1, Start: in(time.Hour)}}, want: "1="},
+		{name: "another account's Linode", claims: "1", lead: day, announced: []api.Maintenance{{Linode: 7, Start: in(0)}}, want: ""},
+		{name: "the earliest first", claims: "1 2 3", lead: day, announced: []api.Maintenance{
+			{Linode: 1, Start: in(3 * time.Hour)}, {Linode: 2, Start: in(1 * time.Hour)}, {Linode: 3, Start: in(2 * time.Hour)},
+		}, want: "1~ 2+ 3~"},
+		{name: "the next once the first has drifted", claims: "1 2! 3", lead: day, announced: []api.Maintenance{
+			{Linode: 1, Start: in(3 * time.Hour)}, {Linode: 2, Start: in(1 * time.Hour)}, {Linode: 3, Start: in(2 * time.Hour)},
+		}, want: "1~ 2+ 3+"},
+		{name: "the same start at the same time", claims: "1 2 3", lead: day, announced: []api.Maintenance{
+			{Linode: 1, Start: in(3 * time.Hour)}, {Linode: 2, Start: in(time.Hour)}, {Linode: 3, Start: in(time.Hour)},
+		}, want: "1~ 2+ 3+"},
+		{name: "one that drifts for another reason blocks none", claims: "1 2!", lead: day, announced: []api.Maintenance{
+			{Linode: 1, Start: in(3 * time.Hour)}, {Linode: 2, Start: in(time.Hour)},
+		}, want: "1+ 2+"},
+		{name: "a time that Linode does not name may be now", claims: "1 2", lead: day,
+			announced: []api.Maintenance{{Linode: 1}, {Linode: 2, Start: in(time.Hour)}}, want: "1+ 2~"},
+		{name: "one that has started", claims: "1", lead: day, announced: []api.Maintenance{{Linode: 1, Start: in(-time.Hour)}}, want: "1+"},
+		{name: "the earliest of two", claims: "1", lead: time.Hour,
+			announced: []api.Maintenance{{Linode: 1, Start: in(9 * time.Hour)}, {Linode: 1, Start: in(time.Hour)}}, want: "1+"},
+		{name: "the clock is set back", now: in(-48 * time.Hour), claims: "1!", lead: day,
+			announced: []api.Maintenance{{Linode: 1, Start: in(time.Hour)}}, want: "1="},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var claims []*karpv1.NodeClaim
+			drifts := map[string]bool{}
+			for name := range strings.FieldsSeq(test.claims) {
+				id, drifted := strings.CutSuffix(name, "!")
+				nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: id}}
+				nc.Status.ProviderID = "linode://" + id
+				claims, drifts[id] = append(claims, nc), drifted
+			}
+			now := test.now
+			if now.IsZero() {
+				now = noon
+			}
+			got := map[string]string{}
+			for _, d := range Decide(now, claims, Windows(test.announced),
+				func(*karpv1.NodeClaim) (time.Duration, bool) { return test.lead, test.lead != 0 },
+				func(nc *karpv1.NodeClaim) bool { return drifts[nc.Name] }) {
+				switch {
+				case d.Replace:
+					got[d.Claim.Name] = "+"
+				case d.Due:
+					got[d.Claim.Name] = "~"
+				case d.Window != nil:
+					got[d.Claim.Name] = "="
+				}
+			}
+			want := map[string]string{}
+			for word := range strings.FieldsSeq(test.want) {
+				want[word[:1]] = word[1:]
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWindowIsReadAsItWasWritten(t *testing.T) {
+	for _, w := range []Window{{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true}} {
+		nc := &karpv1.NodeClaim{}
+		nc.Annotations = Decision{Claim: nc, Window: &w}.annotations()
+		if got := Of(nc); got == nil || *got != w {
+			t.Errorf("%+v was read as %+v", w, got)
+		}
+	}
+	for _, bad := range []string{"", "null?", "[]", `"x"`} {
+		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{Annotation: bad}}}
+		if got := Of(nc); got != nil {
+			t.Errorf("%q was read as %+v", bad, got)
+		}
+	}
+	if id := nodeclaim.InstanceOf("linode://1"); id != 1 {
+		t.Errorf("provider ids are read as %d", id)
+	}
+}
