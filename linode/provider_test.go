@@ -3,6 +3,7 @@ package linode
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/limits"
 	"github.com/lkeplan/lkeplan/linode/lke"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -216,6 +218,20 @@ func TestDriftFollowsTheClass(t *testing.T) {
 				t.Errorf("IsDrifted = %q, %v; want %q", got, err, tt.want)
 			}
 		})
+	}
+	// The annotation counts only while the class asks for it.
+	asks := tests[0].class.DeepCopy()
+	asks.Spec.ReplaceBeforeMaintenance = &metav1.Duration{Duration: time.Hour}
+	upcoming := nc.DeepCopy()
+	upcoming.Annotations[maintenance.AnnotationReplace] = "true"
+	for _, tt := range []struct {
+		class *linodev1alpha1.LinodeNodeClass
+		nc    *karpv1.NodeClaim
+		want  cloudprovider.DriftReason
+	}{{asks, upcoming, nodeclaim.MaintenanceDrifted}, {asks, nc, ""}, {tests[0].class, upcoming, ""}} {
+		if got, err := provider(t, tt.class).IsDrifted(t.Context(), tt.nc); err != nil || got != tt.want {
+			t.Errorf("before maintenance IsDrifted = %q, %v; want %q", got, err, tt.want)
+		}
 	}
 	old := nc.DeepCopy()
 	old.Annotations[linodev1alpha1.AnnotationHashVersion] = "v1alpha1"
