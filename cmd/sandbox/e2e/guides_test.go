@@ -19,6 +19,7 @@ func TestGuidesInASandbox(t *testing.T) {
 		{name: "gpu", sandbox: []string{"--region", "us-southeast"}},
 		{name: "batch"},
 		{name: "critical"},
+		{name: "maintenance", controller: []string{"--maintenance-every", "3s"}},
 		{name: "office-hours"},
 		{name: "cost-caps"},
 		{name: "headroom", controller: []string{"--feature-gates", "CapacityBuffer"}},

@@ -229,6 +229,7 @@ var tests = map[string][]tiered{
 		{name: "TestGuidesInASandbox/critical", takes: 40 * time.Second},
 		{name: "TestGuidesInASandbox/gpu", takes: 40 * time.Second},
 		{name: "TestGuidesInASandbox/headroom", takes: 40 * time.Second},
+		{name: "TestGuidesInASandbox/maintenance", takes: 60 * time.Second},
 		{name: "TestGuidesInASandbox/moving-in", takes: 40 * time.Second},
 		{name: "TestGuidesInASandbox/office-hours", takes: 40 * time.Second},
 		{name: "TestGuidesInASandbox/upgrade-kubernetes", takes: 60 * time.Second},
