@@ -54,13 +54,25 @@ var NodeClass = Block{
 			Doc: `The kernel to boot, such as "linode/latest-64bit".`},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{kubelet, placementGroup, bootstrap, ipv6, osDisk, dataDisk, Metadata},
+	Blocks: []Block{consolidation, kubelet, placementGroup, bootstrap, ipv6, osDisk, dataDisk, Metadata},
 }
 
 // labelOf names a resource of the account by its label instead of its id, so one class can serve
 // many regions. The controller looks up the id.
 func labelOf(thing, field, doc string) Arg {
 	return Arg{Name: thing + "_label", Path: "spec.select." + field, Kind: String, Modes: onInstances, Doc: doc}
+}
+
+var consolidation = Block{
+	Type: "consolidation",
+	Path: "spec.consolidation",
+	Doc:  "When nodes of the class are consolidated, and for how little. The disruption block of a pool says whether.",
+	Args: []Arg{
+		{Name: "before_paid_hour_ends", Path: "beforePaidHourEnds", Kind: Duration, Default: "at any time",
+			Doc: `How long before the end of each hour that Linode bills a node can be removed to save money: "10m" to "60m".`},
+		{Name: "minimum_monthly_saving", Path: "minimumMonthlySaving", Kind: Money, Default: "any saving",
+			Doc: "The least, in US dollars a month, for which pods are moved to other nodes."},
+	},
 }
 
 var bootstrap = Block{

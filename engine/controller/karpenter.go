@@ -27,21 +27,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	autoscalingv1beta1 "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
+	metricsnodepool "sigs.k8s.io/karpenter/pkg/controllers/metrics/nodepool"
 	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodepool/validation"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/controllers/state/informer"
 	staticprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/provisioning"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/state/cost"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/paidhour"
 )
 
 // Karpenter holds the settings of the embedded Karpenter. The zero value of a field
@@ -101,8 +107,10 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	static.cluster = cluster
 	//lint:ignore SA1019 Karpenter's recorder takes this kind
 	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient(), provider.Region(), static}, karpenters,
-		overlaid, plain, cluster, store)
+	shown := claimClient{mgr.GetClient(), provider.Region(), static}
+	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store)
+	var queue *disruption.Queue
+	var provisioner *provisioning.Provisioner
 	all = slices.DeleteFunc(all, func(c controller.Controller) bool {
 		switch c := c.(type) {
 		case *validation.Controller: // linode.NodePools validates NodePools, by the rules of LKE too
@@ -110,9 +118,17 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		case *staticprovisioning.Controller:
 			static.karpenter = c
 			return true
+		case *disruption.Queue:
+			queue = c
+		case *provisioning.Provisioner:
+			provisioner = c
+		case *disruption.Controller, *informer.NodePoolController, *informer.NodeClaimController,
+			*informer.PricingController, *metricsnodepool.Controller:
+			return true // made again below, with methods that know paid hours, and with the costs that they share
 		}
 		return false
 	})
+	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, cluster, queue, provisioner, settings.Quiet)...)
 	if settings.Gates.StaticCapacity {
 		all = append(all, static)
 	}
@@ -133,6 +149,28 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		}
 	}
 	return cluster, nil
+}
+
+// disruptionControllers are Karpenter's controller of disruption with methods that follow paidhour, and those that keep
+// the costs by which it weighs moves (karpenter v1.14.1, pkg/controllers/controllers.go, makes them with its own).
+func disruptionControllers(ctx context.Context, clk clock.Clock, c client.Client, provider cloudprovider.CloudProvider,
+	recorder events.Recorder, cluster *state.Cluster, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool,
+) []controller.Controller {
+	costs := cost.NewClusterCost(ctx, provider, c)
+	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
+	for i, method := range methods {
+		methods[i] = paidhour.Gate(method, paidhour.Live(c), clk.Now)
+	}
+	all := []controller.Controller{
+		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
+		informer.NewNodePoolController(c, provider, cluster, costs),
+		informer.NewNodeClaimController(c, provider, cluster, costs),
+		informer.NewPricingController(c, provider, costs),
+	}
+	if !quiet {
+		all = append(all, metricsnodepool.NewController(c, provider, costs))
+	}
+	return all
 }
 
 // claimClient makes NodeClaims with their finalizer on. Karpenter would put it on

@@ -30,7 +30,7 @@ func noEffect(c *checker) {
 		}
 		spec := manifest.Map(object.Manifest, "spec")
 		for _, field := range slices.Sorted(maps.Keys(spec)) {
-			if field == "tags" || field == "lkeK8sVersion" || field == "replaceBeforeMaintenance" || rolls("", field, spec[field]) {
+			if field == "tags" || field == "lkeK8sVersion" || field == "replaceBeforeMaintenance" || field == "consolidation" || rolls("", field, spec[field]) {
 				continue
 			}
 			for path, name := range arguments("spec."+field, spec[field]) {

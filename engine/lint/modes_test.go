@@ -18,7 +18,7 @@ var samples = map[string]any{
 	"tags": []any{"web"}, "firewall_id": int64(1), "kubernetes_version": "1.33", "disk_encryption": "enabled",
 	"image": "linode/debian12", "image_label": "golden", "firewall_label": "web", "vpc_label": "a", "subnet_label": "b",
 	"placement_group_label": "c", "authorized_keys": []any{"ssh-ed25519 A"}, "authorized_users": []any{"ana"},
-	"backups_enabled": true, "replace_before_maintenance": "24h", "swap_size": int64(512), "vpc_id": int64(1), "subnet_id": int64(2), "kernel": "linode/latest-64bit",
+	"backups_enabled": true, "replace_before_maintenance": "24h", "consolidation": map[string]any{"beforePaidHourEnds": "10m"}, "swap_size": int64(512), "vpc_id": int64(1), "subnet_id": int64(2), "kernel": "linode/latest-64bit",
 	"kubelet": map[string]any{"failSwapOn": false}, "placement_group": map[string]any{"id": int64(3)},
 	"bootstrap": map[string]any{"kind": "k3s"}, "ipv6": map[string]any{"enableSLAAC": true},
 	"os_disk": map[string]any{"size": "20Gi"}, "data_disk": map[string]any{"sdb": map[string]any{"size": "20Gi"}},
@@ -62,7 +62,7 @@ func TestTheTableKnowsWhatHasAnEffectInWhichMode(t *testing.T) {
 			return // of the block the hash says it
 		}
 		field, _, _ := strings.Cut(path, ".")
-		inPlace := name == "tags" || name == "replace_before_maintenance" // and has an effect
+		inPlace := name == "tags" || name == "replace_before_maintenance" || name == "consolidation" // and has an effect
 		if refused := modes.NotInstances != ""; refused == (rolls(schemas.ModeInstance, field, spec[field]) || inPlace) {
 			t.Errorf("%s: the table says %q of instance mode, and it enters the hash there: %v", name, modes.NotInstances, !refused)
 		}

@@ -122,7 +122,7 @@ func classEffects(before, after *linodev1alpha1.LinodeNodeClass) func(string) ou
 			return outcome{effect: Roll, partial: true}
 		case rolls[field]:
 			return outcome{effect: Roll}
-		case field == "tags", field == "replaceBeforeMaintenance":
+		case field == "tags", field == "replaceBeforeMaintenance", field == "consolidation":
 			return outcome{effect: InPlace}
 		default:
 			return outcome{effect: None}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/linode/paidhour"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -191,6 +192,7 @@ type loosener struct {
 //   - An overlay and another order of the pools by weight change which machines are the cheaper ones, for the
 //     nodes of all pools: a replacement may be of any pool (karpenter v1.14.1, SimulateScheduling).
 //   - Without a buffer's room, nodes are empty, or fit on fewer machines.
+//   - A class that lets nodes be consolidated at more times or for less.
 //   - A class that asks for it earlier has nodes replaced before maintenance of their hosts, whatever they consolidate.
 //
 // A new pool and a higher limit only add capacity and are not held back, although Karpenter may
@@ -247,6 +249,15 @@ func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 		return -1
 	}
 	return class.Spec.ReplaceBeforeMaintenance.Duration
+}
+
+// consolidatesMore reports whether a class lets Karpenter consolidate nodes at other times than before, or for less. What
+// cannot be read counts as more.
+func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) bool {
+	old, errOld := paidhour.PolicyOf(before)
+	now, errNow := paidhour.PolicyOf(after)
+	return errOld != nil || errNow != nil || now.Saving < old.Saving ||
+		old.Last > 0 && (now.Last == 0 || now.Last > old.Last)
 }
 
 // classOf is the class that the pool of a change refers to after it.
@@ -306,6 +317,9 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		case schemas.NodeClass.Object.Kind:
 			if old.class != nil && now.class != nil && maintenanceLead(now.class) > maintenanceLead(old.class) {
 				all = append(all, loosener{change: i, class: c.Name})
+			}
+			if old.class != nil && now.class != nil && consolidatesMore(old.class, now.class) {
+				all = append(all, loosener{change: i, least: consolidatesEmpty, class: c.Name})
 			}
 		case schemas.Buffer.Object.Kind:
 			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.Defaulted, now.Defaulted) {

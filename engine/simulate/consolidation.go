@@ -16,11 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/paidhour"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -93,6 +95,7 @@ type consolidation struct {
 	out     *Consolidated
 	slow    bool
 	changed bool // pools have been declared anew since nodes were made
+	timed   bool // time goes on from step to step
 }
 
 // scaleDown has pods leave. Of a workload those leave first that have no node, then one
@@ -162,7 +165,17 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 	return disrupt.Cluster{
 		Client: e.store, Provider: e.provider, State: state, Clock: e.now, Prices: e.prices(),
 		Except: func(kind disrupt.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
+		Gate:   func(m disruption.Method) disruption.Method { return paidhour.Gate(m, e.policies, e.now.Now) },
 	}, err
+}
+
+// policies are those of the classes. Unless time goes on, what consolidation ends at is the same in each paid hour.
+func (e *consolidation) policies(ctx context.Context, class string) (paidhour.Policy, error) {
+	p, err := paidhour.Live(e.store)(ctx, class)
+	if !e.timed {
+		p.Last = 0
+	}
+	return p, err
 }
 
 // ripen gives a node what it has once it has been there for a while.

@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/paidhour"
 )
 
 // replay is a cluster in memory whose pods come and go as time goes on, and whose nodes
@@ -78,7 +79,7 @@ func newReplay(ctx context.Context, in Input, at time.Time) (*replay, error) {
 		ready(pool)
 	}
 	c := &replay{
-		consolidation: consolidation{cluster: w, now: clock, stuck: map[string]string{}, out: &Consolidated{}},
+		consolidation: consolidation{cluster: w, now: clock, stuck: map[string]string{}, out: &Consolidated{}, timed: true},
 		lives:         map[string]int{}, loads: map[string]int{}, created: map[types.UID]time.Time{},
 		idle: map[string]*idle{}, begun: map[string]bool{},
 	}
@@ -367,6 +368,23 @@ func (c *replay) ripens(m *simNode) time.Time {
 	return c.idle[m.node].since.Add(*pool.Spec.Disruption.ConsolidateAfter.Duration)
 }
 
+// opens is when a node that is ripe can next be consolidated, after now; the zero time if that depends on no paid hour.
+func (c *replay) opens(m *simNode) time.Time {
+	class := c.store.Classes[m.claim.Spec.NodeClassRef.Name]
+	if class == nil || !c.idle[m.node].ripe {
+		return time.Time{}
+	}
+	p, err := paidhour.PolicyOf(class)
+	if err != nil || p.Last == 0 {
+		return time.Time{}
+	}
+	from, _ := p.Window(m.claim.CreationTimestamp.Time, c.now.Now())
+	if !from.After(c.now.Now()) {
+		from = from.Add(time.Hour)
+	}
+	return from
+}
+
 // nextTurn is when something may happen next, at most the limit.
 func (c *replay) nextTurn(limit time.Time) time.Time {
 	now, next := c.now.Now(), limit
@@ -375,6 +393,11 @@ func (c *replay) nextTurn(limit time.Time) time.Time {
 			if at.After(now) && at.Before(next) {
 				next = at
 			}
+		}
+	}
+	for _, m := range c.made {
+		if at := c.opens(m); !at.IsZero() && at.Before(next) {
+			next, c.open = at, true
 		}
 	}
 	if turn := disrupt.NextBudgetChange(c.dynamic, now, next); turn.Before(next) {

@@ -58,6 +58,8 @@ type Cluster struct {
 	// Except reports nodes whose replacement was tried and not to be had, by the kind of
 	// the command.
 	Except func(kind Kind, node string) bool
+	// Gate returns a method as it acts in this cluster.
+	Gate func(disruption.Method) disruption.Method
 }
 
 // Kind is how Karpenter finds what goes.
@@ -166,7 +168,7 @@ func (r *round) method(kind Kind) disruption.Method {
 func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 	method := r.method(kind)
 	candidates, totals, err := disruption.GetCandidatesWithTotals(ctx, r.State, r.Client, r.blocked, r.Clock, r.Provider,
-		method.ShouldDisrupt, method.Class(), r.queue, nil)
+		r.Gate(method).ShouldDisrupt, method.Class(), r.queue, nil)
 	if err != nil {
 		return nil, fmt.Errorf("find candidates: %w", err)
 	}
@@ -199,7 +201,7 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 func (r *round) compute(
 	ctx context.Context, kind Kind, totals map[string]disruption.NodePoolTotals, candidates []*disruption.Candidate,
 ) (*Command, error) {
-	method := r.method(kind)
+	method := r.Gate(r.method(kind))
 	if balancing, ok := method.(disruption.NodePoolTotalsSetter); ok {
 		balancing.SetNodePoolTotals(totals)
 	}

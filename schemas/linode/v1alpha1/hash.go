@@ -45,7 +45,8 @@ func (in *LinodeNodeClass) Hash() string {
 // instanceHash is made of the fields as JSON has them, without those that are set in place
 // or have no effect: so a quantity counts by its value, not by how it is written.
 func (in LinodeNodeClassSpec) instanceHash() string {
-	in.Tags, in.LKEK8sVersion, in.DataDisks, in.ReplaceBeforeMaintenance = nil, nil, nil, nil
+	in.Tags, in.LKEK8sVersion, in.DataDisks = nil, nil, nil
+	in.ReplaceBeforeMaintenance, in.Consolidation = nil, nil
 	in.SwapSize, in.GuideSwapSize = in.Swap(), nil
 	in.AuthorizedKeys = slices.Sorted(slices.Values(in.AuthorizedKeys))
 	in.AuthorizedUsers = slices.Sorted(slices.Values(in.AuthorizedUsers))

@@ -14,13 +14,13 @@ var fields = map[string]string{
 	"backupsEnabled": `true`, "osDisk": `{"size":"20Gi"}`, "dataDisks": `{"sdc":{"size":"20Gi"}}`,
 	"configuration": `{"kernel":"linode/latest-64bit"}`, "placementGroup": `{"id":3}`, "vpcID": `4`, "subnetID": `5`,
 	"ipv6Options": `{"enableSLAAC":true}`, "swap_size": `0`, "swapSize": `0`, "kubelet": `{"maxPods":50}`,
-	"replaceBeforeMaintenance": `"24h"`, "select": `{"firewall":"web"}`, "bootstrap": `{"kind":"k3s"}`,
+	"replaceBeforeMaintenance": `"24h"`, "consolidation": `{"beforePaidHourEnds":"10m"}`, "select": `{"firewall":"web"}`, "bootstrap": `{"kind":"k3s"}`,
 }
 
 // TestWhatReplacesNodesIsAnotherThingInEachMode: what is set in place or has no effect does not.
 func TestWhatReplacesNodesIsAnotherThingInEachMode(t *testing.T) {
 	lke := map[string]bool{"firewallID": true, "diskEncryption": true}
-	never := map[string]bool{"tags": true, "lkeK8sVersion": true, "dataDisks": true, "replaceBeforeMaintenance": true}
+	never := map[string]bool{"tags": true, "lkeK8sVersion": true, "dataDisks": true, "replaceBeforeMaintenance": true, "consolidation": true}
 	spec := reflect.TypeFor[LinodeNodeClassSpec]()
 	for i := range spec.NumField() {
 		name, _, _ := strings.Cut(spec.Field(i).Tag.Get("json"), ",")
