@@ -102,7 +102,7 @@ cost:
 	$(GO) test ./engine/compile -run '^TestCost$$' -v -timeout $(TIMEOUT) -args -every 1
 
 drawn: # all cases of which the unit tests draw a part
-	$(GO) test ./engine/simulate -v -timeout $(TIMEOUT) -args -worlds 400
+	$(GO) test ./engine/simulate -v -timeout $(TIMEOUT) -args -worlds 400 -nodes 60
 	$(GO) test ./engine/compare -run '^TestRandomChanges' -v -timeout $(TIMEOUT) -args -pairs 100000
 	$(GO) test ./config -run '^FuzzLoad$$' -v -timeout $(TIMEOUT) -args -every 1
 	$(GO) test ./cmd/lkeplan -run '^TestTheBaseIsRight' -v -timeout $(TIMEOUT) -args -every 1
