@@ -79,10 +79,10 @@ func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions sta
 	}
 	var plans []string
 	for _, plan := range slices.Sorted(maps.Keys(closed)) {
-		plans = append(plans, fmt.Sprintf("%s (tried again at %s)", plan, closed[plan].UTC().Format("15:04 UTC")))
+		plans = append(plans, fmt.Sprintf("%s (next attempt at %s)", plan, closed[plan].UTC().Format("15:04 UTC")))
 	}
-	text := fmt.Sprintf("a limit on the account keeps Linode from making %s; other plan types are used; "+
-		"ask Linode Support for access, with the name of the plan", strings.Join(plans, ", "))
+	text := fmt.Sprintf("a limit on the account prevents Linode from creating %s; other plan types are used; "+
+		"ask Linode Support for access and name the plan", strings.Join(plans, ", "))
 	if conditions.SetTrueWithReason(linodev1alpha1.ConditionPlanClosed, "AccountLimit", text) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, linodev1alpha1.ConditionPlanClosed, "Validate", "%s", text)
 	}

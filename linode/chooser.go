@@ -92,7 +92,8 @@ func (c *Chooser) reserve(
 	}
 	fit := instancetype.Candidates(types, want, nc.Spec.Resources.Requests)
 	if len(fit) == 0 {
-		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
+		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan type that the NodeClaim allows is " +
+			"available now"))
 	}
 	c.Types.StockFirst(fit, want)
 	return c.Limits.Reserve(ctx, nc, fit)
@@ -114,9 +115,9 @@ func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev
 	err := c.Client.Get(ctx, client.ObjectKey{Name: name}, &class)
 	switch {
 	case apierrors.IsNotFound(err) && time.Since(nc.CreationTimestamp.Time) < classGrace:
-		return nil, fmt.Errorf("there is no LinodeNodeClass %q yet", name)
+		return nil, fmt.Errorf("LinodeNodeClass %q does not exist yet", name)
 	case apierrors.IsNotFound(err):
-		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("there is no LinodeNodeClass %q", name))
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("LinodeNodeClass %q does not exist", name))
 	case err != nil:
 		return nil, fmt.Errorf("get LinodeNodeClass %q: %w", name, err)
 	case !class.DeletionTimestamp.IsZero():

@@ -33,7 +33,7 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 	}{
 		{
 			"nodes", capped("total", nodes(3)), nodePool(),
-			"CapacityLimit total has no room for a node of g6-standard-4: it allows 3 nodes, and 3 are there or on order",
+			"CapacityLimit total has no capacity for a node of g6-standard-4: it allows 3 nodes, and 3 exist or are on order",
 		},
 		{"cpu", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }),
 			nodePool(),
@@ -47,7 +47,7 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 		},
 		{
 			"the pool's own", capped("wide", nodes(30)), pool,
-			"NodePool web has no room for a node of g6-standard-4: it allows 3 nodes",
+			"NodePool web has no capacity for a node of g6-standard-4: it allows 3 nodes",
 		},
 	}
 	for _, tt := range tests {

@@ -245,8 +245,8 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	stored := class.DeepCopy()
 	problem := n.Rules.Problem(ctx, class)
 	if is := class.Annotations[linodev1alpha1.AnnotationMode]; problem == "" && is != n.Mode {
-		problem = fmt.Sprintf("annotation %s is %q, and this controller makes no machines of such classes: see its --mode, "+
-			"and mode in the cluster block", linodev1alpha1.AnnotationMode, is)
+		problem = fmt.Sprintf("annotation %s is %q, and this controller does not create machines of such classes: check "+
+			"its --mode, and mode in the cluster block", linodev1alpha1.AnnotationMode, is)
 	}
 	conditions := class.StatusConditions()
 	if problem == "" {

@@ -212,7 +212,7 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 		{"Linode is down", func() {
 			list(api.ClassUnknown, errors.New("502"))
 			list(api.ClassUnknown, errors.New("502"))
-		}, "False", "True", "NoAnswer", "NoAnswer the Linode API does not answer as it should: 502"},
+		}, "False", "True", "NoAnswer", "NoAnswer the Linode API does not respond correctly: 502"},
 		{"it is back", func() { list(api.ClassNone, nil) }, "True", "True", answers, "answers again"},
 	}
 	for _, step := range steps {

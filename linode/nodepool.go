@@ -159,9 +159,9 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	var plans []string
 	for _, it := range n.types.List() {
 		if until, ok := blocked[it.Name]; ok && want.Intersects(it.Requirements) == nil {
-			note := "tried again"
+			note := "next attempt"
 			if _, shut := closed[it.Name]; shut {
-				note = "closed to this account; tried again"
+				note = "closed to this account; next attempt"
 			}
 			plans = append(plans, fmt.Sprintf("%s (%s at %s)", it.Name, note, until.UTC().Format("15:04:05 UTC")))
 		}
@@ -169,7 +169,7 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	if len(plans) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Linode has no machines in %s of %s", n.types.Region(), strings.Join(plans, ", "))
+	return fmt.Sprintf("Linode has no capacity in %s for %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
 // Unacceptable says why no node of the types can be made for a NodePool, of which refused
@@ -185,7 +185,7 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string
 	}
 	switch {
 	case !want.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand):
-		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: Linode sells on demand only; let %s be %s.",
+		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: Linode sells on demand only; set %s to %s.",
 			karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand))
 	case !want.Get(corev1.LabelTopologyZone).Has(region), !want.Get(corev1.LabelTopologyRegion).Has(region):
 		texts = append(texts, fmt.Sprintf(
@@ -197,7 +197,7 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string
 		texts = append(texts, "spec.template.spec.requirements: "+types.WhyNothing(want)+".")
 	default:
 		texts = append(texts, fmt.Sprintf(
-			"spec.template.spec.requirements: no plan that Linode sells in %s is like that.", region))
+			"spec.template.spec.requirements: no plan that Linode sells in %s matches them.", region))
 	}
 	return strings.Join(texts, " ")
 }
@@ -208,7 +208,7 @@ func OutOfStock(pool *karpv1.NodePool) (plans []string) {
 	if !c.IsTrue() {
 		return nil
 	}
-	_, list, _ := strings.Cut(c.Message, " of ")
+	_, list, _ := strings.Cut(c.Message, " for ")
 	for one := range strings.SplitSeq(list, ", ") {
 		plan, _, _ := strings.Cut(one, " ")
 		plans = append(plans, plan)

@@ -49,17 +49,17 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 		{"keys of LKE's own are not sent", label("node.kubernetes.io/" + strings.Repeat("n", 63)), "", false},
 		{
 			"a long label", label("example.com/" + strings.Repeat("n",
-				63)), "LKE takes 62 characters behind the prefix example.com/", true,
+				63)), "LKE allows 62 characters after the prefix example.com/", true,
 		},
 		{
 			"a long prefix", label(strings.Repeat("p.", 50) + "example.com/" + strings.Repeat("n",
-				40)), "LKE takes keys of 128 characters", true,
+				40)), "LKE allows keys of 128 characters", true,
 		},
 		{
 			"a long taint", taint("example.com/"+strings.Repeat("n", 63),
-				""), "spec.template.spec.taints.0.key: LKE takes 62", true,
+				""), "spec.template.spec.taints.0.key: LKE allows 62", true,
 		},
-		{"a taint's reserved value", taint("example.com/x", "linode.com"), `LKE keeps the value "linode.com"`, true},
+		{"a taint's reserved value", taint("example.com/x", "linode.com"), `LKE reserves the taint value "linode.com"`, true},
 		{"spot only", wants(karpv1.CapacityTypeLabelKey, "spot"), "Linode sells on demand only", false},
 		{"spot or on demand", wants(karpv1.CapacityTypeLabelKey, "spot", "on-demand"), "", false},
 		{"another zone", wants(corev1.LabelTopologyZone, "us-east"), "the cluster is in region us-ord", false},
@@ -123,8 +123,8 @@ func TestNodePoolsOfPlansThatNothingIsMadeOf(t *testing.T) {
 	}{
 		{in(corev1.LabelInstanceTypeStable, "g2-gpu-rtx4000a1-xl"), "lacks the price or the size of g2-gpu-rtx4000a1-xl"},
 		{in(corev1.LabelInstanceTypeStable, "g8-dedicated-32-8"), "lacks the price or the size of g8-dedicated-32-8"},
-		{in(corev1.LabelInstanceTypeStable, "g1-gpu-rtx6000-1"), "no plan that Linode sells in gb-lon is like that"},
-		{in(linodev1alpha1.LabelInstanceGPUCount, "3"), "no plan that Linode sells in gb-lon is like that"},
+		{in(corev1.LabelInstanceTypeStable, "g1-gpu-rtx6000-1"), "no plan that Linode sells in gb-lon matches them"},
+		{in(linodev1alpha1.LabelInstanceGPUCount, "3"), "no plan that Linode sells in gb-lon matches them"},
 		{accelerated, ""},
 	} {
 		pool := nodePool()
@@ -237,7 +237,7 @@ func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
 		p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Minute))
 		<-p.chooser.Types.Blocking()
 		until := time.Now().Add(time.Minute).UTC().Format("15:04:05 UTC")
-		want := "Linode has no machines in us-ord of g6-standard-4 (tried again at " + until + ")"
+		want := "Linode has no capacity in us-ord for g6-standard-4 (next attempt at " + until + ")"
 		if text, again := says(pool); text != want || again != stockEvery {
 			t.Errorf("%q, and again in %s", text, again)
 		}

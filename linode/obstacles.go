@@ -73,12 +73,13 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 		}
 		first = pool
 		if class := o.classes[pool.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silence(class) != "" {
-			return obstacle{pool, ReasonSilence, nodeclaim.Shorten(silence(class) + "; a node is made when it answers again")}
+			return obstacle{pool, ReasonSilence, nodeclaim.Shorten(silence(class) + "; a node is created when it answers again")}
 		}
 		break
 	}
 	if first != nil && o.full[first.Name] != "" && !o.roomElsewhere(pod) {
-		return obstacle{first, ReasonFull, nodeclaim.Shorten(fmt.Sprintf("NodePool %s: %s; the pod waits until one of them is gone",
+		return obstacle{first, ReasonFull, nodeclaim.Shorten(fmt.Sprintf("NodePool %s: %s; the pod waits until one of "+
+			"them is removed",
 			first.Name, o.full[first.Name]))}
 	}
 	if first != nil {
@@ -86,7 +87,8 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 	}
 	for _, pool := range o.unready {
 		if _, ok := instancetype.ForPod(pool, pod); ok {
-			return obstacle{pool, reasonNotReady, fmt.Sprintf("NodePool %s is not ready, and no other is for this pod: %s",
+			return obstacle{pool, reasonNotReady, fmt.Sprintf("NodePool %s is not ready, and no other NodePool fits this "+
+				"pod: %s",
 				pool.Name, o.whyNot(pool))}
 		}
 	}
@@ -117,15 +119,15 @@ func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 			of == first && !dearer(next, it) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s (tried again at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
+		out = append(out, fmt.Sprintf("%s (next attempt at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
 	}
 	if len(out) == 0 {
 		return obstacle{}
 	}
-	text := fmt.Sprintf("Linode has no machines in %s of %s", o.region, strings.Join(out, ", "))
+	text := fmt.Sprintf("Linode has no capacity in %s for %s", o.region, strings.Join(out, ", "))
 	switch {
 	case next == nil:
-		text += "; no other plan type of its NodePools would do, and the pod waits for these"
+		text += "; no other plan type of its NodePools fits, so the pod waits for these"
 	case of != first:
 		text += fmt.Sprintf("; %s of NodePool %s is tried next", next.Name, of.Name)
 	default:

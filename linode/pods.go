@@ -35,7 +35,7 @@ type Pods struct {
 	last   map[types.UID]lastEvent
 }
 
-// Full says why a NodePool has no room for a node of its class, where neither of them does;
+// Full says why a NodePool has no capacity for a node of its class, where neither of them does;
 // "" where it has.
 type Full func(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error)
 

@@ -101,14 +101,14 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		full["first"] = "group 3 is full"
 		hears("") // second has room
 		full["second"] = "group 4 is full"
-		hears("NodePool first: group 3 is full; the pod waits until one of them is gone")
+		hears("NodePool first: group 3 is full; the pod waits until one of them is removed")
 		clear(full)
 		time.Sleep(time.Hour - 2*warnEvery)
 		hears("")
 		plans.Block("g6-standard-6", time.Now().Add(time.Hour)) // dearer than what is tried anyway
 		hears("")
 		plans.Block("g6-standard-4", time.Now().Add(time.Hour))
-		hears("of g6-standard-4 (tried again at 01:56:00 UTC), g6-standard-6 (tried again at 01:56:00 UTC); " +
+		hears("for g6-standard-4 (next attempt at 01:56:00 UTC), g6-standard-6 (next attempt at 01:56:00 UTC); " +
 			"g6-standard-8 of NodePool second is tried next")
 		time.Sleep(warnEvery / 2)
 		hears("")
@@ -116,12 +116,12 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		hears("g6-standard-8 of NodePool second is tried next")
 		plans.Block("g6-standard-8", time.Now().Add(time.Hour))
 		time.Sleep(warnEvery)
-		hears("no other plan type of its NodePools would do")
+		hears("no other plan type of its NodePools fits")
 		class.StatusConditions().SetFalse(linodev1alpha1.ConditionLinodeAnswers, api.ReasonNoAnswer, "Linode is silent")
 		if err := c.Status().Update(t.Context(), class); err != nil {
 			t.Fatal(err)
 		}
-		hears("Linode is silent; a node is made when it answers again")
+		hears("Linode is silent; a node is created when it answers again")
 		hears("")
 	})
 }

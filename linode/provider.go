@@ -152,7 +152,7 @@ func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
 	if !p.machines.Release(string(nc.UID)) {
 		return nil
 	}
-	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("Linode has no machine of NodeClaim %s any more", nc.Name))
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("Linode no longer has a machine of NodeClaim %s", nc.Name))
 }
 
 // Get returns what is known of a machine by its provider id. A pending id is

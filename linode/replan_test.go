@@ -70,7 +70,7 @@ func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 		got.Annotations["example.com/kept"] != "yes" {
 		t.Errorf("allocatable %v, annotations %v", got.Status.Allocatable, got.Annotations)
 	}
-	if event := <-written; !strings.Contains(event, "no capacity for g6-standard-4; g6-dedicated-4 takes its place") {
+	if event := <-written; !strings.Contains(event, "no capacity for g6-standard-4; g6-dedicated-4 replaces it") {
 		t.Errorf("event %q", event)
 	}
 	// An instance of the first plan that comes late is not bound to it.

@@ -172,8 +172,8 @@ var dataDisk = Block{
 	Type:   "data_disk",
 	Labels: []string{"device"},
 	Path:   "spec.dataDisks",
-	Modes:  Modes{NoEffectOnLKE: true, NotInstances: "Linodes are created with one disk, and swap."},
-	Doc:    `An additional disk. The label is its device: "sdb" to "sdh".`,
+	Modes:  Modes{NoEffectOnLKE: true, NotInstances: "Linodes are created with one disk and swap."},
+	Doc:    `A further disk, labelled with its device: "sdb" to "sdh".`,
 	Args:   disk,
 }
 

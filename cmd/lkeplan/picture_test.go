@@ -68,7 +68,7 @@ func drawn(t *testing.T, file, command string) {
 	shown := "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m\n\n"
 	args := append(strings.Fields(command)[1:], "--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z")
 	shown += string(lkeplan(t, args...))
-	got := picture.SVG("lkeplan diff", picture.Lines(shown))
+	got := picture.SVG("lkeplan diff", shown)
 	if golden.Updating() {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)

@@ -30,7 +30,7 @@ func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
 	}{
 		"the first start":                  {200, found, false, ""},
 		"a later start":                    {200, found, true, ""},
-		"Linode is down at the first":      {503, "<html>no</html>", false, "does not answer as it should"},
+		"Linode is down at the first":      {503, "<html>no</html>", false, "does not respond correctly"},
 		"Linode is down at a later one":    {503, "<html>no</html>", true, ""},
 		"Linode wants to be left alone":    {429, `{"errors":[{"reason":"Too many requests"}]}`, true, ""},
 		"a wrong token at the first start": {401, `{"errors":[{"reason":"Invalid Token"}]}`, false, "check LINODE_TOKEN"},

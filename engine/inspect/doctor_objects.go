@@ -98,7 +98,8 @@ func (p Installation) objects(ctx context.Context) []Finding {
 		for _, obj := range all {
 			switch ok, why := kube.Readiness(obj); {
 			case kind.name == "NodePlan" && manifest.Map(obj, "spec")["suspend"] == true:
-				found = append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), "it is suspended: nothing is compared or applied",
+				found = append(found, Finding{LevelWarn, manifest.KeyOf(obj).String(), "it is suspended: nothing is compared or " +
+					"applied",
 					fmt.Sprintf("lkeplan nodeplan resume -n %s %s", manifest.Namespace(obj), manifest.Name(obj))})
 			case ok:
 				ready++
@@ -175,7 +176,8 @@ func (p Installation) gpus(ctx context.Context) []Finding {
 				" looks like NVIDIA's device plugin; no node offers " + schemas.GPU + " yet", ""}}
 		}
 	}
-	return []Finding{{LevelWarn, of, fmt.Sprintf("NodePool %s asks for GPUs, and no node offers %s and no DaemonSet is NVIDIA's "+
+	return []Finding{{LevelWarn, of, fmt.Sprintf("NodePool %s asks for GPUs, and no node offers %s and no DaemonSet is " +
+		"NVIDIA's "+
 		"device plugin: pods that ask for a GPU wait", pool, schemas.GPU),
 		"install NVIDIA's device plugin; with NVIDIA's GPU operator set driver.enabled=false and toolkit.enabled=false"}}
 }
@@ -216,12 +218,12 @@ func (p Installation) closed(ctx context.Context) []Finding {
 // refusals are the events that a person has to act on before LKE does what the controller asks, and what to do.
 var refusals = []struct{ reason, of, do string }{
 	{"LinodeAccountLimit", "account limits", "ask Linode Support to raise the limit, or delete what is not needed"},
-	{"LKELocked", "locks", "take the lock off the LKE node pool or the cluster: what it keeps costs"},
+	{"LKELocked", "locks", "remove the lock from the LKE node pool or the cluster: what it keeps costs"},
 }
 
-// limited looks for what Linode refused in the last two hours, as the controller's events of NodeClaims say: the API has
-// no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that their events are in
-// default, where tenants do not write.
+// limited looks for what Linode refused in the last two hours, as the controller's events of NodeClaims say:
+// the API has no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that
+// their events are in default, where tenants do not write.
 func (p Installation) limited(ctx context.Context) (found []Finding) {
 	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
 	if err != nil {

@@ -175,7 +175,7 @@ func sentence(err error) string {
 // choice says why the provider's choice has no plan type for a node that Karpenter has planned,
 // in its own words where it is not for a limit.
 func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
-	if !strings.Contains(chosen.Text, " has no room for a node of ") {
+	if !strings.Contains(chosen.Text, " has no capacity for a node of ") {
 		return chosen
 	}
 	for _, pool := range e.dynamic {

@@ -94,7 +94,7 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 		return nil, fmt.Errorf("%q is not the URL of a Linode API; it looks like %s", baseURL, DefaultURL)
 	}
 	if strings.TrimSpace(token) == "" {
-		return nil, fmt.Errorf("no Linode API token is given")
+		return nil, fmt.Errorf("no Linode API token is set")
 	}
 	t := &transport{
 		base: cmp.Or(opts.Transport, http.DefaultTransport), timeout: cmp.Or(opts.Timeout, 30*time.Second),

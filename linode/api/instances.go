@@ -32,7 +32,8 @@ func (c *Client) Instances(ctx context.Context, tag string) ([]Instance, error) 
 
 // InstancesNamed returns the Linodes of the account whose label has a part.
 func (c *Client) InstancesNamed(ctx context.Context, part string) ([]Instance, error) {
-	found, err := c.filtered(ctx, fmt.Sprintf("list Linodes with %s in their label", part), "label", map[string]string{"+contains": part})
+	found, err := c.filtered(ctx, fmt.Sprintf("list Linodes with %s in their "+
+		"label", part), "label", map[string]string{"+contains": part})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ const MaxUserData = 16 << 10
 // UserData is what a Linode reads of itself when it boots, as a spec has it. The error says that there is too much.
 func UserData(text []byte) (*linodego.InstanceMetadataOptions, error) {
 	if len(text) > MaxUserData {
-		return nil, fmt.Errorf("user data of %d bytes: Linode takes %d at most", len(text), MaxUserData)
+		return nil, fmt.Errorf("user data is %d bytes, and Linode allows at most %d", len(text), MaxUserData)
 	}
 	return &linodego.InstanceMetadataOptions{UserData: base64.StdEncoding.EncodeToString(text)}, nil
 }

@@ -21,7 +21,7 @@ type Failure struct {
 // Failures returns the events, since a time by the API's own clock, that LKE could not make a node of a pool of the
 // account. It needs ScopeEvents, and is optional: a refusal is of class Auth and says nothing of the token's standing.
 func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, error) {
-	const what = "list the events of nodes that LKE could not make"
+	const what = "list the events of nodes that LKE could not create"
 	filter, err := json.Marshal(map[string]any{
 		"action":  linodego.ActionLKENodeCreate,
 		"created": map[string]string{"+gte": since.UTC().Format("2006-01-02T15:04:05")},
@@ -68,7 +68,7 @@ func idOf(id any) int {
 // Offline says of each of these Linodes whether it is offline. One that the API does not list is left out. It needs
 // ScopeReadInstances, and is optional as Failures is.
 func (c *Client) Offline(ctx context.Context, ids []int) (map[int]bool, error) {
-	const what = "look whether Linodes are offline"
+	const what = "check which Linodes are offline"
 	var either []map[string]int
 	wanted := map[int]bool{}
 	for _, id := range ids {

@@ -112,7 +112,7 @@ func (s *Standing) problem() Problem {
 			"the Linode API refuses the controller's token: %v; give the controller %s", refusal, Allow(refusal, s.scope))}
 	case s.unanswered >= silentAfter:
 		return Problem{ReasonNoAnswer, fmt.Sprintf(
-			"the Linode API does not answer as it should: %v; NodeClaims wait until it does", s.silence)}
+			"the Linode API does not respond correctly: %v; NodeClaims wait until it does", s.silence)}
 	}
 	return Problem{}
 }

@@ -20,7 +20,7 @@ func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region
 		if row.Region == "" { // the API leaves it out here now and then
 			rows[i].Region = region
 		} else if row.Region != region {
-			return nil, fmt.Errorf("availability of region %q: a row is of region %.40q", region, row.Region)
+			return nil, fmt.Errorf("availability of region %q: a row names region %.40q", region, row.Region)
 		}
 	}
 	return rows, nil

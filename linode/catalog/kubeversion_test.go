@@ -67,9 +67,9 @@ func TestTheNewestVersionIsNotTheLastOfTheAlphabet(t *testing.T) {
 
 func TestADeadlineSaysWhatIsKnownAndWhatIsNot(t *testing.T) {
 	for version, want := range map[string][]string{
-		"v1.33.4+lke2": {"nodes of 1.33", "beyond 1.36", "LKE Enterprise keeps a build is not known"},
-		"1.34":         {"nodes of 1.34", "beyond 1.37", "2026-10-27", "does not say on which day"},
-		"1.77":         {"beyond 1.80", "when LKE ends 1.77 is not known"},
+		"v1.33.4+lke2": {"nodes of 1.33", "control planes up to 1.36", "how long LKE Enterprise keeps a build is unknown"},
+		"1.34":         {"nodes of 1.34", "control planes up to 1.37", "2026-10-27", "does not report the exact day"},
+		"1.77":         {"control planes up to 1.80", "when LKE ends support for 1.77 is unknown"},
 	} {
 		for _, part := range want {
 			if got := VersionDeadline(version); !strings.Contains(got, part) {

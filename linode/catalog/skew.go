@@ -33,34 +33,34 @@ func VersionDeadline(nodes string) string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("Kubernetes supports nodes of %s until the control plane goes beyond %d.%d", v.Minor(), v.major,
+	text := fmt.Sprintf("Kubernetes supports nodes of %s with control planes up to %d.%d", v.Minor(), v.major,
 		v.minor+mostBehind)
 	if v.Exact() {
-		return text + "; until when LKE Enterprise keeps a build is not known: they come and go for each account"
+		return text + "; how long LKE Enterprise keeps a build is unknown: builds come and go for each account"
 	}
 	if end, known := ended[v.Minor()]; known {
-		return text + fmt.Sprintf("; LKE keeps %s until shortly before Kubernetes ends it, on %s, and its API does not "+
-			"say on which day", v.Minor(), end.Format(time.DateOnly))
+		return text + fmt.Sprintf("; LKE supports %s until shortly before its Kubernetes end of life on %s, and its API "+
+			"does not report the exact day", v.Minor(), end.Format(time.DateOnly))
 	}
-	return text + fmt.Sprintf("; when LKE ends %s is not known", v.Minor())
+	return text + fmt.Sprintf("; when LKE ends support for %s is unknown", v.Minor())
 }
 
 // VersionAhead says what follows from a control plane that is newer than the nodes are to
 // be, whether a version is written for them or they keep what they had at first.
 func VersionAhead(controlPlane, nodes string, written bool) string {
-	text := fmt.Sprintf("The control plane has %s; the nodes stay at %s until kubernetes_version (spec.lkeK8sVersion) "+
-		"names another. ", controlPlane, nodes)
+	text := fmt.Sprintf("The control plane runs %s; the nodes stay at %s until kubernetes_version (spec.lkeK8sVersion) "+
+		"changes. ", controlPlane, nodes)
 	if !written {
-		text = fmt.Sprintf("The control plane has %s, and no kubernetes_version (spec.lkeK8sVersion) is written: the nodes "+
-			"keep what they have, which was %s at first. ", controlPlane, nodes)
+		text = fmt.Sprintf("The control plane runs %s, and kubernetes_version (spec.lkeK8sVersion) is not set: the nodes "+
+			"keep their version, which was %s at first. ", controlPlane, nodes)
 	}
 	if v, ok := ParseVersion(nodes); ok && !v.Exact() {
-		text += "What cannot be held back on the standard tier: new nodes get the control plane's version, and so do all " +
-			"that somebody, or Linode, recycles. "
+		text += "On the standard tier, new nodes and nodes that a user or Linode recycles always get the control plane's " +
+			"version. "
 	}
 	text += VersionDeadline(nodes) + fmt.Sprintf(". To replace the nodes set kubernetes_version to %q", controlPlane)
 	if !written {
-		text += fmt.Sprintf("; to write down what they have, to %q", nodes)
+		text += fmt.Sprintf("; to pin their current version, set it to %q", nodes)
 	}
 	return text + "."
 }

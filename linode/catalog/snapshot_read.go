@@ -181,7 +181,7 @@ func none(fields []pair) error {
 	return nil
 }
 
-var errWord = errors.New("want key=value, the value quoted where it has spaces")
+var errWord = errors.New("want key=value, with quotes around a value that has spaces")
 
 // split takes a line apart at its spaces, quoted values in one piece.
 func split(text string) ([]pair, error) {

@@ -95,7 +95,7 @@ func TestReadRefuses(t *testing.T) {
 		{"negative", head + "plan a vcpus=-1\n", "not a count"},
 		{"price", head + "plan a price=1\n", "want HOURLY/MONTHLY"},
 		{"region price", head + "plan a price@x=1/y\n", "not an amount"},
-		{"quote", head + `region a label="x` + "\n", "the value quoted"},
+		{"quote", head + `region a label="x` + "\n", "with quotes around a value"},
 		{"twice", head + "plan a\nplan a\n", `plan "a": listed twice`},
 		{"limited", head + "limited a maybe=x\n", "limited a: unknown field"},
 		{"date", head + "date 2026-01-01 x=y\n", "unknown field"},

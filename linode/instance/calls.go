@@ -183,7 +183,7 @@ func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 }
 
 // errChanged is why a Linode is not taken for the one that was made.
-var errChanged = errors.New("its label and its tag were changed since it was made")
+var errChanged = errors.New("its label and its tag were changed after it was created")
 
 // deleteMachine deletes a machine, if it is the one that is meant. It is Done when Linode no longer
 // has it, not when Linode has said that it will go: the decision asks again until then.
@@ -198,7 +198,8 @@ func (c *syncer) deleteMachine(ctx context.Context, order decide.Delete) (outcom
 	case err != nil:
 		return decide.Busy, err
 	case i.Label != order.Label && !tagged, order.UID == "" && (i.Label != order.Label || !tagged):
-		return decide.Refused, fmt.Errorf("%w: it has the label %s and the tags %v; give it the label %s or the tag %s again, or delete "+
+		return decide.Refused, fmt.Errorf("%w: it has the label %s and the tags %v; give it the label %s or the tag %s "+
+			"again, or delete "+
 			"it", errChanged, i.Label, i.Tags, order.Label, c.cfg.Tag)
 	case i.Status == api.InstanceDeleting:
 		return decide.Unknown, nil

@@ -78,7 +78,7 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 		return wrong.Error()
 	}
 	if err != nil && !known(class) {
-		return "what it names could not be looked up yet: " + err.Error()
+		return "its references could not be resolved yet: " + err.Error()
 	}
 	return "" // what was found before is not wrong because Linode does not answer
 }
@@ -174,7 +174,7 @@ func (c *Classes) image(
 		image, err := c.account.Image(ctx, spec.Image)
 		switch {
 		case api.ClassOf(err) == api.ClassNotFound:
-			return lacks("image", "there is no image %s; see the images in Cloud Manager, or GET /v4/images", spec.Image)
+			return lacks("image", "image %s does not exist; list the images in Cloud Manager or with GET /v4/images", spec.Image)
 		case err != nil:
 			return err
 		}
@@ -206,7 +206,7 @@ func (c *Classes) image(
 func (c *Classes) bootable(field string, i api.Image) error {
 	switch {
 	case !slices.Contains(i.Capabilities, "cloud-init"):
-		return lacks(field, "image %s has no cloud-init, by which a machine reads how it joins", i.ID)
+		return lacks(field, "image %s has no cloud-init, which a machine needs to join", i.ID)
 	case i.Status != "available":
 		return lacks(field, "image %s is %s, not available", i.ID, i.Status)
 	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, in(c.region)):
@@ -225,7 +225,7 @@ func (c *Classes) firewall(
 		}
 		err := c.account.Firewall(ctx, found.FirewallID)
 		if api.ClassOf(err) == api.ClassNotFound {
-			return lacks("firewallID", "the account has no firewall %d; correct the number, or make the firewall",
+			return lacks("firewallID", "the account has no firewall %d; correct the ID or create the firewall",
 				found.FirewallID)
 		}
 		return err
@@ -235,7 +235,8 @@ func (c *Classes) firewall(
 		return err
 	}
 	if len(ids) != 1 {
-		return lacks("select.firewall", "the account has %d firewalls called %q, not one", len(ids), found.By.Firewall)
+		return lacks("select.firewall", "the account has %d firewalls with the label %q; exactly one is "+
+			"required", len(ids), found.By.Firewall)
 	}
 	found.FirewallID = ids[0]
 	return nil

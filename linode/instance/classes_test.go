@@ -103,7 +103,7 @@ func TestWhatAClassNamesIsFound(t *testing.T) {
 		wrong  string
 	}{
 		{spec: `{image: linode/debian12}`, want: selected{Image: "linode/debian12"}},
-		{spec: `{image: linode/gone}`, wrong: "spec.image: there is no image linode/gone"},
+		{spec: `{image: linode/gone}`, wrong: "spec.image: image linode/gone does not exist"},
 		{spec: `{image: linode/old}`, wrong: "spec.image: image linode/old has no cloud-init"},
 		{spec: `{image: private/3}`, wrong: "spec.image: image private/3 is not in us-ord"},
 		{spec: `{image: private/5}`, wrong: "spec.image: image private/5 is creating"},
@@ -125,7 +125,7 @@ func TestWhatAClassNamesIsFound(t *testing.T) {
 		{spec: `{image: linode/debian12, firewallID: 7}`, want: selected{Image: "linode/debian12", FirewallID: 7}},
 		{spec: `{image: linode/debian12, firewallID: 9}`, wrong: "spec.firewallID: the account has no firewall 9"},
 		{spec: `{image: linode/debian12, select: {firewall: web}}`, want: selected{Image: "linode/debian12", FirewallID: 8}},
-		{spec: `{image: linode/debian12, select: {firewall: twice}}`, wrong: `the account has 2 firewalls called "twice"`},
+		{spec: `{image: linode/debian12, select: {firewall: twice}}`, wrong: `the account has 2 firewalls with the label "twice"`},
 		{
 			spec: `{image: linode/debian12, select: {vpc: prod, subnet: nodes}}`,
 			want: selected{Image: "linode/debian12", VPCID: 21, SubnetID: 31},
@@ -164,12 +164,13 @@ func TestWhatAClassNamesIsFound(t *testing.T) {
 	}
 }
 
-// TestAClassWaitsWhereLinodeDoesNotAnswer: it says so for as long as nothing was found, and what was found before stays.
+// TestAClassWaitsWhereLinodeDoesNotAnswer: it says so for as long as nothing was found, and what was found
+// before stays.
 func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	silent := account
 	silent.err = &api.Error{Status: 503}
 	rules, class := NewClasses(silent, "us-ord", Joins{}), classOf(t, `{image: linode/debian12}`)
-	if problem := rules.Problem(t.Context(), class); !strings.Contains(problem, "could not be looked up yet: ") {
+	if problem := rules.Problem(t.Context(), class); !strings.Contains(problem, "references could not be resolved yet: ") {
 		t.Errorf("a problem: %q", problem)
 	}
 	if err := rules.UpdateStatus(t.Context(), class); err != nil || class.Status.Selected != nil || (&Orders{}).Known(class) {
@@ -241,9 +242,9 @@ func TestLinodeIsAskedOnceInAWhile(t *testing.T) {
 		time.Sleep(time.Minute)
 		look(1, "")
 		class.Spec.Image = "linode/gone"
-		look(2, "there is no image linode/gone")
+		look(2, "image linode/gone does not exist")
 		time.Sleep(time.Minute)
-		look(3, "there is no image linode/gone")
+		look(3, "image linode/gone does not exist")
 		class.Spec.Image = "linode/debian12"
 		time.Sleep(10 * time.Minute)
 		look(4, "")
@@ -268,8 +269,8 @@ func TestATemplateThatIsMissingIsAProblem(t *testing.T) {
 	}{
 		"it is there":  {with(map[string][]byte{"userData": []byte("#cloud-config")}), ""},
 		"it is empty":  {with(nil), "spec.bootstrap.userDataSecret: Secret lkeplan/join has nothing under userData"},
-		"it is not":    {clientWith(), "spec.bootstrap.userDataSecret: there is no Secret lkeplan/join"},
-		"nobody knows": {silent, "could not be looked up yet"},
+		"it is not":    {clientWith(), "spec.bootstrap.userDataSecret: Secret lkeplan/join does not exist"},
+		"nobody knows": {silent, "references could not be resolved yet"},
 	} {
 		rules := NewClasses(account, "us-ord", Joins{Live: tc.live, Namespace: "lkeplan"})
 		if got := rules.Problem(t.Context(), classOf(t, text)); !strings.Contains(got, tc.want) || tc.want == "" && got != "" {

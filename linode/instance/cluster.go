@@ -153,7 +153,7 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why Reason) error {
 	}
 	if why == Lost {
 		return c.claims.Lose(ctx, uid, nodeclaim.InstanceOf(nc.Status.ProviderID),
-			"the account does not have this node's Linode any more: it was deleted outside lkeplan")
+			"the account no longer has this node's Linode: it was deleted outside lkeplan")
 	}
 	var live karpv1.NodeClaim
 	if err := c.cfg.Live.Get(ctx, client.ObjectKeyFromObject(nc), &live); err != nil {
@@ -162,11 +162,11 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why Reason) error {
 	if live.UID != nc.UID || !nodeclaim.IsPending(live.Status.ProviderID) || !live.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	reason := fmt.Sprintf("another Linode of the account is called %s", c.cfg.Identity.Node(uid))
+	reason := fmt.Sprintf("another Linode in the account has the label %s", c.cfg.Identity.Node(uid))
 	if why == OutOfStock {
 		plan := nodeclaim.PlanOf(nc)
 		if _, closed := c.cfg.Types.Closed()[plan]; closed {
-			reason = fmt.Sprintf("plan %s is closed to this account; ask Linode Support for access to it", plan)
+			reason = fmt.Sprintf("plan %s is closed to this account; ask Linode Support for access", plan)
 		} else {
 			c.cfg.Types.Block(plan, time.Now().Add(c.cfg.Timing.NoCapacity))
 			reason = fmt.Sprintf("Linode has no %s in %s", plan, c.cfg.Types.Region())
@@ -184,13 +184,13 @@ func (c cluster) Keep(machine int) {
 	if err != nil || !ok {
 		return
 	}
-	message := fmt.Sprintf("the NodeClaims of several Nodes are gone, of %s and others, and nobody has deleted the "+
-		"Nodes; their Linodes stay and cost; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
+	message := fmt.Sprintf("several Nodes, including %s, have lost their NodeClaims without being deleted; their "+
+		"Linodes keep running and cost money; to delete one: kubectl annotate --overwrite node NAME %s=%s",
 		node.Name, nodeclaim.AnnotationOrphaned, nodeclaim.OrphanDelete)
 	c.cfg.Log.Warn("kept a machine without a NodeClaim", "node", node.Name, "instance", machine, "message", message)
 	c.claims.WarnNodePool(ctx, node.NodePool, "NodesOrphaned", message)
 	if err := c.nodes.Keep(ctx, node.Name); err != nil {
-		c.cfg.Log.Error("could not note on a Node that it stays", "node", node.Name, "error", err)
+		c.cfg.Log.Error("could not annotate a Node that it is kept", "node", node.Name, "error", err)
 	}
 }
 
@@ -221,15 +221,15 @@ func (i cluster) Refused(ctx context.Context, uid string, err error) {
 	}
 }
 
-// Undeleted counts that a machine was not deleted, and says on the claim that ends why, once for each reason. A machine of
-// no claim is counted as such, too.
+// Undeleted counts that a machine was not deleted, and says on the claim that ends why, once for each reason.
+// A machine of no claim is counted as such, too.
 func (i cluster) Undeleted(ctx context.Context, order decide.Delete, err error) {
 	reason := string(api.ClassOf(err))
 	if errors.Is(err, errChanged) {
 		reason = changedMarks
 	}
 	i.metrics.NotDeleted(i.planOf(ctx, order), reason)
-	text := fmt.Sprintf("delete Linode %d: %v; it is tried again", order.Machine, err)
+	text := fmt.Sprintf("delete Linode %d: %v; lkeplan tries again", order.Machine, err)
 	if order.UID == "" || !i.shouldNotify(order.UID, text) {
 		return
 	}
@@ -258,9 +258,9 @@ func (i cluster) planOf(ctx context.Context, order decide.Delete) string {
 func (i cluster) WarnUnconfirmed(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
 		if i.shouldNotify(uid, "unconfirmed") {
-			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode says that it has no machine of this and of %d "+
-				"more NodeClaims, whose Nodes are there: the token may be of another account, or of a user who may not see "+
-				"them; nothing is taken away. Give the controller the token of the account; where the Linodes are gone indeed, "+
+			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode lists no machine for this NodeClaim and %d "+
+				"others, although their Nodes exist: the token may belong to another account or to a user who cannot see the "+
+				"Linodes; nothing is deleted. Give the controller a token of the account; if the Linodes are really gone, "+
 				"delete the Nodes", len(uids)-1))
 		}
 	}
@@ -307,7 +307,7 @@ func (i *Machines) renew(ctx context.Context, nc *karpv1.NodeClaim) error {
 	}
 	if extended {
 		i.cfg.Events.Eventf(nc, nil, corev1.EventTypeNormal, "QueuedAtLinode", "Launch",
-			"it waits for its turn: Linode makes 20 Linodes in 15 seconds")
+			"the NodeClaim is queued: Linode creates at most 20 Linodes in 15 seconds")
 	}
 	return nil
 }

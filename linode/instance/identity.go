@@ -25,12 +25,12 @@ type Identity struct {
 // the cluster is LKE's.
 func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity, error) {
 	if wrong := schemas.WrongInstanceName(name); wrong != "" {
-		return Identity{}, fmt.Errorf("the cluster cannot be called %q in instance mode: %s; correct CLUSTER_NAME", name,
+		return Identity{}, fmt.Errorf("%q is not a valid cluster name in instance mode: %s; correct CLUSTER_NAME", name,
 			wrong)
 	}
 	var system corev1.Namespace
 	if err := from.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {
-		return Identity{}, fmt.Errorf("read the namespace kube-system, by whose UID the cluster's Linodes are known: %w", err)
+		return Identity{}, fmt.Errorf("read the namespace kube-system, whose UID identifies the cluster's Linodes: %w", err)
 	}
 	return Identity{Name: name, uid: string(system.UID)}, refuseLKE(ctx, from)
 }
@@ -48,8 +48,8 @@ func refuseLKE(ctx context.Context, from client.Reader) error {
 	for _, node := range nodes.Items {
 		_, labelled := node.Labels["lke.linode.com/pool-id"]
 		if labelled && nodeOfLKE.MatchString(node.Name) { // a kubelet of its own can say one of both of itself
-			return fmt.Errorf("this is a cluster of LKE, by its Node %s: its nodes reach the control plane by keys that a "+
-				"Linode of your own does not get, so instance mode is refused; use --mode lke", node.Name)
+			return fmt.Errorf("this is an LKE cluster, as its Node %s shows: LKE gives its nodes keys for the control plane "+
+				"that separate Linodes do not get, so instance mode cannot work; use --mode lke", node.Name)
 		}
 	}
 	return nil

@@ -71,11 +71,12 @@ func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string
 	text := bytes.TrimSpace(secret.Data["userData"])
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", lacks("bootstrap.userDataSecret", "there is no Secret %s; make it, with the template under userData", key)
+		return "", lacks("bootstrap.userDataSecret", "Secret %s does not exist; create it with the template under "+
+			"userData", key)
 	case err != nil:
 		return "", fmt.Errorf("read the template of the user data: %w", err)
 	case len(text) == 0:
-		return "", lacks("bootstrap.userDataSecret", "Secret %s has nothing under userData; write the template there", key)
+		return "", lacks("bootstrap.userDataSecret", "Secret %s has nothing under userData; put the template there", key)
 	}
 	return string(text) + "\n", nil
 }
@@ -90,17 +91,17 @@ func (j Joins) way(ctx context.Context, kind string) (server string, ca []byte, 
 	case err == nil:
 		server, ca, err = readInfo(info.Data["kubeconfig"])
 	case apierrors.IsNotFound(err) && kind == linodev1alpha1.BootstrapKubeadm:
-		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info, by which kubeadm " +
-			"joins; make it: kubeadm init phase bootstrap-token")
+		return "", nil, errors.New("find the API server: ConfigMap kube-public/cluster-info, which kubeadm needs to join, " +
+			"does not exist; create it: kubeadm init phase bootstrap-token")
 	case apierrors.IsNotFound(err) && j.Endpoint != "":
 		err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-root-ca.crt"}, &info)
 		ca = []byte(info.Data["ca.crt"])
 	case apierrors.IsNotFound(err):
-		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info; set " +
-			"CLUSTER_ENDPOINT to its address, such as https://10.0.0.2:6443")
+		return "", nil, errors.New("find the API server: ConfigMap kube-public/cluster-info does not exist; set " +
+			"CLUSTER_ENDPOINT to the address, such as https://10.0.0.2:6443")
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("where the API server is: %w", err)
+		return "", nil, fmt.Errorf("find the API server: %w", err)
 	}
 	if j.Endpoint != "" {
 		server = j.Endpoint

@@ -31,11 +31,12 @@ func TestTheWayToTheAPIServer(t *testing.T) {
 		endpoint string
 		want     string // server and certificates, or a part of the error
 	}{
-		"as kubeadm writes it":        {[]client.Object{info, root}, kubeadm, "", "https://10.0.0.1:6443 a"},
-		"another address":             {[]client.Object{info, root}, kubeadm, "https://lb:6443", "https://lb:6443 a"},
-		"kubeadm without it":          {[]client.Object{root}, kubeadm, "https://lb:6443", "by which kubeadm joins; make it"},
+		"as kubeadm writes it": {[]client.Object{info, root}, kubeadm, "", "https://10.0.0.1:6443 a"},
+		"another address":      {[]client.Object{info, root}, kubeadm, "https://lb:6443", "https://lb:6443 a"},
+		"kubeadm without it": {[]client.Object{root}, kubeadm, "https://lb:6443", "which kubeadm needs to join, " +
+			"does not exist; create it"},
 		"k3s without it":              {[]client.Object{root}, k3s, "https://lb:6443", "https://lb:6443 b"},
-		"k3s without it and address":  {[]client.Object{root}, k3s, "", "set CLUSTER_ENDPOINT to its address"},
+		"k3s without it and address":  {[]client.Object{root}, k3s, "", "set CLUSTER_ENDPOINT to the address"},
 		"k3s without any certificate": {nil, k3s, "https://lb:6443", "kube-root-ca.crt"},
 		"it names no cluster": {
 			[]client.Object{configMap("kube-public", "cluster-info", "kubeconfig", `{}`)}, kubeadm, "", "names no cluster",
@@ -65,7 +66,7 @@ func TestAClaimWithoutLabelsGetsUserData(t *testing.T) {
 	o := Order{Plan: "g6-standard-2", Image: "linode/debian12"}
 	o.Bootstrap.Kind = linodev1alpha1.BootstrapKubeadm
 	_, err := j.userData(t.Context(), nc, "prod-1", o)
-	if err == nil || !strings.Contains(err.Error(), "there is no certificate in it") { // which comes after the labels
+	if err == nil || !strings.Contains(err.Error(), "it contains no certificate") { // which comes after the labels
 		t.Error(err)
 	}
 }

@@ -61,7 +61,7 @@ func (o *Orders) Order(
 	is := orderOf(class, pool, plan)
 	if perPool(class) != nil && is.PoolGroup == nil {
 		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("LinodeNodeClass %q gives each NodePool a "+
-			"placement group, and the NodeClaim is of no NodePool", class.Name))
+			"placement group, but the NodeClaim belongs to no NodePool", class.Name))
 	}
 	if why, err := o.full(ctx, is, string(nc.UID)); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (o *Orders) full(ctx context.Context, is Order, uid string) (why string, er
 	if err != nil || !full {
 		return "", err
 	}
-	return fmt.Sprintf("%s has all of the %d Linodes that it takes", is.Group(), is.PlacementGroupMax), nil
+	return fmt.Sprintf("%s is full: it has the maximum of %d Linodes", is.Group(), is.PlacementGroupMax), nil
 }
 
 // orderOf is the order of a machine of a class in a NodePool, which may be nil.
@@ -103,8 +103,8 @@ func perPool(class *linodev1alpha1.LinodeNodeClass) *linodev1alpha1.PerPool {
 	return ptr.Deref(class.Spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).PerPool
 }
 
-// Drifted implements linode.Orders: a Linode that was resized is not what was ordered. All else that replaces a machine is
-// in its class's hash.
+// Drifted implements linode.Orders: a Linode that was resized is not what was ordered. All else that replaces
+// a machine is in its class's hash.
 func (o *Orders) Drifted(
 	ctx context.Context, nc *karpv1.NodeClaim, _ *linodev1alpha1.LinodeNodeClass,
 ) (cloudprovider.DriftReason, error) {

@@ -183,14 +183,15 @@ func first(all []api.PlacementGroup, region, label string) (found api.PlacementG
 func (g *placementGroups) wrong(found api.PlacementGroup, of PoolGroup) error {
 	switch {
 	case string(found.PlacementGroupPolicy) != of.Policy:
-		return fmt.Errorf("somebody has made %s (%d) with the policy %s, not %s: give that group another label, or delete it",
+		return fmt.Errorf("%s (%d) already exists with the policy %s, not %s: rename or delete that group",
 			found.Label, found.ID, found.PlacementGroupPolicy, of.Policy)
 	case len(found.Members) >= g.cfg.Size:
 		ids := make([]int, len(found.Members))
 		for k, m := range found.Members {
 			ids[k] = m.LinodeID
 		}
-		return fmt.Errorf("%s (%d) has all of the %d Linodes that it takes, %v: take out those that are not the NodePool's",
+		return fmt.Errorf("%s (%d) is full: it has the maximum of %d Linodes, %v; remove the Linodes that do not belong "+
+			"to the NodePool",
 			found.Label, found.ID, g.cfg.Size, ids)
 	}
 	return nil

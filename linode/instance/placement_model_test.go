@@ -104,7 +104,7 @@ func (m *model) order(of PoolGroup) {
 				return
 			}
 		}
-		if contains(err, "has all of the 5 Linodes") {
+		if contains(err, "has the maximum of 5 Linodes") {
 			return
 		}
 		if n == 59 {

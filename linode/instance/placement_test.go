@@ -144,7 +144,7 @@ func TestNoMachineIsMadeInAGroupThatIsWrong(t *testing.T) {
 	}{
 		{"as it should be", "strict", 4, ""},
 		{"another policy", "flexible", 0, "with the policy flexible, not strict"},
-		{"full", "strict", 5, "has all of the 5 Linodes that it takes, ["},
+		{"full", "strict", 5, "is full: it has the maximum of 5 Linodes, ["},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newGroupWorld(t)

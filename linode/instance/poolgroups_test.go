@@ -48,7 +48,7 @@ func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 		if err != nil && !cloudprovider.IsInsufficientCapacityError(err) {
 			t.Error(err)
 		}
-		const want = "the strict placement group of NodePool web has all of the 5 Linodes"
+		const want = "the strict placement group of NodePool web is full: it has the maximum of 5 Linodes"
 		if err != nil && !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}

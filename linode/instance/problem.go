@@ -18,33 +18,33 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	group := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{})
 	twice := func(field string, number bool, selected string) string {
 		if number && selected != "" {
-			return fmt.Sprintf("spec.%s: spec.select names one, too; keep one of the two", field)
+			return fmt.Sprintf("spec.%s: spec.select also selects one; keep only one of them", field)
 		}
 		return ""
 	}
 	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
 	for _, problem := range []string{
 		tagProblem(spec.Tags),
-		when(spec.Image == "" && named.Image == "", "spec.image: say what the machine boots: an image with cloud-init, and with "+
-			"kubeadm or k3s in it, or select one by its label"),
+		when(spec.Image == "" && named.Image == "", "spec.image: it is required: name an image with cloud-init and with "+
+			"kubeadm or k3s, or select one by its label"),
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
 		twice("placementGroup", group.ID != 0 || group.PerPool != nil, named.PlacementGroup),
-		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: perPool asks for groups besides the one of the "+
-			"id; keep one of the two"),
+		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: id and perPool exclude each other; keep one of "+
+			"them"),
 		when(spec.PlacementGroup != nil && group.ID == 0 && group.PerPool == nil && named.PlacementGroup == "",
-			"spec.placementGroup: say which one: by its id, by its label in spec.select, or with perPool"),
-		when(vpc && !subnet, "spec.subnetID: the machine is to be in a VPC, and no subnet of it is named"),
-		when(subnet && !vpc, "spec.vpcID: a subnet is named, and no VPC that it is of"),
-		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),
-		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image has the "+
-			"kubelet; take it out"),
-		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: spec.swap_size, which is the "+
-			"same, says something else; keep one of the two"),
+			"spec.placementGroup: it names no group: set its id, its label in spec.select, or perPool"),
+		when(vpc && !subnet, "spec.subnetID: a VPC is set without a subnet"),
+		when(subnet && !vpc, "spec.vpcID: a subnet is set without its VPC"),
+		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it applies to addresses in a VPC, and no VPC is set"),
+		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image contains "+
+			"the kubelet; remove it"),
+		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: it differs from "+
+			"spec.swap_size, which means the same; keep one of them"),
 		when(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"), swapProblem(spec),
-		when(ptr.Deref(spec.FirewallID, 1) <= 0, "spec.firewallID: it is no number of a firewall"),
-		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is no number of a VPC"),
-		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is no number of a subnet"),
+		when(ptr.Deref(spec.FirewallID, 1) <= 0, "spec.firewallID: it is not the ID of a firewall"),
+		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is not the ID of a VPC"),
+		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is not the ID of a subnet"),
 		kubeletProblem(spec.Kubelet),
 		diskBesides(spec.DataDisks),
 		diskProblem(spec.OSDisk),
@@ -66,7 +66,7 @@ func when(wrong bool, problem string) string {
 func tagProblem(tags []string) string {
 	for _, tag := range tags {
 		if len(tag) < 3 || len(tag) > 50 {
-			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))
+			return fmt.Sprintf("spec.tags: %q has %d characters; Linode allows tags of 3 to 50", tag, len(tag))
 		}
 		if lower := strings.ToLower(tag); strings.HasPrefix(lower, tagOfCluster) || strings.HasPrefix(lower, tagOfName) {
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
@@ -79,8 +79,8 @@ func tagProblem(tags []string) string {
 // cluster's own configuration of kubelets may allow it.
 func swapProblem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	fails := ptr.Deref(spec.Kubelet, linodev1alpha1.KubeletConfiguration{}).FailSwapOn
-	return when(ptr.Deref(spec.Swap(), 0) > 0 && ptr.Deref(fails, false), "spec."+spec.SwapField()+": no kubelet starts while "+
-		"swap is on if failSwapOn of kubelet is true (fail_swap_on in HCL); write false, or take the swap out")
+	return when(ptr.Deref(spec.Swap(), 0) > 0 && ptr.Deref(fails, false), "spec."+spec.SwapField()+": the kubelet does "+
+		"not start with swap if failSwapOn of kubelet is true (fail_swap_on in HCL); set it to false or remove the swap")
 }
 
 func kubeletProblem(kubelet *linodev1alpha1.KubeletConfiguration) string {
@@ -94,9 +94,9 @@ func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
 	switch {
 	case disk == nil:
 	case disk.DiskID != 0 || disk.Label != "" || disk.Filesystem != "":
-		return "spec.osDisk: only its size has an effect, as the disk is made from the image"
+		return "spec.osDisk: only its size has an effect, because the disk is created from the image"
 	case disk.Size.Value()>>20 <= 0:
-		return fmt.Sprintf("spec.osDisk.size: %s is no size of a disk", disk.Size.String())
+		return fmt.Sprintf("spec.osDisk.size: %s is not a disk size", disk.Size.String())
 	}
 	return ""
 }
@@ -114,7 +114,7 @@ func diskBesides(disks *linodev1alpha1.InstanceDisks) string {
 			break
 		}
 	}
-	return field + ": Linodes are made with one disk, and swap; further disks are not supported"
+	return field + ": Linodes are created with one disk and swap; further disks are not supported"
 }
 
 // Suppose is what a class names if the account has all of it, for who cannot ask: an image

@@ -64,8 +64,8 @@ type Reason string
 // The reasons.
 const (
 	Lost       Reason = "its machine is gone"
-	Taken      Reason = "another Linode of the account has its label"
-	OutOfStock Reason = "Linode has no machine of its plan type"
+	Taken      Reason = "another Linode in the account has its label"
+	OutOfStock Reason = "its plan type is out of stock"
 )
 
 // syncerConfig is what a syncer is made from.

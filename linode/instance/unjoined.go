@@ -106,7 +106,7 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 		said.ended = true
 		count(joinGivenUp)
 		i.cfg.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineNotJoined", "Terminate", "%s", nodeclaim.Shorten(fmt.Sprintf(
-			"Linode %d has not joined the cluster within %d minutes, and is given up: %s", id, givenUpIn/time.Minute,
+			"Linode %d has not joined the cluster within %d minutes and is deleted: %s", id, givenUpIn/time.Minute,
 			lastWords(report, age))))
 	case report != nil && age < sameReport:
 		again := anotherReport
@@ -128,12 +128,12 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 		said.silentAt = now
 		why := lastWords(report, age)
 		if report == nil && joinOf(nc) != linodev1alpha1.BootstrapCustom { // a template may have no reports
-			why += ": it may not boot, may not reach or not trust the API server, or have a wrong clock"
+			why += ": it may not boot, may not reach or trust the API server, or may have a wrong clock"
 		}
 		passed, node := now.Sub(since)/time.Minute, i.cfg.Identity.Node(uid)
 		each := &corev1.ObjectReference{Kind: "Linode", Name: node, FieldPath: fmt.Sprintf("%dm", passed)} // else the first is counted
 		i.cfg.Events.Eventf(nc, each, corev1.EventTypeWarning, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
-			"Linode %d has not joined the cluster within %d minutes, and is given up after %d; its console: "+
+			"Linode %d has not joined the cluster within %d minutes and is deleted after %d; its console: "+
 				"ssh -t USER@lish-%s.linode.com %s; %s", id, passed, givenUpIn/time.Minute, i.cfg.Types.Region(), node, why)))
 	}
 }
@@ -150,7 +150,7 @@ func joinOf(nc *karpv1.NodeClaim) string {
 // lastWords say what a machine has reported last, in so few bytes that an event has room for more.
 func lastWords(r *token.Report, age time.Duration) string {
 	if r == nil {
-		return "it has not reported why either"
+		return "it has not reported why"
 	}
-	return fmt.Sprintf("what it reported last, %s ago: %s", age.Round(time.Second), nodeclaim.Quoted(r.Text, 500))
+	return fmt.Sprintf("its last report, %s ago: %s", age.Round(time.Second), nodeclaim.Quoted(r.Text, 500))
 }

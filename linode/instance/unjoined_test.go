@@ -107,11 +107,11 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 	const (
 		cannot  = "Warning MachineCannotJoin Linode 7 cannot join: "
 		late    = "Warning MachineNotJoined Linode 7 has not joined the cluster within "
-		after   = " minutes, and is given up after 15; "
+		after   = " minutes and is deleted after 15; "
 		console = "its console: ssh -t USER@lish-us-ord.linode.com prod-c1b41cff14418523db5f; "
-		silence = after + console + "it has not reported why either"
-		guess   = ": it may not boot, may not reach or not trust the API server, or have a wrong clock"
-		over    = "Warning MachineNotJoined Linode 7 has not joined the cluster within 15 minutes, and is given up: "
+		silence = after + console + "it has not reported why"
+		guess   = ": it may not boot, may not reach or trust the API server, or may have a wrong clock"
+		over    = "Warning MachineNotJoined Linode 7 has not joined the cluster within 15 minutes and is deleted: "
 	)
 	for name, c := range map[string]struct {
 		claim func(*karpv1.NodeClaim)
@@ -149,7 +149,7 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 			},
 			want: []string{
 				"1m0s " + cannot,
-				"6m0s " + late + "6" + after + console + `what it reported last, 5m0s ago: "no route to the image"`,
+				"6m0s " + late + "6" + after + console + `its last report, 5m0s ago: "no route to the image"`,
 			},
 			count: "1 0 0",
 		},
@@ -199,7 +199,7 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 				w.ends()
 			},
 			want: []string{
-				"3m0s", "8m0s", "13m0s", "14m0s " + cannot, "15m0s " + over + `what it reported last, 1m0s ago: "swap"`,
+				"3m0s", "8m0s", "13m0s", "14m0s " + cannot, "15m0s " + over + `its last report, 1m0s ago: "swap"`,
 			},
 			count: "1 1 1",
 		},
@@ -209,7 +209,7 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 				time.Sleep(16 * time.Minute)
 				w.ends()
 			},
-			want: []string{"16m0s " + over + "it has not reported why either"}, count: "0 0 1",
+			want: []string{"16m0s " + over + "it has not reported why"}, count: "0 0 1",
 		},
 		"a person deletes its claim": {
 			play: func(w *unjoinedWorld) {

@@ -13,9 +13,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// A Linode that has lost the tag of the cluster is on none of its lists. While a NodeClaim has it, it is asked for by its
-// id. If none has it, it would cost for ever and nothing would name it: it is looked for by its label, and counted as one that no
-// NodeClaim has. It is not deleted, as one mark is not enough for that.
+// A Linode that has lost the tag of the cluster is on none of its lists. While a NodeClaim has it, it is
+// asked for by its id. If none has it, it would cost for ever and nothing would name it: it is looked for by
+// its label, and counted as one that no NodeClaim has. It is not deleted, as one mark is not enough for that.
 
 // untaggedEvery is the time between two looks for such Linodes.
 const untaggedEvery = 10 * time.Minute
@@ -37,8 +37,9 @@ func (i *Machines) findUntagged(ctx context.Context) error {
 		if !slices.ContainsFunc(claims.Items, func(nc karpv1.NodeClaim) bool {
 			return nodeclaim.InstanceOf(nc.Status.ProviderID) == one.ID || i.cfg.Identity.Node(string(nc.UID)) == one.Label
 		}) {
-			i.cfg.Log.Warn("a Linode has a label of this cluster and no tag of any, and no NodeClaim has it: it costs and stays; "+
-				"delete it, or give it the tag again, and it is deleted if it is not needed", "id", one.ID, "label", one.Label,
+			i.cfg.Log.Warn("a Linode has a label of this cluster but no cluster tag and no NodeClaim: it stays and costs "+
+				"money; delete it, or restore the tag so that lkeplan deletes it if it is not "+
+				"needed", "id", one.ID, "label", one.Label,
 				"tag", i.cfg.Identity.Tag())
 		}
 	}

@@ -58,7 +58,7 @@ func TestALinodeThatHasLostItsTagIsCounted(t *testing.T) {
 			if got["lkeplan_machines bound"] != tt.bound || got["lkeplan_machines unowned"] != tt.unowned {
 				t.Errorf("counted %v", got)
 			}
-			if said := strings.Contains(log.String(), "it costs and stays"); said != tt.said {
+			if said := strings.Contains(log.String(), "it stays and costs"); said != tt.said {
 				t.Errorf("log: %s", log.String())
 			}
 		})

@@ -11,9 +11,9 @@ var (
 	ofOffering = []string{"instance_type", "capacity_type", "region", "zone"}
 
 	priceDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_offering_price_estimate",
-		"What a node of the plan type costs in an hour, in US dollars.", ofOffering, nil)
+		"Hourly price of a node of the plan type, in US dollars.", ofOffering, nil)
 	availableDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_offering_available",
-		"1 where the region sells the plan type and LKE has not refused it in the last minutes.", ofOffering, nil)
+		"1 if the region sells the plan type and LKE has not refused it in the last minutes.", ofOffering, nil)
 	cpuDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_cpu_cores",
 		"CPUs of the plan type.", []string{"instance_type"}, nil)
 	memoryDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_memory_bytes",

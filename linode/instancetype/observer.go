@@ -66,7 +66,8 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	}
 	reports := resourcesOf(node.Status)
 	if plan != "" && !o.types.Record(plan, minor(node.Status.NodeInfo.KubeletVersion), reports) {
-		log.FromContext(ctx).Info("a node reports what its plan type cannot have; plans go by the price list", "node", node.Name,
+		log.FromContext(ctx).Info("a node reports a size that its plan type cannot have; plans use the price "+
+			"list", "node", node.Name,
 			"plan", plan, "memory", reports.Capacity.MemoryBytes, "storage", reports.Capacity.EphemeralBytes)
 	}
 	return ctrl.Result{}, nil

@@ -33,7 +33,7 @@ type Account func(ctx context.Context) ([]string, error)
 func (r *Refresher) Ask(account Account) {
 	r.account = account
 	if r.types.AccountMatters() {
-		r.types.SetAccount(nil, "the account has not answered yet")
+		r.types.SetAccount(nil, "the account has not been read yet")
 	}
 }
 
@@ -89,7 +89,7 @@ func (r *Refresher) refresh(ctx context.Context) {
 		if list, err := r.source.Catalog(ctx); err == nil {
 			r.list, r.listRead = list, now
 		} else {
-			r.log.Warn("could not read the price list; the previous one counts", "error", err)
+			r.log.Warn("could not read the price list; the previous one stays in use", "error", err)
 		}
 	}
 	rows, err := r.source.Availability(ctx, region)
@@ -102,7 +102,7 @@ func (r *Refresher) refresh(ctx context.Context) {
 		r.answered = time.Time{}
 		r.types.Refresh(r.list)
 		r.types.SetStock(nil)
-		r.log.Warn("no answer for an hour about the availability of plan types; only the price list counts",
+		r.log.Warn("could not read the availability of plan types for an hour; only the price list is used",
 			"region", region, "error", err)
 	default:
 		r.log.Warn("could not read the availability of plan types", "region", region, "error", err)

@@ -139,7 +139,7 @@ func TestAcceleratedPlansNeedTheAccountsCapability(t *testing.T) {
 			types := New(facts, region, catalog.Standard)
 			r := NewRefresher(&counter{}, types, facts, true, slog.New(slog.DiscardHandler))
 			r.Ask(account)
-			if region == "gb-lon" && !strings.Contains(types.WhyWithheld(want), "has not answered yet") {
+			if region == "gb-lon" && !strings.Contains(types.WhyWithheld(want), "has not been read yet") {
 				t.Errorf("before an answer: %q", types.WhyWithheld(want))
 			}
 			go r.Start(t.Context())
@@ -163,7 +163,7 @@ func TestAcceleratedPlansNeedTheAccountsCapability(t *testing.T) {
 		says(false, "forbidden; the token needs the scope account:read_only")
 		answer([]string{"Linodes"}, nil)
 		time.Sleep(6 * time.Minute)
-		says(false, "the account does not have it")
+		says(false, "the account lacks it")
 		answer([]string{"Linodes", catalog.CapAccelerated}, nil)
 		time.Sleep(5 * time.Minute)
 		says(true, "")

@@ -168,11 +168,11 @@ func (t *Set) WhyWithheld(want scheduling.Requirements) string {
 	if len(plans) == 0 {
 		return ""
 	}
-	why := "the account does not have it; ask Linode Support"
+	why := "the account lacks it; ask Linode Support"
 	if t.account.unknown != "" {
-		why = "whether this one has it is not known: " + t.account.unknown
+		why = "whether this account has it is unknown: " + t.account.unknown
 	}
-	return fmt.Sprintf("%s are for accounts with the capability %q, and %s", strings.Join(plans, ", "), needs, why)
+	return fmt.Sprintf("%s require the account capability %q: %s", strings.Join(plans, ", "), needs, why)
 }
 
 // StockFirst puts plan types that are in stock before those of the same price and size that are not, and then premium
@@ -295,8 +295,9 @@ func (t *Set) price(id string) catalog.Price {
 // ClosedFor is how long a plan that is closed to the account is not asked for: Support opens it by hand.
 const ClosedFor = 6 * time.Hour
 
-// Close is Block for a plan that the account may not have. It is not stored: after a restart the first claim of the plan
-// finds it closed again, which costs one refused call for each plan, and until then no class has the condition PlanClosed.
+// Close is Block for a plan that the account may not have. It is not stored: after a restart the first claim
+// of the plan finds it closed again, which costs one refused call for each plan, and until then no class has
+// the condition PlanClosed.
 func (t *Set) Close(plan string, until time.Time) {
 	t.mu.Lock()
 	t.closed[plan] = until
@@ -321,7 +322,8 @@ func (t *Set) Closed() map[string]time.Time {
 	return maps.Clone(t.closed)
 }
 
-// Block makes the offering of a plan type unavailable until a time; one that is closed to the account stays so for longer.
+// Block makes the offering of a plan type unavailable until a time; one that is closed to the account stays
+// so for longer.
 func (t *Set) Block(plan string, until time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -201,7 +201,7 @@ func enforced(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) metav1
 		slices.Sort(missing)
 		ready.Status, ready.Reason = metav1.ConditionFalse, "NodePoolNotFound"
 		ready.Message = fmt.Sprintf(
-			"there is no NodePool %s; create it or take it out of spec.nodePools; the other pools are limited",
+			"NodePool %s does not exist; create it or remove it from spec.nodePools; the other pools are limited",
 			strings.Join(missing, ", "))
 	}
 	return ready
@@ -252,7 +252,7 @@ func (c *Controller) refused(
 			}
 			count++
 			if why == "" { // of the cheapest
-				why = describe(refusal, it.Name) + "; pods wait until there is room or the limit is raised"
+				why = describe(refusal, it.Name) + "; pods wait until there is capacity or the limit is raised"
 			}
 		}
 		r.any = r.any || count > 0
@@ -389,8 +389,8 @@ func (p Planned) describe(r Refusal, plan string) string {
 		return describe(r, plan)
 	}
 	most := r.Limit.Max[r.Resource]
-	text := fmt.Sprintf("%s %s has no room for a node of %s: it allows %s, of which the nodes "+
-		"that are there or on order have %s, %s planned for %s, and %s left", kindOf(r.Limit), r.Limit.Name, plan,
+	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s, of which existing and ordered nodes use "+
+		"%s, %s planned for %s, and %s left", kindOf(r.Limit), r.Limit.Name, plan,
 		inUnits(r.Resource, most), inUnits(r.Resource, used), are(r.Resource, r.Used-used), p.For(r.Limit.Covers),
 		are(r.Resource, most-min(most, r.Used)))
 	if r.Resource == Nodes {

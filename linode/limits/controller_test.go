@@ -73,7 +73,7 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	}
 	want := []string{
 		"2 0 true true", "8 12 404 false true",
-		"there is no NodePool absent; create it or take it out of spec.nodePools; the other pools are limited",
+		"NodePool absent does not exist; create it or remove it from spec.nodePools; the other pools are limited",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -211,7 +211,7 @@ func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
 		if err := has.Compatible(wants); err != nil {
 			value, labelled := nc.Labels[r.Key]
 			if !labelled {
-				return fmt.Sprintf("nodes get no label %s, and a requirement of the NodePool asks for it", r.Key)
+				return fmt.Sprintf("nodes do not get the label %s, which a requirement of the NodePool needs", r.Key)
 			}
 			return fmt.Sprintf("nodes get the label %s=%s, and a requirement of the NodePool does not allow that", r.Key, value)
 		}
@@ -220,17 +220,17 @@ func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
 }
 
 // howToGoOn ends each message about a NodePool that is stopped.
-const howToGoOn = "nodes that have drifted are kept until the template of the NodePool or its LinodeNodeClass " +
-	"changes, or its annotation " + AnnotationReplacements + " is removed"
+const howToGoOn = "drifted nodes are kept until the template of the NodePool or its LinodeNodeClass changes, or its " +
+	"annotation " + AnnotationReplacements + " is removed"
 
 // stops says why a NodePool with this record is stopped; "" if it is not.
 func (r replacementRecord) stops(most int) (reason, message string) {
 	switch {
 	case r.Unreadable:
-		return ReasonUnreadable, "how many nodes were replaced without a change of the template is not known: the " +
+		return ReasonUnreadable, "how many nodes were replaced without a change of the template is unknown: the " +
 			"annotation " + AnnotationReplacements + " could not be read; " + howToGoOn
 	case most > 0 && len(r.Replaced) >= most:
-		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after they were made, without a "+
+		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after their creation, without a "+
 			"change of the template (%s); %s", len(r.Replaced), r.Why, howToGoOn)
 	}
 	return "", ""

@@ -379,15 +379,15 @@ func TestWhoIsHeld(t *testing.T) {
 func TestAStopSaysWhy(t *testing.T) {
 	pool, class := bronze(), class()
 	s := replacementState{Pool: pool, Class: class, Claims: []karpv1.NodeClaim{*replacedClaim(claimOf(1, pool, class))}, Most: 1}
-	const want = "Karpenter has replaced 1 of its nodes soon after they were made, without a change of the template " +
+	const want = "Karpenter has replaced 1 of its nodes soon after their creation, without a change of the template " +
 		"(RequirementsDrifted: nodes get the label example.com/tier=bronze, and a requirement of the NodePool does not " +
-		"allow that); nodes that have drifted are kept until the template of the NodePool or its LinodeNodeClass changes, " +
+		"allow that); drifted nodes are kept until the template of the NodePool or its LinodeNodeClass changes, " +
 		"or its annotation lkeplan.dev/replacements is removed"
 	if diff := cmp.Diff(want, decideReplacements(s).Stopped); diff != "" {
 		t.Error(diff)
 	}
 	pool.Spec.Template.Spec.Requirements[0].Key = "example.com/rack"
-	if got := conflictOf(pool, &s.Claims[0]); !strings.Contains(got, "nodes get no label example.com/rack") {
+	if got := conflictOf(pool, &s.Claims[0]); !strings.Contains(got, "nodes do not get the label example.com/rack") {
 		t.Error(got)
 	}
 	pool.Spec.Template.Spec.Requirements = nil

@@ -287,10 +287,10 @@ func inUnits(name string, n int64) string {
 // missing.
 func describe(r Refusal, plan string) string {
 	most := r.Limit.Max[r.Resource]
-	text := fmt.Sprintf("%s %s has no room for a node of %s: it allows %s",
+	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s",
 		kindOf(r.Limit), r.Limit.Name, plan, inUnits(r.Resource, most))
 	if r.Resource == Nodes {
-		return text + fmt.Sprintf(", and %d are there or on order", r.Used)
+		return text + fmt.Sprintf(", and %d exist or are on order", r.Used)
 	}
 	return text + fmt.Sprintf(", %s are used, and the node has %s",
 		inUnits(r.Resource, r.Used), inUnits(r.Resource, r.Wanted))

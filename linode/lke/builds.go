@@ -63,10 +63,10 @@ func (f *Syncer) makePool(ctx context.Context, w capacity.Work, n int) (api.Pool
 	}
 	f.builds[want] = substitute{version: version, until: time.Now().Add(substituteFor)}
 	f.mu.Unlock()
-	f.cfg.Log.Warn("LKE does not offer the version any more; the pool has another build", "version", want, "pool", pool.ID,
+	f.cfg.Log.Warn("LKE no longer offers the version; the pool has another build", "version", want, "pool", pool.ID,
 		"build", version)
-	f.warn(ctx, w.Served(), "KubernetesBuildReplaced", fmt.Sprintf("LKE Enterprise does not make node pools of %s any more; "+
-		"the pool was made of %s, the same minor version", want, version))
+	f.warn(ctx, w.Served(), "KubernetesBuildReplaced", fmt.Sprintf("LKE Enterprise no longer creates node pools of %s; "+
+		"the pool was created with %s, the same minor version", want, version))
 	return pool, nil
 }
 

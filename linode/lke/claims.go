@@ -112,7 +112,7 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 		return nil // it has got its machine after all, or is being deleted
 	}
 	if plan, err := n.another(ctx, nc); err == nil {
-		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
+		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s replaces it", reason, plan)
 		return nil
 	} else if apierrors.IsConflict(err) {
 		return err // the claim was written meanwhile: it may have another plan type by the next time
@@ -131,7 +131,7 @@ func (n *NodeClaims) Extend(ctx context.Context, uid string) error {
 	extended, err := nodeclaim.Extend(ctx, n.Client, nc)
 	if extended {
 		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "WaitsForLKE", "Launch",
-			"LKE has taken the order and does not show the machine yet; on LKE Enterprise that can take 20 minutes")
+			"LKE has accepted the order and does not list the machine yet; on LKE Enterprise that can take 20 minutes")
 	}
 	return client.IgnoreNotFound(err)
 }

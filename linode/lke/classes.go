@@ -75,7 +75,7 @@ func (l *Classes) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeCla
 	}
 	if id := spec.FirewallID; id != nil && l.tier() == catalog.Enterprise {
 		if err := l.account.Firewall(ctx, *id); api.ClassOf(err) == api.ClassNotFound {
-			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall",
+			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the ID or create the firewall",
 				*id)
 		}
 	}
@@ -89,8 +89,8 @@ func (l *Classes) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 		_ = conditions.Clear(linodev1alpha1.ConditionFirewallWithoutEffect) // it fails for parts of Ready only
 		return
 	}
-	text := fmt.Sprintf("the cluster is of the standard tier, where lkeplan makes node pools without a firewall: %d has no "+
-		"effect on the nodes; to change spec.firewallID or to take it out replaces them, so leave it if they are to stay", *id)
+	text := fmt.Sprintf("the cluster is of the standard tier, where lkeplan creates node pools without a firewall: %d "+
+		"has no effect on the nodes; changing or removing spec.firewallID replaces them, so leave it to keep them", *id)
 	if conditions.SetTrueWithReason(linodev1alpha1.ConditionFirewallWithoutEffect, "StandardTier", text) {
 		l.events.Eventf(class, nil, corev1.EventTypeWarning, linodev1alpha1.ConditionFirewallWithoutEffect, "Validate", "%s",
 			text)
@@ -102,7 +102,7 @@ func (l *Classes) writeFirewall(class *linodev1alpha1.LinodeNodeClass) {
 func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	for _, tag := range spec.Tags {
 		if len(tag) < 3 || len(tag) > 50 {
-			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))
+			return fmt.Sprintf("spec.tags: %q has %d characters; Linode allows tags of 3 to 50", tag, len(tag))
 		}
 		if strings.HasPrefix(strings.ToLower(tag), GroupTag) {
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)

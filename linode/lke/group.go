@@ -92,7 +92,7 @@ func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
 		}
 		if !Reserved(t.Key) && (t.Value == "kubernetes.io" || t.Value == "linode.com") {
 			path := fmt.Sprintf("spec.template.spec.taints.%d.value", i)
-			problems = append(problems, Problem{path, fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
+			problems = append(problems, Problem{path, fmt.Sprintf("LKE reserves the taint value %q.", t.Value)})
 		}
 	}
 	return problems
@@ -113,9 +113,9 @@ func keyProblem(key string) string {
 	case !prefixed, Reserved(key):
 		return "" // Kubernetes has the same limit; or it is not sent
 	case len(key) > maxKey:
-		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
+		return fmt.Sprintf("LKE allows keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
 	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
-		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
+		return fmt.Sprintf("LKE allows %d characters after the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
 			len(name))
 	}
 	return ""

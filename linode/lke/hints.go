@@ -41,12 +41,12 @@ func (h *hint) read(ctx context.Context, f *Syncer, ask func(context.Context) er
 		h.notBefore = time.Now().Add(restRefused)
 		if !h.logged {
 			h.logged = true
-			f.cfg.Log.Info("the token may not read "+h.what+"; what they show is found out later", "scope", h.scope,
+			f.cfg.Log.Info("the token cannot read "+h.what+"; lkeplan learns the same later", "scope", h.scope,
 				"answer", err)
 		}
 	default:
 		h.notBefore = time.Now().Add(restUnanswered)
-		f.cfg.Log.Info("could not read "+h.what+"; what they show is found out later", "class", class, "error", err)
+		f.cfg.Log.Info("could not read "+h.what+"; lkeplan learns the same later", "class", class, "error", err)
 	}
 }
 

@@ -55,8 +55,8 @@ func (l *Machines) Known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return l.tier != catalog.Enterprise || class.Status.KubernetesVersion != ""
 }
 
-// Offer implements Orders. Nothing is available for a NodePool all of whose nodes LKE would refuse. On Enterprise, plans
-// with GPUs are available if the class says that Linode sells them to its owners.
+// Offer implements Orders. Nothing is available for a NodePool all of whose nodes LKE would refuse. On
+// Enterprise, plans with GPUs are available if the class says that Linode sells them to its owners.
 func (l *Machines) Offer(
 	ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
 ) ([]*cloudprovider.InstanceType, error) {
@@ -76,7 +76,7 @@ func (l *Machines) Refused(ctx context.Context, pool *karpv1.NodePool) string {
 	refused := Refused(pool)
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && l.types.OnlyGPUs(instancetype.RequirementsOf(pool)) {
 		if sold, err := l.sellsGPUs(ctx, ref.Name); err == nil && !sold {
-			refused = strings.TrimSpace(refused + " spec.template.spec.requirements: Linode may not sell plans with GPUs on LKE " +
+			refused = strings.TrimSpace(refused + " spec.template.spec.requirements: Linode may not sell GPU plans on LKE " +
 				"Enterprise; if it sells them to you, set gpu_plans = true in the cluster block.")
 		}
 	}

@@ -218,10 +218,10 @@ func (f *Syncer) pass(ctx context.Context) time.Duration {
 	}
 	f.drain(ctx, decision.Drains)
 	f.reportKept(ctx, decision.Kept)
-	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE does not list this node's Linode any more, but the Node is "+
-		"ready: it stays until it ceases to be")
-	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has all of the %d nodes that LKE allows it; "+
-		"the NodeClaim waits until one goes", f.policy.ClusterSize))
+	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE no longer lists this node's Linode, but the Node is ready: "+
+		"it stays as long as it is ready")
+	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has %d nodes, the maximum that LKE allows; the "+
+		"NodeClaim waits until a node is removed", f.policy.ClusterSize))
 	for _, work := range decision.Works {
 		f.loop.Go(func() { f.act(ctx, work) })
 	}
@@ -289,10 +289,10 @@ func (f *Syncer) extend(ctx context.Context, granted []string) {
 
 // Why machines are lost.
 const (
-	whyGone = "LKE does not have this node's Linode any more: LKE has replaced it, it was deleted outside lkeplan, or the " +
-		"count of its node pool was lowered"
+	whyGone = "LKE no longer has this node's Linode: LKE has replaced it, it was deleted outside lkeplan, or the count " +
+		"of its node pool was lowered"
 	whyOffline = "this node's Linode has been offline for five minutes and has never become a Node: LKE has not booted " +
-		"it, or it was powered off; it is deleted, and another is made"
+		"it, or it was powered off; it is deleted and replaced"
 )
 
 // end deletes the claims whose machine is lost, so that Karpenter makes others.

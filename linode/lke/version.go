@@ -49,13 +49,13 @@ func (w wish) decide() decision {
 	switch {
 	case w.written != "" && !catalog.ReachesVersion(w.controlPlane, w.written):
 		return decision{kept, controlPlaneBehind, fmt.Sprintf(
-			"The control plane has %s, and kubernetes_version (spec.lkeK8sVersion) is %s, which nodes can have when the "+
-				"control plane has it: upgrade that first, in Cloud Manager or by the Linode API. Until then no node is "+
-				"replaced for its version.", w.controlPlane, w.written)}
+			"The control plane runs %s, but kubernetes_version (spec.lkeK8sVersion) is %s: upgrade the control plane first, "+
+				"in Cloud Manager or with the Linode API. Until then no node is replaced for its "+
+				"version.", w.controlPlane, w.written)}
 	case w.written == "" && w.offered != nil && kept != w.controlPlane && !slices.Contains(w.offered, kept):
 		return decision{w.controlPlane, versionGone, fmt.Sprintf(
-			"LKE Enterprise makes no more nodes of %s: new nodes get the control plane's version, %s, and the others keep "+
-				"theirs. %s. Write kubernetes_version (spec.lkeK8sVersion) to say which they are to have.",
+			"LKE Enterprise no longer creates nodes of %s: new nodes get the control plane's version, %s, and the others "+
+				"keep theirs. %s. To choose a version, set kubernetes_version (spec.lkeK8sVersion).",
 			kept, w.controlPlane, catalog.VersionDeadline(kept))}
 	case w.written != "":
 		kept = w.written
@@ -65,9 +65,9 @@ func (w wish) decide() decision {
 	}
 	if w.offered != nil && kept == w.controlPlane && !slices.Contains(w.offered, kept) {
 		return decision{kept, buildNotOffered, fmt.Sprintf(
-			"LKE Enterprise does not offer this account %s any more, which the control plane has; it offers: %s. If LKE refuses "+
-				"new node pools of it, they are made of another build of the same minor version, and an event of the NodeClaims "+
-				"names it. No node is replaced for that.", kept, strings.Join(w.offered, ", "))}
+			"LKE Enterprise no longer offers this account %s, the version of the control plane; it offers: %s. If LKE "+
+				"refuses new node pools of it, they are created with another build of the same minor version, and an event of "+
+				"the NodeClaims names it. No node is replaced for that.", kept, strings.Join(w.offered, ", "))}
 	}
 	return decision{version: kept}
 }

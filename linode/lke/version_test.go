@@ -169,13 +169,13 @@ func TestAControlPlaneAheadIsSaidOnce(t *testing.T) {
 		want             []string
 	}{
 		{tier: catalog.Enterprise, have: "v1.33.4+lke2", ahead: "v1.34.1+lke1", written: true,
-			want: []string{"stay at v1.33.4+lke2", "beyond 1.36", "a build is not known", `kubernetes_version to "v1.34.1+lke1"`}},
+			want: []string{"stay at v1.33.4+lke2", "control planes up to 1.36", "a build is unknown", `kubernetes_version to "v1.34.1+lke1"`}},
 		{tier: catalog.Enterprise, have: "v1.33.4+lke2", ahead: "v1.34.1+lke1",
-			want: []string{"no kubernetes_version", `to write down what they have, to "v1.33.4+lke2"`}},
+			want: []string{"kubernetes_version (spec.lkeK8sVersion) is not set", `to pin their current version, set it to "v1.33.4+lke2"`}},
 		{tier: catalog.Standard, have: "1.33", ahead: "1.34", written: true,
-			want: []string{"cannot be held back", "new nodes get the control plane's version"}},
+			want: []string{"On the standard tier", "always get the control plane's version"}},
 		{tier: catalog.Standard, have: "1.33", ahead: "1.34",
-			want: []string{"cannot be held back", `to write down what they have, to "1.33"`}},
+			want: []string{"On the standard tier", `to pin their current version, set it to "1.33"`}},
 	} {
 		class := readyClass()
 		class.Status.KubernetesVersion = tt.have

@@ -58,7 +58,7 @@ func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	switch {
 	case ctx.Err() != nil:
 	case hold == 0:
-		f.cfg.Log.Info("LKE has not so much; asking for less", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+		f.cfg.Log.Info("LKE has too few machines; requesting fewer", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
 			"nodes", failed, "error", err)
 		return nil // the next decision is due at once
 	default:
@@ -142,7 +142,7 @@ func outcome(err error) capacity.Outcome {
 func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration, exhausted bool) {
 	class := api.ClassOf(err)
 	f.metrics.Refused(w.Group.Plan, string(class))
-	f.cfg.Log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+	f.cfg.Log.Error("LKE refused capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
 		"claims", len(w.For), "class", class, "error", err)
 	switch class {
 	case api.ClassNoCapacity:
@@ -158,16 +158,16 @@ func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold t
 		f.giveUp(ctx, w.For, fmt.Sprintf("plan %s is closed to this account: %v", w.Group.Plan, err))
 	case api.ClassValidation:
 		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf(
-			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
+			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; next attempt in %s", err, hold))
 	case api.ClassAccountLimit:
 		f.warn(ctx, w.For, "LinodeAccountLimit", fmt.Sprintf(
-			"the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
+			"the account has reached a limit: %v; ask Linode to raise it; next attempt in %s", err, hold))
 	case api.ClassAuth:
 		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
-			"%v; give the controller %s; tried again in %s", err, api.Allow(err, api.ScopePools), hold))
+			"%v; give the controller %s; next attempt in %s", err, api.Allow(err, api.ScopePools), hold))
 	case api.ClassUnknown:
 		if loop.Is(err) {
-			f.warn(ctx, w.For, "MachineNotMade", fmt.Sprintf("%v; tried again in %s", err, hold))
+			f.warn(ctx, w.For, "MachineNotMade", fmt.Sprintf("%v; next attempt in %s", err, hold))
 		}
 	}
 }
@@ -192,14 +192,15 @@ func (f *Syncer) warn(ctx context.Context, uids []string, reason, message string
 // Unverified: that a slot without an instance can be deleted.
 func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.GivenUp) > 0 {
-		reason, why := timedOut, "LKE gave %s no machine in %s in time"
+		reason, why := timedOut, "LKE created no %s machine in %s in time"
 		if len(w.Unmade) > 0 {
 			reason = string(api.ClassNoCapacity)
-			why = "LKE could not make a node of %s in %s, as its event lke_node_create says"
+			why = "LKE could not create a node of %s in %s, as its event lke_node_create reports"
 		}
 		f.metrics.Refused(w.Group.Plan, reason)
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
-		f.cfg.Log.Info("LKE has not filled slots; the plan rests", "plan", w.Group.Plan, "claims", len(w.GivenUp),
+		f.cfg.Log.Info("LKE has not filled slots; the plan is not used for a "+
+			"while", "plan", w.Group.Plan, "claims", len(w.GivenUp),
 			"failed", w.Unmade)
 		f.giveUp(ctx, w.GivenUp, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
 	}
@@ -245,11 +246,12 @@ func (f *Syncer) undeleted(ctx context.Context, plan string, err error, in func(
 	var holders []string
 	f.loop.Do(func(m *capacity.Memory, _ time.Time) { holders = m.Holders(machines) })
 	if api.ClassOf(err) == api.ClassLocked {
-		f.notDeleted(ctx, holders, "LKELocked", fmt.Sprintf("the machine costs and cannot be deleted: %v; take the lock off the LKE "+
-			"node pool or the cluster; tried again in an hour, or when the controller restarts", err))
+		f.notDeleted(ctx, holders, "LKELocked", fmt.Sprintf("the machine cannot be deleted and costs money: %v; remove "+
+			"the lock from the LKE node pool or the cluster; next attempt in an hour or when the controller restarts", err))
 		return
 	}
-	f.notDeleted(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is gone", err))
+	f.notDeleted(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; lkeplan tries "+
+		"again until it is deleted", err))
 }
 
 func (f *Syncer) notDeleted(ctx context.Context, uids []string, reason, message string) {
@@ -265,11 +267,13 @@ func (f *Syncer) notDeleted(ctx context.Context, uids []string, reason, message 
 func (f *Syncer) repair(ctx context.Context, corrections []capacity.Correction) {
 	for _, m := range corrections {
 		what := strings.Join(m.Fields, ", ")
-		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
+		message := fmt.Sprintf("LKE node pool %d of plan %s differed from the configuration and was corrected: "+
+			"%s", m.Pool, m.Group.Plan,
 			what)
 		err := f.loop.Try(func() error { return f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)) })
 		if err != nil {
-			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
+			message = fmt.Sprintf("LKE node pool %d of plan %s differs from the configuration and could not be corrected: "+
+				"%s: %v",
 				m.Pool, m.Group.Plan, what, err)
 			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", api.ClassOf(err), "error",
 				err)
@@ -370,8 +374,8 @@ func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 		what := fmt.Sprintf("Linode %d (%s, %s) of LKE pool %d", k.Instance, k.Plan, f.cfg.Types.Price(k.Plan).AnHour(),
 			k.Pool)
 		if k.Node == "" {
-			what += " has no NodeClaim, and its pool no tag of this controller: another provider has made it, or somebody has " +
-				"taken the tag away; it costs until you delete it in Cloud Manager"
+			what += " has no NodeClaim, and its pool has no tag of this controller: another provider created it, or the tag " +
+				"was removed; it costs money until you delete it in Cloud Manager"
 			f.cfg.Log.Warn(what, "instance", k.Instance, "pool", k.Pool, "nodepool", k.NodePool)
 			f.warnNodePool(ctx, k.NodePool, "LinodeUnowned", what)
 			continue
@@ -379,7 +383,7 @@ func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 		byPool[k.NodePool] = append(byPool[k.NodePool], k)
 		err := f.loop.Try(func() error { return f.cfg.Nodes.Keep(ctx, k.Node) })
 		if err != nil { // without it the Node stays while this process leads
-			f.cfg.Log.Error("could not note on a Node that it stays", "node", k.Node, "error", err)
+			f.cfg.Log.Error("could not annotate a Node that it is kept", "node", k.Node, "error", err)
 		}
 	}
 	for nodePool, kept := range byPool {
@@ -391,8 +395,8 @@ func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 				more = "at least "
 			}
 		}
-		message := fmt.Sprintf("the NodeClaims of %d Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
-			"their Linodes stay and cost %s$%s an hour; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
+		message := fmt.Sprintf("%d Nodes, including %s, have lost their NodeClaims without being deleted; their Linodes "+
+			"keep running and cost %s$%s an hour; to delete one: kubectl annotate --overwrite node NAME %s=%s",
 			len(kept), kept[0].Node, more, hourly, nodeclaim.AnnotationOrphaned, nodeclaim.OrphanDelete)
 		f.cfg.Log.Warn("kept machines without NodeClaims", "nodepool", nodePool, "nodes", len(kept), "message", message)
 		f.warnNodePool(ctx, nodePool, "NodesOrphaned", message)

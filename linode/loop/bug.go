@@ -17,7 +17,7 @@ import (
 type Error struct{ Cause any }
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("a bug in lkeplan, which the log describes: %v", e.Cause)
+	return fmt.Sprintf("a bug in lkeplan, with details in the log: %v", e.Cause)
 }
 
 // Is reports whether an error is a panic that was caught.
@@ -35,8 +35,8 @@ func Catch(log *slog.Logger, err *error) {
 	}
 }
 
-// Every runs do at once and again after each time that long, until ctx ends. What goes wrong is in the log, and a panic is
-// such an error.
+// Every runs do at once and again after each time that long, until ctx ends. What goes wrong is in the log,
+// and a panic is such an error.
 func Every(ctx context.Context, log *slog.Logger, every time.Duration, what string, do func(context.Context) error) {
 	for ctx.Err() == nil {
 		if err := Try(log, func() error { return do(ctx) }); err != nil && ctx.Err() == nil {

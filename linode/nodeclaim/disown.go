@@ -58,7 +58,7 @@ func (d *OwnerReferenceRemover) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := d.client.Patch(ctx, disowned, patch); apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("take the owner off node %s: %w", node.Name, err))
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("remove the owner reference of node %s: %w", node.Name, err))
 	}
 	return ctrl.Result{}, nil
 }

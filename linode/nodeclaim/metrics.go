@@ -63,30 +63,30 @@ func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 	}
 	return &Metrics{
 		listed: gauge(listed, help),
-		machines: gauge("lkeplan_machines", "Machines that NodeClaims are served from: bound to one, unowned (there is a "+
-			"machine that no NodeClaim has) or coming (asked for, and Linode has made no machine yet).", "plan", "state"),
-		hourly: gauge("lkeplan_machines_hourly_cost_dollars", "What the machines that are there cost in an hour, in US "+
-			"dollars by the price list, with or without a NodeClaim.", "plan"),
+		machines: gauge("lkeplan_machines", "Machines by state: bound (to a NodeClaim), unowned (without a NodeClaim) or "+
+			"coming (ordered, and not yet created by Linode).", "plan", "state"),
+		hourly: gauge("lkeplan_machines_hourly_cost_dollars", "Hourly cost of all existing machines, with or without a "+
+			"NodeClaim, in US dollars by the price list.", "plan"),
 		monthly: gauge("lkeplan_machines_monthly_cost_dollars",
-			"What the machines that are there cost in a month if they all stay, in US dollars.", "plan"),
-		waiting: gauge("lkeplan_claims_waiting", "NodeClaims that wait for a machine.", "plan"),
+			"Monthly cost of all existing machines if they all stay, in US dollars.", "plan"),
+		waiting: gauge("lkeplan_claims_waiting", "NodeClaims waiting for a machine.", "plan"),
 		since: gauge("lkeplan_claims_waiting_since_timestamp_seconds",
-			"When the NodeClaim was made that has waited longest for a machine; absent where none waits.", "plan"),
+			"Creation time of the NodeClaim that has waited longest for a machine; absent if none waits.", "plan"),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lkeplan_lke_refusals_total",
-			Help: "Times that LKE, or in instance mode Linode, did not give what NodeClaims wait for, by reason: no-capacity, " +
-				"account-limit, validation, auth, busy or unknown, as the API answered; timeout where a slot of LKE stayed " +
-				"without a machine; label-taken where in instance mode another Linode has the label.",
+			Help: "Machines that LKE, or Linode in instance mode, did not create for NodeClaims, by reason: no-capacity, " +
+				"account-limit, validation, auth, busy or unknown, as the API answered; timeout if a slot of LKE stayed without " +
+				"a machine; label-taken if another Linode has the label in instance mode.",
 		}, []string{"plan", "reason"}),
 		kept: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lkeplan_delete_refusals_total",
-			Help: "Times that LKE, or in instance mode Linode, did not delete a machine that is to go, by reason: locked, auth, " +
-				"validation, busy or unknown, as the API answered; changed if in instance mode both the label and the tag of the Linode " +
-				"were changed.",
+			Help: "Deletions of a machine that LKE, or Linode in instance mode, did not carry out, by reason: locked, auth, " +
+				"validation, busy or unknown, as the API answered; changed if both the label and the tag of the Linode were " +
+				"changed in instance mode.",
 		}, []string{"plan", "reason"}),
 		bound: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lkeplan_bind_duration_seconds",
-			Help:    "From the creation of a NodeClaim until it has its machine.",
+			Help:    "Time from the creation of a NodeClaim until it has its machine.",
 			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 240, 480, 960},
 		}, []string{"plan"}),
 		reasons: reasons, plans: map[string]bool{},

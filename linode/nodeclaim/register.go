@@ -27,7 +27,7 @@ func MadeAgain(node *corev1.Node, claim *karpv1.NodeClaim) bool {
 // RegisterAgain has Karpenter register the Node of a claim once more.
 func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim) (ctrl.Result, error) {
 	again := claim.DeepCopy()
-	const reason, text = "NodeMadeAgain", "the Node was removed and has joined again"
+	const reason, text = "NodeMadeAgain", "the Node was removed and joined again"
 	conditions := again.StatusConditions()
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeInitialized, reason, text)
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeRegistered, reason, text)

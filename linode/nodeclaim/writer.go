@@ -103,8 +103,8 @@ func (w Writer) Warn(ctx context.Context, uid, reason, message string) {
 // ConditionMachineDeleted, on a NodeClaim that goes, is False while its machine is refused to be deleted, and says why.
 const ConditionMachineDeleted = "MachineDeleted"
 
-// NotDeleted says on a claim why its machine is not deleted: in a condition, and in an event of the same reason. One that
-// is gone, or does not go, gets no condition.
+// NotDeleted says on a claim why its machine is not deleted: in a condition, and in an event of the same
+// reason. One that is gone, or does not go, gets no condition.
 func (w Writer) NotDeleted(ctx context.Context, uid, reason, message string) error {
 	nc, err := ByUID(ctx, w.Client, uid)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w Writer) NotDeleted(ctx context.Context, uid, reason, message string) err
 	// Conditions are a list, which a merge patch replaces whole.
 	err = w.Client.Status().Patch(ctx, next, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{}))
 	if err = client.IgnoreNotFound(err); err != nil {
-		return fmt.Errorf("note on NodeClaim %s that its machine is not deleted: %w", nc.Name, err)
+		return fmt.Errorf("record on NodeClaim %s that its machine is not deleted: %w", nc.Name, err)
 	}
 	return nil
 }

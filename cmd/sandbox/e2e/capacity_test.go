@@ -73,11 +73,11 @@ func burst(t *testing.T, s *sandbox) (seen burstSeen) {
 	s.resetStats()
 	s.applyAll(file(t, "inflate.yaml"))
 	scale := []string{"scale", "deployment", "inflate", "--replicas", "100"}
-	seen.recording.begin("kubectl "+strings.Join(scale, " "), s.kube("", scale...))
+	seen.recording.start("kubectl "+strings.Join(scale, " "), s.kube("", scale...))
 	most, began := 0, time.Now()
 	up := s.until("100 pods run", 2*time.Minute, func(s state) bool {
 		most = max(most, len(s.claims))
-		seen.recording.see(s)
+		seen.recording.add(s)
 		return s.running == 100 && s.matched()
 	})
 	seen.recording.end(up)

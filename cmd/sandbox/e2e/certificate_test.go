@@ -24,8 +24,8 @@ import (
 )
 
 // TestATokenIsForOneNode: whoever has the token of a machine that boots gets the certificate of
-// no other Node by it, whichever way he joins, and what is reported with it is denied and said on its NodeClaim. The machine
-// itself joins.
+// no other Node by it, whichever way he joins, and what is reported with it is denied and said on its
+// NodeClaim. The machine itself joins.
 func TestATokenIsForOneNode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance", "--join-delay", "20s")
@@ -58,7 +58,7 @@ func TestATokenIsForOneNode(t *testing.T) {
 		}
 	}
 	s.eventually("the NodeClaim says that somebody else has its token", time.Minute, func() error {
-		if !s.told("NodeClaim", "CertificateDenied", `alone: it asks for that of "system:node:another"`) {
+		if !s.told("NodeClaim", "CertificateDenied", `: it requests a certificate for "system:node:another"`) {
 			return fmt.Errorf("there is no such event")
 		}
 		return nil

@@ -71,7 +71,8 @@ func TestEachFieldOfAClassIsSeenAtItsLinode(t *testing.T) {
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/furnished")
 	s.kube(strings.Replace(file(t, "inflate.yaml"), "      terminationGracePeriodSeconds",
-		"      tolerations: [{key: example.com/own, operator: Exists}]\n      terminationGracePeriodSeconds", 1), "apply", "-f", "-")
+		"      tolerations: [{key: example.com/own, operator: Exists}]\n      "+
+			"terminationGracePeriodSeconds", 1), "apply", "-f", "-")
 	s.scale(1)
 	now := s.until("a pod runs", time.Minute, func(s state) bool { return s.running == 1 && s.joined() })
 	s.looksFurnished(s.linodeFor(now.claims[0]))
@@ -82,7 +83,7 @@ func TestEachFieldOfAClassIsSeenAtItsLinode(t *testing.T) {
 		return now.running == 5 && now.pending == 1 && now.joined() && len(now.nodes) == 5
 	})
 	s.eventually("it is said why", time.Minute, func() error {
-		if s.told("Pod", "PlacementGroupFull", "NodePool all: placement group 41 has all of the 5 Linodes that it takes") {
+		if s.told("Pod", "PlacementGroupFull", "NodePool all: placement group 41 is full: it has the maximum of 5 Linodes") {
 			return nil
 		}
 		return fmt.Errorf("no event tells of the placement group:\n%s", s.kube("", "get", "events", "-A"))

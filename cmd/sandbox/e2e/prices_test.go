@@ -58,7 +58,7 @@ func TestPricesAgreeToTheCent(t *testing.T) {
 	viewer := s.viewer()
 	s.until("three pods run", 2*time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
 	s.until("status names the stock", toldWithin, func(state) bool {
-		return waits("gpu", "Linode has no machines in br-gru of g2-gpu-rtx4000a1-s")(s.status(viewer))
+		return waits("gpu", "Linode has no capacity in br-gru for g2-gpu-rtx4000a1-s")(s.status(viewer))
 	})
 	s.eventually("the GPU is in no sum", time.Minute, func() error { return s.costs(dir, withoutGPU) })
 

@@ -17,55 +17,45 @@ var update = flag.Bool("update", false, "rewrite what tests compare: kube/deploy
 
 const recordingFile = "../../../examples/pictures/burst.svg"
 
-// recording is what is seen of a burst while it happens, as lines on a terminal.
+// recording is the progress of a burst as a text on a terminal.
 type recording struct {
-	began time.Time
-	lines []picture.Line
-	last  string
+	started time.Time
+	text    string
+	last    string
 }
 
-// begin shows a command and what it printed.
-func (r *recording) begin(command, printed string) {
-	r.began = time.Now()
-	r.lines = append(r.lines, picture.Line{Text: "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m"})
-	for line := range strings.Lines(printed) {
-		r.lines = append(r.lines, picture.Line{Text: strings.TrimSuffix(line, "\n")})
-	}
-	r.lines = append(r.lines, picture.Line{})
+// start shows a command and its output.
+func (r *recording) start(command, output string) {
+	r.started = time.Now()
+	r.text = fmt.Sprintf("\x1b[32m$\x1b[0m \x1b[1m%s\x1b[0m\n%s\n\n", command, strings.TrimSuffix(output, "\n"))
 }
 
-// see adds a line where there is more than in the line before.
-func (r *recording) see(s state) {
+// add writes a line if the counts differ from those of the previous line.
+func (r *recording) add(s state) {
 	seen := fmt.Sprintf("%3d NodeClaims  %3d Linodes  %3d nodes  %3d of 100 pods run",
 		len(s.claims), s.linode.Made, len(s.nodes), s.running)
 	if seen == r.last {
 		return
 	}
 	r.last = seen
-	at := time.Since(r.began)
-	r.lines = append(r.lines, picture.Line{Text: fmt.Sprintf("\x1b[2m%5.1fs\x1b[0m %s", at.Seconds(), seen), At: at})
+	r.text += fmt.Sprintf("\x1b[2m%5.1fs\x1b[0m %s\n", time.Since(r.started).Seconds(), seen)
 }
 
-// end adds what the burst took of the Linode API.
+// end adds how many calls of the Linode API the burst took.
 func (r *recording) end(s state) {
-	at := time.Since(r.began)
-	for _, text := range []string{"", fmt.Sprintf(
-		"\x1b[1m%d pods, %d nodes, %d calls of the Linode API, %d of which changed something\x1b[0m",
-		s.running, len(s.nodes), s.linode.Calls, s.linode.Writes)} {
-		r.lines = append(r.lines, picture.Line{Text: text, At: at})
-	}
+	r.text += fmt.Sprintf("\n\x1b[1m%d pods, %d nodes, %d calls of the Linode API, %d of which changed something\x1b[0m\n",
+		s.running, len(s.nodes), s.linode.Calls, s.linode.Writes)
 }
 
-// callsShown finds in the picture how many calls it says that a burst takes.
+// callsShown finds the number of calls in the picture.
 var callsShown = regexp.MustCompile(`100 pods, 25 nodes, (\d+) calls`)
 
-// check holds the picture to what was recorded: the same pods and nodes, and a
-// number of calls that differs by no more than polling does, once a second while the
-// burst took. With -update it is drawn anew.
+// check compares the picture with the recording: the same pods and nodes, and a number of calls that
+// differs only by polling, which happens once a second. With -update it draws the picture again.
 func (r *recording) check(t *testing.T, calls int, took time.Duration) {
 	t.Helper()
 	if *update {
-		drawn := picture.SVG("a burst in the sandbox", r.lines)
+		drawn := picture.SVG("a burst in the sandbox", r.text)
 		if err := os.WriteFile(recordingFile, drawn, 0o644); err != nil {
 			t.Fatal(err)
 		}

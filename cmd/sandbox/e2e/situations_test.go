@@ -87,7 +87,7 @@ var refusals = []situation{
 	},
 	{
 		name: "stock", pool: `requirements = { class = "standard", cpu = 6 }`, pod: "CPU 1",
-		says: "Linode has no machines in us-southeast of g6-standard-6", helps: func(s *sandbox) { s.clearFaults() },
+		says: "Linode has no capacity in us-southeast for g6-standard-6", helps: func(s *sandbox) { s.clearFaults() },
 	},
 	{
 		name: "spread", pool: four,

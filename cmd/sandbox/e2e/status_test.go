@@ -64,7 +64,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.applyAll(workload("stock", 1))
-		}, waits("stock", "pool stock: Linode has no machines in us-ord of g6-standard-6"),
+		}, waits("stock", "pool stock: Linode has no capacity in us-ord for g6-standard-6"),
 			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
@@ -124,10 +124,10 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 
 	s.inject(`{"path":"/lke/**","status":503,"body":"<html>down for maintenance</html>"}`)
 	s.applyAll(workload("fine", 1))
-	down := waits("fine", "the Linode API does not answer as it should")
+	down := waits("fine", "the Linode API does not respond correctly")
 	s.until("status tells of an API that is down", toldWithin, func(state) bool { return down(s.status(viewer)) })
 	s.until("so does an event on the pod", time.Minute, func(state) bool {
-		return s.told("Pod", "LinodeNoAnswer", "a node is made when it answers again")
+		return s.told("Pod", "LinodeNoAnswer", "a node is created when it answers again")
 	})
 	s.untilCondition("linodenodeclass/default", "LinodeAnswers=False", "503")
 	s.clearFaults()

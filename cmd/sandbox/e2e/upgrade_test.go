@@ -47,7 +47,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 				return class.Status.ControlPlaneVersion == tt.next && class.Status.KubernetesVersion == tt.old
 			})
 			s.until("so does an event", time.Minute, func(state) bool {
-				return s.hasEvent("LinodeNodeClass", "default", "", "The control plane has "+tt.next)
+				return s.hasEvent("LinodeNodeClass", "default", "", "The control plane runs "+tt.next)
 			})
 			mustContain(t, spaced(s.run("lkeplan", "diff", "--base", "live", before)),
 				append(tt.said, "by Linode; apply leaves it so", "No changes.")...)

@@ -64,7 +64,7 @@ func TestAWrongPoolStallsNoOther(t *testing.T) {
 	})
 	s.until("the pods of the wrong pools are told why they wait", 30*time.Second, func(state) bool {
 		for name, wrong := range wrongPools {
-			if !s.told("Pod", "NodePoolNotReady", "NodePool "+name+" is not ready, and no other is for this pod") ||
+			if !s.told("Pod", "NodePoolNotReady", "NodePool "+name+" is not ready, and no other NodePool fits this pod") ||
 				!s.told("Pod", "NodePoolNotReady", wrong.why) {
 				return false
 			}

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,7 +107,43 @@ func TestTheSiteIsUsedInABrowser(t *testing.T) {
 	}
 }
 
-// tab is a page of a browser, and what its console says.
+// TestTheSearchInABrowserFindsTheRightPage: terms of other tools show first the page that answers them.
+func TestTheSearchInABrowserFindsTheRightPage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "site")
+	if err := build("../../..", dir); err != nil {
+		t.Fatal(err)
+	}
+	tab := open(t)
+	for query, page := range map[string]string{
+		"autoscaler":         "examples/moving-in/index.html",
+		"bad-schedule":       "rules/bad-schedule.html",
+		"Business Days":      "examples/office-hours/index.html",
+		"business hours":     "examples/office-hours/index.html",
+		"cluster autoscaler": "examples/moving-in/index.html",
+		"commands":           "cmd/lkeplan/index.html",
+		"cost":               "examples/cost-caps/index.html",
+		"exit code":          "cmd/lkeplan/index.html",
+		"flags":              "cmd/lkeplan/index.html",
+		"maintenance window": "examples/office-hours/index.html",
+		"migrate":            "examples/moving-in/index.html",
+		"prevent_destroy":    "examples/critical/index.html",
+		"rollback":           "examples/operations/index.html",
+		"spot":               "examples/batch/index.html",
+		"uninstall":          "examples/operations/index.html",
+		"upgrade kubernetes": "examples/upgrade-kubernetes/index.html",
+	} {
+		var first string
+		tab.do(
+			chromedp.Navigate("file://"+filepath.Join(dir, "index.html")+"?q="+url.QueryEscape(query)),
+			chromedp.Evaluate(`document.querySelector("#results li:first-child a")?.getAttribute("href") ?? ""`, &first),
+		)
+		if first != page {
+			t.Errorf("the first result for %q is %q, want %q", query, first, page)
+		}
+	}
+}
+
+// tab is a page of a browser and the messages of its console.
 type tab struct {
 	t   *testing.T
 	ctx context.Context

@@ -36,11 +36,12 @@ type entry struct {
 	Current     bool
 }
 
-// found is a page as the search knows it.
+// found is a page in the search index.
 type found struct {
 	Title    string   `json:"title"`
 	Page     string   `json:"page"`
 	Headings []string `json:"headings"`
+	Keywords []string `json:"keywords"`
 	Text     string   `json:"text"`
 }
 
@@ -50,6 +51,11 @@ func (s *site) write(dir string) error {
 	if err != nil {
 		return err
 	}
+	for name := range keywords {
+		if _, ok := s.documents[name]; !ok {
+			return fmt.Errorf("keywords: document %s does not exist", name)
+		}
+	}
 	var index []found
 	var linked []string
 	for _, name := range slices.Sorted(maps.Keys(s.documents)) {
@@ -57,7 +63,7 @@ func (s *site) write(dir string) error {
 		if err != nil {
 			return err
 		}
-		index = append(index, found{title(s.documents[name]), pageOf(name), r.headings, r.text})
+		index = append(index, found{title(s.documents[name]), pageOf(name), r.headings, keywords[name], r.text})
 		linked = append(linked, r.linked...)
 		if err := s.show(dir, layout, name, title(s.documents[name]), template.HTML(r.html)); err != nil {
 			return err
@@ -109,14 +115,13 @@ func (s *site) show(dir string, layout *template.Template, name, title string, c
 	return put(dir, p.Name, []byte(b.String()))
 }
 
-// below reports whether a page is about a part of what a document is about: a rule, or a
-// file of an example.
+// below reports whether a page belongs to a document: a rule, or a file of an example.
 func below(name, document string) bool {
 	dir, isREADME := strings.CutSuffix(document, "/README.md")
 	return isREADME && strings.HasPrefix(name, dir+"/")
 }
 
-// titleOf is how the navigation calls a document.
+// titleOf is the title of a document in the navigation.
 func titleOf(name, text string) string {
 	if name == "README.md" {
 		return "lkeplan"
@@ -124,8 +129,8 @@ func titleOf(name, text string) string {
 	return title(text)
 }
 
-// copyOf is where a file or a directory is on the site that is no document: pictures are
-// copied, and of the others there is a page.
+// copyOf is the path on the site of a file or directory that is not a document: pictures are copied, other
+// files and directories become a page.
 func (s *site) copyOf(name string) string {
 	switch {
 	case path.Ext(name) == ".svg", path.Ext(name) == ".png":
@@ -136,7 +141,7 @@ func (s *site) copyOf(name string) string {
 	return name + "/index.html"
 }
 
-// copyFile brings a file or the list of a directory to the site.
+// copyFile writes a file or the list of a directory to the site.
 func (s *site) copyFile(dir string, layout *template.Template, name string) error {
 	to := s.copyOf(name)
 	if to == name+"/index.html" {
@@ -154,7 +159,7 @@ func (s *site) copyFile(dir string, layout *template.Template, name string) erro
 	return s.show(dir, layout, name+".md", name, template.HTML(content))
 }
 
-// listing lists the files of a directory, with links to those of which there are pages.
+// listing lists the files of a directory, with links to files that have a page.
 func (s *site) listing(name string) template.HTML {
 	var b strings.Builder
 	b.WriteString("<h1>" + template.HTMLEscapeString(name) + "</h1><ul>")
@@ -172,7 +177,7 @@ func (s *site) listing(name string) template.HTML {
 	return template.HTML(b.String() + "</ul>")
 }
 
-// put writes a file and the directories that it is in.
+// put writes a file and creates its directories.
 func put(dir, name string, text []byte) error {
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

@@ -1,8 +1,7 @@
 // Package picture draws what a program has printed as a terminal shows it, for
 // documents: text with the escape sequences of colors becomes one SVG file.
 //
-// It knows no program and no recording: callers bring the text, and when each
-// line was printed. Tests use it, so that pictures in documents cannot drift from
+// Callers bring the text. Tests use the package, so that pictures in documents cannot drift from
 // real output; no command links it.
 package picture
 
@@ -11,24 +10,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 )
-
-// Line is one line on the screen. At is when it appears, from the beginning; a
-// browser plays that once. Lines at 0 are there from the beginning.
-type Line struct {
-	Text string
-	At   time.Duration
-}
-
-// Lines are the lines of a text that is there from the beginning.
-func Lines(text string) (lines []Line) {
-	for line := range strings.Lines(text) {
-		lines = append(lines, Line{Text: strings.TrimSuffix(line, "\n")})
-	}
-	return lines
-}
 
 // The measures of a screen, in pixels. A character of the usual fonts is 0.6 as
 // wide as it is high.
@@ -51,17 +34,16 @@ text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mo
 .magenta { fill: #d2a8ff }
 .cyan { fill: #76e3ea }
 .title { fill: #8b949e; font-size: 13px; text-anchor: middle }
-.later { animation: appear 1ms both }
-@keyframes appear { from { opacity: 0 } to { opacity: 1 } }
 `
 
-// SVG draws lines in a window of a terminal. Escape sequences select bold, dim
-// and the eight colors; others are left out. Equal lines give equal bytes.
-func SVG(title string, lines []Line) []byte {
+// SVG draws a text in a window of a terminal. Escape sequences select bold, dim
+// and the eight colors; others are left out. Equal texts give equal bytes.
+func SVG(title, text string) []byte {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	columns := 0
 	for _, line := range lines {
 		n := 0
-		for _, r := range runsOf(line.Text) {
+		for _, r := range runsOf(line) {
 			n += utf8.RuneCountInString(r.text)
 		}
 		columns = max(columns, n)
@@ -87,14 +69,10 @@ func SVG(title string, lines []Line) []byte {
 
 // draw writes the words of a line. Each piece has its place and length, so that
 // columns are straight in whatever font there is.
-func draw(b *strings.Builder, line Line, y int) {
-	later := ""
-	if line.At > 0 {
-		later = fmt.Sprintf(` class="later" style="animation-delay:%dms"`, line.At.Milliseconds())
-	}
-	fmt.Fprintf(b, "<g%s>", later)
+func draw(b *strings.Builder, line string, y int) {
+	b.WriteString("<g>")
 	column := 0
-	for _, r := range runsOf(line.Text) {
+	for _, r := range runsOf(line) {
 		for text := range strings.SplitAfterSeq(r.text, "  ") {
 			n := utf8.RuneCountInString(text)
 			before := n - utf8.RuneCountInString(strings.TrimLeft(text, " "))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,7 +12,7 @@ import (
 )
 
 func TestStylesBecomeClasses(t *testing.T) {
-	svg := picture.SVG("t", picture.Lines("a\x1b[1mb\x1b[0m\x1b[1;31mc\x1b[md\x1b[2Ke\x1b[38;5;1m\n\x1b[90m<&>"))
+	svg := picture.SVG("t", "a\x1b[1mb\x1b[0m\x1b[1;31mc\x1b[md\x1b[2Ke\x1b[38;5;1m\n\x1b[90m<&>")
 	type element struct {
 		Class  string `xml:"class,attr"`
 		X      string `xml:"x,attr"`
@@ -46,14 +45,5 @@ func TestStylesBecomeClasses(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-func TestLinesAppearInTime(t *testing.T) {
-	svg := string(picture.SVG("t", []picture.Line{{Text: "now"}, {Text: "then", At: 1500 * time.Millisecond}}))
-	for text, n := range map[string]int{"<g>": 1, `<g class="later" style="animation-delay:1500ms">`: 1} {
-		if got := strings.Count(svg, text); got != n {
-			t.Errorf("%s is there %d times, want %d:\n%s", text, got, n, svg)
-		}
 	}
 }

@@ -35,7 +35,7 @@ type limited []byte
 
 var (
 	errTooLarge = errors.New("too large")
-	errTooMuch  = errors.New("the template does too much by here, as with ranges in ranges")
+	errTooMuch  = errors.New("the template exceeds its limit of operations here; avoid nested ranges")
 )
 
 func (l *limited) Write(p []byte) (int, error) {

@@ -33,9 +33,10 @@ type Values struct {
 	JoinConfig    string // the JoinConfiguration of kubeadm, as YAML
 	K3sConfig     string // the config.yaml of a k3s agent
 
-	// The scripts belong into a file of /var/lib/cloud/scripts/per-boot with the mode 0700, or a machine whose power is cut
-	// before it has joined does not join at its next boot. With CA in /etc/lkeplan/ca.crt they report what keeps the
-	// machine from joining. They overwrite the token in cloud-init's copies of the user data unless it is in base64.
+	// The scripts belong into a file of /var/lib/cloud/scripts/per-boot with the mode 0700, or a machine whose
+	// power is cut before it has joined does not join at its next boot. With CA in /etc/lkeplan/ca.crt they
+	// report what keeps the machine from joining. They overwrite the token in cloud-init's copies of the user
+	// data unless it is in base64.
 
 	KubeadmScript string // fills /etc/lkeplan/join.yaml in, which has to be there, and runs kubeadm join
 	K3sScript     string // fills /etc/rancher/k3s/config.yaml in, and starts k3s-agent
@@ -54,7 +55,7 @@ func Custom(text string, j Join) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxTemplate {
-		return nil, fmt.Errorf("template of user data: it has %d bytes, %d at most are read", len(text), maxTemplate)
+		return nil, fmt.Errorf("template of user data: it has %d bytes, and at most %d are allowed", len(text), maxTemplate)
 	}
 	v, err := j.values()
 	if err != nil {
@@ -75,7 +76,7 @@ func Custom(text string, j Join) ([]byte, error) {
 	case err != nil:
 		return nil, lineOf(err)
 	case strings.TrimSpace(string(out)) == "":
-		return nil, errors.New("template of user data: it makes nothing, so that no machine would join")
+		return nil, errors.New("template of user data: its output is empty, so no machine would join")
 	}
 	return out, nil
 }

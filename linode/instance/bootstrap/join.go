@@ -91,7 +91,7 @@ func form(what, text string, want *regexp.Regexp) error {
 	if want.MatchString(text) {
 		return nil
 	}
-	return fmt.Errorf("%s %q: only letters, digits and - may be in it", what, text)
+	return fmt.Errorf("%s %q: only letters, digits and - are allowed", what, text)
 }
 
 // effects are those with which a kubelet registers.
@@ -106,10 +106,10 @@ func checkTaints(taints []corev1.Taint) error {
 		wrong = append(wrong, valid("taint", t.Key, validation.IsQualifiedName(t.Key)),
 			valid("value of taint "+strconv.Quote(t.Key), t.Value, validation.IsValidLabelValue(t.Value)))
 		if !slices.Contains(effects, t.Effect) {
-			wrong = append(wrong, fmt.Errorf("taint %q: the effect %q is none of %v", t.Key, t.Effect, effects))
+			wrong = append(wrong, fmt.Errorf("taint %q: the effect %q is not one of %v", t.Key, t.Effect, effects))
 		}
 		if slices.ContainsFunc(taints[:i], func(o corev1.Taint) bool { return o.MatchTaint(&t) }) {
-			wrong = append(wrong, fmt.Errorf("taint %q: it is there twice with the effect %s", t.Key, t.Effect))
+			wrong = append(wrong, fmt.Errorf("taint %q: it is listed twice with the effect %s", t.Key, t.Effect))
 		}
 	}
 	return errors.Join(wrong...)
@@ -183,7 +183,7 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("CA bundle: there is no certificate in it")
+		return nil, errors.New("CA bundle: it contains no certificate")
 	}
 	return all, nil
 }

@@ -7,7 +7,7 @@ why() {
     sed -e 's/^time="[^"]*" //' -e 's/^[EF][0-9]\{4\} [^]]*\] //'
 }
 
-[ -s "$config" ] || die "$config is missing or empty, as after a power cut"
+[ -s "$config" ] || die "$config is missing or empty, for example after a power cut"
 server=$(value server "$config")
 token=$(value token "$config")
 know "${server#https://}" "${token##*::}"

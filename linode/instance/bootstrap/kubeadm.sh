@@ -80,7 +80,7 @@ kubelet_error() {
   printf '%s\n' "$found" | sed -e 's/^[EF][0-9]\{4\} [^]]*\] //' -e 's/^"command failed" err="\(.*\)"$/\1/'
 }
 
-# why prints why a try has failed.
+# why prints why an attempt failed.
 why() {
   text=$(sed -n 's/^[[:space:]]*\(\[ERROR .*\)/\1/p' "$run/log")
   [ -n "$text" ] || text=$(sed -n '/^error[: ]/h;${x;p;}' "$run/log")
@@ -91,12 +91,12 @@ why() {
 }
 
 if [ ! -s "$join" ]; then
-  joined || die "$join is missing or empty, as after a power cut"
+  joined || die "$join is missing or empty, for example after a power cut"
   rm -f "$join" /etc/kubernetes/bootstrap-kubelet.conf
   exit 0
 fi
 know "$(value apiServerEndpoint "$join")" "$(value token "$join")"
-command -v kubeadm >/dev/null || die "kubeadm is not in this image: take one with kubeadm, kubelet and a runtime"
+command -v kubeadm >/dev/null || die "kubeadm is not in this image: use one with kubeadm, kubelet and a container runtime"
 again=yes # an earlier boot may have come as far as kubeadm
 if grep -q @LINODE_ID@ "$join"; then
   again=''

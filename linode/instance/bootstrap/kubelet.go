@@ -118,17 +118,18 @@ func CheckKubelet(k *settings) error {
 	}
 	for _, address := range k.ClusterDNS {
 		if a, err := netip.ParseAddr(address); err != nil || a.Zone() != "" {
-			wrong = append(wrong, fmt.Errorf("kubelet.clusterDNS: %q is no IP address", address))
+			wrong = append(wrong, fmt.Errorf("kubelet.clusterDNS: %q is not an IP address", address))
 		}
 	}
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoft)) {
 		if _, ok := k.EvictionSoftGracePeriod[signal]; !ok {
-			wrong = append(wrong, fmt.Errorf("kubelet.evictionSoft: %s has no period in evictionSoftGracePeriod", signal))
+			wrong = append(wrong, fmt.Errorf("kubelet.evictionSoft: %s has no duration in evictionSoftGracePeriod", signal))
 		}
 	}
 	for _, signal := range slices.Sorted(maps.Keys(k.EvictionSoftGracePeriod)) {
 		if d := k.EvictionSoftGracePeriod[signal]; !keyForm.MatchString(signal) || d.Duration < 0 {
-			wrong = append(wrong, fmt.Errorf("kubelet.evictionSoftGracePeriod: %q: %s is no period", signal, d.Duration))
+			wrong = append(wrong, fmt.Errorf("kubelet.evictionSoftGracePeriod: %q: %s is not a valid "+
+				"duration", signal, d.Duration))
 		}
 	}
 	for field, n := range map[string]*int32{
@@ -139,7 +140,7 @@ func CheckKubelet(k *settings) error {
 		}
 	}
 	if k.MaxPods != nil && *k.MaxPods == 0 {
-		wrong = append(wrong, errors.New("kubelet.maxPods: a node without pods is none"))
+		wrong = append(wrong, errors.New("kubelet.maxPods: must be at least 1"))
 	}
 	slices.SortStableFunc(wrong, func(a, b error) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return errors.Join(wrong...)
@@ -154,7 +155,7 @@ func checkPairs(field string, m map[string]string, ok func(string) bool) error {
 	var wrong []error
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if !keyForm.MatchString(key) || !amountForm.MatchString(m[key]) || !ok(m[key]) {
-			wrong = append(wrong, fmt.Errorf("kubelet.%s: %q: %q is no amount", field, key, m[key]))
+			wrong = append(wrong, fmt.Errorf("kubelet.%s: %q: %q is not a quantity", field, key, m[key]))
 		}
 	}
 	return errors.Join(wrong...)

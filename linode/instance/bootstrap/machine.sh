@@ -6,9 +6,9 @@ umask 077
 PATH="$PATH:/usr/local/bin"
 export LC_ALL=C
 
-run=/run/lkeplan # in memory: what is in there does not outlive the boot
+run=/run/lkeplan # in memory: its files do not survive a reboot
 ca=/etc/lkeplan/ca.crt
-id='' endpoint='' token='' secret='' said='' reported='' reports=0 died='' doing='writes to /run'
+id='' endpoint='' token='' secret='' said='' reported='' reports=0 died='' doing='wrote to /run'
 trap ended EXIT
 mkdir -p "$run/none"
 : >"$run/hide"
@@ -101,7 +101,7 @@ know() {
 }
 
 # forget DIR...: overwrites the token's secret in the files below. cloud-init keeps copies of the user data, one of them
-# in a pickle, so that no file may get another length.
+# in a pickle, so no file may change its length.
 forget() {
   [ -n "$secret" ] || return 0
   grep -rlFf "$run/secret" "$@" 2>/dev/null | while IFS= read -r file; do
@@ -138,7 +138,7 @@ identify() {
   command -v curl >/dev/null || command -v wget >/dev/null || die "neither curl nor wget is in this image"
   end=$(($(now) + 300))
   until id=$(linode) && [ -n "$id" ]; do
-    [ "$(now)" -lt "$end" ] || die "the Metadata service, 169.254.169.254, does not give the id of this Linode"
+    [ "$(now)" -lt "$end" ] || die "the Metadata service, 169.254.169.254, does not return the ID of this Linode"
     sleep 5
   done
 }

@@ -308,9 +308,9 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 	}{
 		{kubeadm, map[string]string{"curl": metadata}, "kubeadm is not in this image", 1},
 		{kubeadm, map[string]string{"kubeadm": ""}, "neither curl nor wget is in this image", 1},
-		{kubeadm, map[string]string{"kubeadm": "", "curl": never}, "does not give the id of this Linode", 330},
-		{kubeadm, map[string]string{"kubeadm": "", "wget": never}, "does not give the id of this Linode", 330},
-		{kubeadm, map[string]string{"kubeadm": "", "curl": "echo no: id"}, "does not give the id", 330},
+		{kubeadm, map[string]string{"kubeadm": "", "curl": never}, "does not return the ID of this Linode", 330},
+		{kubeadm, map[string]string{"kubeadm": "", "wget": never}, "does not return the ID of this Linode", 330},
+		{kubeadm, map[string]string{"kubeadm": "", "curl": "echo no: id"}, "does not return the ID", 330},
 		{kubeadm, map[string]string{"kubeadm": "exit 1", "curl": metadata}, "kubeadm join has failed for 12 minutes", 730},
 		{kubeadm, map[string]string{"kubeadm": `[ "$1" = reset ] || wait_seconds 50; exit 1`, "curl": metadata}, "failed for 12 minutes", 780},
 		{empty(kubeadm, joinFile), map[string]string{"kubeadm": "", "curl": metadata}, "join.yaml is missing or empty", 1},

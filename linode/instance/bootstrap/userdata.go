@@ -18,8 +18,8 @@ type file struct {
 	Content     string `json:"content"`
 }
 
-// The files of a machine. Only root reads those with a token. cloud-init runs the scripts in the directory of scriptFile
-// at each boot, after it has written the files at the first.
+// The files of a machine. Only root reads those with a token. cloud-init runs the scripts in the directory of
+// scriptFile at each boot, after it has written the files at the first.
 const (
 	joinFile   = "/etc/lkeplan/join.yaml"
 	caFile     = "/etc/lkeplan/ca.crt"
@@ -29,8 +29,8 @@ const (
 	scriptFile = "/var/lib/cloud/scripts/per-boot/lkeplan-join"
 )
 
-// cloudConfig is a document that writes the files, and the cluster's CA. A machine joins without the file of the CA, but
-// does not report what keeps it from joining: it is left out if there is no room for it.
+// cloudConfig is a document that writes the files, and the cluster's CA. A machine joins without the file of
+// the CA, but does not report what keeps it from joining: it is left out if there is no room for it.
 func (j Join) cloudConfig(files []file) ([]byte, error) {
 	cas, err := certificates(j.CA)
 	if err != nil {
@@ -73,7 +73,8 @@ func (j Join) tooLarge(size string, files []file) error {
 	for _, f := range files {
 		parts = append(parts, fmt.Sprintf("%s %d", f.Path, len(f.Content)))
 	}
-	return fmt.Errorf("user data of node %s: %s bytes, and Linode takes %d (%s): say less in the pool or its class",
+	return fmt.Errorf("user data of node %s: %s bytes, and Linode allows %d (%s): shorten the settings of the pool or "+
+		"its class",
 		j.Node, size, api.MaxUserData, strings.Join(parts, ", "))
 }
 

@@ -120,7 +120,7 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 		return c
 	}
 	c.Type, c.Reason = certificatesv1.CertificateApproved, "MachineOfNodeClaim"
-	c.Message = "lkeplan: it is for Node " + node + ", and was asked for with the token of its NodeClaim"
+	c.Message = "lkeplan: it is for Node " + node + ", and was requested with the token of its NodeClaim"
 	return c
 }
 
@@ -156,15 +156,16 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 	case isReport(r): // also one that would be approved
 		return errReport
 	case claim == nil:
-		return fmt.Errorf("%s is the token of no NodeClaim", r.Spec.Username)
+		return fmt.Errorf("%s is not the token of a NodeClaim", r.Spec.Username)
 	case Spent(claim):
-		return fmt.Errorf("NodeClaim %s needs no certificate, as it is going or its Node has registered", claim.Name)
+		return fmt.Errorf("NodeClaim %s needs no certificate, because it is being deleted or its Node has "+
+			"registered", claim.Name)
 	case r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
-		return fmt.Errorf("the token of NodeClaim %s is for a certificate of a kubelet, and not of %s", claim.Name,
+		return fmt.Errorf("the token of NodeClaim %s is for a kubelet certificate, not for %s", claim.Name,
 			r.Spec.SignerName)
 	}
 	if err := isKubelet(r, node); err != nil {
-		return fmt.Errorf("the token of NodeClaim %s is for the certificate of Node %s alone: %w", claim.Name, node, err)
+		return fmt.Errorf("the token of NodeClaim %s is only for the certificate of Node %s: %w", claim.Name, node, err)
 	}
 	return nil
 }
@@ -180,11 +181,11 @@ const mostQuoted = 200
 // for it.
 func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
 	if len(r.Spec.Request) > largest {
-		return fmt.Errorf("it is larger than the %d bytes that one of a kubelet has", largest)
+		return fmt.Errorf("it is larger than %d bytes, the largest request of a kubelet", largest)
 	}
 	block, rest := pem.Decode(r.Spec.Request)
 	if block == nil || len(rest) > 0 {
-		return fmt.Errorf("there is not one request in it")
+		return fmt.Errorf("it does not contain exactly one request")
 	}
 	asked, err := x509.ParseCertificateRequest(block.Bytes)
 	if err != nil {
@@ -193,17 +194,17 @@ func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
 	named := len(asked.DNSNames) + len(asked.EmailAddresses) + len(asked.IPAddresses) + len(asked.URIs)
 	switch {
 	case asked.Subject.CommonName != "system:node:"+node:
-		return fmt.Errorf("it asks for that of %s", nodeclaim.Quoted(asked.Subject.CommonName, mostQuoted))
+		return fmt.Errorf("it requests a certificate for %s", nodeclaim.Quoted(asked.Subject.CommonName, mostQuoted))
 	case !slices.Equal(asked.Subject.Organization, []string{"system:nodes"}):
-		return fmt.Errorf("it asks for the groups %s", nodeclaim.Quoted(strings.Join(asked.Subject.Organization, ", "), mostQuoted))
+		return fmt.Errorf("it requests the groups %s", nodeclaim.Quoted(strings.Join(asked.Subject.Organization, ", "), mostQuoted))
 	case named > 0:
-		return fmt.Errorf("it asks for other names besides")
+		return fmt.Errorf("it requests other names as well")
 	case !slices.Contains(r.Spec.Usages, certificatesv1.UsageClientAuth):
-		return fmt.Errorf("it asks for the usages %q", r.Spec.Usages)
+		return fmt.Errorf("it requests the usages %q", r.Spec.Usages)
 	}
 	for _, usage := range r.Spec.Usages {
 		if !slices.Contains(usages, usage) {
-			return fmt.Errorf("it asks for the usage %q", usage)
+			return fmt.Errorf("it requests the usage %q", usage)
 		}
 	}
 	return nil

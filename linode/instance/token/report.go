@@ -9,8 +9,8 @@ import (
 )
 
 // A machine that cannot join has one right in the cluster by which it can say so: with its token it makes a request for
-// a certificate that has a report as an annotation. Such a request is never approved. The NodeClaim follows from the name
-// of the token's account, which the API server writes; what is reported may be any text.
+// a certificate that has a report as an annotation. Such a request is never approved. The NodeClaim follows
+// from the name of the token's account, which the API server writes; what is reported may be any text.
 
 // AnnotationJoinFailure, on a request that was made with the token of a NodeClaim, says why the machine cannot join.
 const AnnotationJoinFailure = "lkeplan.dev/join-failure"
@@ -19,7 +19,7 @@ const AnnotationJoinFailure = "lkeplan.dev/join-failure"
 const LargestReport = 800
 
 // errReport is why a report is denied. Kubernetes deletes what is denied after an hour.
-var errReport = errors.New("it reports why a machine cannot join, and is for no certificate")
+var errReport = errors.New("it reports why a machine cannot join and requests no certificate")
 
 func isReport(r *certificatesv1.CertificateSigningRequest) bool {
 	_, is := r.Annotations[AnnotationJoinFailure]
@@ -45,8 +45,8 @@ type Report struct {
 	Request *certificatesv1.CertificateSigningRequest
 }
 
-// LastReport is the last report that was made with the token of a claim, by its UID; nil if there is none. The API server
-// keeps a report for an hour.
+// LastReport is the last report that was made with the token of a claim, by its UID; nil if there is none.
+// The API server keeps a report for an hour.
 func LastReport(requests []certificatesv1.CertificateSigningRequest, uid string) *Report {
 	var last *certificatesv1.CertificateSigningRequest
 	ids := IDs(uid) // once, as a machine may make any number of requests

@@ -63,7 +63,8 @@ func New(reader client.Reader, writer client.Writer) *Tokens { return &Tokens{re
 // going or whose Node has registered gets none.
 func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	if Spent(claim) {
-		return "", fmt.Errorf("token of NodeClaim %s: it needs none, as it is going or has registered", claim.Name)
+		return "", fmt.Errorf("token of NodeClaim %s: it needs none, because it is being deleted or has "+
+			"registered", claim.Name)
 	}
 	const tries = 5 // each ends because of a conflicting write
 	var err error
@@ -97,7 +98,7 @@ func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now ti
 		}
 	}
 	if free == "" {
-		return "", errors.New("all names that its Secret may have are taken by others")
+		return "", errors.New("other Secrets have all names that its Secret could have")
 	}
 	return t.create(ctx, claim, free, now)
 }
@@ -208,7 +209,7 @@ func (t *Tokens) Sweep(
 	}
 	alive, err := living(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("find NodeClaims without a token to come: %w", err)
+		return nil, fmt.Errorf("find NodeClaims that still need a token: %w", err)
 	}
 	var failed []error
 	for i := range list.Items {

@@ -158,7 +158,7 @@ func TestOthersKeepTheirSecrets(t *testing.T) {
 			token, err := New(c, c).Ensure(t.Context(), claim(), start)
 			switch {
 			case n == names:
-				if err == nil || !strings.Contains(err.Error(), "NodeClaim general-x7k2p: all names") {
+				if err == nil || !strings.Contains(err.Error(), "NodeClaim general-x7k2p: other Secrets have all names") {
 					t.Errorf("token %s, %v", token, err)
 				}
 			case err != nil || token[:6] != IDs(uid)[n]:

@@ -1,4 +1,5 @@
-// Finds the pages that have all words; those with a word in the title or a heading come first.
+// Finds the pages that contain all words. A page with the whole query as a keyword comes first, then pages with a
+// word in the title, then pages with a word in a heading.
 const up = document.body.dataset.up;
 const input = document.getElementById("search");
 const results = document.getElementById("results");
@@ -7,9 +8,10 @@ const nav = document.getElementById("nav");
 
 function score(page, words) {
   const title = page.title.toLowerCase();
-  const headings = (page.headings || []).join(" ").toLowerCase();
+  const keywords = page.keywords || [];
+  const headings = (page.headings || []).concat(keywords).join(" ").toLowerCase();
   const text = page.text.toLowerCase();
-  let sum = 0;
+  let sum = keywords.includes(words.join(" ")) ? 1000 : 0;
   for (const word of words) {
     if (title.includes(word)) sum += 20;
     else if (headings.includes(word)) sum += 8;

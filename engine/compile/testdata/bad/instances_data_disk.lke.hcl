@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  data_disk "sdb" { # want: Node class without machines: Linodes are made with one disk, and swap; further disks are not supported.
+  data_disk "sdb" { # want: Node class without machines: Linodes are created with one disk and swap; further disks are not supported.
     size = "20Gi"
   }
 }

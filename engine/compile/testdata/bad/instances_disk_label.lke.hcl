@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  os_disk { # want: Node class without machines: Only its size has an effect, as the disk is made from the image.
+  os_disk { # want: Node class without machines: Only its size has an effect, because the disk is created from the image.
     size  = "20Gi"
     label = "system"
   }

@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  ipv6 { # want: Node class without machines: It is about addresses in a VPC, and no VPC is named.
+  ipv6 { # want: Node class without machines: It applies to addresses in a VPC, and no VPC is set.
     slaac = true
   }
 }

@@ -8,7 +8,7 @@ cluster {
 node_class "web" {
   image = "linode/debian12"
 
-  placement_group { # want: Node class without machines: Say which one: by its id, by its label in spec.select, or with perPool.
+  placement_group { # want: Node class without machines: It names no group: set its id, its label in spec.select, or perPool.
     compliant_only = true
   }
 }

@@ -7,7 +7,7 @@ cluster {
 
 node_class "web" {
   image     = "linode/debian12"
-  swap_size = 512 # want: Node class without machines: No kubelet starts while swap is on if failSwapOn of kubelet is true (fail_swap_on in HCL); write false, or take the swap out.
+  swap_size = 512 # want: Node class without machines: The kubelet does not start with swap if failSwapOn of kubelet is true (fail_swap_on in HCL); set it to false or remove the swap.
 
   bootstrap {
     kind = "k3s"

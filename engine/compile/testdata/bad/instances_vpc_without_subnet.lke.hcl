@@ -5,7 +5,7 @@ cluster {
   mode   = "instance"
 }
 
-node_class "web" { # want: Node class without machines: The machine is to be in a VPC, and no subnet of it is named.
+node_class "web" { # want: Node class without machines: A VPC is set without a subnet.
   image     = "linode/debian12"
   vpc_label = "prod"
 }

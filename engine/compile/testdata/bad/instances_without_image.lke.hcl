@@ -5,4 +5,4 @@ cluster {
   mode   = "instance"
 }
 
-node_class "web" {} # want: Node class without machines: Say what the machine boots: an image with cloud-init
+node_class "web" {} # want: Node class without machines: It is required: name an image with cloud-init
