@@ -33,17 +33,17 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 	}{
 		{
 			"nodes", capped("total", nodes(3)), nodePool(),
-			"CapacityLimit total has no capacity for a node of g6-standard-4: it allows 3 nodes, and 3 exist or are on order",
+			"CapacityLimit total has no capacity for a node of g6-standard-4: it allows 3 nodes and has 3, including nodes on order",
 		},
 		{"cpu", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }),
 			nodePool(),
-			"it allows 15500m CPUs, 12 CPUs are used, and the node has 4 CPUs"},
+			"it allows 15500m CPUs and uses 12 CPUs; the node needs 4 CPUs"},
 		{"memory", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.Memory = new(resource.MustParse("31Gi")) }),
 			nodePool(),
-			"it allows 31Gi of memory, 24Gi of memory are used, and the node has 8Gi of memory"},
+			"it allows 31Gi of memory and uses 24Gi of memory; the node needs 8Gi of memory"},
 		{
 			"monthly cost", capped("total", dollars("191.99")), nodePool(),
-			"it allows $191.99 a month, $144 a month are used, and the node has $48 a month",
+			"it allows $191.99 a month and uses $144 a month; the node needs $48 a month",
 		},
 		{
 			"the pool's own", capped("wide", nodes(30)), pool,

@@ -195,7 +195,7 @@ func Explain(err error, baseURL string) error {
 	case class == ClassUnknown && errors.Is(err, context.Canceled):
 		return err
 	case class == ClassUnknown:
-		return fmt.Errorf("the Linode API at %s does not answer as it should: %w; check LINODE_URL and the network",
+		return fmt.Errorf("the Linode API at %s does not respond correctly: %w; check LINODE_URL and the network",
 			baseURL, err)
 	}
 	return err

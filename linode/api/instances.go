@@ -42,7 +42,7 @@ func (c *Client) InstancesNamed(ctx context.Context, part string) ([]Instance, e
 
 // InstanceLabelled returns the Linode that has a label, if there is one.
 func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, bool, error) {
-	found, err := c.filtered(ctx, fmt.Sprintf("look for Linode %s", label), "label", label)
+	found, err := c.filtered(ctx, fmt.Sprintf("find Linode %s", label), "label", label)
 	if err != nil {
 		return Instance{}, false, err
 	}
@@ -89,7 +89,7 @@ func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instanc
 	what := fmt.Sprintf("create Linode %s, a %s in %s", spec.Label, spec.Type, spec.Region)
 	made, err := one(ctx, what, func(ctx context.Context) (*Instance, error) { return c.api.CreateInstance(ctx, spec) })
 	if err == nil && made.ID == 0 {
-		err = fmt.Errorf("%s: the answer names no Linode", what)
+		err = fmt.Errorf("%s: the answer contains no Linode", what)
 	}
 	return made, err
 }

@@ -61,7 +61,7 @@ func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSp
 		return c.api.CreatePlacementGroup(ctx, spec)
 	})
 	if err == nil && made.ID == 0 {
-		err = fmt.Errorf("%s: the answer names no group", what)
+		err = fmt.Errorf("%s: the answer contains no group", what)
 	}
 	return made, err
 }
@@ -78,7 +78,7 @@ func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
 func labelled[T any](
 	ctx context.Context, things, label string, list func(context.Context, *linodego.ListOptions) ([]T, error),
 ) ([]T, error) {
-	what := fmt.Sprintf("look for %s called %s", things, label)
+	what := fmt.Sprintf("find %s with the label %s", things, label)
 	filter, err := json.Marshal(map[string]string{"label": label})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)

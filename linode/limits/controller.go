@@ -396,13 +396,13 @@ func (p Planned) describe(r Refusal, plan string) string {
 	if r.Resource == Nodes {
 		return text
 	}
-	return text + fmt.Sprintf("; the node has %s", inUnits(r.Resource, r.Wanted))
+	return text + fmt.Sprintf("; the node needs %s", inUnits(r.Resource, r.Wanted))
 }
 
 // are is an amount with its verb.
 func are(resource string, n int64) string {
 	text := inUnits(resource, n)
-	if resource == MonthlyCost || resource == Memory {
+	if resource == MonthlyCost || resource == Memory || strings.HasPrefix(text, "1 ") {
 		return text + " is"
 	}
 	return text + " are"

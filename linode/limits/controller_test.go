@@ -203,7 +203,7 @@ func TestPodsAreToldOfLimits(t *testing.T) {
 		placed bool
 		want   string
 	}{
-		"the pool's own":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs are used, and the node has 1 CPUs; one more such node fits with 9 CPUs"},
+		"the pool's own":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs and uses 8 CPUs; the node needs 1 CPU; one more such node fits with 9 CPUs"},
 		"two of its own":   {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "one more such node fits with 9 CPUs and 3 nodes"},
 		"its node comes":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, placed: true},
 		"there is room":    {limits: map[corev1.ResourceName]string{"cpu": "9"}},

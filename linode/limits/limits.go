@@ -14,6 +14,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -270,15 +271,22 @@ func amount(name corev1.ResourceName, q resource.Quantity) int64 {
 	return n
 }
 
-// inUnits writes an amount as people write it.
+// inUnits formats an amount with its unit.
 func inUnits(name string, n int64) string {
 	switch name {
 	case CPU:
-		return resource.NewMilliQuantity(n, resource.DecimalSI).String() + " CPUs"
+		text := resource.NewMilliQuantity(n, resource.DecimalSI).String() + " CPUs"
+		if n == 1000 {
+			return strings.TrimSuffix(text, "s")
+		}
+		return text
 	case Memory:
 		return schemas.Bytes(n) + " of memory"
 	case MonthlyCost:
 		return catalog.Money(n).Text() + " a month"
+	}
+	if name == Nodes && n == 1 {
+		return "1 node"
 	}
 	return fmt.Sprintf("%d %s", n, name)
 }
@@ -290,9 +298,9 @@ func describe(r Refusal, plan string) string {
 	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s",
 		kindOf(r.Limit), r.Limit.Name, plan, inUnits(r.Resource, most))
 	if r.Resource == Nodes {
-		return text + fmt.Sprintf(", and %d exist or are on order", r.Used)
+		return text + fmt.Sprintf(" and has %d, including nodes on order", r.Used)
 	}
-	return text + fmt.Sprintf(", %s are used, and the node has %s",
+	return text + fmt.Sprintf(" and uses %s; the node needs %s",
 		inUnits(r.Resource, r.Used), inUnits(r.Resource, r.Wanted))
 }
 

@@ -70,8 +70,8 @@ func TestANodePoolSaysThatItIsAtItsLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const eight = "NodePool web has no capacity for a node of g6-standard-1: it allows 8 CPUs, " +
-		"8 CPUs are used, and the node has 1 CPUs; one more such node fits with 9 CPUs"
+	const eight = "NodePool web has no capacity for a node of g6-standard-1: it allows 8 CPUs and " +
+		"uses 8 CPUs; the node needs 1 CPU; one more such node fits with 9 CPUs"
 	conflicts = 1
 	says("the cache is behind", "")
 	says("it is full", eight)
