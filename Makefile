@@ -150,7 +150,7 @@ notification: build ## run what Flux's notification-controller makes of events
 	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxNotifies ./e2e
 
 settling: build ## compare the end of a simulated consolidation with the controller's: ten minutes
-	$(GO) test -C cmd/sandbox -tags settling -timeout $(TIMEOUT) -count 1 -v -run TestSettlingIsTrue ./e2e
+	$(GO) test -C cmd/sandbox -tags settling -timeout $(TIMEOUT) -count 1 -v -run TestSimulatedConsolidationMatchesKarpenter ./e2e
 
 machine: build ## boot a real machine in namespaces, and have it join, run a pod and go: needs root, and no KVM
 	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -v -run '^TestARealMachineJoins$$' ./e2e
@@ -158,7 +158,7 @@ machine: build ## boot a real machine in namespaces, and have it join, run a pod
 machines: build ## boot real machines that fail to join, lose power, or come ten at once: four minutes, root
 	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -v ./machine
 	$(GO) test -C cmd/sandbox -tags machine -timeout $(TIMEOUT) -count 1 -parallel 3 -v \
-	  -run '^Test(MachinesThatCannotJoinSayWhy|AMachineWhosePowerIsCutJoins|TenMachinesAtOnce|RealProgramsRefuseTheSame|ARealKubeletIsBoundEarly)$$' ./e2e
+	  -run '^Test(MachinesThatCannotJoinReportWhy|AMachineWhosePowerIsCutJoins|TenMachinesAtOnce|RealProgramsRefuseTheSameUserData|ARealKubeletIsBoundEarly)$$' ./e2e
 
 no-machine:
 	@echo "No real machine is booted: that needs root, namespaces, and a Debian or Ubuntu with iproute2 (sudo make machine)."

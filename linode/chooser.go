@@ -36,7 +36,7 @@ type Chooser struct {
 
 // Choose returns the claim with its plan type: labels, order, resources and a
 // pending provider id. Nothing is stored. The error is Karpenter's of class
-// InsufficientCapacity or NodeClassNotReady where the claim is to be given up.
+// InsufficientCapacity or NodeClassNotReady if the claim is to be deleted.
 func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	class, err := c.nodeClass(ctx, nc)
 	if err != nil {

@@ -30,8 +30,7 @@ import (
 
 // Journal is the controller that notes on each class which of its nodes went last, and why:
 // events tell of the last hour only, and NodeClaims are gone with their nodes.
-//
-// It keeps nothing of its own for longer than a few seconds. A NodeClaim that is being
+// It keeps no other state for longer than a few seconds. A NodeClaim that is being
 // deleted when the controller starts is noted then.
 type Journal struct {
 	client   client.Client

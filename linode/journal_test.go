@@ -22,7 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestTheJournalOfAClass has the nodes that went last, each once, whoever has noted them; a
+// TestTheJournalOfAClass lists the nodes that were removed last, each once, whichever process recorded them; a
 // claim that never had a machine is not among them.
 func TestTheJournalOfAClass(t *testing.T) {
 	plans := provider(t).chooser.Types
@@ -109,8 +109,8 @@ func TestTheJournalKeepsTheRevision(t *testing.T) {
 	}
 }
 
-// TestTheJournalTellsLostNodes from those whose NodeClaim somebody has deleted: by what was
-// gone before, and not where nobody looked at the time.
+// TestTheJournalTellsLostNodes from Nodes whose NodeClaim a user deleted: by what was gone first, and not if
+// no process watched at the time.
 func TestTheJournalTellsLostNodes(t *testing.T) {
 	there := api.Pool{ID: 1, Count: 2, Linodes: []api.Slot{{ID: "1-a", InstanceID: 1}, {ID: "1-b", InstanceID: 2}}}
 	other := api.Pool{ID: 1, Count: 1, Linodes: []api.Slot{{ID: "1-b", InstanceID: 2}}}

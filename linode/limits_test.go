@@ -20,9 +20,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestAtOnceAllButTheRoomIsRefused: the cache shows no claim with a plan, so
+// TestConcurrentCreatesStayWithinTheLimit: the cache shows no claim with a plan, so
 // that nothing but the reservations keeps the limit.
-func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
+func TestConcurrentCreatesStayWithinTheLimit(t *testing.T) {
 	pool := nodePool()
 	pool.Spec.Limits = karpv1.Limits{"nodes": resource.MustParse("3")}
 	tests := []struct {

@@ -61,9 +61,9 @@ func classes(
 	return NewNodeClass(c, l, recorder)
 }
 
-// TestAClassNamesWhatLinodeHas: where Linode cannot be asked, the class is taken
+// TestClassReferencesExistAtLinode: where Linode cannot be asked, the class is taken
 // as it is.
-func TestAClassNamesWhatLinodeHas(t *testing.T) {
+func TestClassReferencesExistAtLinode(t *testing.T) {
 	has, lacks, version, other := 7, 8, "v1.33.4+lke2", "v1.99.0+lke1"
 	tests := []struct {
 		name string
@@ -184,9 +184,9 @@ func TestNodeClaimsComeAndGoWithoutAskingLinode(t *testing.T) {
 	})
 }
 
-// TestAClassSaysWhetherLinodeAnswers: while the token is refused no node can be made;
+// TestClassReportsWhetherLinodeAnswers: while the token is refused no node can be made;
 // while Linode is silent NodeClaims wait.
-func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
+func TestClassReportsWhetherLinodeAnswers(t *testing.T) {
 	const answers = linodev1alpha1.ConditionLinodeAnswers
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
@@ -239,8 +239,8 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 	}
 }
 
-// TestAClassNamesPlansThatAreClosedToTheAccount in a condition that leaves it ready, and once in an event.
-func TestAClassNamesPlansThatAreClosedToTheAccount(t *testing.T) {
+// TestClassReportsPlansClosedToTheAccount in a condition that leaves it ready, and once in an event.
+func TestClassReportsPlansClosedToTheAccount(t *testing.T) {
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
 		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexClass, func(client.Object) []string { return nil }).Build()

@@ -23,9 +23,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// TestNodePoolsSayWhatLKEWouldRefuse: NodePools that somebody wrote by hand get
+// TestNodePoolsReportWhatLKEWouldRefuse: NodePools that were written by hand get
 // the same answer as those that were compiled.
-func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
+func TestNodePoolsReportWhatLKEWouldRefuse(t *testing.T) {
 	taint := func(key, value string) func(*karpv1.NodePool) {
 		return func(p *karpv1.NodePool) {
 			p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
@@ -109,8 +109,8 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 	}
 }
 
-// TestNodePoolsOfPlansThatNothingIsMadeOf: as too little is known of them, or of the account.
-func TestNodePoolsOfPlansThatNothingIsMadeOf(t *testing.T) {
+// TestNodePoolsWithUnusablePlansAreNotReady: as too little is known of them, or of the account.
+func TestNodePoolsWithUnusablePlansAreNotReady(t *testing.T) {
 	facts, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -196,9 +196,9 @@ func TestGPUPlansOfEnterpriseNeedASetting(t *testing.T) {
 	}
 }
 
-// TestNodePoolsSayWhatIsOutOfStock: for as long as the plan type is not offered, and only
+// TestNodePoolsReportPlansOutOfStock: for as long as the plan type is not offered, and only
 // where the NodePool allows it.
-func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
+func TestNodePoolsReportPlansOutOfStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pool, other := nodePool(), nodePool()
 		other.Name = "other"

@@ -20,9 +20,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// TestPodsAreToldWhatIsWrongWithAClass in the words of the class: its NodePools only say
+// TestPodsGetEventsAboutTheirClass in the words of the class: its NodePools only say
 // that a condition of it is false.
-func TestPodsAreToldWhatIsWrongWithAClass(t *testing.T) {
+func TestPodsGetEventsAboutTheirClass(t *testing.T) {
 	const why = "spec.firewallID: the account has no firewall 7"
 	pool := nodePool()
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{
@@ -53,9 +53,9 @@ func TestPodsAreToldWhatIsWrongWithAClass(t *testing.T) {
 	}
 }
 
-// TestPodsAreToldOfStock and of a Linode API that does not answer, again only after a while,
+// TestPodsGetEventsAboutStock and of a Linode API that does not answer, again only after a while,
 // or when there is something else to tell.
-func TestPodsAreToldOfStock(t *testing.T) {
+func TestPodsGetEventsAboutStock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		plans := provider(t).chooser.Types
 		pool := func(name string, weight int32, plans ...string) *karpv1.NodePool {

@@ -41,7 +41,7 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 				in(karpv1.CapacityTypeLabelKey, "spot")), "g6-standard-1",
 		},
 		{
-			"spot that the pool asks for is not to be had", nodePool(in(karpv1.CapacityTypeLabelKey,
+			"spot that the pool requests is unavailable", nodePool(in(karpv1.CapacityTypeLabelKey,
 				"spot")), nodeClaim("1", class, in(karpv1.CapacityTypeLabelKey, "spot")), "",
 		},
 		{"a nanode is no node", nodePool(), nodeClaim("1", in(linodev1alpha1.LabelInstanceClass, "nanode")), ""},
@@ -68,9 +68,9 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 	}
 }
 
-// TestCreateNotesTheTemplate: what a claim is made from, but not what it gets its machine by
+// TestCreateRecordsTheTemplate: what a claim is made from, but not what it gets its machine by
 // later.
-func TestCreateNotesTheTemplate(t *testing.T) {
+func TestCreateRecordsTheTemplate(t *testing.T) {
 	pool, class, nc := nodePool(), readyClass(), nodeClaim("1")
 	nc.Annotations = map[string]string{karpv1.NodePoolHashAnnotationKey: pool.Hash()}
 	p := provider(t, class, pool)
@@ -114,9 +114,9 @@ func TestNodeOverlaysAreForNodePools(t *testing.T) {
 	}
 }
 
-// TestCreateAnswersAtOnceWithAllThatIsNeeded: the claim alone says what to ask
+// TestCreateReturnsImmediatelyWithAllFields: the claim alone says what to ask
 // of LKE, and what the scheduler has to know of the node.
-func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
+func TestCreateReturnsImmediatelyWithAllFields(t *testing.T) {
 	nc := nodeClaim("4", in(corev1.LabelInstanceTypeStable, "g6-standard-4"), in("example.com/tier", "gold"))
 	created, err := provider(t, readyClass(), nodePool()).Create(t.Context(), nc)
 	if err != nil {
@@ -240,10 +240,10 @@ func TestDriftFollowsTheClass(t *testing.T) {
 	}
 }
 
-// TestWhatIsEditedAtLKERollsNothing: firewall and version of an LKE pool are
+// TestEditsAtLKEReplaceNoNodes: firewall and version of an LKE pool are
 // corrected in place, before its nodes have them. Another plan is not what was asked
 // for.
-func TestWhatIsEditedAtLKERollsNothing(t *testing.T) {
+func TestEditsAtLKEReplaceNoNodes(t *testing.T) {
 	old, newer, firewall := "v1.33.4+lke2", "v1.34.1+lke1", 9
 	tests := []struct {
 		name string

@@ -29,16 +29,16 @@ func waiting(plans ...string) *karpv1.NodeClaim {
 	return nc
 }
 
-// giveUp gives a claim up whose plan type has no capacity, and returns its store,
+// replan gives a claim up whose plan type has no capacity, and returns its store,
 // the events, and what became of the claim.
-func giveUp(t *testing.T, nc *karpv1.NodeClaim) (*lke.NodeClaims, <-chan string, karpv1.NodeClaim, error) {
+func replan(t *testing.T, nc *karpv1.NodeClaim) (*lke.NodeClaims, <-chan string, karpv1.NodeClaim, error) {
 	t.Helper()
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(nc).WithStatusSubresource(nc).
 		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).Build()
 	p, recorder := provider(t, readyClass(), nodePool(), nc), events.NewFakeRecorder(10)
 	p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Minute))
 	claims := lke.NewNodeClaims(c, c, recorder, p.chooser.Replan)
-	if err := claims.GiveUp(t.Context(), string(nc.UID), "no capacity for g6-standard-4"); err != nil {
+	if err := claims.ReplanOrDelete(t.Context(), string(nc.UID), "no capacity for g6-standard-4"); err != nil {
 		t.Fatal(err)
 	}
 	var got karpv1.NodeClaim
@@ -50,7 +50,7 @@ func giveUp(t *testing.T, nc *karpv1.NodeClaim) (*lke.NodeClaims, <-chan string,
 // pod has to be planned anew.
 func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 	nc := waiting("g6-standard-4", "g6-standard-6", "g6-dedicated-4")
-	claims, written, got, err := giveUp(t, nc)
+	claims, written, got, err := replan(t, nc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,13 @@ func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 		Key: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}.Key(), UID: string(nc.UID), Instance: 10,
 	}
 	if err := claims.Bind(t.Context(), late); err == nil {
-		t.Error("a machine of the plan that was given up is bound")
+		t.Error("a machine of the replaced plan is bound")
 	}
 }
 
-func TestAClaimWithoutAnotherPlanGoes(t *testing.T) {
+func TestClaimWithoutAnotherPlanIsDeleted(t *testing.T) {
 	nc := waiting("g6-standard-4")
-	_, written, _, err := giveUp(t, nc)
+	_, written, _, err := replan(t, nc)
 	if !apierrors.IsNotFound(err) {
 		t.Errorf("the claim is still there: %v", err)
 	}
@@ -93,10 +93,10 @@ func TestAClaimWithoutAnotherPlanGoes(t *testing.T) {
 	}
 }
 
-func TestAClaimThatHasItsMachineIsNotGivenUp(t *testing.T) {
+func TestBoundClaimIsNotDeleted(t *testing.T) {
 	nc := waiting("g6-standard-4", "g6-standard-6")
 	nc.Status.ProviderID = nodeclaim.LinodeID(10)
-	if _, _, got, err := giveUp(t, nc); err != nil || nodeclaim.PlanOf(&got) != "g6-standard-4" {
+	if _, _, got, err := replan(t, nc); err != nil || nodeclaim.PlanOf(&got) != "g6-standard-4" {
 		t.Errorf("the claim was changed: %v, %v", nodeclaim.PlanOf(&got), err)
 	}
 }

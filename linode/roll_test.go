@@ -15,11 +15,11 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestWhatLinodeSaysRollsNothing: Karpenter replaces the nodes of a plan type that it
-// is not told of, or that has no offering where the node is. Whatever becomes of
+// TestAnswersOfLinodeReplaceNoNodes: Karpenter replaces the nodes of a plan type that it
+// does not know, or that has no offering where the node is. Whatever happens to
 // prices, stock, limits, the price list or the NodePool, the plan type of each node
 // stays.
-func TestWhatLinodeSaysRollsNothing(t *testing.T) {
+func TestAnswersOfLinodeReplaceNoNodes(t *testing.T) {
 	refused := nodePool()
 	refused.Spec.Template.Labels["example.com/a-name-that-has-one-character-more-than-lke-takes-behind-a-prefix"] = "x"
 	none := int64(0)
@@ -88,9 +88,9 @@ func embedded(t *testing.T) *catalog.Catalog {
 	return facts
 }
 
-// TestARetiredPlanIsNotToBeHad: what a price list does not have is known, and never
+// TestRetiredPlanIsUnavailable: what a price list does not have is known, and never
 // chosen.
-func TestARetiredPlanIsNotToBeHad(t *testing.T) {
+func TestRetiredPlanIsUnavailable(t *testing.T) {
 	nc := decided(1)
 	nc.Labels[corev1.LabelInstanceTypeStable] = "g9-retired-4"
 	p := provider(t, readyClass(), nodePool(), nc)

@@ -16,7 +16,7 @@ func (a *app) build() *cobra.Command {
 		Use:   "build [SET]...",
 		Short: "Build the control plane, without starting anything",
 		Long: `Build the programs a sandbox is made of, if they are not built yet, and print where
-they are. "sandbox up" does this by itself.
+they are. "sandbox up" does this automatically.
 
 Sets that no sandbox needs are built where they are named: ` + strings.Join(extraNames(), ", ") + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

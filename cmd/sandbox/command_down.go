@@ -33,7 +33,7 @@ Without --dir it is the one that is running; if several are, they are listed.`,
 	return cmd
 }
 
-// end takes a sandbox down, also when somebody pressed ctrl-C meanwhile.
+// end stops a sandbox, even if the user pressed ctrl-C meanwhile.
 func (a *app) end(ctx context.Context, st *stack.Stack) error {
 	began := time.Now()
 	if err := st.Down(context.WithoutCancel(ctx)); err != nil {
@@ -43,7 +43,7 @@ func (a *app) end(ctx context.Context, st *stack.Stack) error {
 	return nil
 }
 
-// toEnd finds the sandbox to end; nil means that there is none.
+// toEnd finds the sandbox to stop; nil means none.
 func (a *app) toEnd(ctx context.Context, dir string) (*stack.Stack, error) {
 	registry, err := a.registry()
 	if err != nil {

@@ -29,7 +29,7 @@ func (a *app) run() *cobra.Command {
 		Short: "Start a sandbox, run a command in it, end the sandbox",
 		Long: `Start a sandbox, run a command with the environment that leads there, end the sandbox,
 and exit as the command did. kubectl is in the command's PATH. Nothing of the sandbox
-outlives this command, whatever ends it.
+outlives this command, however it ends.
 
     sandbox run -- kubectl get --raw /version
     sandbox run --tier enterprise --join-delay 1s -- go test ./...`,
@@ -110,7 +110,7 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 //
 // A command that shares our terminal is in the terminal's foreground with us and
 // gets every ctrl-C from there; a second one would be taken for an order to quit at once. Any other
-// has a process group of its own, and the signal goes to all of that.
+// has its own process group, and the signal goes to the whole group.
 func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}) {
 	target := -pid
 	if shared {

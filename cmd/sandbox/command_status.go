@@ -128,7 +128,7 @@ func ports(c stack.Component) string {
 	return strings.Join(words, ", ")
 }
 
-// printCounters prints whatever the simulator counts, so that a new counter needs
+// printCounters prints every counter of the simulator, so a new counter needs
 // nothing here.
 func (a *app) printCounters(stats json.RawMessage) error {
 	if stats == nil {

@@ -45,7 +45,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// sandboxCommand runs the command in a process of its own.
+// sandboxCommand runs the command in a separate process.
 func sandboxCommand(t *testing.T, environ []string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
@@ -59,7 +59,7 @@ func sandboxCommand(t *testing.T, environ []string, args ...string) *exec.Cmd {
 
 // controlPlane builds the control plane, if it is not built, and returns an
 // environment whose cache has it and is otherwise the test's own: the list of
-// running sandboxes in there is nobody else's.
+// running sandboxes is not shared with other tests.
 func controlPlane(t *testing.T) []string {
 	t.Helper()
 	if testing.Short() {

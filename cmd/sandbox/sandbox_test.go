@@ -178,7 +178,7 @@ func linodeCall(t *testing.T, report upReport, method, path, body string) []byte
 	return answer
 }
 
-// Two sandboxes share nothing, and are found, named and ended each by itself.
+// Two sandboxes share nothing; each is found, named and stopped separately.
 func TestSandboxesSideBySide(t *testing.T) {
 	t.Parallel()
 	environ := controlPlane(t)
@@ -230,7 +230,7 @@ func isDown(t *testing.T, dir string) {
 	}
 }
 
-// A port somebody asks for and cannot have ends it at once, with nothing started; a
+// A requested port that is in use ends it immediately, with nothing started; a
 // component that dies is reported, with its log.
 func TestSandboxFails(t *testing.T) {
 	t.Parallel()
@@ -322,7 +322,7 @@ func TestSandboxRun(t *testing.T) {
 	isDown(t, dir)
 }
 
-// Whatever ends `sandbox run`, nothing of it stays.
+// However `sandbox run` ends, nothing of it stays.
 func TestSandboxRunSignals(t *testing.T) {
 	t.Parallel()
 	environ := controlPlane(t)
@@ -376,8 +376,8 @@ func TestSandboxRunSignals(t *testing.T) {
 	}
 }
 
-// A port that somebody takes between its choice and its use is replaced; a sandbox in
-// which something died says so and does not pretend to run.
+// A port that another process takes between its choice and its use is replaced; a sandbox in which a
+// component died reports it and does not pretend to run.
 func TestSandboxComponents(t *testing.T) {
 	t.Parallel()
 	environ := controlPlane(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestCapabilitiesOfTheAccount: a token that may not read the account gets an error that says so, and not that the
-// account has none.
+// TestCapabilitiesOfTheAccount: a token without access to the account gets an error that explains this, and
+// not that the account has none.
 func TestCapabilitiesOfTheAccount(t *testing.T) {
 	for scopes, want := range map[string]Class{"lke:read_write": ClassAuth, "lke:read_write account:read_only": ""} {
 		sim, err := sim.New(sim.Config{Scopes: scopes, Capabilities: []string{"NETINT Quadra T1U"}})

@@ -35,7 +35,7 @@ type Client struct {
 	transport *transport
 }
 
-// Options are what a Client may be given besides URL and token.
+// Options are the optional settings of a Client.
 type Options struct {
 	// Transport carries the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper

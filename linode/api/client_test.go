@@ -145,7 +145,7 @@ func TestTheEnvironmentChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotSentIsNotUnknown(t *testing.T) {
+func TestUnsentCallIsNotUnknown(t *testing.T) {
 	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	c.transport.limiter.states[bucketOther].blocked = farFuture
 	ctx, cancel := context.WithCancel(t.Context())
@@ -224,9 +224,9 @@ func TestAnEmptyTaintValueIsSent(t *testing.T) {
 	}
 }
 
-// TestWhatLinodegoDoesNotMend fails when linodego sends empty taint values, or
+// TestWorkaroundsForLinodego fails when linodego sends empty taint values, or
 // keeps the errors of its transport: then poolSpec, or operation, can go.
-func TestWhatLinodegoDoesNotMend(t *testing.T) {
+func TestWorkaroundsForLinodego(t *testing.T) {
 	raw, err := json.Marshal(linodego.LKENodePoolTaint{Key: "a", Effect: "NoSchedule"})
 	if err != nil || strings.Contains(string(raw), "value") {
 		t.Errorf("linodego sends %s: pools can be made by CreateLKENodePool", raw)
@@ -256,7 +256,7 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 	}
 }
 
-func TestDeletingWhatIsGoneIsFine(t *testing.T) {
+func TestDeletingMissingObjectsSucceeds(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		io.WriteString(w, `{"errors":[{"reason":"Not found"}]}`)
@@ -266,7 +266,7 @@ func TestDeletingWhatIsGoneIsFine(t *testing.T) {
 	}
 }
 
-func TestNewSaysWhatIsWrong(t *testing.T) {
+func TestNewReportsEveryError(t *testing.T) {
 	for _, tt := range []struct{ url, token, want string }{
 		{"ftp://x", "t", "is not the URL of a Linode API"},
 		{"api.linode.com", "t", "is not the URL of a Linode API"},

@@ -127,7 +127,8 @@ var accountLimit = regexp.MustCompile(`(limit|limit for the number of active ser
 
 // noStock reports whether a text says that a plan cannot be had now.
 func noStock(text string) bool {
-	return strings.Contains(text, "capacity") || strings.Contains(text, "no open slots") || strings.Contains(text, "sold out") ||
+	return strings.Contains(text, "capacity") || strings.Contains(text, "no open "+
+		"slots") || strings.Contains(text, "sold out") ||
 		unavailable.MatchString(text)
 }
 
@@ -178,7 +179,7 @@ func role(err error) string {
 	return ""
 }
 
-// notSentError is an error from before anything went over the wire.
+// notSentError is an error that occurred before anything was sent.
 type notSentError struct{ err error }
 
 func (e *notSentError) Error() string { return e.err.Error() }

@@ -103,7 +103,7 @@ func (c *Client) DeleteInstance(ctx context.Context, id int) error {
 // MaxUserData is how many bytes of user data the API takes, before they are encoded.
 const MaxUserData = 16 << 10
 
-// UserData is what a Linode reads of itself when it boots, as a spec has it. The error says that there is too much.
+// UserData encodes the data that a Linode reads when it boots for its spec. It is an error if it is too large.
 func UserData(text []byte) (*linodego.InstanceMetadataOptions, error) {
 	if len(text) > MaxUserData {
 		return nil, fmt.Errorf("user data is %d bytes, and Linode allows at most %d", len(text), MaxUserData)

@@ -66,7 +66,7 @@ func TestALinodeIsMadeFoundAndDeleted(t *testing.T) {
 			t.Errorf("%+v: %v", found, err)
 		}
 		if _, ok, err := c.InstanceLabelled(t.Context(), "prod-"); err != nil || ok {
-			t.Errorf("a label that nobody has is there: %v", err)
+			t.Errorf("an unused label is found: %v", err)
 		}
 		for range 2 {
 			if err := c.DeleteInstance(t.Context(), made.ID); err != nil {
@@ -84,7 +84,7 @@ func TestALinodeIsMadeFoundAndDeleted(t *testing.T) {
 	})
 }
 
-func TestWhatACallThatMakesALinodeMeans(t *testing.T) {
+func TestMeaningOfCreateErrors(t *testing.T) {
 	post := sim.Fault{Method: "POST", Path: "/linode/instances", Count: 1}
 	with := func(set func(*sim.Fault)) []sim.Fault {
 		f := post
@@ -93,7 +93,7 @@ func TestWhatACallThatMakesALinodeMeans(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		there  string // the label of a Linode that somebody has made before
+		there  string // the label of an existing Linode
 		cfg    sim.Config
 		spec   InstanceSpec
 		faults []sim.Fault
@@ -167,9 +167,9 @@ func buy(t *testing.T, sim *sim.Simulator, label string) {
 	}
 }
 
-// TestFiltersAreNotBelieved: Linodes without the tag are in no list, whatever the API answers, and one that is on two
-// pages is there once.
-func TestFiltersAreNotBelieved(t *testing.T) {
+// TestFilteredListsAreFilteredAgain: Linodes without the tag are in no list, whatever the API answers, and
+// one that is on two pages is there once.
+func TestFilteredListsAreFilteredAgain(t *testing.T) {
 	var filters []string
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		filters = append(filters, r.Header.Get("X-Filter"))
@@ -192,8 +192,8 @@ func TestFiltersAreNotBelieved(t *testing.T) {
 	}
 }
 
-// TestABurstOfLinodesKeepsTheLimit: 20 in 15 seconds, without a call that is refused, while lists go on at once.
-func TestABurstOfLinodesKeepsTheLimit(t *testing.T) {
+// TestABurstOfLinodesStaysWithinTheLimit: 20 in 15 seconds, without a call that is refused, while lists go on at once.
+func TestABurstOfLinodesStaysWithinTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit, err := sim.ParseRateLimit("documented")
 		if err != nil {

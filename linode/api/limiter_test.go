@@ -119,9 +119,9 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// TestPatientRequestsLeaveRoom: whoever only wants to know must not use up what the
+// TestLowPriorityRequestsLeaveQuota: callers that only read must not use up the quota that the
 // next machine needs.
-func TestPatientRequestsLeaveRoom(t *testing.T) {
+func TestLowPriorityRequestsLeaveQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter()
 		began := time.Now()
@@ -132,7 +132,7 @@ func TestPatientRequestsLeaveRoom(t *testing.T) {
 			sent++
 		}
 		if sent != 134 || time.Since(began) != time.Second {
-			t.Errorf("%d patient requests were sent of 200, in %s", sent, time.Since(began))
+			t.Errorf("%d low-priority requests were sent of 200, in %s", sent, time.Since(began))
 		}
 		if d := took(t, l, bucketList, 66); d != 0 {
 			t.Errorf("others waited %s", d)
@@ -140,7 +140,7 @@ func TestPatientRequestsLeaveRoom(t *testing.T) {
 	})
 }
 
-// TestNoAnswerStopsAllWorkForHours: whatever header asks for it.
+// TestNoAnswerStopsAllWorkForHours: no header has that effect.
 func TestNoAnswerStopsAllWorkForHours(t *testing.T) {
 	inAnHour := func() string { return strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10) }
 	for name, tt := range map[string]struct {

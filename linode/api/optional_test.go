@@ -81,8 +81,8 @@ func TestOfflineLinodesAreReadInOneRequest(t *testing.T) {
 	}
 }
 
-// TestARefusalOfWhatIsOptionalSaysNothingOfTheToken: it is of class Auth, and the standing of the token is good.
-func TestARefusalOfWhatIsOptionalSaysNothingOfTheToken(t *testing.T) {
+// TestOptionalRefusalDoesNotAffectTokenStatus: it is of class Auth, and the standing of the token is good.
+func TestOptionalRefusalDoesNotAffectTokenStatus(t *testing.T) {
 	for scope, ask := range map[string]func(context.Context, *Client) error{
 		ScopePools: func(ctx context.Context, c *Client) error {
 			_, err := c.Failures(ctx, time.Now())

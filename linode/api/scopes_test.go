@@ -48,8 +48,8 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 	}
 }
 
-// TestATokenThatIsNotKnownLacksNoScope: the API says that its scopes are unknown.
-func TestATokenThatIsNotKnownLacksNoScope(t *testing.T) {
+// TestUnknownTokenLacksNoScope: the API says that its scopes are unknown.
+func TestUnknownTokenLacksNoScope(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-OAuth-Scopes", "unknown")
 		w.Header().Set("X-Accepted-OAuth-Scopes", "lke:read_write")
@@ -91,7 +91,7 @@ func TestTheTokenIsNeverShown(t *testing.T) {
 	}
 }
 
-func TestCallsTellWhatIsLeft(t *testing.T) {
+func TestResponsesReportRemainingRequests(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "1840")
 		w.Header().Set("X-RateLimit-Remaining", "1700")

@@ -1,6 +1,6 @@
 package api
 
-// secret is a token that nothing prints: where it is shown, whatever it is in,
+// secret is a token that is never printed: wherever it is formatted, in any value,
 // an address is.
 type secret struct{ value *string }
 

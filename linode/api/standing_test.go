@@ -57,7 +57,7 @@ func standing(t *testing.T, scope, route string) {
 					t.Errorf("the problem is %q, want %q", got, tt.want)
 				}
 				if told := len(s.Changed()) > 0; tt.want != "" && !told {
-					t.Error("nobody was told")
+					t.Error("no listener was called")
 				}
 				time.Sleep(10 * time.Minute)
 				if got := s.Problem().Reason; got != tt.later {

@@ -18,8 +18,8 @@ import (
 const maxBody = 16 << 20
 
 // transport sends requests inside the rate limits, and reads the whole answer. It
-// repeats none, but for a 403 just after an object was made. An answer that is not 2xx, or that is no JSON, is an error: linodego
-// takes a 5xx without a list of errors for success.
+// repeats none, but for a 403 just after an object was made. An answer that is not 2xx, or that is no JSON,
+// is an error: linodego takes a 5xx without a list of errors for success.
 type transport struct {
 	base    http.RoundTripper
 	timeout time.Duration // of one request, without the wait for the rate limit
@@ -64,8 +64,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, op.failed(err)
 }
 
-// For so long after an object was made a 403 may be about what is not yet known everywhere, and is asked once more after
-// a pause: Akamai's own landing zone waits there (M, 2026-08).
+// For so long after an object was made a 403 may be about what is not yet known everywhere, and is asked once
+// more after a pause: Akamai's own landing zone waits there (M, 2026-08).
 const (
 	newFor   = 30 * time.Second
 	newPause = 3 * time.Second
@@ -139,7 +139,7 @@ func (t *transport) send(req *http.Request, bucket bucket, call *Call) (*http.Re
 }
 
 func (t *transport) signed(req *http.Request) *http.Request {
-	// Without GetBody net/http cannot send the request a second time by itself
+	// Without GetBody net/http cannot resend the request on its own
 	// when a kept connection turns out to be closed.
 	req.GetBody = nil
 	if req.Body == nil {

@@ -21,7 +21,7 @@ const (
 	Busy                   // not done; the same call may pass soon
 	NoStock                // not done: LKE has no such machines, or not as many
 	NoRoom                 // not done: the account may not have as many
-	Locked                 // not done: somebody has locked it against deletion
+	Locked                 // not done: it is locked against deletion
 )
 
 // asked is what was asked of LKE and no view has shown yet. Until its effect shows, or
@@ -41,7 +41,7 @@ type raise struct {
 	key      string // of the group
 	count    int
 	since    time.Time // first sent
-	answered time.Time // last, or given up waiting for the answer
+	answered time.Time // last, or stopped waiting for the answer
 	next     time.Time // not sent again before
 	ceiling  time.Time // until then an unanswered call may come
 	sends    int

@@ -22,7 +22,7 @@ type Traits struct {
 	Autoscaled     bool   // LKE's own autoscaler is on
 }
 
-// Mark is the tag that every pool of lkeplan has, whatever its group: people and other
+// Mark is the tag that every pool of lkeplan has, in any group: people and other
 // programs, such as Terraform with external_pool_tags, know the pools by it.
 const Mark = "lkeplan"
 
@@ -71,7 +71,7 @@ func (g Group) CanKeep(t Traits) bool {
 
 // unlike returns the names of what differs that only new nodes get: LKE changes it
 // in place, and the nodes that a pool has keep what they were made with until
-// somebody recycles them (API: node pools, firewall_id and k8s_version).
+// a user recycles them (API: node pools, firewall_id and k8s_version).
 //
 // Unverified: that such a change touches no node.
 func (g Group) unlike(t Traits) (fields []string) {

@@ -15,9 +15,9 @@ var shaped = Group{
 	}, Version: "v1.33.4+lke2",
 }
 
-// TestPoolsAreKeptInStep edits the one pool of a group, which holds the machine
+// TestPoolsAreCorrectedInPlace edits the one pool of a group, which holds the machine
 // of a claim, and has it decided on while another claim waits.
-func TestPoolsAreKeptInStep(t *testing.T) {
+func TestPoolsAreCorrectedInPlace(t *testing.T) {
 	owner := Claim{UID: "a", Group: shaped, Instance: 10, Created: now}
 	waiting := Claim{UID: "b", Group: shaped, Created: now}
 	const grow = "grow pool 1 to 2 for b"
@@ -128,10 +128,10 @@ func TestWhichNodesAPoolCanHave(t *testing.T) {
 	}
 }
 
-// TestAFirewallIsNeverTakenOffInPlace: LKE changes a firewall of a pool for another, and not back to
+// TestFirewallIsNeverRemovedInPlace: LKE changes a firewall of a pool for another, and not back to
 // none. A class that has none any more asks for another group, whose pools are made, and no correction
 // of the pools with the firewall names it.
-func TestAFirewallIsNeverTakenOffInPlace(t *testing.T) {
+func TestFirewallIsNeverRemovedInPlace(t *testing.T) {
 	with := Group{NodePool: "web", Plan: "g6-standard-4", FirewallID: 7}
 	without, other := with, with
 	without.FirewallID, other.FirewallID = 0, 8

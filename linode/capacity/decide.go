@@ -13,7 +13,7 @@
 //	         counted by LKE but not listed yet
 //
 //	bind     a claim of the demand takes an unowned slot with an instance
-//	give up  a slot that stays without an instance for too long, or of which LKE has
+//	end      a slot that stays without an instance for too long, or of which LKE has
 //	         written that it cannot make its node; with it the claim that waits for it
 //	grow     demand above supply: one call that raises one pool's count
 //	shrink   a released claim's slot goes at once; supply above demand goes
@@ -97,8 +97,8 @@ type Policy struct {
 	SlotTimeout time.Duration // how long a slot may stay without an instance, or unlisted
 	PoolSize    int           // nodes in a pool
 	ClusterSize int           // nodes in the cluster; 0: any number
-	Quick       time.Duration // from one poll to the next while somebody waits
-	Idle        time.Duration // from one poll to the next while nobody does
+	Quick       time.Duration // from one poll to the next while a claim waits
+	Idle        time.Duration // from one poll to the next while no claim waits
 }
 
 // Decision is what to do now. Memory is what to hand to the next call of Decide.
@@ -189,7 +189,7 @@ func (s *scene) rebind(d *Decision) {
 			continue
 		}
 		if s.now.Sub(a.at) < reverted {
-			d.Waiting = true // perhaps nobody has stored it
+			d.Waiting = true // perhaps it is not stored
 			continue
 		}
 		s.memory.assigned[c.UID] = assignment{instance: a.instance, at: a.at, underway: true}
@@ -221,7 +221,7 @@ func (d *Decision) begin(view View, now time.Time) {
 	d.Works = begun
 }
 
-// pollIn says when to poll LKE again: soon while somebody waits, less soon when the
+// pollIn says when to poll LKE again: soon while a claim waits, less soon when the
 // wait is long.
 func (d *Decision) pollIn(policy Policy, now time.Time) {
 	if !d.Waiting && len(d.Works) == 0 && d.Memory.idle() {

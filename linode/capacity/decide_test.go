@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 		pools:  []Pool{pool(1, 2)},
 		want:   []string{"wait"},
 	}, {
-		name:   "an instance that nobody owns is bound, to the oldest claim first",
+		name:   "an unowned instance is bound, to the oldest claim first",
 		claims: []Claim{{UID: "young", Group: web, Created: now}, {UID: "old", Group: web, Created: now.Add(-time.Second)}},
 		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 0})},
 		want:   []string{"bind old to 10", "wait"},
@@ -141,10 +141,10 @@ func TestDecide(t *testing.T) {
 		claims: []Claim{{UID: "a", Group: web, Instance: 10, Leaving: true}},
 		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
 	}, {
-		name:  "a slot that nobody owns is kept at first",
+		name:  "an unowned slot is kept at first",
 		pools: []Pool{pool(1, 1, Slot{"1-a", 10})},
 	}, {
-		name:   "a slot that nobody owns goes after the grace period",
+		name:   "an unowned slot is deleted after the grace period",
 		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 11})},
 		memory: since(10*time.Minute, "1-a"),
 		want:   []string{"web: delete slot 1-a"},
@@ -155,35 +155,35 @@ func TestDecide(t *testing.T) {
 		memory: since(time.Hour, "1-a"),
 		want:   []string{"bind a to 10"},
 	}, {
-		name:   "a claim that gives up waiting frees one slot at once, an empty one first",
+		name:   "a deleted waiting claim frees one slot immediately, an empty one first",
 		claims: []Claim{released(waits("a")), has("c", 12)},
 		pools:  []Pool{pool(1, 3, Slot{"1-a", 10}, Slot{"1-b", 0}, Slot{"1-c", 12})},
 		want:   []string{"web: delete slot 1-b"},
 	}, {
-		name:   "a slot without an instance for too long starves the youngest claim",
+		name:   "a slot without an instance for too long ends the youngest claim",
 		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}},
 		pools:  []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0})},
 		memory: since(4*time.Minute, "1-b"),
-		want:   []string{"web: delete slot 1-b", "web: give up z", "wait"},
+		want:   []string{"web: delete slot 1-b", "web: end z", "wait"},
 	}, {
 		name:   "nothing is asked for until the cache shows another plan type of a claim",
 		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}, has("c", 12)},
 		pools:  []Pool{pool(1, 2, Slot{"1-b", 0}, Slot{"1-c", 12})},
 		memory: since(4*time.Minute, "1-b"),
-		want:   []string{"web: delete slot 1-b", "web: give up z", "wait"},
+		want:   []string{"web: delete slot 1-b", "web: end z", "wait"},
 	}, {
 		name:   "the pool goes with its last slot while its group must not grow",
 		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}},
 		pools:  []Pool{pool(1, 1, Slot{"1-b", 0})},
 		memory: since(4*time.Minute, "1-b"),
-		want:   []string{"web: delete pool 1", "web: give up z", "wait"},
+		want:   []string{"web: delete pool 1", "web: end z", "wait"},
 	}, {
 		name:   "the pool goes with its last slot while another one grows",
 		claims: append(ownersOf(99), released(has("a", 10)), waits("b")),
 		pools:  []Pool{pool(1, 99, slotsOf(99)...), pool(2, 1, Slot{"2-a", 10})},
 		want:   []string{"web: grow pool 1 to 100 for b", "web: delete pool 2", "wait"},
 	}, {
-		name:   "of slots on their way only as many go as nobody waits for",
+		name:   "of pending slots only the surplus is deleted",
 		claims: []Claim{waits("a"), has("c", 12)},
 		pools:  []Pool{pool(1, 4, Slot{"1-a", 0}, Slot{"1-b", 0}, Slot{"1-c", 12}, Slot{"1-d", 0})},
 		memory: since(time.Minute, "1-a", "1-b", "1-d"),
@@ -245,8 +245,8 @@ func render(d Decision) []string {
 		for _, p := range w.DeletePools {
 			add("delete pool %d", p)
 		}
-		for _, u := range w.GivenUp {
-			add("give up %s", u)
+		for _, u := range w.Unserved {
+			add("end %s", u)
 		}
 	}
 	if d.Waiting {

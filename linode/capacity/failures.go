@@ -23,7 +23,7 @@ const doubted = 30 * time.Second
 // there is nothing to ask.
 func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 	for slot, after := range m.notBefore {
-		if m.unmade[slot] || m.givenUp[slot] || now.Sub(m.emptySince[slot]) < doubted {
+		if m.unmade[slot] || m.ended[slot] || now.Sub(m.emptySince[slot]) < doubted {
 			continue
 		}
 		if !ask || after.Before(since) {

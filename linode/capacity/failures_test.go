@@ -12,8 +12,8 @@ func failed(id, pool, seconds int) Failure {
 	return Failure{ID: id, Pool: pool, At: now.Add(time.Duration(seconds)*time.Second + ahead)}
 }
 
-// TestASlotThatLKECannotMakeIsGivenUpWithinSeconds: and no other is, for no other failure.
-func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
+// TestFailedSlotEndsWithinSeconds: and no other is, for no other failure.
+func TestFailedSlotEndsWithinSeconds(t *testing.T) {
 	var (
 		none  []Pool
 		one   = []Pool{pool(1, 1, Slot{"1-a", 0})}
@@ -37,11 +37,11 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 	}{
 		"a failure after the slot was asked for": {
 			looks: []look{{0, claim, none, nil}, {2, claim, one, nil}, {34, claim, one, []Failure{failed(7, 1, 3)}}},
-			want:  []string{"web: delete pool 1", "web: give up a"},
+			want:  []string{"web: delete pool 1", "web: end a"},
 		},
 		"a failure in the second of the last view without it": {
 			looks: []look{{0, claim, none, nil}, {2, claim, one, nil}, {34, claim, one, []Failure{failed(7, 1, 0)}}},
-			want:  []string{"web: delete pool 1", "web: give up a"},
+			want:  []string{"web: delete pool 1", "web: end a"},
 		},
 		"it is not asked about before the slot is doubtful": {
 			looks: []look{{0, claim, none, nil}, {2, claim, one, nil}, {30, claim, one, []Failure{failed(7, 1, 3)}}},
@@ -70,15 +70,15 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 			},
 			want: []string{"wait"},
 		},
-		"of two slots one is given up": {
+		"of two slots one is ended": {
 			looks: []look{{0, both, none, nil}, {2, both, two, nil}, {34, both, two, []Failure{failed(7, 1, 3)}}},
-			want:  []string{"web: delete slot 1-a", "web: give up z", "wait"},
+			want:  []string{"web: delete slot 1-a", "web: end z", "wait"},
 		},
 		"listed twice it is one failure": {
 			looks: []look{
 				{0, both, none, nil}, {2, both, two, nil}, {34, both, two, []Failure{failed(7, 1, 3), failed(7, 1, 3)}},
 			},
-			want: []string{"web: delete slot 1-a", "web: give up z", "wait"},
+			want: []string{"web: delete slot 1-a", "web: end z", "wait"},
 		},
 		"listed again it explains no other slot": {
 			looks: []look{
@@ -91,27 +91,27 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 			looks: []look{
 				{0, claim, none, nil}, {2, claim, one, nil}, {34, claim, one, nil}, {90, claim, one, []Failure{failed(7, 1, 3)}},
 			},
-			want: []string{"web: delete pool 1", "web: give up a"},
+			want: []string{"web: delete pool 1", "web: end a"},
 		},
 		"a slot that is not doubtful yet is left": {
 			looks: []look{
 				{0, claim, none, nil}, {2, claim, one, nil}, {30, both, one, nil}, {31, both, two, nil},
 				{34, both, two, []Failure{failed(7, 1, 3), failed(8, 1, 32)}},
 			},
-			want: []string{"web: delete slot 1-a", "web: give up z", "wait"},
+			want: []string{"web: delete slot 1-a", "web: end z", "wait"},
 		},
-		"two failures give up two": {
+		"two failures end two": {
 			looks: []look{
 				{0, both, none, nil}, {2, both, two, nil}, {34, both, two, []Failure{failed(8, 1, 5), failed(7, 1, 3)}},
 			},
-			want: []string{"web: delete pool 1", "web: give up z", "web: give up a"},
+			want: []string{"web: delete pool 1", "web: end z", "web: end a"},
 		},
 		"a slot that was hidden before": {
 			looks: []look{
 				{0, claim, none, nil}, {2, claim, []Pool{pool(1, 1)}, nil},
 				{50, claim, []Pool{pool(1, 1)}, nil}, {60, claim, one, nil}, {92, claim, one, []Failure{failed(7, 1, 20)}},
 			},
-			want: []string{"web: delete pool 1", "web: give up a"},
+			want: []string{"web: delete pool 1", "web: end a"},
 		},
 		"a slot that was asked for while another was hidden": {
 			looks: []look{
@@ -149,8 +149,8 @@ func TestASlotThatLKECannotMakeIsGivenUpWithinSeconds(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedOfASlotThatIsGivenUp: LKE is asked for failures while one could explain something, and no longer.
-func TestNothingIsAskedOfASlotThatIsGivenUp(t *testing.T) {
+// TestEndedSlotGetsNoCalls: LKE is asked for failures while one could explain something, and no longer.
+func TestEndedSlotGetsNoCalls(t *testing.T) {
 	s := &story{T: t, at: now}
 	claim := []Claim{waits("a")}
 	s.sees(0, Done, claim, nil)

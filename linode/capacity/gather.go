@@ -128,7 +128,7 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 	mayAsk := !going && asked.slots[slot.ID].mayAsk(s.now)
 	if claim, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
 		// Karpenter drains the Node of a claim before it releases the machine, but for a claim
-		// whose provider id somebody has overwritten.
+		// whose provider id was overwritten.
 		switch n, inhabited := s.Nodes[slot.Instance]; {
 		case !claim.released:
 		case inhabited && !n.Leaving:
@@ -171,7 +171,7 @@ func (g *group) remember(old Memory, memory *Memory, now time.Time) {
 		memory.unownedSince[s.ID] = earlier(old.unownedSince, s.ID, now)
 		if s.Instance == 0 {
 			memory.emptySince[s.ID] = earlier(old.emptySince, s.ID, now)
-			memory.givenUp[s.ID] = old.givenUp[s.ID]
+			memory.ended[s.ID] = old.ended[s.ID]
 		}
 	}
 }

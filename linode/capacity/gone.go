@@ -53,7 +53,7 @@ func (s *scene) mayBe(c Claim) bool {
 	})
 }
 
-// lose finds claims whose machine is gone, though nobody released it: somebody deleted it,
+// lose finds claims whose machine is gone without having been released: a user deleted it,
 // or LKE recycled the node. The claim of another provider, whose machine no list has ever
 // shown, may have one that is not LKE's. A machine whose Node is ready is there, whatever
 // the lists say: a Node whose machine is gone ceases to be ready within a minute.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Group is the identity of LKE node pools: whatever LKE gives to every node of a
+// Group is the identity of LKE node pools: everything that LKE gives to every node of a
 // pool, and the NodePool that asked for it. Slots of one group are interchangeable;
 // slots of two groups never are.
 type Group struct {

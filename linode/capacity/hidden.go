@@ -9,7 +9,7 @@ import (
 // the first minute.
 type hidden struct {
 	since   []time.Time // of each, oldest first
-	givenUp int         // of those that are overdue: so many claims were given up
+	ended int         // of those that are overdue: so many claims were given up
 	count   int         // of the pool
 	listed  []Slot      // of the pool
 	before  time.Time   // none of them was asked for later than in the view after that, by LKE's clock
@@ -26,7 +26,7 @@ func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
 		i := min(overdue(since, timeout, now), len(since)-1)
 		since = slices.Delete(since, i, i+1)
 	}
-	return hidden{since: since, givenUp: min(h.givenUp, overdue(since, timeout, now))}
+	return hidden{since: since, ended: min(h.ended, overdue(since, timeout, now))}
 }
 
 // overdue is how many of them were not listed in time: no machine comes of them.

@@ -116,8 +116,8 @@ func TestAfterAPutWithoutAnswer(t *testing.T) {
 		"web: grow pool 1 to 12 for w5", "wait")
 }
 
-// TestAPutThatWasAskedOnceAndShowsIsOver: nothing is left that could come late.
-func TestAPutThatWasAskedOnceAndShowsIsOver(t *testing.T) {
+// TestVisiblePutIsFinished: nothing is left that could come late.
+func TestVisiblePutIsFinished(t *testing.T) {
 	s := begin(t)
 	s.sees(0, Unknown, waiting(1, 1), []Pool{pool(1, 1, slotsOf(1)...)})
 	s.want("", s.sees(10*time.Second, Done, waiting(1, 2), []Pool{pool(1, 2, append(slotsOf(1), Slot{"1-x", 0})...)}),
@@ -157,7 +157,7 @@ func TestADeletionWithoutAnswer(t *testing.T) {
 	three := []Pool{pool(1, 3, slotsOf(3)...)}
 	s.sees(0, Done, ownersOf(2), three)
 	s.want("the surplus goes", s.sees(10*time.Minute, Unknown, ownersOf(2), three), "web: delete slot 1-002")
-	s.want("nobody gets it", s.sees(6*time.Second, Unknown, waiting(2, 1), three),
+	s.want("no claim gets it", s.sees(6*time.Second, Unknown, waiting(2, 1), three),
 		"web: grow pool 1 to 4 for w0", "web: delete slot 1-002", "wait")
 	s = begin(t)
 	s.sees(0, Done, nil, three[:1])
@@ -187,7 +187,7 @@ func TestSuccessWithoutEffect(t *testing.T) {
 	s = begin(t)
 	two := []Pool{pool(1, 2, slotsOf(2)...)}
 	calls(s, waiting(2, 1), two, 2*time.Minute)
-	s.want("then the plan is left alone", s.sees(2*time.Second, Done, waiting(2, 1), two), "web: give up w0")
+	s.want("then the plan is left alone", s.sees(2*time.Second, Done, waiting(2, 1), two), "web: end w0")
 	s.want("and the pool", s.sees(10*time.Second, Done, waiting(2, 1), two), "web: make a pool of 1 for w0", "wait")
 	s = begin(t)
 	claims := append(ownersOf(1), released(has("z", 1001)))
@@ -196,20 +196,20 @@ func TestSuccessWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestPhantoms are counted and never listed: they time out as slots without an instance do.
-func TestPhantoms(t *testing.T) {
+// TestSlotsThatAreNeverListed are counted and never listed: they time out as slots without an instance do.
+func TestSlotsThatAreNeverListed(t *testing.T) {
 	s := begin(t)
 	pools := []Pool{pool(1, 2)}
 	s.want("at first", s.sees(0, Done, waiting(0, 2), pools), "wait")
 	s.want("in time", s.sees(3*time.Minute, Done, waiting(0, 2), pools), "wait")
 	s.want("then", s.sees(time.Minute, Done, waiting(0, 2), pools),
-		"web: delete pool 1", "web: give up w1", "web: give up w0")
+		"web: delete pool 1", "web: end w1", "web: end w0")
 	s.want("once", s.sees(10*time.Second, Done, waiting(0, 2), nil), "web: make a pool of 2 for w0 w1", "wait")
 
 	s = begin(t)
 	pools = []Pool{pool(1, 3, slotsOf(2)...)}
 	s.sees(0, Done, waiting(2, 1), pools)
-	s.want("beside machines", s.sees(4*time.Minute, Done, waiting(2, 1), pools), "web: give up w0")
+	s.want("beside machines", s.sees(4*time.Minute, Done, waiting(2, 1), pools), "web: end w0")
 	s.want("the pool stays", s.sees(10*time.Second, Done, waiting(2, 1), pools), "web: grow pool 1 to 4 for w0", "wait")
 	s.want("two are not listed", s.sees(time.Second, Done, waiting(2, 1), []Pool{pool(1, 4, slotsOf(2)...)}), "wait")
 	listed := []Pool{pool(1, 4, append(slotsOf(2), Slot{"1-x", 0})...)}
@@ -221,16 +221,16 @@ func TestPhantoms(t *testing.T) {
 func TestUndeletableEmptySlotGivesUpOneClaim(t *testing.T) {
 	s := begin(t)
 	pools := []Pool{pool(1, 3, append(slotsOf(2), Slot{"1-x", 0})...)}
-	givenUp := 0
+	ended := 0
 	for minute := range 60 {
 		for _, line := range s.sees(time.Minute, Unknown, waiting(2, 1+minute%3), pools) {
 			if strings.HasPrefix(line, "web: give up") {
-				givenUp++
+				ended++
 			}
 		}
 	}
-	if givenUp != 1 {
-		t.Errorf("%d claims were given up", givenUp)
+	if ended != 1 {
+		t.Errorf("%d claims were ended", ended)
 	}
 }
 
@@ -321,8 +321,8 @@ func TestAProviderIDThatIsPendingAgain(t *testing.T) {
 		"web: make a pool of 1 for a", "wait")
 }
 
-// TestRoomForSome: half as many are asked for after each refusal, until one is too many.
-func TestRoomForSome(t *testing.T) {
+// TestPartialCapacity: half as many are asked for after each refusal, until one is too many.
+func TestPartialCapacity(t *testing.T) {
 	const wanted = 32
 	for _, room := range []int{31, 20, 7, 1} {
 		for _, refusal := range []Outcome{NoStock, NoRoom} {
@@ -434,7 +434,7 @@ func TestAfterARestartPoolsThatWereThereAreNotGrown(t *testing.T) {
 	s.want("it is none of the pools that were there", s.sees(10*time.Second, Done, waiting(10, 1), ten), "wait")
 }
 
-// TestMachinesWhoseClaimsAreGone are drained first; more than a few stay until somebody says so.
+// TestMachinesWhoseClaimsAreGone are drained first; more than a few stay until a user allows their deletion.
 func TestMachinesWhoseClaimsAreGone(t *testing.T) {
 	node := func(i int) Node { return Node{Name: fmt.Sprintf("n%d", i), NodePool: "web"} }
 	s := begin(t)
@@ -476,17 +476,17 @@ func TestLinodesOfTheExistingProvider(t *testing.T) {
 	s.want("once", s.sees(time.Hour, Done, []Claim{has("a", 90)}, old))
 }
 
-// TestAPoolThatHasLostItsTag is reported with what it costs.
-func TestAPoolThatHasLostItsTag(t *testing.T) {
+// TestPoolWithoutItsTag is reported with what it costs.
+func TestPoolWithoutItsTag(t *testing.T) {
 	s := begin(t)
 	untagged := []Pool{{ID: 9, Count: 1, NodePool: "web", Slots: []Slot{{"9-a", 90}}}, {ID: 10, Count: 1, Slots: []Slot{{"10-a", 91}}}}
 	s.sees(0, Done, nil, untagged)
 	s.want("", s.sees(10*time.Minute, Done, nil, untagged), "keep 90")
 }
 
-// TestAListWithoutMachinesThatAreThere ends no claim and deletes no slot while their Nodes
+// TestListThatLacksExistingMachines ends no claim and deletes no slot while their Nodes
 // are ready, and what was drained meanwhile is not given to anybody.
-func TestAListWithoutMachinesThatAreThere(t *testing.T) {
+func TestListThatLacksExistingMachines(t *testing.T) {
 	s := begin(t)
 	s.nodes = map[int]Node{}
 	for i, slot := range slotsOf(3) {

@@ -18,7 +18,7 @@ type Memory struct {
 	made         map[int]bool          // pools of which it is known which call made them
 	unownedSince map[string]time.Time  // by slot id
 	emptySince   map[string]time.Time  // by slot id, of slots without an instance
-	givenUp      map[string]bool       // slots without an instance that a claim was given up for
+	ended      map[string]bool       // slots without an instance for which a claim was ended
 	unmade       map[string]bool       // slots that LKE has said it cannot make
 	notBefore    map[string]time.Time  // by slot id, of those to be filled: failures before then are about others
 	spent        map[int]time.Time     // failures that have explained a slot, with their times
@@ -98,7 +98,7 @@ func (m *Memory) StoredAgainIn(uid string, now time.Time) time.Duration {
 	}
 }
 
-// Finish records that the Work of a group was carried out, or was given up.
+// Finish records that the Work of a group was carried out or abandoned.
 func (m *Memory) Finish(key string, now time.Time) {
 	m.asked.finish(key)
 	g := m.groups[key]
@@ -128,7 +128,7 @@ func (m *Memory) idle() bool {
 func (m *Memory) after(view View, now time.Time) Memory {
 	next := Memory{
 		started: m.started, firstShown: m.firstShown, made: m.made,
-		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, givenUp: map[string]bool{},
+		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, ended: map[string]bool{},
 		unmade: map[string]bool{}, notBefore: map[string]time.Time{}, spent: map[int]time.Time{}, clock: view.Shown,
 		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, corrected: map[int]attempt{},
 		unjoined: map[int]unjoined{}, lost: map[string]absence{}, reported: map[string]bool{},

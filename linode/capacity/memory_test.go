@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAGroupInMotionIsLeftAlone: the view does not show what a work has done until
+// TestGroupWithPendingCallIsNotChanged: the view does not show what a work has done until
 // LKE is asked after the work was finished.
-func TestAGroupInMotionIsLeftAlone(t *testing.T) {
+func TestGroupWithPendingCallIsNotChanged(t *testing.T) {
 	view := View{Claims: []Claim{waits("a")}, Asked: now}
 	first := Decide(view, Memory{}, policy, now)
 	if diff := cmp.Diff([]string{"web: make a pool of 1 for a", "wait"}, render(first)); diff != "" {
@@ -28,7 +28,7 @@ func TestAGroupInMotionIsLeftAlone(t *testing.T) {
 	made.Claims = append(made.Claims, waits("c"))
 	want := []string{"bind a to 10", "wait"}
 	if got := render(Decide(made, memory, policy, now.Add(3*time.Second))); !cmp.Equal(got, want) {
-		t.Errorf("by a view from before the end of the work: %v", got)
+		t.Errorf("by a view older than the end of the work: %v", got)
 	}
 	made.Asked = now.Add(4 * time.Second)
 	if got := render(Decide(made, memory, policy, now.Add(4*time.Second))); len(got) != 3 {
@@ -36,8 +36,8 @@ func TestAGroupInMotionIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAHoldKeepsAGroupFromGrowing and from nothing else.
-func TestAHoldKeepsAGroupFromGrowing(t *testing.T) {
+// TestBackoffStopsGroupFromGrowing and from nothing else.
+func TestBackoffStopsGroupFromGrowing(t *testing.T) {
 	memory := Memory{started: now.Add(-time.Hour)}
 	if hold, _ := memory.GrowthFailed(web.Key(), 1, Busy, now.Add(-2*time.Second)); hold != 3*time.Second {
 		t.Errorf("a hold of %s", hold)
@@ -124,7 +124,7 @@ func TestAClaimThatEndsWhileItsMachineIsMade(t *testing.T) {
 	}
 }
 
-// TestPollsGetRarer while somebody waits, and are rare while nobody does.
+// TestPollsGetRarer: polls are frequent while a claim waits, rare otherwise.
 func TestPollsGetRarer(t *testing.T) {
 	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 0})}, Asked: now}
 	var memory Memory
@@ -138,12 +138,12 @@ func TestPollsGetRarer(t *testing.T) {
 		}
 	}
 	if d := Decide(View{Asked: now}, memory, policy, now); d.PollIn != policy.Idle {
-		t.Errorf("the next poll is in %s though nobody waits", d.PollIn)
+		t.Errorf("the next poll is in %s though no claim waits", d.PollIn)
 	}
 }
 
-// TestABindCountsBeforeItIsShown: the caches lag behind.
-func TestABindCountsBeforeItIsShown(t *testing.T) {
+// TestBindCountsBeforeListShowsIt: the caches lag behind.
+func TestBindCountsBeforeListShowsIt(t *testing.T) {
 	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now}
 	d := Decide(view, Memory{}, policy, now)
 	d.Memory.Bound(d.Binds[0], now)
@@ -156,8 +156,8 @@ func TestABindCountsBeforeItIsShown(t *testing.T) {
 	}
 }
 
-// TestABindUnderWayIsNotBegunAgain, and its instance is no other claim's.
-func TestABindUnderWayIsNotBegunAgain(t *testing.T) {
+// TestRunningBindIsNotRepeated, and its instance is no other claim's.
+func TestRunningBindIsNotRepeated(t *testing.T) {
 	view := View{Claims: []Claim{waits("b")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now}
 	d := Decide(view, Memory{started: now.Add(-time.Hour)}, policy, now)
 	view.Claims = []Claim{waits("a"), waits("b")}

@@ -95,7 +95,7 @@ func (w *world) begin(work Work) {
 		e.calls = append(e.calls, w.deletingPool(p))
 	}
 	w.blame(work.Unmade)
-	w.giveUp(work.GivenUp)
+	w.endSlots(work.Unserved)
 	w.underway = append(w.underway, e)
 }
 
@@ -218,7 +218,7 @@ func (w *world) send(e *errand, c call) Outcome {
 	c.answer(o)
 	if c.grows > 0 && o != Done {
 		if _, exhausted := w.memory.GrowthFailed(e.Key, c.grows, o, w.now); exhausted && o == NoStock {
-			w.giveUp(e.For)
+			w.endSlots(e.For)
 		}
 	}
 	return o
@@ -250,7 +250,7 @@ func (w *world) fate(e *errand, c call) (o Outcome, apply func(int)) {
 	case 7:
 		if c.skimp != nil {
 			w.trouble++
-			if c.grows == 0 && w.rng.IntN(2) == 0 { // LKE has said so, and takes its time
+			if c.grows == 0 && w.rng.IntN(2) == 0 { // LKE has confirmed it, and takes its time
 				w.late = append(w.late, late{
 					at: w.now.Add(time.Duration(60+w.rng.IntN(300)) * time.Second), apply: c.apply, epoch: e.epoch,
 				})
@@ -261,8 +261,8 @@ func (w *world) fate(e *errand, c call) (o Outcome, apply func(int)) {
 	return Done, c.apply
 }
 
-// giveUp gives claims another plan type, or ends them where they allow no other.
-func (w *world) giveUp(uids []string) {
+// endSlots gives claims another plan type, or ends them where they allow no other.
+func (w *world) endSlots(uids []string) {
 	for _, uid := range uids {
 		if c := w.claims[uid]; c != nil && c.Instance == 0 {
 			if w.rng.IntN(2) == 0 {
@@ -307,7 +307,7 @@ func (w *world) step() {
 	case 11:
 		w.register()
 		for _, id := range slices.Sorted(maps.Keys(w.pools)) {
-			if w.chance(6) { // of a node that LKE made all the same, or of a pool that is not ours
+			if w.chance(6) { // of a node that LKE still created, or of a pool of another owner
 				w.fail(id)
 			}
 		}
@@ -324,12 +324,12 @@ func (w *world) step() {
 // end has a claim go, or something worse happen to it.
 func (w *world) end(c *Claim) {
 	switch w.rng.IntN(12) {
-	case 0: // somebody takes the finalizers away
+	case 0: // a user removes the finalizers
 		w.trouble++
 		if w.tagged(c.Instance) {
 			delete(w.claims, c.UID)
 		}
-	case 1: // somebody restores an older state
+	case 1: // a user restores an older state
 		w.trouble++
 		if !c.Leaving {
 			c.Instance = 0
@@ -349,8 +349,8 @@ func (w *world) restart() {
 	w.epoch++
 }
 
-// settle lets everything that was asked for happen without faults.
-func (w *world) settle() {
+// converge carries out everything that was requested, without faults.
+func (w *world) converge() {
 	w.faults, w.policy.ClusterSize, w.blind = false, 0, time.Time{}
 	w.carryOut(false)
 	w.pass(time.Hour) // locks are asked about again
@@ -373,7 +373,7 @@ func (w *world) settle() {
 	}
 }
 
-// atRest fails the test where a claim has no machine of its own, or a machine no claim.
+// atRest fails the test if a claim has no separate machine, or a machine no claim.
 func (w *world) atRest() {
 	owned := map[int]bool{}
 	for uid, c := range w.claims {
@@ -397,7 +397,7 @@ func (w *world) atRest() {
 				continue
 			}
 			if !owned[b.Instance] && p.Group != "" {
-				w.t.Fatalf("slot %s is nobody's and still there", b.ID)
+				w.t.Fatalf("slot %s has no owner and still exists", b.ID)
 			}
 			delete(owned, b.Instance)
 			mine++
@@ -424,7 +424,7 @@ var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
 
 var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 takes some minutes")
 
-// TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
+// TestEveryClaimGetsOneMachineAndNothingIsLeft: after any sequence of faults - calls that come
 // late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed
 // twice or about others, lists without
 // machines that are there, machines that stay offline, or that a person switches off or on, machines that are
@@ -445,7 +445,7 @@ func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {
 			for range each {
 				w.step()
 			}
-			w.settle()
+			w.converge()
 			w.atRest()
 			w.frugal()
 		}()

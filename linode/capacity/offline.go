@@ -35,7 +35,7 @@ func (m *Memory) Unjoined(now time.Time) (instances []int) {
 	return instances[:min(len(instances), looksMost)]
 }
 
-// lookAfter finds claims whose machine stays offline and has never become a Node. One that somebody has powered off
+// lookAfter finds claims whose machine stays offline and has never become a Node. One that was powered off
 // after it had joined stays theirs.
 func (s *scene) lookAfter(d *Decision, old Memory) {
 	for _, c := range s.claims {

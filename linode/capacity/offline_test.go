@@ -62,8 +62,8 @@ func TestAMachineThatStaysOfflineIsLost(t *testing.T) {
 	}
 }
 
-// TestOneLookIsOfAHundredMachines: of those that have waited longest.
-func TestOneLookIsOfAHundredMachines(t *testing.T) {
+// TestOneRequestReadsAHundredMachines: of those that have waited longest.
+func TestOneRequestReadsAHundredMachines(t *testing.T) {
 	s := begin(t)
 	claims, slots := ownersOf(120), slotsOf(120)
 	s.sees(0, Done, claims[50:], []Pool{pool(1, 120, slots...)})

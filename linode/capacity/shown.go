@@ -100,7 +100,7 @@ func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {
 }
 
 // creationShown reports whether a pool that was asked for is listed, or does not come any
-// more. An answer that was lost has not said which pool it is: it is one that nobody else
+// more. An answer that was lost has not said which pool it is: it is one that no other
 // made and that was not there before.
 func (m *Memory) creationShown(c creation, pools []Pool, now time.Time) bool {
 	for _, p := range pools {

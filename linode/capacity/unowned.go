@@ -18,7 +18,7 @@ type Drain struct {
 	Node     string
 }
 
-// Kept is an instance that no claim owns and that stays until somebody says what is to
+// Kept is an instance that no claim owns and that stays until a user decides what is to
 // become of it. Each is reported once.
 type Kept struct {
 	Pool     int
@@ -30,7 +30,7 @@ type Kept struct {
 }
 
 // few is how many machines with pods on them may lose their claims at once, for it to look
-// like somebody's deed: more look like a restore of the cluster without its NodeClaims.
+// deliberate: more look like a restore of the cluster without its NodeClaims.
 const few = 3
 
 // drainUnowned drains the machines with registered Nodes that no claim owns, for longer than the
@@ -80,7 +80,7 @@ func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
 }
 
 // reportUnowned reports the instances that no claim owns of pools that another provider has made
-// for its own claims, or that have lost the tag of their group: they cost, and nobody here
+// for its own claims, or that have lost the tag of their group: they cost money, and no controller here
 // may delete them.
 func (s *scene) reportUnowned(d *Decision, old Memory) {
 	for _, p := range s.Pools {

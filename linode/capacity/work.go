@@ -12,10 +12,10 @@ type Work struct {
 	For         []string     // claims that have no slot yet, oldest first; Grow and Create are for the first of them
 	DeleteSlots []string
 	DeletePools []int
-	// GivenUp claims wait for machines that did not come in time. The plan type must
+	// Unserved claims wait for machines that did not come in time. The plan type must
 	// not be chosen for a while.
-	GivenUp []string
-	// Unmade are the slots given up with them of which LKE has written that it cannot make their nodes.
+	Unserved []string
+	// Unmade are their slots whose nodes LKE has reported that it cannot create.
 	Unmade []string
 }
 
@@ -39,7 +39,7 @@ func (w Work) Served() []string {
 }
 
 func (w Work) idle() bool {
-	return len(w.Corrections)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.GivenUp) == 0
+	return len(w.Corrections)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Unserved) == 0
 }
 
 // deletionsAtOnce bounds the slots that one Work deletes: while it goes on, the group
@@ -51,7 +51,7 @@ const deletionsAtOnce = 24
 func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
 	work := Work{Key: g.key, Group: g.spec, DeleteSlots: g.release}
 	g.bind(d, s.memory)
-	g.giveUp(s, &work, missed)
+	g.endSlots(s, &work, missed)
 	d.Waiting = d.Waiting || len(g.demand) > 0
 	supply := len(g.ready) + len(g.empty) + g.hidden + s.memory.coming(g.key, g.pools, s.now)
 	for _, c := range g.demand[:min(supply, len(g.demand))] {
@@ -90,9 +90,9 @@ func (g *group) bind(d *Decision, m *Memory) {
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// giveUp gives up slots that got no instance in time, that LKE has said it cannot make, were never listed, or were
+// endSlots ends slots that got no instance in time, that LKE reported as failed, were never listed, or were
 // granted and never counted, and with each of them, once, the youngest claim that waits.
-func (g *group) giveUp(s *scene, work *Work, missed int) {
+func (g *group) endSlots(s *scene, work *Work, missed int) {
 	var waiting []Slot
 	for _, slot := range g.empty {
 		unmade := s.memory.unmade[slot.ID]
@@ -103,8 +103,8 @@ func (g *group) giveUp(s *scene, work *Work, missed int) {
 		if s.memory.asked.slots[slot.ID].mayAsk(s.now) {
 			work.DeleteSlots = append(work.DeleteSlots, slot.ID)
 		}
-		if !s.memory.givenUp[slot.ID] && !s.memory.moving(g.key, s.Asked) {
-			s.memory.givenUp[slot.ID] = true
+		if !s.memory.ended[slot.ID] && !s.memory.moving(g.key, s.Asked) {
+			s.memory.ended[slot.ID] = true
 			missed++
 			if unmade {
 				work.Unmade = append(work.Unmade, slot.ID)
@@ -117,23 +117,23 @@ func (g *group) giveUp(s *scene, work *Work, missed int) {
 	}
 	for _, p := range g.neverListed {
 		h := s.memory.hidden[p.ID]
-		missed += s.overdue(p) - h.givenUp
-		h.givenUp = s.overdue(p)
+		missed += s.overdue(p) - h.ended
+		h.ended = s.overdue(p)
 		s.memory.hidden[p.ID] = h
 	}
 	for ; missed > 0 && len(g.demand) > 0; missed-- {
 		last := len(g.demand) - 1
-		work.GivenUp = append(work.GivenUp, g.demand[last].UID)
+		work.Unserved = append(work.Unserved, g.demand[last].UID)
 		g.demand = g.demand[:last]
 	}
-	if len(work.GivenUp) > 0 {
+	if len(work.Unserved) > 0 {
 		m := s.memory.groups[g.key]
 		m.hold = s.now.Add(replanned)
 		s.memory.groups[g.key] = m
 	}
 }
 
-// shrink deletes unowned slots that nobody waits for: as many as claims were
+// shrink deletes unowned slots that no claim waits for: as many as claims were
 // cancelled at once, the others when their grace period is over. Slots without
 // an instance go first: they cost nothing yet.
 func (g *group) shrink(s *scene, work *Work, surplus int) {

@@ -34,7 +34,7 @@ type world struct {
 	ahead    time.Duration        // of our clock is LKE's
 	viewed   time.Time            // when LKE was looked at last
 	failures []written            // events of LKE
-	unmade   map[string]time.Time // slots that were given up for one, and when they were asked for; of this process
+	unmade   map[string]time.Time // slots that were ended for one, and when they were requested; of this process
 
 	writes, made, trouble, robbed int
 }
@@ -61,7 +61,7 @@ type written struct {
 	listed time.Time
 }
 
-// late is a call that LKE carries out some time after nobody has heard of it.
+// late is a call that LKE carries out some time after its answer was lost.
 type late struct {
 	at    time.Time
 	apply func(epoch int)
@@ -77,7 +77,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		},
 	}
 	w.ahead = time.Duration(w.rng.IntN(7200)-3600) * time.Second
-	// Somebody else's pool, which never lists one of its nodes.
+	// Another owner's pool, which never lists one of its nodes.
 	w.pools[900] = &place{Pool: Pool{ID: 900}, slots: []*berth{{Slot: Slot{"900-a", 999_999}}, {phantom: true}}}
 	return w
 }
@@ -240,7 +240,7 @@ func (w *world) listed(since time.Time) (all []Failure) {
 	return all
 }
 
-// blame fails the test if more slots of a pool were given up for failures than LKE has written, or one for an older
+// blame fails the test if more slots of a pool were ended for failures than LKE has reported, or one for an older
 // failure.
 func (w *world) blame(slots []string) {
 	for id, p := range w.pools {
@@ -249,7 +249,7 @@ func (w *world) blame(slots []string) {
 			if slices.Contains(slots, b.ID) {
 				w.unmade[b.ID] = b.asked
 				if b.Instance != 0 {
-					w.t.Fatalf("slot %s was given up for a failure, and has instance %d", b.ID, b.Instance)
+					w.t.Fatalf("slot %s was ended for a failure, and has instance %d", b.ID, b.Instance)
 				}
 			}
 		}
@@ -268,7 +268,7 @@ func (w *world) blame(slots []string) {
 			delete(mine, last)
 		}
 		if len(mine) > 0 {
-			w.t.Fatalf("slots of pool %d were given up for failures that LKE has not written: %v", id, mine)
+			w.t.Fatalf("slots of pool %d were ended for failures that LKE has not reported: %v", id, mine)
 		}
 	}
 }
@@ -428,7 +428,7 @@ func (w *world) edit() {
 		switch w.rng.IntN(12) {
 		case 0:
 			p.Tags = []string{"by-hand"}
-		case 1: // of a pool that holds what is nobody's, nobody could know it
+		case 1: // it could not be detected in a pool with unowned slots
 			if w.owns(p) {
 				p.Group = ""
 			}

@@ -94,7 +94,7 @@ func (c *Catalog) UnmarshalText(text []byte) error {
 // Date is the day (YYYY-MM-DD) on which the facts were gathered; "" where that is not known.
 func (c *Catalog) Date() string { return c.date }
 
-// Age says of when the catalog is, after a noun: "of 2026-09-15". What a row says of its own source is in [Plan].
+// Age is the date of the catalog, to follow a noun: "of 2026-09-15". [Plan] has the source of a single row.
 func (c *Catalog) Age() string {
 	if c.date == "" {
 		return "of an unknown date"
@@ -150,8 +150,8 @@ func (c *Catalog) limit(row Availability) {
 // word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Stricter is what a change from one catalogue to another is judged by: the facts of the one before, and of what only the
-// new one knows. Of two prices the higher counts.
+// Stricter is what a change from one catalogue to another is judged by: the facts of the one before, and of
+// what only the new one knows. Of two prices the higher counts.
 func Stricter(before, after *Catalog) (*Catalog, error) {
 	known := map[string]bool{}
 	var plans []Plan

@@ -40,14 +40,14 @@ func TestSold(t *testing.T) {
 		{"g6-standard-2", "us-east", Standard, true, "not limited; the existing provider sells nothing here"},
 		{"g6-standard-2", "us-east", Enterprise, false, "no Kubernetes Enterprise"},
 		{"g6-standard-2", "us-ord", Enterprise, true, ""},
-		{"g7-highmem-1", "eu-west", Standard, true, "no gate of its own"},
+		{"g7-highmem-1", "eu-west", Standard, true, "without its own gate"},
 		{"g6-nanode-1", "us-ord", Standard, false, "nanodes are never LKE plans"},
 		{"g7-premium-8", "us-sea", Standard, true, ""},
 		{"g7-premium-2", "us-east", Standard, false, "no Premium Plans"},
 		{"g1-gpu-rtx6000-1", "ap-south", Standard, false, "LKE takes none"},
 		{"g1-gpu-rtx6000-1", "ap-south", Instances, true, "a Linode without LKE"},
 		{"g1-gpu-rtx4000a-1", "us-ord", Standard, false, "in the availability list, but not a plan"},
-		{"g8-dedicated-8-4", "us-east", Standard, true, "no gate of its own"},
+		{"g8-dedicated-8-4", "us-east", Standard, true, "without its own gate"},
 		{"g8-dedicated-256-128", "us-ord", Enterprise, true, ""},
 		{"g2-gpu-rtx4000a1-s", "us-ord", Enterprise, false, "hidden by Cloud Manager"},
 		{"g2-gpu-rtx4000a1-s", "us-ord", EnterpriseGPU, true, "the owners say that it is sold to them"},
@@ -64,7 +64,7 @@ func TestSold(t *testing.T) {
 	}
 }
 
-// TestSoldWithoutLKE: a cluster that runs by itself needs a region with Linodes, and no LKE.
+// TestSoldWithoutLKE: a cluster outside LKE needs a region with Linodes, and no LKE.
 func TestSoldWithoutLKE(t *testing.T) {
 	c, err := New("", "", []Plan{{ID: "g6-standard-2", Class: "standard"}, {ID: "g6-nanode-1", Class: "nanode"}},
 		[]Region{{ID: "plain", Capabilities: []string{CapLinodes}}, {ID: "other", Capabilities: []string{CapKubernetes}}}, nil)
@@ -110,8 +110,9 @@ func TestPrice(t *testing.T) {
 	}
 }
 
-// TestAChangeIsJudgedByTheStricterCatalogue: neither prices and sizes that change, nor plans that go, make one cheaper.
-func TestAChangeIsJudgedByTheStricterCatalogue(t *testing.T) {
+// TestChangeIsEvaluatedWithTheStricterCatalogue: neither prices and sizes that change, nor plans that go,
+// make one cheaper.
+func TestChangeIsEvaluatedWithTheStricterCatalogue(t *testing.T) {
 	price := func(dollars Money) Price { return Price{Hourly: dollars * Dollar} }
 	make := func(plans ...Plan) *Catalog {
 		c, err := New("", "", plans, []Region{{ID: "r"}}, nil)

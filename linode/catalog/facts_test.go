@@ -51,7 +51,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// factsServer serves the recorded lists in pages of the given size, whatever size is asked for.
+// factsServer serves the recorded lists in pages of the given size and ignores the requested size.
 func factsServer(t *testing.T, size int) roundTrip {
 	data, err := os.ReadFile("testdata/price-list.json")
 	if err != nil {

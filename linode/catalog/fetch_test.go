@@ -85,7 +85,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-func TestAvailabilityRowsWithoutRegionAreOfTheRegionAsked(t *testing.T) {
+func TestAvailabilityRowsDefaultToRequestedRegion(t *testing.T) {
 	answer := `[{"plan":"g7-premium-4","available":false},{"region":"us-ord","plan":"g7-premium-8","available":true}]`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v4/regions/us-ord/availability" {

@@ -65,7 +65,7 @@ func TestTheNewestVersionIsNotTheLastOfTheAlphabet(t *testing.T) {
 	}
 }
 
-func TestADeadlineSaysWhatIsKnownAndWhatIsNot(t *testing.T) {
+func TestVersionDeadlineNamesKnownAndUnknown(t *testing.T) {
 	for version, want := range map[string][]string{
 		"v1.33.4+lke2": {"nodes of 1.33", "control planes up to 1.36", "how long LKE Enterprise keeps a build is unknown"},
 		"1.34":         {"nodes of 1.34", "control planes up to 1.37", "2026-10-27", "does not report the exact day"},

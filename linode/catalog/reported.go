@@ -50,7 +50,7 @@ func recordedDisk(planMiB int) (int64, bool) {
 
 // Reported is what a node of this plan reports of itself on LKE. It is exact for the two sizes whose nodes were
 // recorded; for others it is a fit through those two (4.1 % of the memory for firmware and kernel, 1.7 % of the disk
-// for the file system), which is an assumption: whoever schedules by it keeps a margin until a node was seen. It is the
+// for the file system), which is an assumption: the scheduler keeps a margin until a node was seen. It is the
 // one place that holds this model; the simulator's nodes report it as well.
 //
 // Unverified: memory and disk of plans of other sizes than the two.

@@ -66,7 +66,7 @@ func TestEmbeddedHasAllPlansOfThePriceList(t *testing.T) {
 }
 
 // TestEmbeddedIsNoNewerThanItsRows: what is shown as the date of all rows is not newer than one of them, and what has
-// a source of its own has its date. A fact of a row that is not known is no fact of the list.
+// its own source has its own date. An unknown value of a row is not a value of the list.
 func TestEmbeddedIsNoNewerThanItsRows(t *testing.T) {
 	c := embedded(t)
 	if c.Date() != "" {

@@ -49,9 +49,12 @@ func (t Tier) Capability() string {
 // Sold says whether a node of the plan can be made in the region, on a cluster of the tier:
 //
 //   - the plan is not a nanode (LKE takes none, Cloud Manager filters the class, and its 1 GB is no node anywhere),
-//   - LKE takes the plan: no plan with an RTX 6000 or 512 GB, and on Enterprise no GPU plan unless its owners say so,
-//     as Cloud Manager hides them there, and
-//   - the region runs clusters of the tier and sells the plan's class.
+//   - LKE takes the plan: no plan with an RTX 6000 or 512 GB, and on Enterprise no GPU plan unless the
+//
+// cluster block allows it,
+//
+//	  as Cloud Manager hides them there, and
+//	- the region runs clusters of the tier and sells the plan's class.
 //
 // The existing provider takes the list of limited plans for a list of regions, and so sells nothing in eight of
 // them. Sold is about what is on the price list: a plan that is sold can still be out of stock, see [Catalog.InStock].

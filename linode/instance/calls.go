@@ -37,17 +37,17 @@ func (c *syncer) begin(ctx context.Context, view decide.View, d decide.Decision)
 	for _, drain := range d.Drains {
 		c.once(ctx, "drain Node "+drain.Node, func(ctx context.Context) error { return c.drain(ctx, drain) })
 	}
-	c.giveUp(ctx, d.Lost, Lost)
-	c.giveUp(ctx, d.Taken, Taken)
-	c.giveUp(ctx, d.OutOfStock, OutOfStock)
+	c.end(ctx, d.Lost, Lost)
+	c.end(ctx, d.Taken, Taken)
+	c.end(ctx, d.OutOfStock, OutOfStock)
 	for _, machine := range d.Kept {
 		c.cfg.Cluster.Keep(machine)
 	}
 }
 
-func (c *syncer) giveUp(ctx context.Context, uids []string, why Reason) {
+func (c *syncer) end(ctx context.Context, uids []string, why Reason) {
 	for _, uid := range uids {
-		c.once(ctx, "give up claim "+uid, func(ctx context.Context) error { return c.cfg.Cluster.GiveUp(ctx, uid, why) })
+		c.once(ctx, "delete claim "+uid, func(ctx context.Context) error { return c.cfg.Cluster.End(ctx, uid, why) })
 	}
 }
 

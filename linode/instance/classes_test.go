@@ -92,8 +92,8 @@ var account = owned{
 	groups: []api.PlacementGroup{{ID: 40, Label: "spread", Region: "us-ord"}, {ID: 41, Label: "far", Region: "us-sea"}},
 }
 
-// TestWhatAClassNamesIsFound, in the cluster's region; what was found stays for as long as it is there.
-func TestWhatAClassNamesIsFound(t *testing.T) {
+// TestClassReferencesAreResolved, in the cluster's region; what was found stays for as long as it is there.
+func TestClassReferencesAreResolved(t *testing.T) {
 	type selected = linodev1alpha1.Selected
 	type by = linodev1alpha1.Selection
 	for _, tc := range []struct {
@@ -164,8 +164,7 @@ func TestWhatAClassNamesIsFound(t *testing.T) {
 	}
 }
 
-// TestAClassWaitsWhereLinodeDoesNotAnswer: it says so for as long as nothing was found, and what was found
-// before stays.
+// TestAClassWaitsWhereLinodeDoesNotAnswer: it reports this as long as nothing was found; earlier results stay.
 func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	silent := account
 	silent.err = &api.Error{Status: 503}
@@ -174,7 +173,7 @@ func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 		t.Errorf("a problem: %q", problem)
 	}
 	if err := rules.UpdateStatus(t.Context(), class); err != nil || class.Status.Selected != nil || (&Orders{}).Known(class) {
-		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
+		t.Errorf("resolved: %v, %+v", err, class.Status.Selected)
 	}
 	before := linodev1alpha1.Selected{Image: "linode/debian12"}
 	class.Status.Selected = &before
@@ -182,12 +181,12 @@ func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 		t.Errorf("a problem of what was found before: %s", problem)
 	}
 	if err := rules.UpdateStatus(t.Context(), class); err != nil || *class.Status.Selected != before || !(&Orders{}).Known(class) {
-		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
+		t.Errorf("resolved: %v, %+v", err, class.Status.Selected)
 	}
 }
 
-// TestWhatWasFoundIsOfTheClassAsItIs: what was found for other words or numbers is not known.
-func TestWhatWasFoundIsOfTheClassAsItIs(t *testing.T) {
+// TestResolvedReferencesMatchTheCurrentClass: what was found for other words or numbers is not known.
+func TestResolvedReferencesMatchTheCurrentClass(t *testing.T) {
 	const spec = `{image: a, firewallID: 7, vpcID: 1, subnetID: 2, placementGroup: {id: 3}}`
 	found := linodev1alpha1.Selected{Image: "a", FirewallID: 7, VPCID: 1, SubnetID: 2, PlacementGroupID: 3}
 	for _, tc := range []struct {
@@ -218,8 +217,8 @@ func TestWhatWasFoundIsOfTheClassAsItIs(t *testing.T) {
 	}
 }
 
-// TestLinodeIsAskedOnceInAWhile: a class is looked at whenever one of its nodes joins.
-func TestLinodeIsAskedOnceInAWhile(t *testing.T) {
+// TestLinodeAnswersAreCached: a class is looked at whenever one of its nodes joins.
+func TestLinodeAnswersAreCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, counted := 0, account
 		counted.asked = &asked
@@ -267,10 +266,10 @@ func TestATemplateThatIsMissingIsAProblem(t *testing.T) {
 		live client.Reader
 		want string
 	}{
-		"it is there":  {with(map[string][]byte{"userData": []byte("#cloud-config")}), ""},
-		"it is empty":  {with(nil), "spec.bootstrap.userDataSecret: Secret lkeplan/join has nothing under userData"},
-		"it is not":    {clientWith(), "spec.bootstrap.userDataSecret: Secret lkeplan/join does not exist"},
-		"nobody knows": {silent, "references could not be resolved yet"},
+		"it is there": {with(map[string][]byte{"userData": []byte("#cloud-config")}), ""},
+		"it is empty": {with(nil), "spec.bootstrap.userDataSecret: Secret lkeplan/join has nothing under userData"},
+		"it is not":   {clientWith(), "spec.bootstrap.userDataSecret: Secret lkeplan/join does not exist"},
+		"unknown":     {silent, "references could not be resolved yet"},
 	} {
 		rules := NewClasses(account, "us-ord", Joins{Live: tc.live, Namespace: "lkeplan"})
 		if got := rules.Problem(t.Context(), classOf(t, text)); !strings.Contains(got, tc.want) || tc.want == "" && got != "" {

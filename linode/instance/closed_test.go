@@ -40,9 +40,9 @@ func (c *closing) CreateInstance(_ context.Context, spec api.InstanceSpec) (api.
 	}
 }
 
-// TestAPlanThatIsClosedToTheAccountRests for six hours, also if the claim is gone by the time Linode answers. A claim that
-// is there is given up for that reason, and not for lack of machines.
-func TestAPlanThatIsClosedToTheAccountRests(t *testing.T) {
+// TestPlanClosedToTheAccountIsNotRetriedSoon for six hours, also if the claim is gone by the time Linode
+// answers. A claim that exists is deleted for that reason, and not for lack of machines.
+func TestPlanClosedToTheAccountIsNotRetriedSoon(t *testing.T) {
 	const plan = "g6-standard-4"
 	server := httptest.NewTLSServer(nil)
 	server.Close()
@@ -93,7 +93,8 @@ func TestAPlanThatIsClosedToTheAccountRests(t *testing.T) {
 					said = append(said, <-recorded)
 				}
 				text := strings.Join(said, "\n")
-				if strings.Contains(text, plan+" is closed to this account") != stays || strings.Contains(text, "has no g6-standard-4") {
+				if strings.Contains(text, plan+" is closed to this "+
+					"account") != stays || strings.Contains(text, "has no g6-standard-4") {
 					t.Errorf("events:\n%s", text)
 				}
 			})

@@ -145,8 +145,8 @@ func (c cluster) Drain(ctx context.Context, d decide.Drain) error {
 	return c.nodes.Drain(ctx, d.Node)
 }
 
-// GiveUp implements claimStore.
-func (c cluster) GiveUp(ctx context.Context, uid string, why Reason) error {
+// End implements claimStore.
+func (c cluster) End(ctx context.Context, uid string, why Reason) error {
 	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
 	if err != nil {
 		return client.IgnoreNotFound(err)
@@ -172,7 +172,7 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why Reason) error {
 			reason = fmt.Sprintf("Linode has no %s in %s", plan, c.cfg.Types.Region())
 		}
 	}
-	return c.claims.GiveUp(ctx, &live, reason)
+	return c.claims.DeleteUnserved(ctx, &live, reason)
 }
 
 // Keep implements claimStore.

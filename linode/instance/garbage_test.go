@@ -84,7 +84,7 @@ func TestNoNodeClaimPanics(t *testing.T) {
 				},
 				"give up": func() {
 					for _, why := range []Reason{Taken, OutOfStock, Lost} {
-						_ = c.GiveUp(ctx, uid, why)
+						_ = c.End(ctx, uid, why)
 					}
 				},
 			}) {

@@ -39,7 +39,7 @@ func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity,
 var nodeOfLKE = regexp.MustCompile(`^lke\d+-`)
 
 // refuseLKE refuses a cluster of LKE: its nodes carry WireGuard keys for the way to the
-// control plane (lke.linode.com/wgpub), which a Linode of our own does not have.
+// control plane (lke.linode.com/wgpub), which a separate Linode does not have.
 func refuseLKE(ctx context.Context, from client.Reader) error {
 	var nodes corev1.NodeList
 	if err := from.List(ctx, &nodes); err != nil {
@@ -47,7 +47,7 @@ func refuseLKE(ctx context.Context, from client.Reader) error {
 	}
 	for _, node := range nodes.Items {
 		_, labelled := node.Labels["lke.linode.com/pool-id"]
-		if labelled && nodeOfLKE.MatchString(node.Name) { // a kubelet of its own can say one of both of itself
+		if labelled && nodeOfLKE.MatchString(node.Name) { // any kubelet can set one of the two for its own Node
 			return fmt.Errorf("this is an LKE cluster, as its Node %s shows: LKE gives its nodes keys for the control plane "+
 				"that separate Linodes do not get, so instance mode cannot work; use --mode lke", node.Name)
 		}

@@ -25,9 +25,9 @@ type renamed struct {
 
 func (r renamed) Instance(context.Context, int) (api.Instance, error) { return r.one, r.err }
 
-// TestALinodeThatWasRenamedIsThere: Karpenter skips the drain of a node whose machine is gone, and
+// TestRenamedLinodeIsFound: Karpenter skips the drain of a node whose machine is gone, and
 // its pods would run twice.
-func TestALinodeThatWasRenamedIsThere(t *testing.T) {
+func TestRenamedLinodeIsFound(t *testing.T) {
 	id := Identity{Name: "prod", uid: "u"}
 	ours := api.Instance{ID: 7, Label: id.Node("uid-a"), Tags: []string{id.Tag()}}
 	other, untagged, neither := ours, ours, ours
@@ -64,9 +64,9 @@ type refusing struct {
 func (r refusing) Instance(context.Context, int) (api.Instance, error) { return r.one, r.get }
 func (r refusing) DeleteInstance(context.Context, int) error           { return r.delete }
 
-// TestALinodeThatIsNotDeletedIsSaid in an event, once for each reason, in a condition and in a metric, for each refusal.
+// TestUndeletedLinodeIsReported in an event, once for each reason, in a condition and in a metric, for each refusal.
 // One without a NodeClaim is counted.
-func TestALinodeThatIsNotDeletedIsSaid(t *testing.T) {
+func TestUndeletedLinodeIsReported(t *testing.T) {
 	id := Identity{Name: "prod", uid: "u"}
 	ours := api.Instance{ID: 7, Type: "g6-standard-4", Label: id.Node("uid-a"), Tags: []string{id.Tag()}}
 	renamed, untagged, neither := ours, ours, ours

@@ -18,9 +18,9 @@ func configMap(namespace, name, key, value string) *corev1.ConfigMap {
 	return m
 }
 
-// TestTheWayToTheAPIServer: kubeadm joins by cluster-info alone, and is refused without it
+// TestAddressOfTheAPIServer: kubeadm joins by cluster-info alone, and is refused without it
 // before a machine is bought.
-func TestTheWayToTheAPIServer(t *testing.T) {
+func TestAddressOfTheAPIServer(t *testing.T) {
 	info := configMap("kube-public", "cluster-info", "kubeconfig",
 		`{clusters: [{name: "", cluster: {server: "https://10.0.0.1:6443", certificate-authority-data: YQ==}}]}`)
 	root := configMap("kube-system", "kube-root-ca.crt", "ca.crt", "b")

@@ -38,9 +38,9 @@ func ordered(uid, plan string, instance int, created time.Time) *karpv1.NodeClai
 	return nc
 }
 
-// TestACensusCountsTheLinodesOfTheCluster: those with and without an owner, those that are
+// TestMetricsCountLinodesOfTheCluster: those with and without an owner, those that are
 // still to come, and who waits; not the claims of another provider.
-func TestACensusCountsTheLinodesOfTheCluster(t *testing.T) {
+func TestMetricsCountLinodesOfTheCluster(t *testing.T) {
 	early := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	made := func(id int, plan, label string) api.Instance {
 		return api.Instance{ID: id, Type: plan, Label: label}
@@ -160,8 +160,8 @@ func TestMetricsFollowTheLinodes(t *testing.T) {
 	})
 }
 
-// TestWhatLinodeDoesNotGiveIsCounted by its reason, and what it was not asked for is not.
-func TestWhatLinodeDoesNotGiveIsCounted(t *testing.T) {
+// TestRefusedCapacityIsCounted by its reason, and what it was not asked for is not.
+func TestRefusedCapacityIsCounted(t *testing.T) {
 	answer := func(status int, reason, field string) error {
 		return &api.Error{Status: status, Reasons: []api.Reason{{Reason: reason, Field: field}}}
 	}

@@ -15,9 +15,9 @@ import (
 
 var steps = flag.Int("steps", 800, "so many steps the model takes")
 
-// TestTheAccountFollowsTheClaims: whatever Linode answers, lists show and processes do, no claim that goes on loses
-// its machine, no claim ends while its machine is there or may come, no machine of somebody else goes, and once all is
-// well there is one machine for each claim and no other.
+// TestTheAccountFollowsTheClaims: for any answers, lists and restarts, no claim that continues loses its
+// machine, no claim ends while its machine exists or may come, no machine of another owner is deleted, and
+// once all is well there is one machine for each claim and no other.
 func TestTheAccountFollowsTheClaims(t *testing.T) {
 	const stepsOfARun = 200
 	for seed := range uint64(*steps / stepsOfARun) {
@@ -80,7 +80,7 @@ func (w *world) step() {
 	w.check()
 }
 
-// happen has the world go on: claims come and end, machines join, somebody deletes one.
+// happen advances the world: claims come and end, machines join, a user deletes one.
 func (w *world) happen() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -247,14 +247,14 @@ func (w *world) rest() {
 	left := w.processes[len(w.processes)-1]
 	left.ends = time.Now()
 	w.reap(time.Now())
-	w.settled()
+	w.converged()
 	s := w.sim.Stats()
 	w.t.Logf("%d Linodes made, %d deleted, %d at once; %d claims dropped, %d machines kept; answers %v",
 		s.Made, s.Deleted, s.PeakLive, len(w.dropped), len(w.kept), s.ByStatus)
 }
 
-// settled compares claims with machines.
-func (w *world) settled() {
+// converged compares claims with machines.
+func (w *world) converged() {
 	own := w.own()
 	for uid, c := range w.claims {
 		label := decide.Label(policy.Cluster, uid)
@@ -264,11 +264,11 @@ func (w *world) settled() {
 		delete(own, label)
 	}
 	if len(own) > 0 {
-		w.fail("at rest nobody owns %v", slices.Collect(maps.Keys(own)))
+		w.fail("at rest %v have no owner", slices.Collect(maps.Keys(own)))
 	}
 	for _, label := range w.others {
 		if !slices.ContainsFunc(w.sim.Linodes(), func(l sim.Linode) bool { return l.Label == label }) {
-			w.fail("at rest Linode %s of somebody else is gone", label)
+			w.fail("at rest Linode %s of another owner is gone", label)
 		}
 	}
 }

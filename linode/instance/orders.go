@@ -18,7 +18,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Orders are linode's Orders of machines that are Linodes of their own.
+// Orders are linode's Orders for machines in instance mode.
 type Orders struct {
 	client client.Client
 	shown  Shown

@@ -112,9 +112,9 @@ type: g6-standard-4
 	}
 }
 
-// TestNothingSaidOfSwapIsNoSwap: Linode makes a swap disk if the call says nothing, and with one no kubelet starts.
+// TestUnsetSwapMeansNoSwap: Linode makes a swap disk if the call says nothing, and with one no kubelet starts.
 // The order stays as releases before have written it, so that nothing is made anew for it.
-func TestNothingSaidOfSwapIsNoSwap(t *testing.T) {
+func TestUnsetSwapMeansNoSwap(t *testing.T) {
 	class := classOf(t, `{image: x}`)
 	class.Status.Selected = &linodev1alpha1.Selected{Image: "x"}
 	const before = `{"plan":"g6-standard-4","image":"x","bootstrap":{"kind":"kubeadm"}}`
@@ -268,7 +268,7 @@ func TestAPlacementGroupTakesFew(t *testing.T) {
 	}
 	all.Wait()
 	if made.Load() != 3 {
-		t.Errorf("%d orders besides the 2 that were there, want 3", made.Load())
+		t.Errorf("%d orders in addition to the 2 existing ones, want 3", made.Load())
 	}
 	types := typesOf(t).List()
 	offered, err := o.Offer(t.Context(), "default", nil, types)

@@ -30,9 +30,9 @@ func troubles() []sim.Fault {
 	}
 }
 
-// TestTheGroupsFollowTheNodePools: whatever Linode answers, NodePools come and go, leaders change and people delete,
-// each machine is made in the group of its NodePool, and once all is well there is one group for each NodePool with
-// machines, and none for others.
+// TestTheGroupsFollowTheNodePools: for any answers of Linode, while NodePools come and go, leaders change and
+// people delete, each machine is made in the group of its NodePool, and once all is well there is one group
+// for each NodePool with machines, and none for others.
 func TestTheGroupsFollowTheNodePools(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -137,7 +137,7 @@ func (m *model) end(of PoolGroup) {
 	}
 }
 
-// meddle has somebody delete a group, if Linode lets him.
+// meddle deletes a group as another user, if Linode allows it.
 func (m *model) meddle(of PoolGroup) {
 	all, _ := m.api.PlacementGroups(m.t.Context())
 	if found, ok := first(all, region, Label(prod, of)); ok {
@@ -158,7 +158,7 @@ func (m *model) rest() {
 	}
 	for _, label := range m.labels() {
 		if !may[label] {
-			m.t.Errorf("%s is there, or there twice, for nobody", label)
+			m.t.Errorf("%s exists, or exists twice, without a NodePool", label)
 		}
 		delete(may, label)
 		delete(must, label)

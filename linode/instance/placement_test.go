@@ -35,8 +35,8 @@ func TestALabelIsOfOneClusterOneNodePoolAndOnePolicy(t *testing.T) {
 	}
 }
 
-// TestAGroupIsMadeOnce, whatever becomes of the call that makes it.
-func TestAGroupIsMadeOnce(t *testing.T) {
+// TestPlacementGroupIsCreatedOnce, whatever becomes of the call that makes it.
+func TestPlacementGroupIsCreatedOnce(t *testing.T) {
 	late := func(d time.Duration) metav1.Duration { return metav1.Duration{Duration: d} }
 	post := func(f sim.Fault) []sim.Fault {
 		f.Method, f.Path, f.Count = "POST", path, max(1, f.Count)
@@ -139,7 +139,7 @@ func TestNoMachineIsMadeInAGroupThatIsWrong(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		policy string
-		others int // Linodes of somebody else in it
+		others int // its Linodes of other owners
 		want   string
 	}{
 		{"as it should be", "strict", 4, ""},
@@ -165,8 +165,8 @@ func TestNoMachineIsMadeInAGroupThatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAGroupThatSomebodyHasDeletedIsMadeAgain: no machine is made outside of it meanwhile.
-func TestAGroupThatSomebodyHasDeletedIsMadeAgain(t *testing.T) {
+// TestDeletedPlacementGroupIsRecreated: no machine is made outside of it meanwhile.
+func TestDeletedPlacementGroupIsRecreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newGroupWorld(t)
 		g := w.leader()

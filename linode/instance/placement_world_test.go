@@ -102,7 +102,7 @@ func (w *groupWorld) labels() (labels []string) {
 	return labels
 }
 
-// put adds a group, whatever the API would say of it.
+// put adds a group without the checks of the API.
 func (w *groupWorld) put(p sim.Placement) int {
 	p.Region = region
 	return w.sim.AddAssets(sim.AssetSet{Groups: []sim.Placement{p}}).Groups[0].ID

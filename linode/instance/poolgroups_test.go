@@ -36,7 +36,7 @@ func apart(t *testing.T, policy string) *linodev1alpha1.LinodeNodeClass {
 	return class
 }
 
-// TestEachNodePoolHasItsOwnGroup: it takes five, whatever other NodePools of the class have, and no types are offered
+// TestEachNodePoolHasItsOwnGroup: it allows five, independent of other NodePools of the class, and no types are offered
 // to the one whose group is full.
 func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 	class := apart(t, "strict")

@@ -13,8 +13,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestAGroupGoesThatNobodyNeeds, and no other: with Linodes in it, of another cluster, or while nobody knows.
-func TestAGroupGoesThatNobodyNeeds(t *testing.T) {
+// TestUnneededPlacementGroupIsDeleted: not one with Linodes in it, one of another cluster, or any while the
+// needed groups are unknown.
+func TestUnneededPlacementGroupIsDeleted(t *testing.T) {
 	label := Label(prod, web)
 	remove := sim.Fault{Method: "DELETE", Path: path + "/*", Count: 1}
 	with := func(set func(*sim.Fault)) []sim.Fault {
@@ -31,11 +32,11 @@ func TestAGroupGoesThatNobodyNeeds(t *testing.T) {
 		stays  bool
 		sent   int // deletes
 	}{
-		"nobody needs it":        {needed: []PoolGroup{batch}, sent: 1},
+		"not needed":             {needed: []PoolGroup{batch}, sent: 1},
 		"needed":                 {needed: []PoolGroup{batch, web}, stays: true},
 		"another policy":         {needed: []PoolGroup{{Pool: "web", Policy: "flexible"}}, sent: 1},
 		"Linodes of others":      {member: true, stays: true},
-		"nobody knows":           {silent: true, stays: true},
+		"unknown":                {silent: true, stays: true},
 		"another cluster's":      {label: Label("lkeplan-id=another", web), stays: true},
 		"somebody's":             {label: "lkeplan-web", stays: true},
 		"deleted without answer": {faults: with(func(f *sim.Fault) { f.Lost = true }), sent: 1},
@@ -92,8 +93,8 @@ func (w *groupWorld) run() (stop func()) {
 	}
 }
 
-// TestAGroupThatIsNeededAgainStays: the time in which nobody needs it begins again.
-func TestAGroupThatIsNeededAgainStays(t *testing.T) {
+// TestPlacementGroupNeededAgainIsKept: its idle time starts again.
+func TestPlacementGroupNeededAgainIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newGroupWorld(t)
 		id := w.put(sim.Placement{Label: Label(prod, web)})
@@ -111,8 +112,8 @@ func TestAGroupThatIsNeededAgainStays(t *testing.T) {
 	})
 }
 
-// TestOfTwoGroupsWithOneLabelTheFirstCounts, should Linode ever make two.
-func TestOfTwoGroupsWithOneLabelTheFirstCounts(t *testing.T) {
+// TestFirstOfTwoGroupsWithOneLabelIsUsed, should Linode ever make two.
+func TestFirstOfTwoGroupsWithOneLabelIsUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newGroupWorld(t)
 		id := w.put(sim.Placement{ID: 51, Label: Label(prod, web)})
@@ -156,8 +157,8 @@ func TestANodePoolThatIsMadeAgainHasAGroup(t *testing.T) {
 	})
 }
 
-// TestAGroupThatIsMadeLateForANodePoolThatIsGoneGoes.
-func TestAGroupThatIsMadeLateForANodePoolThatIsGoneGoes(t *testing.T) {
+// TestLatePlacementGroupOfDeletedNodePoolIsDeleted.
+func TestLatePlacementGroupOfDeletedNodePoolIsDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := metav1.Duration{Duration: time.Minute}
 		w := newGroupWorld(t, sim.Fault{Method: "POST", Path: path, Count: 1, Status: 504, Late: late})

@@ -41,9 +41,9 @@ type claimStore interface {
 	InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error)
 	// Drain deletes the Node of a machine that no claim owns, so that it is drained.
 	Drain(ctx context.Context, d decide.Drain) error
-	// GiveUp ends a claim. Unless it is Lost, the claim is read live before, and ended only
+	// End ends a claim. Unless it is Lost, the claim is read live before, and ended only
 	// where it still has no machine.
-	GiveUp(ctx context.Context, uid string, why Reason) error
+	End(ctx context.Context, uid string, why Reason) error
 	// Keep reports a machine with pods on it that no claim owns, and that stays.
 	Keep(machine int)
 	// Listed takes what each list showed, and when it was asked for.
@@ -58,7 +58,7 @@ type claimStore interface {
 	Queued(ctx context.Context, uids []string) error
 }
 
-// Reason is why a claim is given up.
+// Reason is why a claim is deleted.
 type Reason string
 
 // The reasons.

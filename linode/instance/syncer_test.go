@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestABurstOf250KeepsTheLimit: 20 in any 15 seconds, none refused, and the last is there as soon as that allows.
-func TestABurstOf250KeepsTheLimit(t *testing.T) {
+// TestABurstOf250StaysWithinTheLimit: 20 in any 15 seconds, none refused, and the last is there as soon as that allows.
+func TestABurstOf250StaysWithinTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, sim.Config{RateLimit: sim.RateLimit{Creates: 20}})
 		for range 250 {
@@ -30,15 +30,15 @@ func TestABurstOf250KeepsTheLimit(t *testing.T) {
 		p.ends = time.Now().Add(10 * time.Second)
 		time.Sleep(time.Minute)
 		w.reap(time.Now())
-		w.settled()
+		w.converged()
 		if refused := w.sim.Stats().ByStatus[http.StatusTooManyRequests]; refused != 0 || p.most > policy.Burst {
 			t.Errorf("%d calls were refused; up to %d in %s", refused, p.most, policy.Window)
 		}
 	})
 }
 
-// TestASlowPlanHoldsUpNoOther: its calls take as long as they can.
-func TestASlowPlanHoldsUpNoOther(t *testing.T) {
+// TestSlowPlanDoesNotBlockOthers: its calls take as long as they can.
+func TestSlowPlanDoesNotBlockOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, sim.Config{})
 		if err := w.sim.Inject(sim.Fault{Method: "POST", Path: "/linode/instances", Count: 2, Hang: true}); err != nil {
@@ -58,7 +58,7 @@ func TestASlowPlanHoldsUpNoOther(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		w.processes[0].ends = time.Now()
 		w.reap(time.Now())
-		w.settled()
+		w.converged()
 	})
 }
 
@@ -155,7 +155,7 @@ func calmAnswer(status int, reason, field string) error {
 
 var errSilence = errors.New("no answer")
 
-func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
+func TestOnlyTheRightMachineIsDeleted(t *testing.T) {
 	meant := api.Instance{ID: 7, Label: "prod-a", Tags: []string{"team=web", tag}}
 	other, untagged, going := meant, meant, meant
 	other.Label, untagged.Tags, going.Status = "prod-b", []string{tag + "-2"}, api.InstanceDeleting
@@ -217,7 +217,7 @@ func TestOnlyTheNodeOfAnOrphanIsDrained(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfACreate(t *testing.T) {
+func TestOutcomesOfACreate(t *testing.T) {
 	taken := calmAnswer(400, "Label must be unique among your linodes", "label")
 	ours := api.Instance{ID: 7, Label: "prod-a", Tags: []string{tag}}
 	theirs := api.Instance{ID: 8, Label: "prod-a", Tags: []string{"lkeplan-cluster=other"}}
@@ -229,7 +229,7 @@ func TestWhatBecomesOfACreate(t *testing.T) {
 	}{
 		{"made", canned{one: ours}, decide.Done, 7},
 		{"made before", canned{found: ours, err: map[string]error{"create": taken}}, decide.Done, 7},
-		{"somebody else's", canned{found: theirs, err: map[string]error{"create": taken}}, decide.Taken, 0},
+		{"another owner's", canned{found: theirs, err: map[string]error{"create": taken}}, decide.Taken, 0},
 		{"nowhere", canned{err: map[string]error{"create": taken}}, decide.Unknown, 0},
 		{"who knows", canned{err: map[string]error{"create": taken, "find": errSilence}}, decide.Unknown, 0},
 		{"no answer", canned{err: map[string]error{"create": errSilence}}, decide.Unknown, 0},
@@ -249,7 +249,7 @@ func TestWhatBecomesOfACreate(t *testing.T) {
 	}
 }
 
-// TestABugInTheWorkForOneClaimDoesNotEndTheProcess: not even if all of it has one. canned has no Bind and no GiveUp.
+// TestABugInTheWorkForOneClaimDoesNotEndTheProcess: not even if all of it has one. canned has no Bind and no End.
 func TestABugInTheWorkForOneClaimDoesNotEndTheProcess(t *testing.T) {
 	api := &canned{panics: true, err: map[string]error{"get": errSilence}}
 	c := api.syncer()

@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instance/decide"
 )
 
-// TestAMachineIsGoneIfLinodeSaysSo, by its id or its label: no answer says nothing.
-func TestAMachineIsGoneIfLinodeSaysSo(t *testing.T) {
+// TestMachineIsGoneOnlyIfLinodeConfirms, by its id or its label: no answer says nothing.
+func TestMachineIsGoneOnlyIfLinodeConfirms(t *testing.T) {
 	ours := api.Instance{ID: 7, Label: "prod-a", Tags: []string{tag}}
 	theirs := api.Instance{ID: 8, Label: "prod-a", Tags: []string{tag + "-2"}}
 	byID, byLabel := decide.Look{UID: "a", Machine: 7}, decide.Look{UID: "a", Label: "prod-a"}

@@ -101,9 +101,9 @@ func (w *unjoinedWorld) drain() {
 	}
 }
 
-// TestWhyAMachineHasNotJoinedIsSaid at once if it reports, after three minutes if it does not, and once more when its
-// claim ends.
-func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
+// TestEventsReportWhyAMachineHasNotJoined at once if it reports, after three minutes if it does not, and once
+// more when its claim ends.
+func TestEventsReportWhyAMachineHasNotJoined(t *testing.T) {
 	const (
 		cannot  = "Warning MachineCannotJoin Linode 7 cannot join: "
 		late    = "Warning MachineNotJoined Linode 7 has not joined the cluster within "
@@ -251,7 +251,7 @@ func TestWhyAMachineHasNotJoinedIsSaid(t *testing.T) {
 					if n >= len(c.want) || !strings.HasPrefix(event, c.want[n]) {
 						t.Errorf("event %d: %s", n, event)
 					}
-					if len(event) > 1024 || strings.Contains(event, "given up after") && !strings.Contains(event, console) {
+					if len(event) > 1024 || strings.Contains(event, "is deleted after") && !strings.Contains(event, console) {
 						t.Errorf("%d bytes: %s", len(event), event)
 					}
 				}
@@ -306,8 +306,8 @@ func TestEventsOfReportsAreNotOne(t *testing.T) {
 	})
 }
 
-// TestWhatIsNotKnownOfReportsIsNotSaid: if they cannot be listed, no event says that there is none.
-func TestWhatIsNotKnownOfReportsIsNotSaid(t *testing.T) {
+// TestUnknownReportsAreNotMentioned: if they cannot be listed, no event claims that none exists.
+func TestUnknownReportsAreNotMentioned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newUnjoined(t, nil)
 		w.i.cfg.Client = unlistable{w.i.cfg.Client}

@@ -20,8 +20,8 @@ type named struct {
 
 func (n named) InstancesNamed(context.Context, string) ([]api.Instance, error) { return n.all, n.err }
 
-// TestALinodeThatHasLostItsTagIsCounted, and said if no NodeClaim has it. Those of others are not.
-func TestALinodeThatHasLostItsTagIsCounted(t *testing.T) {
+// TestUntaggedLinodeIsCounted, and said if no NodeClaim has it. Those of others are not.
+func TestUntaggedLinodeIsCounted(t *testing.T) {
 	id := Identity{Name: "prod", uid: "u"}
 	const plan = "g6-standard-4"
 	lost := api.Instance{ID: 7, Type: plan, Label: id.Node("gone"), Tags: []string{"team=web"}}

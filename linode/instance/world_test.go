@@ -44,8 +44,8 @@ type world struct {
 	processes []*process
 	kept      map[int]bool
 	next      int
-	others    []string // labels of Linodes that somebody else has made
-	wanted    []string // labels of those that somebody is about to make
+	others    []string // labels of Linodes of other owners
+	wanted    []string // labels of Linodes that other owners are about to create
 }
 
 // loss says since when a claim is gone, and which machine it had.
@@ -71,14 +71,14 @@ type process struct {
 	ends    time.Time // zero: it leads
 	done    chan struct{}
 	sent    []time.Time // creates of the last Window
-	most    int         // the most that there were of them
+	most    int         // their highest number
 	lists   []time.Time
 	shown   []api.Instance
 	linodes // the client
 	silence
 }
 
-// silence takes what a claimStore is told.
+// silence discards the calls of a claimStore.
 type silence struct{}
 
 func (silence) Listed(time.Time, []api.Instance)                {}
@@ -98,7 +98,7 @@ func newWorld(t *testing.T, seed uint64, cfg sim.Config) *world {
 		t: t, sim: sim, rng: rand.New(rand.NewPCG(seed, 1)), claims: map[string]*subject{}, nodes: map[int]decide.Node{},
 		dropped: map[string]loss{}, ended: map[string]bool{}, kept: map[int]bool{}, next: 1000,
 	}
-	w.buy("prod-web", tag) // of somebody who uses our tag, too
+	w.buy("prod-web", tag) // of another owner who uses the same tag
 	w.buy("prod-0123456789012345678z", tag)
 	w.buy("staging-01234567890123456789", "lkeplan-cluster=staging")
 	if len(w.others) != 3 {
@@ -110,7 +110,7 @@ func newWorld(t *testing.T, seed uint64, cfg sim.Config) *world {
 // chance is true so many times of a hundred. The caller has the lock.
 func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
 
-// buy has somebody make a Linode by hand.
+// buy creates a Linode by hand.
 func (w *world) buy(label, tag string) {
 	c, err := api.New("http://linode.test", "another", api.Options{Transport: w.sim.Client().Transport})
 	if err != nil {
@@ -206,7 +206,7 @@ func (p *process) noteCreate() {
 }
 
 // mayDelete checks a machine that is to be deleted: it is the cluster's, the claim that it is made for has released it,
-// and where no claim ever did, nobody has owned it for ten minutes and two looks.
+// and if it never had a claim, it has had none for ten minutes and two lists.
 func (p *process) mayDelete(id int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -216,7 +216,7 @@ func (p *process) mayDelete(id int) {
 	}
 	l := p.sim.Linodes()[n]
 	if !decide.Ours(policy.Cluster, l.Label) || !slices.Contains(l.Tags, tag) {
-		p.fail("Linode %s is deleted, which is somebody else's", l.Label)
+		p.fail("Linode %s of another owner is deleted", l.Label)
 	}
 	if _, inhabited := p.nodes[id]; inhabited {
 		p.fail("Linode %s is deleted with its pods", l.Label)
@@ -236,7 +236,7 @@ func (p *process) mayDelete(id int) {
 	}
 	looks := len(slices.DeleteFunc(slices.Clone(p.lists), func(at time.Time) bool { return at.Before(since) }))
 	if time.Since(since) < policy.Keep || looks < 2 {
-		p.fail("Linode %s, which nobody owns for %s, is deleted after %d looks", l.Label, time.Since(since), looks)
+		p.fail("Linode %s, without an owner for %s, is deleted after %d lists", l.Label, time.Since(since), looks)
 	}
 }
 
@@ -269,7 +269,7 @@ func (p *process) Look(context.Context) (all []decide.Claim, nodes map[int]decid
 			continue
 		}
 		if p.faults && p.chance(5) {
-			shown.Machine = 0 // a cache that lags, or somebody has overwritten it
+			shown.Machine = 0 // a cache that lags, or an overwritten field
 		}
 		all = append(all, shown)
 	}
@@ -330,8 +330,8 @@ func (p *process) Drain(_ context.Context, d decide.Drain) error {
 	return nil
 }
 
-// GiveUp implements Cluster.
-func (p *process) GiveUp(_ context.Context, uid string, why Reason) error {
+// End implements Cluster.
+func (p *process) End(_ context.Context, uid string, why Reason) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.claims[uid]
@@ -352,7 +352,7 @@ func (p *process) GiveUp(_ context.Context, uid string, why Reason) error {
 	return nil
 }
 
-// Keep implements Cluster: somebody looks at the machine, and says that it may go.
+// Keep implements Cluster: a user checks the machine and allows its deletion.
 func (p *process) Keep(machine int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -7,9 +7,8 @@ import (
 )
 
 // WithDisks returns a type as a machine of it is that has a system disk and a swap disk of these
-// sizes in MiB; nil is what Linode makes of the plan type by itself.
-//
-// Unverified: that the file system of a Linode of its own takes as much of its disk as LKE's.
+// sizes in MiB; nil is Linode's default for the plan type.
+// Unverified: that the file system of a separate Linode uses as much of its disk as LKE's.
 func WithDisks(it *cloudprovider.InstanceType, system, swap *int) *cloudprovider.InstanceType {
 	if system == nil && swap == nil {
 		return it

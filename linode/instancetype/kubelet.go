@@ -15,7 +15,7 @@ import (
 // cannot be read is left as it is: the API server refuses it, or the kubelet does.
 //
 // Unverified: that a kubelet of which nothing is said keeps back no more than LKE's, and that
-// a Linode of its own has as much memory as one of LKE.
+// a separate Linode has as much memory as one of LKE.
 func WithKubelet(it *cloudprovider.InstanceType, k *linodev1alpha1.KubeletConfiguration) *cloudprovider.InstanceType {
 	if k == nil {
 		return it

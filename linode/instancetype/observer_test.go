@@ -19,7 +19,7 @@ func TestAKubeletSpeaksForItsOwnPlanTypeOnly(t *testing.T) {
 	tests := map[string]struct {
 		says    string // the label that the kubelet has
 		claimed string // the Node that the NodeClaim names
-		want    int64  // KiB that g6-standard-2 is taken for, as TestNodesTellWhatPlansHold has them
+		want    int64  // KiB that g6-standard-2 is taken for, as TestNodesReportSizesOfPlans has them
 	}{
 		"the Node of a NodeClaim":        {"g6-standard-2", "node", 3700000},
 		"it says that it is another":     {"g6-standard-4", "node", 3700000},

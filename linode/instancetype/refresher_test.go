@@ -53,7 +53,7 @@ func (c *counter) Availability(context.Context, string) ([]catalog.Availability,
 }
 
 // TestTheStockIsFollowed: a plan that the region has sold out is not offered,
-// comes back when the region says so, and is tried again when the region says
+// returns when the region offers it, and is retried when the region says
 // nothing for an hour.
 func TestTheStockIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,9 +176,9 @@ func TestAcceleratedPlansNeedTheAccountsCapability(t *testing.T) {
 	})
 }
 
-// TestAPlanThatLeavesThePriceListStays: nodes of it may be there, and Karpenter
+// TestPlanRemovedFromPriceListIsKept: nodes of it may be there, and Karpenter
 // replaces nodes whose type it cannot find.
-func TestAPlanThatLeavesThePriceListStays(t *testing.T) {
+func TestPlanRemovedFromPriceListIsKept(t *testing.T) {
 	facts, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -197,9 +197,9 @@ func TestAPlanThatLeavesThePriceListStays(t *testing.T) {
 	}
 }
 
-// TestThePriceListOfBeforeCountsUntilThereIsAnother: when it cannot be read, it
+// TestStalePricesAreUsedUntilRefresh: when it cannot be read, it
 // is asked for again a few minutes later.
-func TestThePriceListOfBeforeCountsUntilThereIsAnother(t *testing.T) {
+func TestStalePricesAreUsedUntilRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		facts, err := catalog.Embedded()
 		if err != nil {
@@ -235,9 +235,9 @@ func TestThePriceListOfBeforeCountsUntilThereIsAnother(t *testing.T) {
 	})
 }
 
-// TestNoPartOfThePriceListIsTakenForTheWhole fails each call for the list in
+// TestPartialPriceListIsRejected fails each call for the list in
 // turn, in every way.
-func TestNoPartOfThePriceListIsTakenForTheWhole(t *testing.T) {
+func TestPartialPriceListIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		simulator, err := sim.New(sim.Config{})
 		if err != nil {

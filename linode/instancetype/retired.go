@@ -16,7 +16,7 @@ import (
 // price list that a controller starts with may lack a plan that Linode no longer
 // sells, or that is newer than the built-in list. Karpenter replaces nodes whose type
 // it is not told of (karpenter v1.14.1, instanceTypeNotFound in
-// pkg/controllers/nodeclaim/disruption), and that is nobody's wish.
+// pkg/controllers/nodeclaim/disruption), which is not wanted.
 type Retired struct {
 	mu    sync.Mutex
 	types map[string]*cloudprovider.InstanceType // by plan

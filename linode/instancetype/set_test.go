@@ -38,7 +38,7 @@ func byName(t *testing.T, types *Set, name string) *cloudprovider.InstanceType {
 	return nil
 }
 
-func TestEveryTypeSaysAllThatTheCoreAsks(t *testing.T) {
+func TestEveryTypeHasAllFieldsThatKarpenterReads(t *testing.T) {
 	for _, it := range typesIn(t, "us-ord").List() {
 		for key := range karpv1.WellKnownLabels {
 			if key != karpv1.NodePoolLabelKey && !it.Requirements.Has(key) {
@@ -92,7 +92,7 @@ func TestGPUPlansHaveGPUs(t *testing.T) {
 	}
 }
 
-func TestABlockedPlanComesBackAndOthersKeepTheirPointer(t *testing.T) {
+func TestBlockedPlanReturnsAndOtherPlansAreUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		types := typesIn(t, "us-ord")
 		other, plan := byName(t, types, "g6-standard-6"), byName(t, types, "g6-standard-4")
@@ -113,9 +113,9 @@ func TestABlockedPlanComesBackAndOthersKeepTheirPointer(t *testing.T) {
 	})
 }
 
-// TestNodesTellWhatPlansHold: in KiB of memory. What was recorded of
+// TestNodesReportSizesOfPlans: in KiB of memory. What was recorded of
 // g6-standard-2 is 3919624, of which 3 % are held back until a node is seen.
-func TestNodesTellWhatPlansHold(t *testing.T) {
+func TestNodesReportSizesOfPlans(t *testing.T) {
 	const plan = "g6-standard-2"
 	reports := func(kib int64) catalog.NodeResources {
 		r := catalog.Resources{MemoryBytes: kib << 10, EphemeralBytes: 70 << 30}
@@ -175,7 +175,7 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 	}
 }
 
-func TestWhatANodeReportsIsRead(t *testing.T) {
+func TestNodeReportsAreRead(t *testing.T) {
 	status := corev1.NodeStatus{
 		Capacity: corev1.ResourceList{
 			"cpu": resource.MustParse("2"), "memory": resource.MustParse("4022024Ki"),
@@ -245,9 +245,9 @@ func TestAcceleratedPlansHaveTheirCards(t *testing.T) {
 	}
 }
 
-// TestNothingIsMadeOfAPlanWithoutAPrice: it is there for the nodes that it has, and Karpenter, which would compare it
+// TestPlanWithoutPriceIsNotUsed: it is there for the nodes that it has, and Karpenter, which would compare it
 // with the others, makes none. Without a size it is no type. Both are said to be missing.
-func TestNothingIsMadeOfAPlanWithoutAPrice(t *testing.T) {
+func TestPlanWithoutPriceIsNotUsed(t *testing.T) {
 	size := catalog.Plan{Class: "dedicated", VCPUs: 2, MemoryMiB: 4096, Price: catalog.Price{Hourly: 50_000}}
 	plan := func(id string, change func(*catalog.Plan)) catalog.Plan {
 		p := size
@@ -355,7 +355,7 @@ func TestStockFirst(t *testing.T) {
 	}
 }
 
-// TestStockDoesNotChangeTheSize: of plan types with one price and different sizes the order stays, whatever is in stock.
+// TestStockDoesNotChangeTheSize: the order of plan types with one price and different sizes does not depend on stock.
 func TestStockDoesNotChangeTheSize(t *testing.T) {
 	plan := func(id, class string, cpus int) catalog.Plan {
 		return catalog.Plan{ID: id, Class: class, VCPUs: cpus, MemoryMiB: 65536, DiskMiB: 81920, Price: catalog.Price{Hourly: 864_000}}
@@ -393,9 +393,9 @@ func TestStockDoesNotChangeTheSize(t *testing.T) {
 	}
 }
 
-// TestEnterpriseNodesAreNotPromisedMoreThanTheyHave: about 6 GiB of 8 are for pods there. What a node has reported
+// TestEnterpriseNodesAreNotOverestimated: about 6 GiB of 8 are for pods there. What a node has reported
 // counts from then on.
-func TestEnterpriseNodesAreNotPromisedMoreThanTheyHave(t *testing.T) {
+func TestEnterpriseNodesAreNotOverestimated(t *testing.T) {
 	facts, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)

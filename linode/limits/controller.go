@@ -299,7 +299,7 @@ const (
 )
 
 // notifyPods writes an event on each pod that is pending because of a limit: with room in
-// it the pod would get a node. Of a CapacityLimit Karpenter cannot say so: it only sees
+// it the pod would get a node. Karpenter cannot report this for a CapacityLimit: it only sees
 // that the plan type is not offered. Of a NodePool's own it does not say which one, and
 // with how much the pod would fit.
 func (c *Controller) notifyPods(ctx context.Context, tally Tally, pools []karpv1.NodePool) error {

@@ -183,7 +183,7 @@ func TestAmountsAreRoundedDown(t *testing.T) {
 	}
 }
 
-// nobody is to have a node.
+// no pod is to get a node.
 func nobody(*corev1.Pod) bool { return false }
 
 // podEvents are the texts of events, by the name of the pod.
@@ -195,16 +195,18 @@ func (e podEvents) Eventf(about, _ runtime.Object, _, _, _, format string, args 
 	}
 }
 
-// TestPodsAreToldOfLimits: of a NodePool's own, too, with what the pod would fit with; but
+// TestPodsGetEventsAboutLimits: of a NodePool's own, too, with what the pod would fit with; but
 // not where the pod has a node on order, which may be what has taken the last room.
-func TestPodsAreToldOfLimits(t *testing.T) {
+func TestPodsGetEventsAboutLimits(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits map[corev1.ResourceName]string
 		placed bool
 		want   string
 	}{
-		"the pool's own":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs and uses 8 CPUs; the node needs 1 CPU; one more such node fits with 9 CPUs"},
-		"two of its own":   {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "one more such node fits with 9 CPUs and 3 nodes"},
+		"the pool's own": {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs and uses 8 CPUs; the node " +
+			"needs 1 CPU; one more such node fits with 9 CPUs"},
+		"two in the pool": {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "one more such node " +
+			"fits with 9 CPUs and 3 nodes"},
 		"its node comes":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, placed: true},
 		"there is room":    {limits: map[corev1.ResourceName]string{"cpu": "9"}},
 		"no node is meant": {limits: map[corev1.ResourceName]string{"nodes": "0"}},

@@ -175,8 +175,8 @@ func recordOf(n int, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClas
 	return r.encode()
 }
 
-// TestWhatARecordDecides is a NodePool with a drifted node, one that is replaced now, and a record.
-func TestWhatARecordDecides(t *testing.T) {
+// TestReplacementRecordDecides is a NodePool with a drifted node, one that is replaced now, and a record.
+func TestReplacementRecordDecides(t *testing.T) {
 	type world struct {
 		replacementState
 		record func(n int) string
@@ -282,9 +282,9 @@ func TestAnUnreadableRecordEndsWithTheTemplate(t *testing.T) {
 	}
 }
 
-// TestAChangeThatIsTakenBackCountsNothing: nodes that were on their way out for the change
+// TestRevertedChangeCountsNothing: nodes that were on their way out for the change
 // look afterwards as if they had been replaced for none.
-func TestAChangeThatIsTakenBackCountsNothing(t *testing.T) {
+func TestRevertedChangeCountsNothing(t *testing.T) {
 	pool, class := bronze(), class()
 	s := replacementState{Pool: pool, Class: class, Most: 5}
 	for n := range 20 {
@@ -306,8 +306,8 @@ func TestAChangeThatIsTakenBackCountsNothing(t *testing.T) {
 	}
 }
 
-// TestWhoIsHeld is one claim and its Node in a NodePool that is stopped or not.
-func TestWhoIsHeld(t *testing.T) {
+// TestWhichPoolsAreStopped is one claim and its Node in a NodePool that is stopped or not.
+func TestWhichPoolsAreStopped(t *testing.T) {
 	const keep = karpv1.DoNotDisruptAnnotationKey
 	ours := map[string]string{keep: "true", AnnotationHeld: heldValue}
 	theirs, refused := map[string]string{keep: "true"}, map[string]string{keep: "false"}

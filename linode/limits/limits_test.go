@@ -72,7 +72,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-func TestAClaimThatAsksAgainGetsWhatItGot(t *testing.T) {
+func TestRepeatedCreateReturnsTheSameMachine(t *testing.T) {
 	b := NewBook()
 	b.Show([]Limit{{Name: "one", Max: Amounts{Nodes: 1}}}, []Claim{{UID: "x"}}, now)
 	eight := four("a")
@@ -89,7 +89,7 @@ func TestAClaimThatAsksAgainGetsWhatItGot(t *testing.T) {
 	}
 }
 
-func TestTheSecondWishIsTakenWhereTheFirstDoesNotFit(t *testing.T) {
+func TestSecondPreferenceIsUsedIfFirstDoesNotFit(t *testing.T) {
 	b := NewBook()
 	b.Show([]Limit{{Name: "money", Max: Amounts{MonthlyCost: 50_000_000}}}, nil, now)
 	dear := four("a")

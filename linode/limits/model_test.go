@@ -65,7 +65,7 @@ func (w *world) step() {
 			uid := fmt.Sprintf("c%04d", w.nextID)
 			w.stored[uid] = Claim{UID: uid, Node: Node{Pool: []string{"a", "b"}[w.rng.IntN(2)]}}
 		}
-	case 3: // somebody deletes a claim, and its machine is gone
+	case 3: // a user deletes a claim, and its machine is gone
 		if uids := slices.Sorted(maps.Keys(w.stored)); len(uids) > 0 {
 			uid := uids[w.rng.IntN(len(uids))]
 			delete(w.stored, uid)

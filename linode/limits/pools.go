@@ -23,14 +23,14 @@ import (
 // there is no such condition. What a CapacityLimit refuses is a condition of that.
 const ConditionLimitReached = "LimitReached"
 
-// limited reports whether a NodePool has limits of its own. One that may have no node at
+// limited reports whether a NodePool has its own limits. One that may have no node at
 // all is not meant to make any.
 func limited(pool karpv1.NodePool) bool {
 	nodes, capped := pool.Spec.Limits[Nodes]
 	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
 }
 
-// limitedOrReached reports whether a NodePool has limits of its own, or says that it has.
+// limitedOrReached reports whether a NodePool has its own limits, or a condition about them.
 func limitedOrReached(pool karpv1.NodePool) bool { return limited(pool) || reached(&pool) }
 
 // reached reports whether a NodePool says that it is at its limit.

@@ -21,7 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 )
 
-// poolWith is a NodePool with CPUs of its own limit; "" is without a limit.
+// poolWith is a NodePool with a limit of CPUs; "" is no limit.
 func poolWith(cpu string) *karpv1.NodePool {
 	pool := linodetest.NodePool()
 	pool.Spec.Limits = nil
@@ -31,9 +31,9 @@ func poolWith(cpu string) *karpv1.NodePool {
 	return pool
 }
 
-// TestANodePoolSaysThatItIsAtItsLimit: for as long as that lasts, with one event, and again
+// TestNodePoolReportsReachedLimit: for as long as that lasts, with one event, and again
 // where another writer has dropped what it said.
-func TestANodePoolSaysThatItIsAtItsLimit(t *testing.T) {
+func TestNodePoolReportsReachedLimit(t *testing.T) {
 	pool := poolWith("8") // the plan types that it may have begin with 1 CPU; two nodes of 4 are there
 	stored := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(pool).
 		WithObjects(pool, linodetest.Decided(1), linodetest.Decided(2)).Build()
@@ -94,8 +94,8 @@ func TestANodePoolSaysThatItIsAtItsLimit(t *testing.T) {
 	}
 }
 
-// TestWhatOfANodePoolIsLookedAt: not each of Karpenter's writes.
-func TestWhatOfANodePoolIsLookedAt(t *testing.T) {
+// TestWhichNodePoolChangesAreWatched: not each of Karpenter's writes.
+func TestWhichNodePoolChangesAreWatched(t *testing.T) {
 	says := poolWith("8")
 	says.StatusConditions().SetTrueWithReason(ConditionLimitReached, "NoRoom", "")
 	raised := poolWith("9")

@@ -33,7 +33,7 @@ import (
 // that did not end: the message says why. Else there is no such condition.
 const ConditionReplacementsStopped = "ReplacementsStopped"
 
-// observed reads the conditions that there are.
+// observed reads the existing conditions.
 var observed = status.WithObservedOnly()
 
 // Replacements stops NodePools that replace nodes again and again without a change of their

@@ -368,9 +368,9 @@ func TestANodePoolThatIsGoneIsForgotten(t *testing.T) {
 	}
 }
 
-// TestKarpenterKeepsWhatIsHeld: also a node that pods cannot keep from being replaced, as it
+// TestKarpenterKeepsHeldNodes: also a node that pods cannot keep from being replaced, as it
 // has a terminationGracePeriod.
-func TestKarpenterKeepsWhatIsHeld(t *testing.T) {
+func TestKarpenterKeepsHeldNodes(t *testing.T) {
 	pool, types := bronze(), map[string]map[string]*cloudprovider.InstanceType{"web": {}}
 	cluster := fake.NewClientBuilder().WithScheme(scheme.Scheme).
 		WithIndex(&corev1.Pod{}, "spec.nodeName", func(client.Object) []string { return nil }).Build()
@@ -400,8 +400,8 @@ func TestKarpenterKeepsWhatIsHeld(t *testing.T) {
 	}
 }
 
-// TestWhatIsLookedAt: not each of Karpenter's writes.
-func TestWhatIsLookedAt(t *testing.T) {
+// TestWhichMachinesAreChecked: not each of Karpenter's writes.
+func TestWhichMachinesAreChecked(t *testing.T) {
 	claim := func(change func(*karpv1.NodeClaim)) *karpv1.NodeClaim {
 		nc := claimOf(1, bronze(), class())
 		change(nc)

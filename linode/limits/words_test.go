@@ -2,8 +2,8 @@ package limits
 
 import "testing"
 
-// TestMemoryIsWrittenAsPeopleWriteIt, and what a limit would have to allow is not rounded down.
-func TestMemoryIsWrittenAsPeopleWriteIt(t *testing.T) {
+// TestMemoryIsWrittenInRoundUnits, and what a limit would have to allow is not rounded down.
+func TestMemoryIsWrittenInRoundUnits(t *testing.T) {
 	const gi = 1 << 30
 	for n, want := range map[int64]string{
 		800 * gi: "800Gi of memory", 854995796798: "796.3Gi of memory", 7990615778: "7.4Gi of memory", 512 << 20: "512Mi of memory",

@@ -23,7 +23,7 @@ type book struct {
 type pages struct {
 	claims      map[string]capacity.Claim
 	nodes       map[int]nodeclaim.Node
-	gaveUp      map[string]string
+	unserved      map[string]string
 	ended       []string
 	extended    map[string]time.Time // when last
 	warned      []string
@@ -32,7 +32,7 @@ type pages struct {
 
 func newBook() *book {
 	return &book{pages: pages{
-		claims: map[string]capacity.Claim{}, nodes: map[int]nodeclaim.Node{}, gaveUp: map[string]string{},
+		claims: map[string]capacity.Claim{}, nodes: map[int]nodeclaim.Node{}, unserved: map[string]string{},
 		extended: map[string]time.Time{},
 	}}
 }
@@ -42,7 +42,7 @@ func (r *rig) seen() pages {
 	r.book.mu.Lock()
 	defer r.book.mu.Unlock()
 	p := r.book.pages
-	p.claims, p.nodes, p.gaveUp = maps.Clone(p.claims), maps.Clone(p.nodes), maps.Clone(p.gaveUp)
+	p.claims, p.nodes, p.unserved = maps.Clone(p.claims), maps.Clone(p.nodes), maps.Clone(p.unserved)
 	return p
 }
 
@@ -68,10 +68,10 @@ func (b *book) Bind(_ context.Context, bind capacity.Bind) error {
 	return nil
 }
 
-func (b *book) GiveUp(_ context.Context, uid, reason string) error {
+func (b *book) ReplanOrDelete(_ context.Context, uid, reason string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.gaveUp[uid] = reason
+	b.unserved[uid] = reason
 	c := b.claims[uid]
 	c.Leaving = true
 	b.claims[uid] = c

@@ -73,8 +73,8 @@ func (b *bugs) Bind(ctx context.Context, bind capacity.Bind) error {
 	return b.at("Bind", func() error { return b.Claims.Bind(ctx, bind) })
 }
 
-func (b *bugs) GiveUp(ctx context.Context, uid, reason string) error {
-	return b.at("GiveUp", func() error { return b.Claims.GiveUp(ctx, uid, reason) })
+func (b *bugs) ReplanOrDelete(ctx context.Context, uid, reason string) error {
+	return b.at("ReplanOrDelete", func() error { return b.Claims.ReplanOrDelete(ctx, uid, reason) })
 }
 
 func (b *bugs) Extend(ctx context.Context, uid string) error {
@@ -111,7 +111,7 @@ func buggy(t *testing.T, tier string, b *bugs) *rig {
 // without an answer, and no machine is made or lost for it.
 func TestABugInTheWorkForOneGroupDoesNotEndTheController(t *testing.T) {
 	for _, method := range []string{
-		"CreatePool", "GrowPool", "ChangePool", "DeletePool", "DeleteSlot", "Bind", "GiveUp", "Extend", "Lose", "Warn",
+		"CreatePool", "GrowPool", "ChangePool", "DeletePool", "DeleteSlot", "Bind", "ReplanOrDelete", "Extend", "Lose", "Warn",
 		"WarnNodePool",
 	} {
 		for _, late := range []bool{false, true} {
@@ -145,22 +145,22 @@ func (r *rig) adventure() {
 		r.t.Errorf("%d machines for 5 claims", made)
 	}
 	lost := r.sim.Pools()[0].Nodes[0].ID
-	r.until("somebody deletes a node", func() bool {
+	r.until("a user deletes a node", func() bool {
 		return byHand(r.t, r.sim).DeleteSlot(r.t.Context(), r.cluster, lost) == nil
 	})
 	r.until("its claim is ended", func() bool { return len(r.seen().ended) > 0 })
 	r.inject(sim.Fault{NoCapacity: sim.Refuse, Name: "stock"})
 	r.want(2)
-	r.until("claims are given up", func() bool { return len(r.seen().gaveUp) == 2 })
+	r.until("claims are deleted", func() bool { return len(r.seen().unserved) == 2 })
 	r.sim.EndFaults("stock")
 	r.inject(sim.Fault{Method: "DELETE", Count: 1, Status: 500})
 	r.release(6)
 	r.until("nothing is left", func() bool { return r.sim.Stats().Slots == 0 })
 }
 
-// TestABugIsAnEventOfTheClaimsThatWait: it says that it is a bug, and not that LKE refuses. Another group gets its
+// TestPanicIsReportedOnWaitingClaims: it says that it is a bug, and not that LKE refuses. Another group gets its
 // machine meanwhile.
-func TestABugIsAnEventOfTheClaimsThatWait(t *testing.T) {
+func TestPanicIsReportedOnWaitingClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bugs{method: "CreatePool", plan: "g6-standard-2", left: 1000}
 		r := buggy(t, "standard", b)

@@ -35,7 +35,7 @@ type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
 
 // NewNodeClaims returns the NodeClaims behind a client that has the index that
 // nodeclaim.Index adds, and Karpenter's by status.providerID; live reads the API
-// server itself. Claims are replanned before they are given up.
+// server itself. Claims get another plan, if possible, before they are deleted.
 func NewNodeClaims(c client.Client, live client.Reader, recorder events.EventRecorder, replan Replan) *NodeClaims {
 	return &NodeClaims{Writer: nodeclaim.Writer{Client: c, Events: recorder}, live: live, replan: replan}
 }
@@ -100,10 +100,10 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	return n.Writer.Bind(ctx, nc, b.Instance, nodeclaim.AnnotationGroup)
 }
 
-// GiveUp implements Claims. It gives a claim another plan type that the claim
+// ReplanOrDelete implements Claims. It gives a claim another plan type that the claim
 // allows; where there is none it deletes the claim, so that Karpenter schedules its
 // pods again. An event says why.
-func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
+func (n *NodeClaims) ReplanOrDelete(ctx context.Context, uid, reason string) error {
 	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
 	if err != nil {
 		return client.IgnoreNotFound(err)
@@ -119,7 +119,7 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
 		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
 	}
-	return n.Writer.GiveUp(ctx, nc, reason)
+	return n.Writer.DeleteUnserved(ctx, nc, reason)
 }
 
 // Extend implements Claims.

@@ -19,7 +19,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// TestAMachineIsBoundToAClaimThatStillWaitsForIt: whatever else has changed of
+// TestAMachineIsBoundToAClaimThatStillWaitsForIt: no matter what else has changed in
 // it since the cache saw it.
 func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 	tests := map[string]struct {
@@ -29,7 +29,7 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 		"Karpenter has written conditions": {
 			func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) }, true,
 		},
-		"somebody has annotated it": {func(nc *karpv1.NodeClaim) { nc.Annotations["example.com/other"] = "yes" }, true},
+		"it was annotated": {func(nc *karpv1.NodeClaim) { nc.Annotations["example.com/other"] = "yes" }, true},
 		"it waits for another plan": {func(nc *karpv1.NodeClaim) {
 			nc.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-dedicated-4"}.Encode()
 		}, false},
@@ -63,8 +63,8 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 	}
 }
 
-// TestANewLeaderKnowsWhatTheOneBeforeItHasBound: its cache may not.
-func TestANewLeaderKnowsWhatTheOneBeforeItHasBound(t *testing.T) {
+// TestNewLeaderKnowsBindingsOfPreviousLeader: its cache may not.
+func TestNewLeaderKnowsBindingsOfPreviousLeader(t *testing.T) {
 	if err := linodev1alpha1.AddToScheme(scheme.Scheme); err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +116,9 @@ func TestAConflictEndsNoClaim(t *testing.T) {
 			return conflict
 		}}).Build()
 	replan := func(_ context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) { return nc.DeepCopy(), nil }
-	err := NewNodeClaims(c, nil, events.NewFakeRecorder(1), replan).GiveUp(t.Context(), string(nc.UID), "no capacity")
+	err := NewNodeClaims(c, nil, events.NewFakeRecorder(1), replan).ReplanOrDelete(t.Context(), string(nc.UID), "no capacity")
 	if !apierrors.IsConflict(err) {
-		t.Errorf("GiveUp: %v", err)
+		t.Errorf("ReplanOrDelete: %v", err)
 	}
 	if err := c.Get(t.Context(), client.ObjectKeyFromObject(nc), nc); err != nil {
 		t.Errorf("the claim: %v", err)

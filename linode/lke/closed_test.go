@@ -11,9 +11,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestAPlanThatIsClosedToTheAccountIsGivenUpAtOnce: the first answer is enough for all claims that wait, and the plan
+// TestPlanClosedToTheAccountFailsImmediately: the first answer is enough for all claims that wait, and the plan
 // is not offered for hours.
-func TestAPlanThatIsClosedToTheAccountIsGivenUpAtOnce(t *testing.T) {
+func TestPlanClosedToTheAccountFailsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard", InstanceDelay: 2 * time.Second})
 		defer r.kill()
@@ -23,11 +23,11 @@ func TestAPlanThatIsClosedToTheAccountIsGivenUpAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.want(4)
-		r.until("all are given up", func() bool { return len(r.seen().gaveUp) == 4 })
+		r.until("all are deleted", func() bool { return len(r.seen().unserved) == 4 })
 		if stats := r.sim.Stats(); stats.Writes != 1 {
 			t.Errorf("%d calls, want 1", stats.Writes)
 		}
-		for uid, why := range r.seen().gaveUp {
+		for uid, why := range r.seen().unserved {
 			if !strings.Contains(why, "g6-standard-4 is closed to this account") {
 				t.Errorf("%s: %s", uid, why)
 			}
@@ -53,8 +53,8 @@ func TestTheLimitOfActiveServicesIsTheAccounts(t *testing.T) {
 		}
 		r.want(1)
 		r.until("it is said", func() bool { return len(r.seen().warned) > 0 })
-		if seen := r.seen(); !slices.Contains(seen.warned, "claim-001 LinodeAccountLimit") || len(seen.gaveUp) > 0 {
-			t.Error(fmt.Sprint(seen.warned, seen.gaveUp))
+		if seen := r.seen(); !slices.Contains(seen.warned, "claim-001 LinodeAccountLimit") || len(seen.unserved) > 0 {
+			t.Error(fmt.Sprint(seen.warned, seen.unserved))
 		}
 		if blocked := r.types.Blocked(); len(blocked) > 0 {
 			t.Errorf("blocked are %v", blocked)

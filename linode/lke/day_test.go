@@ -32,7 +32,7 @@ type day struct {
 }
 
 // oracle knows the future: it makes one machine for each claim at once, of the plan type that
-// there is, has it for as long as the claim lives, and makes no other. What LKE makes by itself
+// there is, has it for as long as the claim lives, and creates no other. What LKE creates on its own
 // in the place of a machine, and no claim takes, costs the oracle an hour as well, and lives for ten
 // minutes of it: so long it is kept for a claim.
 type oracle struct {
@@ -40,11 +40,11 @@ type oracle struct {
 	bill   catalog.Money // begun hours count whole
 	claims map[string]capacity.Claim
 	slots  map[string]int // the machine that was last in each slot
-	gifts  map[int]gift   // machines that LKE made by itself, and no claim has
+	gifts  map[int]gift   // machines that LKE created on its own, without a claim
 	prices *catalog.Catalog
 }
 
-// gift is a machine that LKE made by itself.
+// gift is a machine that LKE created on its own.
 type gift struct {
 	plan string
 	made time.Time
@@ -100,7 +100,7 @@ func (o *oracle) pay(plan string, hours float64) {
 	o.bill += price.Hourly * catalog.Money(math.Ceil(hours))
 }
 
-// keep counts a machine that LKE made by itself and no claim took.
+// keep counts a machine that LKE created on its own and no claim took.
 func (o *oracle) keep(g gift) {
 	o.pay(g.plan, 1)
 	o.hours += min(time.Since(g.made), 10*time.Minute).Hours()
@@ -116,8 +116,8 @@ func (o *oracle) end() {
 	}
 }
 
-// GiveUp gives a claim another plan type, or ends it where there is none.
-func (d *day) GiveUp(_ context.Context, uid, _ string) error {
+// ReplanOrDelete gives a claim another plan type, or ends it where there is none.
+func (d *day) ReplanOrDelete(_ context.Context, uid, _ string) error {
 	d.book.mu.Lock()
 	defer d.book.mu.Unlock()
 	if c, ok := d.book.claims[uid]; ok && c.Instance == 0 && !c.Leaving {
@@ -328,7 +328,8 @@ func play(t *testing.T, seed uint64) (billed float64) {
 		stats := d.sim.Stats()
 		lived := stats.Hours / d.oracle.hours
 		billed = float64(stats.Bill) / float64(d.oracle.bill)
-		t.Logf("%d hours, up to %d nodes: %.0f machine hours, %.0f needed (%.2f %%); %d made; bill %s, %s of an oracle (%.2f %%); "+
+		t.Logf("%d hours, up to %d nodes: %.0f machine hours, %.0f needed (%.2f %%); %d made; bill %s, %s of an oracle "+
+			"(%.2f %%); "+
 			"%d calls, %d writes", *hours, d.peak, stats.Hours, d.oracle.hours, 100*(lived-1), stats.Made, stats.Bill, d.oracle.bill,
 			100*(billed-1), stats.Calls, stats.Writes)
 		if math.Abs(lived-1) > 0.02 {

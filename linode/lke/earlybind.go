@@ -107,7 +107,7 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	stored := node.DeepCopy()
 	prepare(&node, pool, claim)
 	if err := c.write(ctx, stored, &node); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
-		// Somebody else has written the Node, which causes another event. Until the
+		// Another client has written the Node, which causes another event. Until the
 		// cache shows that write, every further try fails too.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {

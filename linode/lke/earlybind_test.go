@@ -32,9 +32,9 @@ type listed []api.Pool
 
 func (l listed) Pools(context.Context, time.Time) ([]api.Pool, error) { return l, nil }
 
-// TestTaintsAreAddedToWhatTheNodeHasByThen: the cache shows a Node as it joined,
+// TestTaintsAreAddedToCurrentTaints: the cache shows a Node as it joined,
 // and others have written to it since.
-func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
+func TestTaintsAreAddedToCurrentTaints(t *testing.T) {
 	const do = karpv1.NodeDoNotSyncTaintsLabelKey
 	uninitialized := corev1.Taint{
 		Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule,
@@ -168,7 +168,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 		t.Errorf("taints before the claim is known (-want +got):\n%s", diff)
 	}
 	if unclaimed.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "" {
-		t.Error("Karpenter is told not to add taints that nobody has added yet")
+		t.Error("Karpenter is told not to add taints that are not added yet")
 	}
 
 	claimed := joining()
@@ -194,9 +194,9 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	}
 }
 
-// TestANodeOfAPoolThatNoListShows is looked at again, and one that pods could already use
+// TestNodeOfUnlistedPool is looked at again, and one that pods could already use
 // gets no taint that would evict them.
-func TestANodeOfAPoolThatNoListShows(t *testing.T) {
+func TestNodeOfUnlistedPool(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", Labels: map[string]string{corev1.LabelOSStable: "linux"}}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).
 		WithIndex(&karpv1.NodeClaim{}, "status.providerID", func(client.Object) []string { return nil }).Build()
@@ -216,7 +216,7 @@ func TestANodeOfAPoolThatNoListShows(t *testing.T) {
 		t.Errorf("a pool that is not listed: %v, %v", result, now.Spec.Taints)
 	}
 	if result, now := reconcile(api.Pool{ID: 1}); result.RequeueAfter != 0 || len(now.Spec.Taints) != 0 {
-		t.Errorf("somebody else's pool: %v, %v", result, now.Spec.Taints)
+		t.Errorf("another owner's pool: %v, %v", result, now.Spec.Taints)
 	}
 	ours := api.Pool{ID: 1, Tags: []string{GroupTag + "0123"}}
 	ready := node.DeepCopy()
@@ -230,10 +230,10 @@ func TestANodeOfAPoolThatNoListShows(t *testing.T) {
 	}
 }
 
-// TestANodeIsKarpentersFromTheStart: Karpenter v1.14.1 repairs no node that gets the
+// TestNodeBelongsToKarpenterFromTheStart: Karpenter v1.14.1 repairs no node that gets the
 // label of its class, by which Karpenter knows its nodes, after its conditions
-// have settled.
-func TestANodeIsKarpentersFromTheStart(t *testing.T) {
+// have converged.
+func TestNodeBelongsToKarpenterFromTheStart(t *testing.T) {
 	nc := linodetest.NodeClaim("1")
 	class := karpv1.NodeClassLabelKey(nc.Spec.NodeClassRef.GroupKind())
 	nc.Labels[class] = "default"
@@ -278,8 +278,8 @@ func reconciled(t *testing.T, node *corev1.Node, claim *karpv1.NodeClaim, slot a
 	return again
 }
 
-// TestAProviderIDThatNobodyWrites: the cloud controller has a minute.
-func TestAProviderIDThatNobodyWrites(t *testing.T) {
+// TestMissingProviderIDIsWritten: the cloud controller has a minute.
+func TestMissingProviderIDIsWritten(t *testing.T) {
 	slot := api.Slot{ID: "1-a", InstanceID: 10}
 	for name, tt := range map[string]struct {
 		age  time.Duration
@@ -306,9 +306,9 @@ func TestAProviderIDThatNobodyWrites(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsMadeAgain: Karpenter registers a claim once. The pods of the Node
+// TestRecreatedNode: Karpenter registers a claim once. The pods of the Node
 // still run, and must not be evicted; Karpenter has to register the Node again.
-func TestANodeThatIsMadeAgain(t *testing.T) {
+func TestRecreatedNode(t *testing.T) {
 	for name, tt := range map[string]struct {
 		registered time.Duration // after the Node was made
 		again      bool

@@ -28,10 +28,10 @@ func (r *rig) offered(plan string) bool {
 	return false
 }
 
-// TestEnterpriseNodesThatAreListedLateAreWaitedFor: Cloud Manager speaks of 20 minutes.
+// TestLateEnterpriseNodesAreAwaited: Cloud Manager speaks of 20 minutes.
 // No second machine is made, no plan type is blocked, and Karpenter does not take the claims
 // for lost: the 15 minutes that it gives a Node begin again.
-func TestEnterpriseNodesThatAreListedLateAreWaitedFor(t *testing.T) {
+func TestLateEnterpriseNodesAreAwaited(t *testing.T) {
 	for _, delay := range []time.Duration{6 * time.Minute, 10 * time.Minute, 18 * time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -50,8 +50,8 @@ func TestEnterpriseNodesThatAreListedLateAreWaitedFor(t *testing.T) {
 					t.Errorf("took %s", took)
 				}
 				time.Sleep(30 * time.Minute)
-				if made, gaveUp := r.sim.Stats().Made, r.seen().gaveUp; made != 3 || len(gaveUp) > 0 {
-					t.Errorf("%d machines for 3 claims; given up: %v", made, gaveUp)
+				if made, unserved := r.sim.Stats().Made, r.seen().unserved; made != 3 || len(unserved) > 0 {
+					t.Errorf("%d machines for 3 claims; deleted: %v", made, unserved)
 				}
 				if !r.offered("g6-standard-4") {
 					t.Error("the plan type is blocked")
@@ -61,8 +61,8 @@ func TestEnterpriseNodesThatAreListedLateAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestSlotsOfTheStandardTierAreNotWaitedForSoLong: there a node is listed at once.
-func TestSlotsOfTheStandardTierAreNotWaitedForSoLong(t *testing.T) {
+// TestStandardSlotsHaveAShorterTimeout: there a node is listed at once.
+func TestStandardSlotsHaveAShorterTimeout(t *testing.T) {
 	for tier, want := range map[string]time.Duration{"standard": 4 * time.Minute, "enterprise": 20 * time.Minute} {
 		t.Run(tier, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,11 +73,11 @@ func TestSlotsOfTheStandardTierAreNotWaitedForSoLong(t *testing.T) {
 				}
 				start := time.Now()
 				r.want(1)
-				for len(r.seen().gaveUp) == 0 && time.Since(start) < time.Hour {
+				for len(r.seen().unserved) == 0 && time.Since(start) < time.Hour {
 					time.Sleep(time.Second)
 				}
 				if took := time.Since(start); took < want || took > want+time.Minute {
-					t.Errorf("given up after %s, want %s", took, want)
+					t.Errorf("deleted after %s, want %s", took, want)
 				}
 			})
 		})
@@ -174,8 +174,8 @@ func (b *burst) say(kind, uid, text string) {
 	b.said[kind][uid]++
 }
 
-// GiveUp gives a claim the first plan type that is offered, and notes why it left its own.
-func (b *burst) GiveUp(_ context.Context, uid, reason string) error {
+// ReplanOrDelete gives a claim the first plan type that is offered, and notes why it left its own.
+func (b *burst) ReplanOrDelete(_ context.Context, uid, reason string) error {
 	b.book.mu.Lock()
 	defer b.book.mu.Unlock()
 	c := b.book.claims[uid]
@@ -190,7 +190,7 @@ func (b *burst) GiveUp(_ context.Context, uid, reason string) error {
 	case strings.HasPrefix(reason, "no capacity for "+c.Group.Plan):
 		b.say("out of stock "+c.Group.Plan, uid, reason)
 	default:
-		b.t.Errorf("%s was given up: %s", uid, reason)
+		b.t.Errorf("%s was deleted: %s", uid, reason)
 	}
 	c.Group.Plan = b.plans[i]
 	b.book.claims[uid] = c
@@ -254,11 +254,11 @@ func (b *burst) wave(pods int, pod int64) (claims, perNode int) {
 	return claims, perNode
 }
 
-// TestABurstOnEnterprise plays the whole profile at once: 100 pods, and 25 more later. Nodes are listed after ten minutes and
-// have 25 % less memory than their plan, the build of the control plane is retired, the first plan type is closed to
-// the account, and of the second there are 10 at first, any number after five minutes, and none in the second wave. There
-// are as many machines as needed, each with room for the pods that it was made for; no plan type is blocked for another
-// reason; and each claim has one event for each kind of wait.
+// TestABurstOnEnterprise plays the whole profile at once: 100 pods, and 25 more later. Nodes are listed after
+// ten minutes and have 25 % less memory than their plan, the build of the control plane is retired, the first
+// plan type is closed to the account, and of the second there are 10 at first, any number after five minutes,
+// and none in the second wave. There are as many machines as needed, each with room for the pods that it was
+// made for; no plan type is blocked for another reason; and each claim has one event for each kind of wait.
 func TestABurstOnEnterprise(t *testing.T) {
 	const closed, flaky, spare, pod = "g6-standard-4", "g6-dedicated-4", "g6-standard-6", int64(1400) << 20
 	synctest.Test(t, func(t *testing.T) {
@@ -274,7 +274,7 @@ func TestABurstOnEnterprise(t *testing.T) {
 		}
 		r.claims = b
 		r.start("enterprise")
-		//nolint:staticcheck // NewClientset spends five milliseconds of each write on managed fields: nobody reads them.
+		//nolint:staticcheck // NewClientset spends five milliseconds of each write on managed fields, which are not read.
 		nodes := kubernetes.NewSimpleClientset()
 		ctx, stop := context.WithCancel(t.Context())
 		var kubelets sync.WaitGroup
@@ -283,7 +283,7 @@ func TestABurstOnEnterprise(t *testing.T) {
 		defer stop()
 		r.inject(sim.Fault{NoCapacity: sim.Refuse, Plan: closed, Body: sim.PlanClosed})
 		r.inject(sim.Fault{NoCapacity: sim.Refuse, Plan: flaky, Room: 10, Name: "stock"})
-		kubelets.Go(func() { // whatever is blocked is so for a reason
+		kubelets.Go(func() { // everything that is blocked is so for a reason
 			for ctx.Err() == nil {
 				for plan := range r.types.Blocked() {
 					if plan != closed && plan != flaky {
@@ -350,7 +350,8 @@ func (b *burst) expect(want map[string]int) {
 	}
 }
 
-// hold compares the machines with the claims: as many, none deleted, and each has room for the pods that it was made for.
+// hold compares the machines with the claims: as many, none deleted, and each has room for the pods that it
+// was made for.
 func (b *burst) hold(nodes *kubernetes.Clientset, pod int64, perNode, machines int) {
 	b.t.Helper()
 	if stats := b.sim.Stats(); stats.Made != machines || stats.Deleted != 0 {

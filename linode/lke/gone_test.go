@@ -80,9 +80,9 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 	}
 }
 
-// TestAnIDThatNamesNoLinodeHasNoMachine: Karpenter asks until it hears so, and
+// TestUnknownIDHasNoMachine: Karpenter asks until it hears so, and
 // LKE will never show a machine of that name, nor that it is gone.
-func TestAnIDThatNamesNoLinodeHasNoMachine(t *testing.T) {
+func TestUnknownIDHasNoMachine(t *testing.T) {
 	for id, want := range map[string]bool{
 		"Provider:///AZ/i-01234": true, "linode://i-01234": true, nodeclaim.LinodeID(10): false,
 		nodeclaim.PendingID("8f1c"): false,

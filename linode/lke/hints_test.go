@@ -24,14 +24,14 @@ func (r *rig) asked(path string) (n int) {
 }
 
 // TestAFailureOfLKEIsKnownWithinSeconds if the token may read events, also if LKE's clock is not ours. Else, and if
-// there is no event, a slot without an instance is given up as before, and refusals are few.
+// there is no event, a slot without an instance ends as before, and refusals are few.
 func TestAFailureOfLKEIsKnownWithinSeconds(t *testing.T) {
 	const events = "/account/events"
 	for name, tt := range map[string]struct {
 		cfg     sim.Config
 		faults  []sim.Fault
 		way     string
-		from    time.Duration // the claims are given up after that, and within ten seconds of it
+		from    time.Duration // the claims are deleted after that, and within ten seconds of it
 		most    int           // requests for events in an hour
 		because string
 	}{
@@ -87,13 +87,13 @@ func TestAFailureOfLKEIsKnownWithinSeconds(t *testing.T) {
 				time.Sleep(time.Minute)
 				start := time.Now()
 				r.want(3)
-				r.until("the claims are given up", func() bool { return len(r.seen().gaveUp) == 3 })
+				r.until("the claims are deleted", func() bool { return len(r.seen().unserved) == 3 })
 				if took := time.Since(start); took < tt.from || took > tt.from+10*time.Second {
-					t.Errorf("given up after %s, want %s", took, tt.from)
+					t.Errorf("deleted after %s, want %s", took, tt.from)
 				}
-				for uid, why := range r.seen().gaveUp {
+				for uid, why := range r.seen().unserved {
 					if !strings.Contains(why, tt.because) {
-						t.Errorf("%s is given up as %q", uid, why)
+						t.Errorf("%s is deleted as %q", uid, why)
 					}
 				}
 				if r.offered("g6-standard-4") {
@@ -112,8 +112,8 @@ func TestAFailureOfLKEIsKnownWithinSeconds(t *testing.T) {
 	}
 }
 
-// TestAFailureOfAnotherPoolGivesNothingUp: nor does an old one of the same pool, nor one of a slot that was filled.
-func TestAFailureOfAnotherPoolGivesNothingUp(t *testing.T) {
+// TestFailureOfAnotherPoolEndsNoClaim: nor does an old one of the same pool, nor one of a slot that was filled.
+func TestFailureOfAnotherPoolEndsNoClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()
@@ -126,12 +126,12 @@ func TestAFailureOfAnotherPoolGivesNothingUp(t *testing.T) {
 		}
 		start := time.Now()
 		r.want(1)
-		for len(r.seen().gaveUp) == 0 && time.Since(start) < time.Hour {
+		for len(r.seen().unserved) == 0 && time.Since(start) < time.Hour {
 			r.sim.NoteUnmade(r.sim.Pools()[0].ID + 1)
 			time.Sleep(10 * time.Second)
 		}
 		if took := time.Since(start); took < 4*time.Minute || took > 5*time.Minute {
-			t.Errorf("given up after %s", took)
+			t.Errorf("deleted after %s", took)
 		}
 	})
 }
@@ -147,7 +147,7 @@ func TestOneRequestReadsTheFailuresOfAllPools(t *testing.T) {
 		for _, pool := range []string{"web", "batch", "jobs"} {
 			r.wantOf(pool, 5)
 		}
-		r.until("the claims are given up", func() bool { return len(r.seen().gaveUp) == 15 })
+		r.until("the claims are deleted", func() bool { return len(r.seen().unserved) == 15 })
 		if n := r.asked("/account/events"); n != 1 {
 			t.Errorf("%d requests", n)
 		}
@@ -202,7 +202,7 @@ func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
 				delete(r.book.nodes, r.sim.Instances()[0].ID)
 			},
 		},
-		"somebody powers it off after it has joined": {
+		"a user powers it off after it has joined": {
 			during: func(r *rig) { r.sim.Power(r.sim.Instances()[0].ID, false) },
 		},
 		"the token lacks the scope": {
@@ -258,8 +258,8 @@ func TestALinodeThatStaysOfflineIsReplaced(t *testing.T) {
 	}
 }
 
-// TestEventsThatAreNotAnsweredHoldUpNoMachine for more than some seconds, and once a minute.
-func TestEventsThatAreNotAnsweredHoldUpNoMachine(t *testing.T) {
+// TestUnansweredEventListBlocksNoMachine for more than some seconds, and once a minute.
+func TestUnansweredEventListBlocksNoMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()

@@ -55,7 +55,7 @@ func (r *rig) forget(n int) {
 	}
 }
 
-// TestABindIsRefused: the machine is stored again soon, though nobody else waits.
+// TestABindIsRefused: the machine is stored again soon, though no other claim waits.
 func TestABindIsRefused(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg sim.Config) {
 		r := newRig(t, cfg)
@@ -75,18 +75,18 @@ func TestABindIsRefused(t *testing.T) {
 	})
 }
 
-// TestACallIsDoneLate: 20 s after its 504. Whatever was asked meanwhile, no claim loses its
+// TestLateCallsLoseNoMachine: 20 s after its 504. Whichever calls were made meanwhile, no claim loses its
 // machine, and in the end there is one for each.
-func TestACallIsDoneLate(t *testing.T) {
+func TestLateCallsLoseNoMachine(t *testing.T) {
 	for name, tt := range map[string]struct {
 		method, path string
 		before       int
 		then         func(*rig)
 		made         int // at most
 	}{
-		"PUT, and demand grows":      {"PUT", "/lke/clusters/*/pools/*", 10, func(r *rig) { r.want(9) }, 20},
-		"POST, and nothing else":     {"POST", "/lke/clusters/*/pools", 0, func(*rig) {}, 1},
-		"DELETE, and somebody waits": {"DELETE", "/lke/clusters/*/nodes/*", 3, func(r *rig) { r.want(1) }, 5},
+		"PUT, and demand grows":     {"PUT", "/lke/clusters/*/pools/*", 10, func(r *rig) { r.want(9) }, 20},
+		"POST, and nothing else":    {"POST", "/lke/clusters/*/pools", 0, func(*rig) {}, 1},
+		"DELETE, and a claim waits": {"DELETE", "/lke/clusters/*/nodes/*", 3, func(r *rig) { r.want(1) }, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tiers(t, func(t *testing.T, cfg sim.Config) {
@@ -159,15 +159,15 @@ func TestSuccessWithoutEffectIsNotRepeatedAtOnce(t *testing.T) {
 	}
 }
 
-// TestPhantomsAreLeftForAnotherPlan: LKE counts the nodes and never lists them.
-func TestPhantomsAreLeftForAnotherPlan(t *testing.T) {
+// TestNeverListedSlotsLeadToAnotherPlan: LKE counts the nodes and never lists them.
+func TestNeverListedSlotsLeadToAnotherPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()
 		r.inject(sim.Fault{NoCapacity: sim.Hidden, Plan: "g6-standard-4"})
 		r.want(2)
-		r.until("both are given up", func() bool {
-			return len(r.seen().gaveUp) == 2
+		r.until("both are deleted", func() bool {
+			return len(r.seen().unserved) == 2
 		})
 		r.until("the pool is gone", func() bool { return r.sim.Stats().Pools == 0 })
 	})
@@ -197,7 +197,7 @@ func TestAForeignPoolThatHidesASlot(t *testing.T) {
 	})
 }
 
-// TestARecycleOfAllNodes costs no machine besides those that LKE makes: the claims are ended,
+// TestARecycleOfAllNodes costs no machine in addition to those that LKE creates: the claims are ended,
 // and the claims that Karpenter makes in their place get the new machines.
 func TestARecycleOfAllNodes(t *testing.T) {
 	for _, fresh := range []bool{false, true} {
@@ -248,12 +248,12 @@ func TestALostMachineEndsItsClaim(t *testing.T) {
 	})
 }
 
-// TestRoomForSomeMachines is filled, and only the rest waits or gets another plan type.
-func TestRoomForSomeMachines(t *testing.T) {
+// TestPartialCapacityForMachines is filled, and only the rest waits or gets another plan type.
+func TestPartialCapacityForMachines(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg    sim.Config
 		fault  sim.Fault
-		gaveUp int
+		unserved int
 	}{
 		"of the account": {sim.Config{Tier: "standard", MaxInstances: 7}, sim.Fault{}, 0},
 		"in stock":       {sim.Config{Tier: "standard"}, sim.Fault{NoCapacity: sim.Refuse, Room: 7}, 1},
@@ -272,16 +272,16 @@ func TestRoomForSomeMachines(t *testing.T) {
 					t.Errorf("seven machines took %s", took)
 				}
 				time.Sleep(time.Minute)
-				if n := len(r.seen().gaveUp); n != tt.gaveUp {
-					t.Errorf("%d claims were given up", n)
+				if n := len(r.seen().unserved); n != tt.unserved {
+					t.Errorf("%d claims were ended", n)
 				}
 			})
 		})
 	}
 }
 
-// TestTheClustersOwnLimit: what LKE allows is made, and the rest is told what it waits for.
-func TestTheClustersOwnLimit(t *testing.T) {
+// TestClusterLimitIsKept: what LKE allows is created, and the other claims get an event with the reason.
+func TestClusterLimitIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()
@@ -344,8 +344,8 @@ func (h houses) Keep(_ context.Context, name string) error {
 	return nil
 }
 
-// TestARestoreWithoutClaims keeps the machines, says so, and drains those that somebody lets go.
-func TestARestoreWithoutClaims(t *testing.T) {
+// TestRestoreWithoutNodeClaims keeps the machines, reports them, and drains those that a user allows to be deleted.
+func TestRestoreWithoutNodeClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := grown(t, 6)
 		defer r.kill()
@@ -379,17 +379,17 @@ func TestARestoreWithoutClaims(t *testing.T) {
 		r.start("standard")
 		time.Sleep(time.Hour)
 		if stats := r.sim.Stats(); stats.Slots != 2 {
-			t.Errorf("%d machines are left that nobody has said may go, of two", stats.Slots)
+			t.Errorf("%d machines are left whose deletion was not allowed, of two", stats.Slots)
 		}
 		condemn(2)
 		r.until("they are gone", func() bool { return r.sim.Stats().Slots == 0 })
 	})
 }
 
-// TestWhatARestartCosts: another process leads while a call of the last one is still to come. No
+// TestCostOfARestart: another process leads while a call of the last one is still to come. No
 // count is lowered; a POST is made twice and the surplus goes; a claim that gets a machine
 // which is being deleted is ended at once.
-func TestWhatARestartCosts(t *testing.T) {
+func TestCostOfARestart(t *testing.T) {
 	for name, tt := range map[string]struct {
 		method, path       string
 		before, more, then int // claims: that have machines, that cause the call, and after the restart

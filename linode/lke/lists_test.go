@@ -10,10 +10,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestWhoeverAsksDoesNotHoldUpMachines: Karpenter asks about once a second for each
+// TestReadsDoNotDelayMachines: Karpenter asks about once a second for each
 // node that it drains and that is not ready, under the documented limit of 200 lists a
 // minute.
-func TestWhoeverAsksDoesNotHoldUpMachines(t *testing.T) {
+func TestReadsDoNotDelayMachines(t *testing.T) {
 	for _, draining := range []int{0, 20, 100} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, sim.Config{
@@ -66,8 +66,8 @@ func (r *rig) ask(stop <-chan struct{}, offset time.Duration) {
 	}
 }
 
-// TestOneListServesAllThatAsk: at once, and one every two seconds at most.
-func TestOneListServesAllThatAsk(t *testing.T) {
+// TestCallersShareOneList: at once, and one every two seconds at most.
+func TestCallersShareOneList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		time.Sleep(10 * time.Second) // the Syncer is at rest: it polls each minute

@@ -14,9 +14,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestACensusCountsWhatNodeClaimsAreServedFrom: machines with and without an owner, slots
-// without a machine, and who waits, but no pool of somebody else.
-func TestACensusCountsWhatNodeClaimsAreServedFrom(t *testing.T) {
+// TestMetricsCountMachinesOfNodeClaims: machines with and without an owner, slots
+// without a machine, and waiting claims, but no pool of another owner.
+func TestMetricsCountMachinesOfNodeClaims(t *testing.T) {
 	early := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	claim := func(plan string, instance int, created time.Time) capacity.Claim {
 		return capacity.Claim{Group: capacity.Group{Plan: plan}, Instance: instance, Created: created}
@@ -75,7 +75,7 @@ func TestMetricsFollowTheMachines(t *testing.T) {
 			}
 		}
 		if _, waits := got["lkeplan_claims_waiting_since_timestamp_seconds"]; waits {
-			t.Error("nobody waits, and there is a time since when")
+			t.Error("no claim waits, but the metric has a time")
 		}
 		r.release(3)
 		r.until("the plan type is forgotten", func() bool {
@@ -102,7 +102,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 					_, counted := gathered(t, registry)["lkeplan_lke_refusals_total account-limit"]
 					return counted
 				})
-				r.until("the claims are given up", func() bool { return len(r.seen().gaveUp) == 3 })
+				r.until("the claims are deleted", func() bool { return len(r.seen().unserved) == 3 })
 				if got := gathered(t, registry)["lkeplan_lke_refusals_total "+reason]; got == 0 {
 					t.Errorf("nothing was refused for the reason %s", reason)
 				}

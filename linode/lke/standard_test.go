@@ -72,7 +72,7 @@ func (w *ask) WarnNodePool(ctx context.Context, pool, reason, text string) {
 	w.Warn(ctx, pool, reason, text)
 }
 
-// TestPoolsMatchTheGroupsOfTheirClass: whatever a class of either tier says, the pool that is made for a claim of it is
+// TestPoolsMatchTheGroupsOfTheirClass: for any class of either tier, the pool that is created for a claim of it is
 // what the claim's group asks for, so that one pool with one node is made for one claim, and nothing is corrected.
 func TestPoolsMatchTheGroupsOfTheirClass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 26))
@@ -141,9 +141,9 @@ func TestPoolsMatchTheGroupsOfTheirClass(t *testing.T) {
 	}
 }
 
-// TestAFirewallWithoutEffectIsSaid by a condition and one event of the class, which stays Ready, and is not said of
+// TestFirewallWithoutEffectIsReported by a condition and one event of the class, which stays Ready, and is not said of
 // Enterprise nor when the firewall was taken out.
-func TestAFirewallWithoutEffectIsSaid(t *testing.T) {
+func TestFirewallWithoutEffectIsReported(t *testing.T) {
 	for tier, want := range map[catalog.Tier]bool{catalog.Standard: true, catalog.Enterprise: false} {
 		class := &linodev1alpha1.LinodeNodeClass{}
 		class.Name, class.Spec.FirewallID = "default", new(8) // which the account does not have

@@ -1,5 +1,5 @@
 // Package lke gets machines from the node pools of an LKE cluster. It stands behind linode's
-// Orders, Machines and Rules, as package instance does for Linodes that join by themselves.
+// Orders, Machines and Rules, as package instance does for Linodes that join on their own.
 //
 // A Syncer keeps the node pools in step with the NodeClaims: it polls LKE, has linode/capacity
 // decide what is missing and what is too much, sends the calls and writes the answers on the
@@ -45,9 +45,9 @@ type Claims interface {
 	List(ctx context.Context) ([]capacity.Claim, error)
 	// Bind writes a claim's machine. It fails where the claim has changed.
 	Bind(ctx context.Context, b capacity.Bind) error
-	// GiveUp gives a claim whose plan type has no capacity another plan type, or
+	// ReplanOrDelete gives a claim whose plan type has no capacity another plan type, or
 	// deletes it where there is no other.
-	GiveUp(ctx context.Context, uid, reason string) error
+	ReplanOrDelete(ctx context.Context, uid, reason string) error
 	// Extend has Karpenter's time for a claim to register begin again, if half of it is over.
 	Extend(ctx context.Context, uid string) error
 	// Lose deletes a claim whose machine, that instance, is gone.

@@ -210,7 +210,7 @@ func (r *rig) until(what string, holds func() bool) {
 	r.t.Fatalf("timed out after a thousand seconds: %s", what)
 }
 
-// bound reports whether every claim has a machine of its own.
+// bound reports whether every claim has its own machine.
 func (r *rig) bound() bool {
 	r.book.mu.Lock()
 	defer r.book.mu.Unlock()
@@ -244,8 +244,8 @@ func (s *served) note(call api.Call) {
 	}
 }
 
-// TestARequestSaysWhichClaimsItIsFor: those that make machines. Lists are for nobody.
-func TestARequestSaysWhichClaimsItIsFor(t *testing.T) {
+// TestRequestIsTracedToItsClaims: calls that create machines. Lists belong to no claim.
+func TestRequestIsTracedToItsClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard", InstanceDelay: 2 * time.Second})
 		defer r.kill()
@@ -298,9 +298,9 @@ func TestABurstIsOneCall(t *testing.T) {
 	})
 }
 
-// TestTheFirstCallWaitsForNobody: more claims may be on their way, for which it
-// waits a moment, or it is known that there are none.
-func TestTheFirstCallWaitsForNobody(t *testing.T) {
+// TestFirstCallDoesNotWait: more claims may be on their way, for which it
+// waits a moment, or none is known to come.
+func TestFirstCallDoesNotWait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wake func(*Syncer)
 		most time.Duration
@@ -349,7 +349,7 @@ func (r *rig) story() {
 }
 
 // every leaves out ways, not calls, and the next call is failed in other ways. Of three in
-// their order one is always done all the same.
+// their order one is always carried out.
 var every = flag.Int("every", 3, "TestEveryCallMayFail fails each call in one of so many ways; 1 is all")
 
 // TestEveryCallMayFail fails each Linode call of the story in turn, in several
@@ -393,7 +393,7 @@ func TestTheControllerMayDieAtEveryCall(t *testing.T) {
 			for _, done := range []bool{false, true} {
 				r := newRig(t, cfg)
 				r.sim.Inject(sim.Fault{After: i, Count: 1, Hang: true, AfterWork: done})
-				var over atomic.Bool // without the call: the story of before was one call longer
+				var over atomic.Bool // without the call: the previous run had one call more
 				killed := make(chan struct{})
 				go func() {
 					defer close(killed)
@@ -441,8 +441,8 @@ func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 				r.inject(tt.fault)
 				start := time.Now()
 				r.want(3)
-				r.until("the claims are given up", func() bool {
-					return len(r.seen().gaveUp) == 3
+				r.until("the claims are deleted", func() bool {
+					return len(r.seen().unserved) == 3
 				})
 				if took := time.Since(start); took > within {
 					t.Errorf("took %s, want less than %s", took, within)
@@ -466,9 +466,9 @@ func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 	}
 }
 
-// TestOnlyTheRestIsGivenUp: of 105 claims LKE takes 100 in a first pool and
+// TestOnlyUnservedClaimsAreDeleted: of 105 claims LKE takes 100 in a first pool and
 // refuses the second.
-func TestOnlyTheRestIsGivenUp(t *testing.T) {
+func TestOnlyUnservedClaimsAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()
@@ -484,9 +484,9 @@ func TestOnlyTheRestIsGivenUp(t *testing.T) {
 			}
 			return n
 		}
-		r.until("100 claims have machines, and the rest is given up", func() bool {
+		r.until("100 claims have machines, and the rest is deleted", func() bool {
 			given := bound()
-			return given == 100 && len(r.seen().gaveUp) == 5
+			return given == 100 && len(r.seen().unserved) == 5
 		})
 	})
 }
@@ -500,8 +500,8 @@ func TestARefusedPoolWarnsAndBlocksNothing(t *testing.T) {
 		})
 		r.want(1)
 		r.until("the claim has a machine", r.bound)
-		if len(r.seen().gaveUp) > 0 {
-			t.Errorf("a validation error was taken for missing capacity: %v", r.seen().gaveUp)
+		if len(r.seen().unserved) > 0 {
+			t.Errorf("a validation error was taken for missing capacity: %v", r.seen().unserved)
 		}
 		if len(r.seen().warned) != 3 {
 			t.Errorf("warnings: %v, want one for each refusal", r.seen().warned)
@@ -509,7 +509,7 @@ func TestARefusedPoolWarnsAndBlocksNothing(t *testing.T) {
 	})
 }
 
-func TestAMachineThatNobodyAskedForGoesAfterAWhile(t *testing.T) {
+func TestUnrequestedMachineIsDeletedAfterDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()
@@ -517,7 +517,7 @@ func TestAMachineThatNobodyAskedForGoesAfterAWhile(t *testing.T) {
 		r.until("all claims have machines", r.bound)
 		r.book.mu.Lock()
 		for uid := range r.book.claims {
-			delete(r.book.claims, uid) // somebody took the finalizers away
+			delete(r.book.claims, uid) // a user removed the finalizers
 			break
 		}
 		r.book.mu.Unlock()

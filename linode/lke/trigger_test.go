@@ -54,9 +54,8 @@ func TestTheTriggerKnowsWhetherMoreClaimsCome(t *testing.T) {
 	}
 }
 
-// TestAClaimThatWaitsThoughItHasAMachine: as long as only the cache may lag nobody is
-// woken, and then somebody is.
-func TestAClaimThatWaitsThoughItHasAMachine(t *testing.T) {
+// TestWaitingClaimWithAMachineWakesTheLoop: as long as only the cache may lag the loop is not woken, and then it is.
+func TestWaitingClaimWithAMachineWakesTheLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		waiting, bound := linodetest.NodeClaim("1"), linodetest.NodeClaim("1")
 		waiting.Status.ProviderID, bound.Status.ProviderID = nodeclaim.PendingID("1"), nodeclaim.LinodeID(10)

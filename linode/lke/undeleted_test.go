@@ -9,9 +9,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestAClaimSaysThatItsMachineIsNotDeleted: one of two slots, and then the pool with
+// TestNodeClaimReportsUndeletedMachine: one of two slots, and then the pool with
 // the last.
-func TestAClaimSaysThatItsMachineIsNotDeleted(t *testing.T) {
+func TestNodeClaimReportsUndeletedMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, sim.Config{Tier: "standard"})
 		defer r.kill()

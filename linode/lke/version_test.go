@@ -144,7 +144,7 @@ func kubeletOf(nc *karpv1.NodeClaim, version string) *corev1.Node {
 	return node
 }
 
-func TestAClassSaysHowFarItsNodesAre(t *testing.T) {
+func TestClassCountsOutdatedNodes(t *testing.T) {
 	class := readyClass()
 	class.Spec.LKEK8sVersion = new("v1.34.1+lke1")
 	class.Status.KubernetesVersion = "v1.33.4+lke2"
@@ -160,8 +160,8 @@ func TestAClassSaysHowFarItsNodesAre(t *testing.T) {
 	}
 }
 
-// TestAControlPlaneAheadIsSaidOnce: with what can be done, and by when.
-func TestAControlPlaneAheadIsSaidOnce(t *testing.T) {
+// TestNewerControlPlaneIsReportedOnce: with what can be done, and by when.
+func TestNewerControlPlaneIsReportedOnce(t *testing.T) {
 	for _, tt := range []struct {
 		tier             catalog.Tier
 		have, ahead      string
@@ -278,8 +278,8 @@ func TestNodePoolsFollowOneAnother(t *testing.T) {
 	}
 }
 
-// TestThePoolThatIsToFollowDoesNotDriftYet: of two NodePools with outdated nodes.
-func TestThePoolThatIsToFollowDoesNotDriftYet(t *testing.T) {
+// TestNextPoolDoesNotDriftYet: of two NodePools with outdated nodes.
+func TestNextPoolDoesNotDriftYet(t *testing.T) {
 	class := readyClass()
 	class.Spec.LKEK8sVersion, class.Status.KubernetesVersion = new("v1.34.1+lke1"), "v1.34.1+lke1"
 	class.Status.KubernetesVersionSince = new(metav1.Now())

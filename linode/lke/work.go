@@ -151,11 +151,11 @@ func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold t
 		}
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
 		defer f.Wake() // the claims wait for other plan types now
-		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
+		f.replanOrDelete(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
 	case api.ClassPlanClosed:
 		f.cfg.Types.Close(w.Group.Plan, time.Now().Add(instancetype.ClosedFor))
 		defer f.Wake()
-		f.giveUp(ctx, w.For, fmt.Sprintf("plan %s is closed to this account: %v", w.Group.Plan, err))
+		f.replanOrDelete(ctx, w.For, fmt.Sprintf("plan %s is closed to this account: %v", w.Group.Plan, err))
 	case api.ClassValidation:
 		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf(
 			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; next attempt in %s", err, hold))
@@ -172,10 +172,10 @@ func (f *Syncer) refused(ctx context.Context, w capacity.Work, err error, hold t
 	}
 }
 
-func (f *Syncer) giveUp(ctx context.Context, uids []string, reason string) {
+func (f *Syncer) replanOrDelete(ctx context.Context, uids []string, reason string) {
 	_ = loop.Each(f.cfg.Log, 8, uids, func(uid string) error {
-		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
-			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
+		if err := f.cfg.Claims.ReplanOrDelete(ctx, uid, reason); err != nil {
+			f.cfg.Log.Error("could not delete a NodeClaim", "uid", uid, "error", err)
 		}
 		return nil
 	})
@@ -191,7 +191,7 @@ func (f *Syncer) warn(ctx context.Context, uids []string, reason, message string
 //
 // Unverified: that a slot without an instance can be deleted.
 func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
-	if len(w.GivenUp) > 0 {
+	if len(w.Unserved) > 0 {
 		reason, why := timedOut, "LKE created no %s machine in %s in time"
 		if len(w.Unmade) > 0 {
 			reason = string(api.ClassNoCapacity)
@@ -200,9 +200,9 @@ func (f *Syncer) shrink(ctx context.Context, w capacity.Work) error {
 		f.metrics.Refused(w.Group.Plan, reason)
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
 		f.cfg.Log.Info("LKE has not filled slots; the plan is not used for a "+
-			"while", "plan", w.Group.Plan, "claims", len(w.GivenUp),
+			"while", "plan", w.Group.Plan, "claims", len(w.Unserved),
 			"failed", w.Unmade)
-		f.giveUp(ctx, w.GivenUp, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
+		f.replanOrDelete(ctx, w.Unserved, fmt.Sprintf(why, w.Group.Plan, f.cfg.Cluster.Region))
 	}
 	pools := loop.Each(f.cfg.Log, 8, w.DeletePools, func(pool int) error {
 		err := f.loop.Try(func() error { return f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool) })

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Loop runs a step again and again: when the step says so, and sooner when it is woken. It keeps the
+// Loop runs a step repeatedly: after the time that the step returns, or sooner when it is woken. It keeps the
 // Memory of the decisions that the steps make, and runs the work that they begin. It is safe for
 // concurrent use.
 type Loop[Memory any] struct {
@@ -30,8 +30,8 @@ func New[Memory any](log *slog.Logger, gather time.Duration) *Loop[Memory] {
 	return &Loop[Memory]{log: log, gather: gather, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 }
 
-// afterBug is when a step is due again that has met a bug. Its Memory is as it was, and nothing was begun that it had not
-// come to.
+// afterBug is when a step is due again that has met a bug. Its Memory is as it was, and nothing was begun
+// that it had not come to.
 const afterBug = 10 * time.Second
 
 // Run runs step until ctx ends, and returns when the work that was begun has ended. Step returns

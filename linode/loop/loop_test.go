@@ -54,8 +54,8 @@ func TestWhenAStepIsDue(t *testing.T) {
 	})
 }
 
-// TestABugIsAnErrorOfItsItem, and the other items are done.
-func TestABugIsAnErrorOfItsItem(t *testing.T) {
+// TestPanicIsAnErrorOfItsItem, and the other items are done.
+func TestPanicIsAnErrorOfItsItem(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	done := make(chan int, 3)
 	err := Each(log, 1, []int{1, 2, 3}, func(n int) error {
@@ -73,8 +73,8 @@ func TestABugIsAnErrorOfItsItem(t *testing.T) {
 	}
 }
 
-// TestOneListIsForAllWhoWaitForIt, the next comes two seconds after it, and a list of others that comes first will do.
-func TestOneListIsForAllWhoWaitForIt(t *testing.T) {
+// TestWaitingCallersShareOneList, the next comes two seconds after it, and a list of others that comes first will do.
+func TestWaitingCallersShareOneList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []time.Duration
 		var refuse error
@@ -118,8 +118,8 @@ func TestOneListIsForAllWhoWaitForIt(t *testing.T) {
 	})
 }
 
-// TestABugEndsWhatItIsIn: a step comes again after a while, other work goes on, and those who wait for a list get the error.
-func TestABugEndsWhatItIsIn(t *testing.T) {
+// TestPanicEndsOnlyItsStep: a step comes again after a while, other work goes on, and those who wait for a list get the error.
+func TestPanicEndsOnlyItsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
 		l, began := New[int](log, 200*time.Millisecond), time.Now()

@@ -2,7 +2,7 @@ package nodeclaim
 
 import "sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-// Reasons to replace a node, besides those of Karpenter.
+// Reasons to replace a node, in addition to those of Karpenter.
 const (
 	// NodeClassDrifted: the LinodeNodeClass has changed in a way that needs new nodes.
 	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"

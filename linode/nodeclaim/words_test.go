@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestWordsOfOthersStayInTheirQuotes, on one line and within their bytes.
-func TestWordsOfOthersStayInTheirQuotes(t *testing.T) {
+// TestQuotedTextIsEscaped, on one line and within their bytes.
+func TestQuotedTextIsEscaped(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":                   {"", `""`},
 		"words":                     {"swap is on", `"swap is on"`},

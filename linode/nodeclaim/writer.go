@@ -68,9 +68,9 @@ func (w Writer) free(ctx context.Context, uid string, instance int) error {
 	return nil
 }
 
-// GiveUp deletes a claim that has no machine and gets none, so that Karpenter schedules its
+// DeleteUnserved deletes a claim that has no machine and gets none, so that Karpenter schedules its
 // pods again. An event says why.
-func (w Writer) GiveUp(ctx context.Context, nc *karpv1.NodeClaim, reason string) error {
+func (w Writer) DeleteUnserved(ctx context.Context, nc *karpv1.NodeClaim, reason string) error {
 	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", Shorten(reason))
 	return w.delete(ctx, nc)
 }

@@ -20,8 +20,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestAClaimSaysThatItsMachineIsNotDeleted, in a condition that is written if it changes. Nothing else of its status changes.
-func TestAClaimSaysThatItsMachineIsNotDeleted(t *testing.T) {
+// TestNodeClaimReportsUndeletedMachine, in a condition that is written if it changes. Nothing else of its status changes.
+func TestNodeClaimReportsUndeletedMachine(t *testing.T) {
 	at := metav1.NewTime(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
 	other := metav1.Condition{Type: "Drained", Status: "True", Reason: "Drained", LastTransitionTime: at}
 	is := func(reason, message string) metav1.Condition {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// agenda holds what is due later, in the order in which it is due. Nothing fires by itself: each read of the state
-// first runs what was due by then, each event as of its own time, so that ids and peaks do not depend on when
+// agenda holds what is due later, in the order in which it is due. Nothing runs on its own: each read of the state
+// first runs what was due by then, each event at its own time, so that ids and peaks do not depend on when
 // the state was read.
 type agenda struct{ events []event }
 

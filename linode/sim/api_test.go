@@ -52,7 +52,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// get makes a GET with headers of its own.
+// get makes a GET with additional headers.
 func (a *account) get(path string, header map[string]string) (*http.Response, string) {
 	a.Helper()
 	req, err := http.NewRequestWithContext(a.Context(), http.MethodGet, "http://linode.test"+path, nil)
@@ -139,7 +139,7 @@ func TestUnknownPaths(t *testing.T) {
 }
 
 // What the simulator answers about plans, regions and availability is what the real API does, but for the fields that
-// nobody here needs.
+// no test here needs.
 func TestPriceListIsAsRecorded(t *testing.T) {
 	data, err := os.ReadFile("../catalog/testdata/price-list.json")
 	if err != nil {

@@ -45,8 +45,8 @@ func furnished(t *testing.T, cfg Config) *account {
 
 const anyKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGzDqO0c ada@laptop"
 
-// TestALinodeHasWhatIsAskedFor: each field with its effect.
-func TestALinodeHasWhatIsAskedFor(t *testing.T) {
+// TestLinodeHasTheRequestedSpec: each field with its effect.
+func TestLinodeHasTheRequestedSpec(t *testing.T) {
 	vpc := func(more fields) []fields {
 		i := fields{"purpose": "vpc", "subnet_id": 31}
 		for key, value := range more {
@@ -61,7 +61,7 @@ func TestALinodeHasWhatIsAskedFor(t *testing.T) {
 		shows   string // a part of what the API says of it
 	}{
 		{"nothing more", nil, Linode{}, `"placement_group":null`},
-		{"an image of its own", fields{"image": "private/1"}, Linode{Image: "private/1"}, `"image":"private/1"`},
+		{"a private image", fields{"image": "private/1"}, Linode{Image: "private/1"}, `"image":"private/1"`},
 		{"keys", fields{"authorized_keys": []string{anyKey}}, Linode{AuthorizedKeys: []string{anyKey}}, ""},
 		{
 			"users", fields{"authorized_users": []string{"ada"}, "authorized_keys": nil},
@@ -123,8 +123,8 @@ func TestALinodeHasWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestWhatALinodeCannotBeMadeWith: what is not there, is elsewhere, is not ready, or does not fit.
-func TestWhatALinodeCannotBeMadeWith(t *testing.T) {
+// TestInvalidLinodeSpecs: what is not there, is elsewhere, is not ready, or does not fit.
+func TestInvalidLinodeSpecs(t *testing.T) {
 	on := func(i ...fields) fields { return fields{"interfaces": i} }
 	in := func(group int) fields { return fields{"placement_group": fields{"id": group}} }
 	vpc := func(subnet int) fields { return fields{"purpose": "vpc", "subnet_id": subnet} }
@@ -134,7 +134,7 @@ func TestWhatALinodeCannotBeMadeWith(t *testing.T) {
 		want    string
 	}{
 		{"no such image", fields{"image": "linode/none"}, "image: image is not valid"},
-		{"no such image of its own", fields{"image": "private/9"}, "image: image is not valid"},
+		{"no such private image", fields{"image": "private/9"}, "image: image is not valid"},
 		{"an image that is made", fields{"image": "private/2"}, "image: Image private/2 is not available: its status is c"},
 		{"an image elsewhere", fields{"image": "private/3"}, "image: Image private/3 is not available in region us-ord"},
 		{
@@ -278,8 +278,8 @@ func TestAddressesInASubnetAreOnceEach(t *testing.T) {
 	}
 }
 
-// TestWhatTheAccountHasIsListed: with the filters that the product sends.
-func TestWhatTheAccountHasIsListed(t *testing.T) {
+// TestAccountObjectsAreListed: with the filters that the product sends.
+func TestAccountObjectsAreListed(t *testing.T) {
 	a := furnished(t, Config{})
 	for _, tc := range []struct{ path, filter, want string }{
 		{"/images", `{"is_public":false}`, "private/1 private/2 private/3 private/4 private/5"},
@@ -324,7 +324,7 @@ func TestWhatTheAccountHasIsListed(t *testing.T) {
 	}
 }
 
-func TestOneOfWhatTheAccountHas(t *testing.T) {
+func TestFindByLabel(t *testing.T) {
 	a := furnished(t, Config{})
 	for path, want := range map[string]string{
 		"/images/linode/debian12":       `"capabilities":["cloud-init"]`,
@@ -345,7 +345,7 @@ func TestOneOfWhatTheAccountHas(t *testing.T) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	// Of an account that nobody has described, each number is a firewall's.
+	// In an account without configured assets, every number is a firewall's.
 	if got := newAccount(t, Config{}); got.attempt("prod-a") != "" {
 		t.Error("no Linode")
 	}
@@ -383,7 +383,7 @@ func TestTagsOfALinodeChangeInPlace(t *testing.T) {
 	}
 }
 
-// TestAnImageWithoutCloudInitReadsNothing: the API takes user data all the same.
+// TestAnImageWithoutCloudInitReadsNothing: the API still accepts user data.
 func TestAnImageWithoutCloudInitReadsNothing(t *testing.T) {
 	a := furnished(t, Config{})
 	for _, image := range []string{"private/4", "linode/slackware15.0"} {

@@ -24,13 +24,13 @@ type Config struct {
 	ClusterID         int
 	KubernetesVersion string
 
-	// Versions are the builds that LKE Enterprise offers the account, newest first; nil is a list of our own, and the
+	// Versions are the builds that LKE Enterprise offers the account, newest first; nil is a default list, and the
 	// cluster's build. They are per account and rotate within hours: where the cluster's own build is not among them, a
 	// pool that names it is refused. (Seen for clusters; that pools are refused as well is an assumption.)
 	Versions []string
 
-	// MemoryKept is how many percent of a plan's memory pods cannot use on nodes of LKE Enterprise, of plans of up to 8 GB;
-	// 25 where it is 0: Akamai's landing zone has about 6 GiB of 8 (2026-08).
+	// MemoryKept is how many percent of a plan's memory pods cannot use on nodes of LKE Enterprise, of plans of
+	// up to 8 GB; 25 where it is 0: Akamai's landing zone has about 6 GiB of 8 (2026-08).
 	MemoryKept int
 
 	// Token is the bearer token that is accepted; "" accepts any, and none. Scopes is what it may do, as
@@ -84,7 +84,7 @@ type Config struct {
 	// GPUPlans has LKE Enterprise take plans with GPUs.
 	GPUPlans bool
 
-	// Assets are what the account has that Linodes are made with, besides the public images and one user.
+	// Assets are the objects of the account that Linodes are created with, in addition to the public images and one user.
 	Assets AssetSet
 
 	// Catalog holds plans, regions and prices; nil is the embedded one.

@@ -150,7 +150,7 @@ func (s *Simulator) faultList() []injected {
 	return append([]injected{}, views(s.state.faults.list, func(f *injected) injected { return *f })...)
 }
 
-// done answers a call without a result; found says that there is what the path names.
+// done answers a call without a result; found reports whether the object of the path exists.
 func done(w http.ResponseWriter, r *http.Request, found bool) {
 	if found {
 		reply(w, struct{}{})

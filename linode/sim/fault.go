@@ -7,8 +7,8 @@ import (
 )
 
 // Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity and what is
-// after it, against the plan and region of nodes and Linodes that are to be made. The zero fields match everything and do
-// nothing, so that
+// after it, against the plan and region of nodes and Linodes that are to be made. The zero fields match
+// everything and do nothing, so that
 //
 //	Fault{Method: "POST", Path: "/lke/clusters/*/pools", Count: 1, Lost: true}
 //
@@ -49,10 +49,10 @@ type Fault struct {
 	Late metav1.Duration `json:"late,omitzero"`
 	// Ignored answers a DELETE with success and does nothing. (For a POST or PUT that is Clamp, below.)
 	Ignored bool `json:"ignored,omitempty"`
-	// Lost does the work and closes the connection without an answer. (Go's client repeats a GET by itself when that
+	// Lost does the work and closes the connection without an answer. (Go's client repeats a GET automatically when that
 	// happens on a connection that was used before.)
 	Lost bool `json:"lost,omitempty"`
-	// Delay, as text "1.5s" in JSON, makes the call take longer. Hang gives no answer until the client gives up.
+	// Delay, as text "1.5s" in JSON, makes the call take longer. Hang gives no answer until the client disconnects.
 	Delay metav1.Duration `json:"delay,omitzero"`
 	Hang  bool            `json:"hang,omitempty"`
 

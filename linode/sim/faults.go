@@ -121,7 +121,7 @@ func (l *faults) refuse(plan, region string, nodes int) error {
 	if f == nil {
 		return nil
 	}
-	// Nobody recorded the real text; this is what the existing provider's own test double says.
+	// The real text was never recorded; this is the text of the existing provider's own test double.
 	reason := cmp.Or(f.Fault.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
 	return refusal(http.StatusBadRequest, f.Fault.Field, reason)
 }
@@ -144,7 +144,7 @@ func (f *Fault) ofMachines() bool {
 	return f.NoCapacity != "" || f.NeverJoins || f.StaysOffline || f.ofLinodes()
 }
 
-// ofLinodes says whether it is for Linodes that join by themselves.
+// ofLinodes reports whether it is for Linodes that join on their own.
 func (f *Fault) ofLinodes() bool {
 	return f.NeverBoots || f.SlowBoot.Duration != 0 || f.LosesKey || f.PosesAs != ""
 }

@@ -183,7 +183,7 @@ func TestSlotsThatStayNull(t *testing.T) {
 	})
 }
 
-func TestAbandonedSlot(t *testing.T) {
+func TestUnownedSlot(t *testing.T) {
 	a := newAccount(t, Config{})
 	p := a.makePool(1, nil)
 	if !a.LoseInstance(a.Instances()[0].ID, false) {
@@ -324,9 +324,9 @@ func TestMachinesThatNeverJoin(t *testing.T) {
 	})
 }
 
-// TestAnEventSaysThatANodeWasNotMade: the slots stay empty, and the list of events has one for each, by the API's own
-// clock, from when it shows them. A token without the scope does not see it.
-func TestAnEventSaysThatANodeWasNotMade(t *testing.T) {
+// TestEventReportsNodeThatWasNotCreated: the slots stay empty, and the list of events has one for each, by
+// the API's own clock, from when it shows them. A token without the scope does not see it.
+func TestEventReportsNodeThatWasNotCreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(t, Config{
 			InstanceDelay: 5 * time.Second, EventDelay: 20 * time.Second, ClockAhead: time.Hour, ClusterLabel: "prod",
@@ -367,7 +367,7 @@ func TestAnEventSaysThatANodeWasNotMade(t *testing.T) {
 	}
 }
 
-// TestALinodeOfAPoolStaysOffline, or somebody powers it off. One that never joins boots all the same.
+// TestALinodeOfAPoolStaysOffline, or a user powers it off. One that never joins still boots.
 func TestALinodeOfAPoolStaysOffline(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault Fault

@@ -49,7 +49,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFilter(t *testing.T) {
+func TestInvalidFilters(t *testing.T) {
 	for header, want := range map[string]string{
 		`{"foo":"a"}`:                       "Cannot filter on foo",
 		`{"+and":[{"foo":"a"}]}`:            "Cannot filter on foo",

@@ -34,7 +34,7 @@ func (a *account) buy(label string, more fields) (made Instance) {
 	return made
 }
 
-func TestWhatALinodeIsMadeFrom(t *testing.T) {
+func TestLinodeSpecOfAClass(t *testing.T) {
 	data := func(size int) fields {
 		return fields{"user_data": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", size)))}
 	}
@@ -163,7 +163,7 @@ func TestLinodesAreListedByTag(t *testing.T) {
 	}
 }
 
-// TestTwentyLinodesInFifteenSeconds: creations have a limit of their own, which refused ones use up as well.
+// TestTwentyLinodesInFifteenSeconds: creations have a separate limit, which refused ones use up as well.
 func TestTwentyLinodesInFifteenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(t, Config{RateLimit: documented})
@@ -194,8 +194,8 @@ func TestTwentyLinodesInFifteenSeconds(t *testing.T) {
 	})
 }
 
-// TestWhatBecomesOfACallThatMakesALinode: answers that are late or lost, and work that is done later.
-func TestWhatBecomesOfACallThatMakesALinode(t *testing.T) {
+// TestOutcomesOfCreateCalls: answers that are late or lost, and work that is done later.
+func TestOutcomesOfCreateCalls(t *testing.T) {
 	post := func(f Fault) Fault {
 		f.Method, f.Path, f.Count = "POST", "/linode/instances", 1
 		return f

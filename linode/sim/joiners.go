@@ -27,7 +27,7 @@ import (
 type Dial func(*rest.Config) (kubernetes.Interface, error)
 
 // RunMachines plays the Linodes that are in no LKE pool, until ctx ends; then it returns nil. Those that have booted
-// join whichever cluster their user data name, with the rights that the user data give them: dial makes their clients,
+// join the cluster that their user data names, with the rights that the user data give them: dial makes their clients,
 // and nil makes real ones. With c, whose rights no machine gets, it plays the cloud controller manager that completes
 // their Nodes and deletes those of Linodes that are gone. log may be nil.
 func (s *Simulator) RunMachines(ctx context.Context, c kubernetes.Interface, dial Dial, log *slog.Logger) error {
@@ -263,8 +263,8 @@ func linodeOf(node *corev1.Node) int {
 	return id
 }
 
-// complete is what the cloud controller writes on a new Node: the addresses, then the labels and an annotation, and without
-// the taint that has kept all pods away.
+// complete is what the cloud controller writes on a new Node: the addresses, then the labels and an
+// annotation, and without the taint that has kept all pods away.
 func (c *cloudController) complete(
 	ctx context.Context, node *corev1.Node, m *machine, addresses []corev1.NodeAddress,
 ) error {

@@ -195,7 +195,7 @@ func TestALinodeThatGoesWhileItBootsNeverJoins(t *testing.T) {
 	})
 }
 
-func TestWhatGoesWrongWithALinode(t *testing.T) {
+func TestFailuresOfALinode(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		fault  Fault
@@ -236,7 +236,7 @@ func TestWhatGoesWrongWithALinode(t *testing.T) {
 	}
 }
 
-func TestALinodeThatPosesAsAnother(t *testing.T) {
+func TestLinodeThatImpersonatesAnother(t *testing.T) {
 	playMachines(t, Config{}, func(p *playground) {
 		if err := p.Inject(Fault{PosesAs: "control-plane"}); err != nil {
 			t.Fatal(err)
@@ -280,7 +280,7 @@ func TestLinodesWithNothingToJoin(t *testing.T) {
 	})
 }
 
-// TestAKubeletThatIsStartedAgain registers its Node again where somebody has deleted it, and not before.
+// TestAKubeletThatIsStartedAgain registers its Node again if it was deleted, and not before.
 func TestAKubeletThatIsStartedAgain(t *testing.T) {
 	playMachines(t, Config{}, func(p *playground) {
 		made := p.machine("prod-a")
@@ -290,7 +290,7 @@ func TestAKubeletThatIsStartedAgain(t *testing.T) {
 		}
 		p.after(time.Hour)
 		if n := len(p.nodes()); n != 0 {
-			t.Fatalf("%d nodes: it came back by itself", n)
+			t.Fatalf("%d nodes: it came back on its own", n)
 		}
 		if s := p.control("POST", fmt.Sprintf("/simulator/linodes/%d/restart", made.ID)); s != 200 {
 			t.Errorf("restart: %d", s)
@@ -300,12 +300,12 @@ func TestAKubeletThatIsStartedAgain(t *testing.T) {
 			t.Errorf("it came back with %s: %+v", taintText(n), p.linode(made.ID).Join)
 		}
 		if s := p.control("POST", "/simulator/linodes/1/restart"); s != 404 {
-			t.Errorf("restart of nobody's: %d", s)
+			t.Errorf("restart of an unknown Linode: %d", s)
 		}
 	})
 }
 
-// TestTheCloudControllerKnowsNodesByTheirProviderID, whoever has made them, and no others.
+// TestTheCloudControllerKnowsNodesByTheirProviderID, whichever program created them, and no others.
 func TestTheCloudControllerKnowsNodesByTheirProviderID(t *testing.T) {
 	playMachines(t, Config{}, func(p *playground) {
 		made := p.buy("prod-a", nil)
@@ -331,7 +331,7 @@ func TestTheCloudControllerKnowsNodesByTheirProviderID(t *testing.T) {
 	})
 }
 
-// TestAnAccountWithoutACluster: its region need not have what the cluster needs, and its Linodes join all the same.
+// TestAnAccountWithoutACluster: its region need not have what the cluster needs, and its Linodes still join.
 func TestAnAccountWithoutACluster(t *testing.T) {
 	playMachines(t, Config{WithoutCluster: true, Tier: "enterprise", Region: "us-central"}, func(p *playground) {
 		p.machine("prod-a")

@@ -1,6 +1,6 @@
 package sim
 
-// A machine that joins a cluster by itself reads the user data that it was made with, finds out
+// A machine that joins a cluster on its own reads the user data that it was created with, finds out
 // whether the API server is the right one, has a certificate signed, and registers the Node, each
 // as kubeadm, k3s and the kubelet do. It has no rights but those that the user data give it, and
 // what it is refused, a real API server refuses. It runs no pods and reports no more of the Node
@@ -30,7 +30,7 @@ type KubeletMachine struct {
 
 	// ForgetsKey has the machine lose the key of its first request for a certificate.
 	ForgetsKey bool
-	// PosesAs is another name that it registers under, with the certificate of its own.
+	// PosesAs is another name that it registers under, with its own certificate.
 	PosesAs string
 }
 
@@ -75,7 +75,7 @@ type step struct {
 }
 
 // steps are those before the machine has joined. The waits are those of kubeadm's discovery, of systemd where the
-// kubelet has ended, and of a kubelet that registers. kubeadm gives up after five minutes; what happens to the machine
+// kubelet has ended, and of a kubelet that registers. kubeadm stops after five minutes; what happens to the machine
 // then is for its user data to say, and here it goes on.
 func (k *Kubelet) steps() []step {
 	register := step{Registration, k.register, 200 * time.Millisecond, 7 * time.Second}

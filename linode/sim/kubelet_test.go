@@ -50,7 +50,7 @@ type kubelet struct {
 func playKubelet(t *testing.T, change func(w *world), test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		//nolint:staticcheck // managed fields are nobody's business here
+		//nolint:staticcheck // managed fields do not matter here
 		w := &world{T: t, client: fake.NewSimpleClientset(), answer: answered(certificatesv1.CertificateApproved, "signed")}
 		authority := newAuthority(t)
 		w.publish(authority, "0123456789abcdef")
@@ -144,7 +144,7 @@ func (w *world) signs() {
 	})
 }
 
-// answered is what becomes of a request.
+// answered is the result of a request.
 func answered(with certificatesv1.RequestConditionType, certificate string) certificatesv1.CertificateSigningRequestStatus {
 	return certificatesv1.CertificateSigningRequestStatus{
 		Certificate: []byte(certificate),
@@ -240,8 +240,8 @@ func TestTheNodeOfAMachine(t *testing.T) {
 	})
 }
 
-// TestWhyAMachineDoesNotJoin: it says so, and tries again.
-func TestWhyAMachineDoesNotJoin(t *testing.T) {
+// TestReasonsWhyAMachineDoesNotJoin: it reports the reason and tries again.
+func TestReasonsWhyAMachineDoesNotJoin(t *testing.T) {
 	edit := func(old, new string) func(w *world) {
 		return func(w *world) {
 			w.machine.UserData = []byte(strings.ReplaceAll(string(w.machine.UserData), old, new))
@@ -253,7 +253,8 @@ func TestWhyAMachineDoesNotJoin(t *testing.T) {
 		change              func(w *world)
 	}{
 		{"no user data", Boot, "nothing in its user data joins", func(w *world) { w.machine.UserData = nil }},
-		{"a bad file", Boot, "no JoinConfiguration found in the supplied config", edit("kind: JoinConfiguration", "kind: Pod")},
+		{"a bad file", Boot, "no JoinConfiguration found in the supplied config", edit("kind: "+
+			"JoinConfiguration", "kind: Pod")},
 		{
 			"no cluster-info", Discovery, `failed to request the cluster-info ConfigMap: configmaps "cluster-info" not found`, func(w *world) {
 				_ = w.client.CoreV1().ConfigMaps("kube-public").Delete(w.Context(), "cluster-info", metav1.DeleteOptions{})
@@ -296,7 +297,8 @@ func TestWhyAMachineDoesNotJoin(t *testing.T) {
 				w.before("create", "nodes", func(runtime.Object) error { return refused })
 			},
 		},
-		{"no kubelet starts", Certificate, "the kubelet does not start: --kube-reserved", edit("memory: 500Mi", "memory: much")},
+		{"no kubelet starts", Certificate, "the kubelet does not start: --kube-reserved", edit("memory: "+
+			"500Mi", "memory: much")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			playKubelet(t, tc.change, func(w *world) {
@@ -366,7 +368,7 @@ func TestAKubeletRegistersWhenItStarts(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if s := w.is(); s.Joins != 2 {
-			t.Errorf("it came back by itself: %+v", s)
+			t.Errorf("it came back on its own: %+v", s)
 		}
 		dialed := len(w.dialed)
 		w.restarts <- struct{}{}
@@ -408,8 +410,8 @@ func TestAKubeletThatStartsAgainFindsItsRequest(t *testing.T) {
 	})
 }
 
-// TestAMachineThatLosesItsKeyAsksAgain with another one.
-func TestAMachineThatLosesItsKeyAsksAgain(t *testing.T) {
+// TestMachineThatLosesItsKeyRequestsAgain with another one.
+func TestMachineThatLosesItsKeyRequestsAgain(t *testing.T) {
 	playKubelet(t, func(w *world) { w.machine.ForgetsKey = true }, func(w *world) {
 		if s := w.is(); s.Step != Certificate || !strings.Contains(s.Problem, "has lost the key") {
 			t.Errorf("%+v", s)

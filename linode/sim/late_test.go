@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestCallsThatAreDoneLater are answered, or not, before: a PUT, POST or DELETE takes effect as of its own time, on what
+// TestLateCalls are answered, or not, before: a PUT, POST or DELETE takes effect at its own time, on what
 // has changed meanwhile.
-func TestCallsThatAreDoneLater(t *testing.T) {
+func TestLateCalls(t *testing.T) {
 	late := metav1.Duration{Duration: 20 * time.Second}
 	for name, f := range map[string]Fault{
 		"504":     {Status: 504, Late: late, Count: 1, Method: "PUT"},
@@ -80,8 +80,8 @@ func TestADeletionWithoutEffect(t *testing.T) {
 	}
 }
 
-// TestRoomForSome: whole calls are refused that want more than there is, or they are clamped.
-func TestRoomForSome(t *testing.T) {
+// TestPartialCapacity: whole calls are refused that want more than there is, or they are clamped.
+func TestPartialCapacity(t *testing.T) {
 	for _, tc := range []struct {
 		way  string
 		want []int // the count of the pool after asking for 2, 6 and 4
@@ -103,8 +103,8 @@ func TestRoomForSome(t *testing.T) {
 	}
 }
 
-// TestPhantoms are counted and never listed, until the fault is cleared.
-func TestPhantoms(t *testing.T) {
+// TestSlotsThatAreNeverListed are counted and never listed, until the fault is cleared.
+func TestSlotsThatAreNeverListed(t *testing.T) {
 	a := newAccount(t, Config{})
 	a.mustInject(Fault{NoCapacity: Hidden, After: 1})
 	p := a.makePool(3, nil)
@@ -168,8 +168,8 @@ func TestARateOfFaults(t *testing.T) {
 	}
 }
 
-// TestTheBill counts begun hours whole, of what lives and of what is gone.
-func TestTheBill(t *testing.T) {
+// TestBillOfMaterials counts begun hours whole, of what lives and of what is gone.
+func TestBillOfMaterials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccount(t, Config{})
 		p := a.makePool(2, fields{"type": "g6-standard-1"})

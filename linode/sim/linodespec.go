@@ -119,7 +119,7 @@ func (s LinodeSpec) userData() []byte {
 	return data
 }
 
-// boots: nothing boots without an image, or where the request says so.
+// boots: nothing boots without an image, or if the request says booted: false.
 func (s LinodeSpec) boots() bool { return s.Image != "" && (s.Booted == nil || *s.Booted) }
 
 // encryption: new Linodes have encrypted disks where nothing is said, as recorded.

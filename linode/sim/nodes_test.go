@@ -32,7 +32,7 @@ type playground struct {
 func play(t *testing.T, cfg Config, test func(p *playground), reactions ...clienttesting.ReactionFunc) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		//nolint:staticcheck // NewClientset spends five milliseconds of each write on managed fields: nobody reads them.
+		//nolint:staticcheck // NewClientset spends five milliseconds of each write on managed fields, which are not read.
 		p := &playground{newAccount(t, cfg), fake.NewSimpleClientset()}
 		for _, reaction := range reactions {
 			p.client.PrependReactor("*", "nodes", reaction)
@@ -212,7 +212,7 @@ func TestGPUNode(t *testing.T) {
 }
 
 // A pool's labels and taints come back for ever; those of others are left alone.
-func TestPoolIsImposedForEver(t *testing.T) {
+func TestLKEReappliesPoolLabels(t *testing.T) {
 	play(t, Config{PoolSyncPeriod: 20 * time.Second}, func(p *playground) {
 		pool := p.makePool(1, fields{"labels": fields{"team": "a"}, "taints": []Taint{{"dedicated", "a", "NoSchedule"}}})
 		p.after(time.Second)
@@ -304,7 +304,7 @@ func TestNodeGoesWithItsInstance(t *testing.T) {
 	}
 }
 
-// The kubelet of a Node that somebody deletes does not register again; one whose old Node is still there waits.
+// The kubelet of a deleted Node does not register again; one whose old Node is still there waits.
 func TestNodeDeletedByHandStaysAway(t *testing.T) {
 	play(t, Config{}, func(p *playground) {
 		pool := p.makePool(1, nil)

@@ -430,7 +430,7 @@ func TestSeedDecides(t *testing.T) {
 }
 
 // When instances come does not depend on who reads when.
-func TestLookingDoesNotMatter(t *testing.T) {
+func TestReadsDoNotChangeTheSimulation(t *testing.T) {
 	story := func(read bool) (all []Instance) {
 		synctest.Test(t, func(t *testing.T) {
 			a := newAccount(t, Config{InstanceDelay: 5 * time.Second, Jitter: 0.9})

@@ -43,7 +43,7 @@ func (t *task) due() (at time.Time, ever bool) {
 	return time.Time{}, false
 }
 
-// reconcile takes one machine through all the steps that are due, each a write of its own as in reality. It returns
+// reconcile takes one machine through all the steps that are due, each a separate write as in reality. It returns
 // when to come back; zero is never.
 func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again time.Time, err error) {
 	defer func() {

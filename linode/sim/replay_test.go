@@ -28,7 +28,7 @@ var from2025 = []string{
 	"LKENodeEnterprisePoolNode_Update",
 }
 
-// others are the clusters that an account had besides those that the recording makes.
+// others are the clusters that an account had in addition to those that the recording creates.
 var others = map[string][]Config{
 	"LKEClusters_List": {
 		{Tier: "enterprise", Region: "us-ord", KubernetesVersion: "v1.31.8+lke1"},

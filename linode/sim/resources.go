@@ -54,7 +54,8 @@ var signals = []string{
 
 // check says why no kubelet starts with settings, in its words and its order.
 func (s KubeletSettings) check() error {
-	for field, n := range map[string]int64{"maxPods (--max-pods)": s.MaxPods, "podsPerCore (--pods-per-core)": s.PodsPerCore} {
+	for field, n := range map[string]int64{"maxPods (--max-pods)": s.MaxPods, "podsPerCore " +
+		"(--pods-per-core)": s.PodsPerCore} {
 		if n < 0 {
 			return fmt.Errorf("invalid configuration: %s %d must not be a negative number", field, n)
 		}
@@ -153,7 +154,7 @@ func parseReserved(texts map[string]string) (corev1.ResourceList, error) {
 	return list, nil
 }
 
-// threshold is how much of all that there is a signal keeps back: a quantity, or a percentage, which a kubelet holds as
+// threshold is how much of the total a signal reserves: a quantity, or a percentage, which a kubelet holds as
 // float32. "" keeps back nothing, and so do 0% and 100%.
 func threshold(signal, text string, all int64) (int64, error) {
 	if !slices.Contains(signals, signal) {

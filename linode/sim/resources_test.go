@@ -21,7 +21,7 @@ func has(t *testing.T) catalog.NodeResources {
 	return plan.Reported()
 }
 
-func TestWhatAKubeletOffers(t *testing.T) {
+func TestAllocatableOfAKubelet(t *testing.T) {
 	const mib = int64(1) << 20
 	plain := has(t)
 	for _, tc := range []struct {
@@ -50,7 +50,7 @@ func TestWhatAKubeletOffers(t *testing.T) {
 			},
 		},
 		{
-			"eviction besides the defaults",
+			"eviction in addition to the defaults",
 			KubeletSettings{EvictionHard: map[string]string{"memory.available": "1Mi"}, MergeDefaultEvictionSettings: true},
 			func(c, a *catalog.Resources) { a.MemoryBytes = c.MemoryBytes - mib },
 		},

@@ -166,7 +166,7 @@ func (q *request) id(name string) int {
 }
 
 // read reads the body. A key that is null counts as left out, as in recorded requests. A value of another type is the
-// client's error, in words of our own.
+// client's error, in the simulator's own words.
 func (q *request) read(into any) error {
 	err := json.Unmarshal(q.body, into)
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

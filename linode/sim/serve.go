@@ -133,7 +133,7 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 	return x.route.serve(s.state, &request{http: x.http, body: x.body, now: now})
 }
 
-// authorize checks the token and says so in the headers. Observed on the real API: no token, a wrong one and one
+// authorize checks the token and sets the headers accordingly. Observed on the real API: no token, a wrong one and one
 // without the scope are all 401; only for a token that it knows do the headers name its scopes. That public calls do
 // not read the token is an assumption.
 func (s *Simulator) authorize(token string, rt route, header http.Header) error {
@@ -173,7 +173,7 @@ func asAPIError(err error) *apiError {
 	return refusal(http.StatusInternalServerError, "", err.Error())
 }
 
-// pause lets a fault's delay pass. A client that gives up meanwhile gets no answer, which is what a hanging call is
+// pause lets a fault's delay pass. A client that disconnects meanwhile gets no answer, which is what a hanging call is
 // for.
 func pause(ctx context.Context, f Fault) {
 	if f.Hang {

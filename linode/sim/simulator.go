@@ -1,6 +1,6 @@
 // Package sim plays the Linode API for LKE: an account with clusters, node pools and instances behind an HTTP
 // handler, and, where an API server is at hand, the nodes that join it. It plays Linodes that are made one by one
-// as well, and what they do by themselves when they have booted. It is for tests, where it needs no listener and no
+// as well, and what they do on their own after booting. It is for tests, where it needs no listener and no
 // real time, and for the sandbox.
 //
 // It answers as recorded traffic of the real API does. What was never recorded is an assumption, and the comment next
@@ -8,7 +8,7 @@
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
 // State moves on only when it is read: each call first does what was due by then. So the handler has no
-// goroutine of its own and runs under testing/synctest as it is.
+// separate goroutine and runs under testing/synctest unchanged.
 package sim
 
 import (

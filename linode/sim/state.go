@@ -67,7 +67,7 @@ type instance struct {
 	machineID string
 	version   string // of Kubernetes
 	// registered is when its Node object was made. A kubelet does this once; one that is deleted afterwards does not come
-	// back by itself.
+	// back on its own.
 	registered time.Time
 }
 

@@ -112,7 +112,7 @@ type Stats struct {
 
 	HourlyCost     catalog.Money `json:"hourly_cost"`
 	PeakHourlyCost catalog.Money `json:"hourly_cost_peak"`
-	// PeakMonthlyCost is what the most that there was would cost if it stayed for a month.
+	// PeakMonthlyCost is the monthly cost of the peak number of machines.
 	PeakMonthlyCost catalog.Money `json:"monthly_cost_peak"`
 }
 

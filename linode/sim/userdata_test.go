@@ -18,7 +18,7 @@ func userData(t *testing.T, name string) string {
 	return string(text)
 }
 
-func TestUserDataThatJoin(t *testing.T) {
+func TestUserDataThatJoins(t *testing.T) {
 	unregistered := corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute}
 	kubeadm := &Join{
 		Server: "https://127.0.0.1:40001", Token: JoinToken{"abcdef", "0123456789abcdef"},
@@ -48,8 +48,8 @@ func TestUserDataThatJoin(t *testing.T) {
 	}
 }
 
-// TestUserDataThatDoNotJoin: of those that are for kubeadm, package badjoin has more.
-func TestUserDataThatDoNotJoin(t *testing.T) {
+// TestUserDataThatDoesNotJoin: of those that are for kubeadm, package badjoin has more.
+func TestUserDataThatDoesNotJoin(t *testing.T) {
 	kubeadm, k3s := userData(t, "kubeadm"), userData(t, "k3s")
 	for _, tc := range []struct{ name, of, old, new, want string }{
 		{"nothing", "", "", "", ""},

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestMachinesKeepTheVersionTheyWereMadeOf: an upgrade of the control plane reaches
+// TestMachinesKeepTheirVersion: an upgrade of the control plane reaches
 // new machines on the standard tier, and none on Enterprise.
-func TestMachinesKeepTheVersionTheyWereMadeOf(t *testing.T) {
+func TestMachinesKeepTheirVersion(t *testing.T) {
 	for _, tt := range []struct {
 		tier, from, to string
 		want           []string // of kubelets, the first one made before the upgrade

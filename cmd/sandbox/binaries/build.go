@@ -101,13 +101,13 @@ func (j job) furnish() error {
 func (j job) buildPrograms(ctx context.Context, goCommand string, place func() string) error {
 	missing := slices.DeleteFunc(slices.Clone(j.missing), func(p Program) bool { return exists(j.program(p)) })
 	if len(missing) == 0 {
-		return nil // somebody else was faster
+		return nil // another process was faster
 	}
 	flags, err := j.module.buildFlags()
 	if err != nil {
 		return err
 	}
-	// Under the lock nobody else uses this name; a leftover is overwritten.
+	// Under the lock no other process uses this name; a leftover is overwritten.
 	unfinished := filepath.Join(j.dir, "unfinished") + string(filepath.Separator)
 	if err := os.MkdirAll(unfinished, 0o755); err != nil {
 		return err

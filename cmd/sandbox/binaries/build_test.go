@@ -159,7 +159,7 @@ func TestEnsureWithoutGo(t *testing.T) {
 	store := Store{Dir: t.TempDir(), Say: func(string, ...any) {}}
 	_, err := store.Ensure(t.Context(), []Module{greeter(t, greeting)})
 	if err == nil || !strings.Contains(err.Error(), "no go command in PATH") {
-		t.Errorf("got %v, want that there is no go command", err)
+		t.Errorf("got %v, want an error that the go command is missing", err)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestEnsurePrebuilt(t *testing.T) {
 	}
 }
 
-// TestOutput is what the go command calls a program, which nobody asks it for.
+// TestOutput compiles a package whose program would be named like a directory.
 func TestOutput(t *testing.T) {
 	for want, p := range map[string]Program{
 		"kwok":            {Package: "sigs.k8s.io/kwok/cmd/kwok"},

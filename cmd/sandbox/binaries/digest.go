@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// toolchain is what a build depends on besides its module. The compiler of the
+// toolchain is what a build depends on in addition to its module. The compiler of the
 // sandbox stands for the go command, which is not needed once everything is built.
 func toolchain() string {
 	return strings.Join([]string{runtime.Version(), runtime.GOOS, runtime.GOARCH}, " ")

@@ -96,7 +96,7 @@ func Extras() []Module {
 	return []Module{karpenter(), flux(), notifier(), Machine()}
 }
 
-// Flux lists the modules that a sandbox with Flux needs besides.
+// Flux lists the additional modules of a sandbox with Flux.
 func Flux() []Module {
 	return []Module{flux(), notification()}
 }
@@ -116,7 +116,7 @@ func flux() Module {
 }
 
 // notification has only the CRDs of Flux's notification-controller: in a sandbox
-// the program would have nobody to notify.
+// the program would notify no other.
 func notification() Module {
 	const module = "github.com/fluxcd/notification-controller"
 	return Module{

@@ -45,7 +45,7 @@ func TestProgramsAreTools(t *testing.T) {
 }
 
 // The staging modules must be those of the same release, or kube-apiserver is a
-// mixture nobody tested.
+// an untested mixture.
 func TestStagingVersions(t *testing.T) {
 	m := kubernetes()
 	version, err := m.Version(Program{})
@@ -78,7 +78,7 @@ func TestVersions(t *testing.T) {
 				t.Errorf("%s: version %q, %v", p.Name, version, err)
 			}
 			if p.Usual == 0 {
-				t.Errorf("%s: nobody said how long it takes", p.Name)
+				t.Errorf("%s: its build time is not set", p.Name)
 			}
 		}
 	}

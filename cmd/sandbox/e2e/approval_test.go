@@ -43,11 +43,10 @@ func approving(waiting *lkeplanv1alpha1.NodePlan, change map[string]any) map[str
 	return map[string]any{"approval": approval}
 }
 
-// TestOnlyWhoMayApproves: with the policy of kube/deploy/approval.yaml, whoever may write a
-// NodePlan, and whatever a commit brings, lets no plan pass; who has the verb does, in his
-// own name, and changes nothing else of the status. An approval is for one plan, for some
-// guards, until it ends, and once.
-func TestOnlyWhoMayApproves(t *testing.T) {
+// TestOnlyApproversCanApprove: with the policy of kube/deploy/approval.yaml, the right to write a NodePlan
+// does not let a user approve a plan, nor does any commit; users with the verb approve in their own name, and
+// changes nothing else of the status. An approval is for one plan, for some guards, until it ends, and once.
+func TestOnlyApproversCanApprove(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
@@ -63,7 +62,7 @@ func TestOnlyWhoMayApproves(t *testing.T) {
 	s.source("fleet", fleet("", "a"))
 	waiting := s.untilPlan("fleet", "it waits for approval", awaitsApproval)
 
-	// Of a commit, the API server takes no status, though whoever applies it may do all.
+	// The API server ignores the status in a commit, even if the user who applies it has all rights.
 	raw, err := json.Marshal(approving(waiting, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +163,8 @@ func (s *sandbox) liftsNothing(approver string, waiting *lkeplanv1alpha1.NodePla
 		change map[string]any
 		says   string
 	}{
-		{"another plan", map[string]any{"planDigest": "sha256:" + strings.Repeat("0", 64)}, "is for another plan, sha256:000"},
+		{"another plan", map[string]any{"planDigest": "sha256:" + strings.Repeat("0", 64)}, "is for another plan, " +
+			"sha256:000"},
 		{"one that has ended", map[string]any{"expires": "2026-01-01T00:00:00Z"}, "ended at 2026-01-01T00:00:00Z"},
 		{"another guard", map[string]any{"guards": []string{"protected:pool.b"}}, "does not lift max_deleted_pools:pool.b"},
 	} {

@@ -185,7 +185,7 @@ func TestTheChartGetsTheSameSidecar(t *testing.T) {
 		if len(list) != 1 {
 			t.Fatalf("%d containers, want one", len(list))
 		}
-		delete(list[0], "volumeMounts") // the chart has a ConfigMap of its own for all plugins
+		delete(list[0], "volumeMounts") // the chart has its own ConfigMap for all plugins
 	}
 	if diff := cmp.Diff(containers[0], containers[1]); diff != "" {
 		t.Errorf("the sidecar (-repo-server.yaml +values.yaml)\n%s", diff)

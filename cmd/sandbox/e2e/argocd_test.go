@@ -110,7 +110,7 @@ func TestArgoCDFindsThePlugin(t *testing.T) {
 	}
 }
 
-func TestArgoCDIsToldOfParameters(t *testing.T) {
+func TestArgoCDListsParameters(t *testing.T) {
 	t.Parallel()
 	p := argoPlugin(t)
 	for _, static := range p.Spec.Parameters.Static {
@@ -190,7 +190,7 @@ func TestArgoCDGetsTheObjectsOfAnApplication(t *testing.T) {
 	}
 }
 
-func TestArgoCDIsToldWhatIsWrong(t *testing.T) {
+func TestArgoCDShowsErrors(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		app  application
@@ -223,9 +223,9 @@ func TestArgoCDIsToldWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAServerTakesWhatArgoCDApplies: the objects with their annotations, as Argo CD's
+// TestAPIServerAcceptsArgoCDObjects: the objects with their annotations, as Argo CD's
 // own dry run sends them, and the manifests that install the plugin.
-func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
+func TestAPIServerAcceptsArgoCDObjects(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

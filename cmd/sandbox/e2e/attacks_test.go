@@ -12,12 +12,12 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestNoCommitReplacesNodesPastTheGuards: edits that once were "No changes", and replaced or
+// TestNoCommitBypassesTheGuards: edits that once were "No changes", and replaced or
 // deleted all nodes of a protected pool, and edits that let Karpenter consolidate them. Each is
 // refused by the compiler, or held by the guards of the commit before, with the values that
 // their variables had; also if the NodePlan is deleted and made again. Karpenter removes nothing,
 // not even the node without pods.
-func TestNoCommitReplacesNodesPastTheGuards(t *testing.T) {
+func TestNoCommitBypassesTheGuards(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

@@ -75,7 +75,7 @@ func (s *sandbox) planned(t *testing.T, at sourcetest.Place, command string,
 }
 
 // TestADirectoryOfAnotherClusterIsRefused by what its objects, its controller and its
-// nodes say, unless somebody says by name that this cluster is meant.
+// nodes show, unless the user confirms the cluster by name.
 func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -86,7 +86,8 @@ func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 	rewrite(t, other, "weight       = 10", "weight       = 20")
 	s.ends(0, "apply", "--yes", "--wait", "none", own)
 
-	const evidence = "this is not the cluster staging, which the directory is for: LinodeNodeClass default was applied from the " +
+	const evidence = "this is not the cluster staging, which the directory is for: LinodeNodeClass default was applied " +
+		"from the " +
 		"directory of the cluster sandbox"
 	saved := filepath.Join(t.TempDir(), "staging.plan")
 	for _, args := range [][]string{
@@ -95,9 +96,11 @@ func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 	} {
 		mustContain(t, s.ends(1, append(args, other)...), evidence, "context ", "https://")
 	}
-	mustContain(t, s.ends(1, "apply", "--yes", other), "choose another context with --context, or say that it is meant with --cluster sandbox")
+	mustContain(t, s.ends(1, "apply", "--yes", other), "choose another context with --context, or say that it is meant "+
+		"with --cluster sandbox")
 	mustContain(t, s.ends(1, "diff", "--base", "live", "--context", "nowhere", own), `no context "nowhere"; it has: `)
-	mustContain(t, s.ends(0, "diff", "--base", "live", own), "compared with the cluster of context ", "https://", "No changes")
+	mustContain(t, s.ends(0, "diff", "--base", "live", own), "compared with the cluster of context "+
+		"", "https://", "No changes")
 
 	// Told by name, it is shown that the objects change hands, and done.
 	mustContain(t, s.ends(0, "plan", "--cluster", "sandbox", "--out", saved, other), `lkeplan.dev/part-of`, `"sandbox" → "staging"`)
@@ -106,7 +109,8 @@ func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 
 	s.startController()
 	s.until("the controller has written down which cluster this is", time.Minute, func(state) bool {
-		return strings.Contains(s.kube("", "get", "linodenodeclass", "default", "-o", "yaml"), "lkeplan.dev/lke-cluster: 100001/sandbox")
+		return strings.Contains(s.kube("", "get", "linodenodeclass", "default", "-o", "yaml"), "lkeplan.dev/lke-cluster: "+
+			"100001/sandbox")
 	})
 	mustContain(t, s.ends(1, "apply", "--yes", other), "its controller calls it sandbox")
 }

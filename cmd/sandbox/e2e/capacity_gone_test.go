@@ -12,12 +12,12 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// TestMachinesAndClaimsThatOthersTakeAway: one node is deleted in Cloud Manager, the
+// TestMachinesAndClaimsDeletedByOthers: one node is deleted in Cloud Manager, the
 // host of another dies and LKE recreates the machine, the NodeClaim of a third is
 // deleted with its finalizer, and that of a fourth had lost its machine's id. The pods
 // get new NodeClaims, one of which may adopt the machine without a claim, and in the end
 // every machine has one.
-func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
+func TestMachinesAndClaimsDeletedByOthers(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

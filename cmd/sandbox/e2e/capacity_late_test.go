@@ -11,18 +11,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// lateBy is how late a call of the simulator is done that nobody has heard of.
+// lateBy is the delay of a call of the simulator that gets no answer.
 const lateBy = 20 * time.Second
 
 // expectsLate has the controller wait for a late call as long as the simulator needs, and not
 // as long as Linode may.
 var expectsLate = []string{"--late-calls", "40s"}
 
-// TestCallsThatAreDoneLateOrDoLess: in turn a POST, a PUT and a DELETE are answered 504 and done
+// TestLateOrPartialCalls: in turn a POST, a PUT and a DELETE are answered 504 and done
 // 20 s later, while demand goes on, a PUT is clamped, a machine dies before it joins, and LKE
 // recycles all nodes. No pod that runs is touched but by the recycle, and each time there are
 // as many machines as nodes in the end.
-func TestCallsThatAreDoneLateOrDoLess(t *testing.T) {
+func TestLateOrPartialCalls(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

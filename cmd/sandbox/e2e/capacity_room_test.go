@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestARestoreWithoutNodeClaimsKeepsTheNodes: they run on, an event says so and what to do,
-// and those that somebody lets go are drained.
+// TestARestoreWithoutNodeClaimsKeepsTheNodes: they keep running, an event explains what to do, and Nodes
+// whose deletion a user allows are drained.
 func TestARestoreWithoutNodeClaimsKeepsTheNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

@@ -44,9 +44,9 @@ func TestTheGuideWorksAsWritten(t *testing.T) {
 	}
 }
 
-// TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plan types of 4, at once. LKE
+// TestABurstCreatesExactlyTheNeededNodes: 100 pods of 1 CPU on plan types of 4, at once. LKE
 // Enterprise lists new nodes late.
-func TestABurstMakesWhatItNeeds(t *testing.T) {
+func TestABurstCreatesExactlyTheNeededNodes(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{"standard", "enterprise"} {
 		t.Run(tier, func(t *testing.T) {

@@ -23,10 +23,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestATokenIsForOneNode: whoever has the token of a machine that boots gets the certificate of
+// TestTokenIsValidForOneNode: whoever has the token of a machine that boots gets the certificate of
 // no other Node by it, whichever way he joins, and what is reported with it is denied and said on its
 // NodeClaim. The machine itself joins.
-func TestATokenIsForOneNode(t *testing.T) {
+func TestTokenIsValidForOneNode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance", "--join-delay", "20s")
 	s.installCRDs()
@@ -54,10 +54,10 @@ func TestATokenIsForOneNode(t *testing.T) {
 	for how, userData := range map[string][]byte{"kubeadm": kubeadm(t, other), "k3s": k3s(t, other)} {
 		got := s.refusedTo(userData)
 		if got.Step != sim.Certificate || !strings.Contains(got.Problem, "denied") {
-			t.Errorf("somebody who poses as another Node with %s: %+v", how, got)
+			t.Errorf("a client that impersonates another Node with %s: %+v", how, got)
 		}
 	}
-	s.eventually("the NodeClaim says that somebody else has its token", time.Minute, func() error {
+	s.eventually("an event reports that another client has the NodeClaim's token", time.Minute, func() error {
 		if !s.told("NodeClaim", "CertificateDenied", `: it requests a certificate for "system:node:another"`) {
 			return fmt.Errorf("there is no such event")
 		}
@@ -118,7 +118,7 @@ func (j *joining) reports(text string) {
 	}
 }
 
-// refusedTo is what somebody with a machine elsewhere is told who joins with these user data.
+// refusedTo is the refusal for a machine elsewhere that joins with this user data.
 func (s *sandbox) refusedTo(userData []byte) sim.JoinStatus {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience*30*time.Second)
@@ -138,7 +138,7 @@ func (s *sandbox) refusedTo(userData []byte) sim.JoinStatus {
 	case got := <-told:
 		return got
 	case <-ctx.Done():
-		s.t.Fatal("nobody has answered whoever has a token")
+		s.t.Fatal("the request with a token was not answered")
 		return sim.JoinStatus{}
 	}
 }

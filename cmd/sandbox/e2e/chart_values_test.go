@@ -167,8 +167,8 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
-// TestWhatHasNoEffectIsSaid: after the installation, by name.
-func TestWhatHasNoEffectIsSaid(t *testing.T) {
+// TestArgumentsWithoutEffectAreReported: after the installation, by name.
+func TestArgumentsWithoutEffectAreReported(t *testing.T) {
 	notes := func(values string) string {
 		return offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client",
 			"--values", valuesDir+values+".yaml")
@@ -189,9 +189,9 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhatIsOpenIsSaid: in instance mode, that pods can read how machines join, until they
+// TestOpenQuestionsAreReported: in instance mode, that pods can read how machines join, until they
 // cannot.
-func TestWhatIsOpenIsSaid(t *testing.T) {
+func TestOpenQuestionsAreReported(t *testing.T) {
 	for set, said := range map[string]bool{"": false, ",settings.mode=instance,region=us-ord": true,
 		",settings.mode=instance,region=us-ord,metadataPolicy=calico": false} {
 		notes := offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client", "--set",

@@ -12,7 +12,7 @@ import (
 )
 
 // Forge is what GitHub stores of the repositories of a test. It is kept in a file,
-// because each call of gh is a process of its own.
+// because each call of gh is a separate process.
 type Forge struct {
 	Me        string                `json:"me"` // whose the token is
 	Comments  []Comment             `json:"comments"`

@@ -113,7 +113,7 @@ type Runner struct {
 	Ref       string         // what of it is checked out: a branch, or a reference of a pull request
 	Here      string         // the repository that lkeplan/lkeplan stands for
 	Path      string         // a directory with programs that come before those of the machine
-	Env       []string       // besides what runners set themselves
+	Env       []string       // in addition to what runners set
 	GitHub    map[string]any // the contexts of expressions
 	Secrets   map[string]any
 	Vars      map[string]any

@@ -151,7 +151,8 @@ func TestPullRequestOnADefaultCheckoutFails(t *testing.T) {
 		tr := newTrial(t)
 		tr.installed()
 		tr.plain = true
-		tr.write("clusters/prod/main.lke.hcl", strings.ReplaceAll(protected, "max_deleted_pools = 0", "protected = [pool.web]"))
+		tr.write("clusters/prod/main.lke.hcl", strings.ReplaceAll(protected, "max_deleted_pools = 0", "protected = "+
+			"[pool.web]"))
 		tr.commit("Protect the pool")
 		tr.git("-C", tr.repo, "push", "--quiet", tr.origin, "main")
 		tr.write("clusters/prod/main.lke.hcl", protected[:strings.Index(protected, "\npool")])
@@ -175,11 +176,13 @@ func TestPullRequestOfManyClustersHasOneComment(t *testing.T) {
 	tr.git("-C", tr.repo, "rm", "--quiet", "-r", "clusters/dev")
 	tr.propose(false)
 	res := tr.fails("Plan", tr.run("pull-request.yml", "plan"))
-	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change", "BLOCKED  max_deleted_pools of clusters/dev")
+	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change", "BLOCKED  max_deleted_pools "+
+		"of clusters/dev")
 	if n := len(tr.comments()); n != 1 {
 		t.Fatalf("%d comments, want 1", n)
 	}
-	tr.contains(tr.comments()[0].Body, "<!-- lkeplan:clusters:v1 -->\n### lkeplan: 🛑 refused; ⚠️ replaces nodes of 1 pool, has 1 pool give up nodes\n",
+	tr.contains(tr.comments()[0].Body, "<!-- lkeplan:clusters:v1 -->\n### lkeplan: 🛑 refused; ⚠️ replaces nodes of 1 "+
+		"pool, has 1 pool give up nodes\n",
 		"| `clusters/new` | 2 to create", "| `clusters/prod` | 0 to create, 1 to update", "`clusters/dev:pool.web`")
 }
 
@@ -287,9 +290,9 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 	}
 }
 
-// TestForksHaveNothingToTake: the first stage has neither secrets nor write
+// TestForksGetNoSecrets: the first stage has neither secrets nor write
 // permissions.
-func TestForksHaveNothingToTake(t *testing.T) {
+func TestForksGetNoSecrets(t *testing.T) {
 	for name, want := range map[string]string{
 		"fork-plan.yml":    `{"plan":{"contents":"read"}}`,
 		"fork-comment.yml": `{"comment":{"actions":"read","pull-requests":"write"}}`,
@@ -343,7 +346,7 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 		{"no archive", file("7\n", marker), func(f *Forge) { f.Zips["5"] = []byte("PK\x03\x04 and no more") },
 			"not a number"},
 		{"a pull request that is not there", file("12\n", marker), nil, "HTTP 404"},
-		{"a pull request of somebody else", file("8\n", marker), func(f *Forge) {
+		{"a pull request of another user", file("8\n", marker), func(f *Forge) {
 			pull := f.Pulls["7"]
 			pull.Head.Repo.ID = 3
 			f.Pulls["8"] = pull
@@ -383,7 +386,7 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 	}
 }
 
-// TestHostileCommentIsDefused: text of a pull request's author mentions nobody, links
+// TestHostileCommentIsDefused: text of a pull request's author mentions no user, links
 // nowhere and triggers no bot.
 func TestHostileCommentIsDefused(t *testing.T) {
 	t.Parallel()

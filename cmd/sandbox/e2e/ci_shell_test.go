@@ -47,7 +47,7 @@ func clone(dir, origin, ref, depth string) error {
 
 // installFakeGo writes a fake program go into a directory. In place of "go install" it links
 // the lkeplan of the test, and appends its arguments and working directory to the file
-// asked. It is the only fake besides gh: the version that a workflow names is not
+// asked. It and gh are the only fakes: the version that a workflow names is not
 // published while it is tested.
 func installFakeGo(dir, lkeplan string) (asked string, err error) {
 	asked = filepath.Join(dir, "asked")

@@ -21,7 +21,7 @@ type trial struct {
 	origin string
 	forge  string
 	runner *Runner
-	plain  bool // workflows check out as actions/checkout does if it is told nothing
+	plain  bool // workflows check out with the defaults of actions/checkout
 }
 
 func newTrial(t *testing.T) *trial {
@@ -182,7 +182,7 @@ func (tr *trial) run(workflow, job string) Result {
 }
 
 // harmless fails the test if a hostile name was executed, or the log has commands
-// besides annotations.
+// in addition to annotations.
 func (tr *trial) harmless(res Result) {
 	tr.t.Helper()
 	for _, command := range commandsIn(res.Log) {

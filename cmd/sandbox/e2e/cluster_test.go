@@ -83,7 +83,7 @@ func (s cluster) look() (state, error) {
 }
 
 // until polls the state until it holds, and fails the test with the last state when the
-// time is up: within, on a machine of its own.
+// time is up: within, on an otherwise idle machine.
 func (s cluster) until(what string, within time.Duration, holds func(state) bool) state {
 	s.t.Helper()
 	started := time.Now()
@@ -135,7 +135,7 @@ func (s cluster) never(what string, holds func(state) bool, of ...rounds) {
 }
 
 // eventually polls until there is no error, and fails the test with the last one when the
-// time is up: within, on a machine of its own.
+// time is up: within, on an otherwise idle machine.
 func (s cluster) eventually(what string, within time.Duration, holds func() error) {
 	s.t.Helper()
 	deadline := time.Now().Add(patience * within)
@@ -182,8 +182,8 @@ func (s cluster) told(kind, reason, text string) bool {
 	return s.hasEvent(kind, "", reason, text)
 }
 
-// hasEvent reports whether an object of the kind, whose name begins so, has an event of the reason, or of any if that is
-// empty, with the text.
+// hasEvent reports whether an object of the kind, whose name begins so, has an event of the reason, or of any
+// if that is empty, with the text.
 func (s cluster) hasEvent(kind, name, reason, text string) bool {
 	s.t.Helper()
 	var events corev1.EventList
@@ -353,7 +353,7 @@ func (s cluster) answers() (reason string, ready bool) {
 }
 
 // addSystemNode gives the cluster its system node, which is full. Without any node
-// kube-scheduler assumes an error of its own: it retries the pod after up to ten
+// kube-scheduler treats this as its own error: it retries the pod after up to ten
 // seconds, and not when a node joins.
 func (s cluster) addSystemNode() {
 	s.t.Helper()
@@ -513,7 +513,7 @@ func (s cluster) bootstrapToken(id string, good time.Duration) sim.JoinToken {
 // signs waits until cluster-info is signed with a token, or is not any more.
 func (s cluster) signs(token sim.JoinToken, want bool) {
 	s.t.Helper()
-	s.eventually("cluster-info is signed with the tokens that there are", 10*time.Second, func() error {
+	s.eventually("cluster-info is signed with the existing tokens", 10*time.Second, func() error {
 		var info corev1.ConfigMap
 		key := client.ObjectKey{Namespace: metav1.NamespacePublic, Name: "cluster-info"}
 		err := s.client.Get(s.t.Context(), key, &info)

@@ -100,8 +100,8 @@ func refusedDir(t *testing.T) string {
 	return dir
 }
 
-// TestTheCatalogueIsReadFromTheAPI: a refreshed snapshot has the facts of the API.
-func TestTheCatalogueIsReadFromTheAPI(t *testing.T) {
+// TestCatalogueIsReadFromTheAPI: a refreshed snapshot has the facts of the API.
+func TestCatalogueIsReadFromTheAPI(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	snapshot := filepath.Join(t.TempDir(), "snapshot.txt")

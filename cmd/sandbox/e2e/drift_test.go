@@ -9,11 +9,11 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestEditsAreLeftWhereTheNodePlanSaysSo: a field in driftIgnore keeps its edited
+// TestIgnoredDriftIsKept: a field in driftIgnore keeps its edited
 // value, whatever the source says later, and the status names its manager. The same
 // field of another pool, and another field of the same pool, are corrected, and an
 // event names the manager.
-func TestEditsAreLeftWhereTheNodePlanSaysSo(t *testing.T) {
+func TestIgnoredDriftIsKept(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

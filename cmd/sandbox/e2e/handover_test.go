@@ -29,8 +29,7 @@ spec: {interval: 1h, path: two, sourceRef: {kind: GitRepository, name: fleet}}
 `
 
 // TestACommitMovesAPoolThroughFlux: two NodePlans read one GitRepository. Commits move a
-// pool there and back, once while no controller runs: it stays the same pool, and nobody
-// has to be told.
+// pool there and back, once while no controller runs: it stays the same pool, and no configuration changes.
 func TestACommitMovesAPoolThroughFlux(t *testing.T) {
 	t.Parallel()
 	f := &fluxed{sandbox: startSandbox(t, "--flux"), repo: serveGit(t)}

@@ -120,7 +120,7 @@ func (s *sandbox) looksFurnished(got sim.Linode) {
 	}
 }
 
-// nodeIsAsItsClassSays looks at what the kubelet was told.
+// nodeIsAsItsClassSays checks the kubelet's flags.
 func (s *sandbox) nodeIsAsItsClassSays(n corev1.Node) {
 	s.t.Helper()
 	kept := n.Status.Capacity.Cpu().MilliValue() - n.Status.Allocatable.Cpu().MilliValue()

@@ -17,9 +17,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// TestABurstOfLinodesOfItsOwn: in instance mode 100 pods of 1 CPU have 25 Linodes made, within
+// TestABurstInInstanceMode: in instance mode 100 pods of 1 CPU have 25 Linodes made, within
 // the rate of new Linodes, and all are gone when the pods are. No token outlives its claim.
-func TestABurstOfLinodesOfItsOwn(t *testing.T) {
+func TestABurstInInstanceMode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
@@ -114,12 +114,12 @@ func (s state) joined() bool {
 	return s.matched()
 }
 
-// TestLinodesOfItsOwnAreMadeAndDeletedOnce: the process is killed during calls that hang, once
+// TestLinodesAreCreatedAndDeletedOnce: the process is killed during calls that hang, once
 // before Linode has done anything and once after it has done everything; calls are lost, and
-// done late. Each time there are as many Linodes as nodes in the end. A Linode that somebody
-// deletes is replaced; tags change in place; another image replaces the nodes, while their pods
-// run elsewhere. A Linode of somebody else's stays.
-func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
+// done late. Each time there are as many Linodes as nodes in the end. A Linode that a user deletes is
+// replaced; tags change in place; another image replaces the nodes, while their pods run elsewhere. A Linode
+// of another owner stays.
+func TestLinodesAreCreatedAndDeletedOnce(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")
 	s.installCRDs()
@@ -129,7 +129,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 	s.linodeCall(http.MethodPost, "/v4/linode/instances", map[string]any{
 		"region": "us-ord", "type": "g6-standard-1", "label": "sandbox-0123456789abcdef0123", "tags": []string{"lkeplan-cluster=sandbox"},
 	}, nil)
-	const all = 1 // of somebody else
+	const all = 1 // of another owner
 
 	whole := func(what string, pods int) state {
 		return s.until(fmt.Sprintf("after %s %d pods run", what, pods), 3*time.Minute, func(now state) bool {
@@ -170,7 +170,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 	before := whole("a DELETE whose answer is lost", 4)
 
 	s.linodeCall(http.MethodDelete, "/v4/linode/instances/"+strings.TrimPrefix(before.claims[0].Status.ProviderID, "linode://"), nil, nil)
-	s.until("the claim of a Linode that somebody has deleted is replaced", 3*time.Minute, func(now state) bool {
+	s.until("the claim of a Linode that was deleted by hand is replaced", 3*time.Minute, func(now state) bool {
 		return len(now.claims) == 1 && now.claims[0].Name != before.claims[0].Name && now.running == 4 && now.pending == 0
 	})
 	before = whole("the loss of a Linode", 4)
@@ -192,7 +192,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 			nodeclaim.InstanceOf(now.claims[0].Status.ProviderID) != 0 && s.linodeOf(now.claims[0]).Image == "linode/debian12"
 	})
 	s.deleteDeployments("inflate")
-	s.until("only what somebody else has made is left", 3*time.Minute, func(now state) bool {
+	s.until("only Linodes of other owners are left", 3*time.Minute, func(now state) bool {
 		return len(now.nodes)+len(now.claims) == 0 && now.linode.Live == all
 	})
 	s.eventually("no token is left", time.Minute, s.noTokens)

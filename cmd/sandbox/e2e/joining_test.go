@@ -19,18 +19,18 @@ import (
 
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
 
-// joining is a sandbox whose machines join by themselves.
+// joining is a sandbox whose machines join automatically.
 type joining struct {
 	*sandbox
 	api  *rest.Config
 	good sim.JoinToken
 }
 
-// TestMachinesJoinByThemselves: with a good token a Linode becomes a node, which has its
+// TestMachinesJoinAutomatically: with a good token a Linode becomes a node, which has its
 // taints in its very first version. With a wrong one, with one that has expired and with
 // one that was taken back it does not, whoever presents it; and what NodeRestriction
 // forbids, the API server refuses.
-func TestMachinesJoinByThemselves(t *testing.T) {
+func TestMachinesJoinAutomatically(t *testing.T) {
 	j := &joining{sandbox: startSandbox(t, "--mode", "instance")}
 	j.api, j.good = j.apiServer(), j.bootstrapToken("aaaaaa", time.Hour)
 	seen := j.watchNodes()
@@ -54,7 +54,7 @@ func TestMachinesJoinByThemselves(t *testing.T) {
 	j.eventually("the Node of a Linode that is gone goes", 10*time.Second, func() error { return j.gone("good") })
 }
 
-// join is what a good machine is told.
+// join is the configuration of a good machine.
 func (j *joining) join(name string) sim.Join {
 	j.t.Helper()
 	return sim.Join{
@@ -90,7 +90,7 @@ func (j *joining) completed(name string, linode int) {
 	})
 }
 
-// refused has machines join that must not. kubeadm finds out by itself that a token is no
+// refused lets machines try to join that must not. kubeadm itself detects that a token is no
 // good; of k3s it is the API server that refuses it.
 func (j *joining) refused() {
 	j.t.Helper()
@@ -109,12 +109,13 @@ func (j *joining) refused() {
 		join := j.join(name)
 		join.Token = token
 		j.makeLinode(name, kubeadm(j.t, join))
-		want[name] = fmt.Sprintf("discovery: could not find a JWS signature in the cluster-info ConfigMap for token ID %q", token.ID)
+		want[name] = fmt.Sprintf("discovery: could not find a JWS signature in the cluster-info ConfigMap for token ID "+
+			"%q", token.ID)
 		join.Name = name + "-k3s"
 		j.makeLinode(join.Name, k3s(j.t, join))
 		want[join.Name] = "certificate: cannot create certificate signing request: Unauthorized"
 		if err := j.presented(token); !apierrors.IsUnauthorized(err) {
-			j.t.Errorf("somebody who has the %s token is told %v", name, err)
+			j.t.Errorf("a client with the %s token gets %v", name, err)
 		}
 	}
 	want["wrong"] = "discovery: failed to verify JWS signature of received cluster info object"
@@ -125,7 +126,8 @@ func (j *joining) refused() {
 	label := j.join("label")
 	label.Labels = map[string]string{"node-restriction.kubernetes.io/team": "a"}
 	j.makeLinode("label", kubeadm(j.t, label))
-	want["label"] = "certificate: the kubelet does not start: failed to validate kubelet flags: unknown 'kubernetes.io' or 'k8s.io' "
+	want["label"] = "certificate: the kubelet does not start: failed to validate kubelet flags: unknown " +
+		"'kubernetes.io' or 'k8s.io' "
 	j.inject(`{"poses_as": "control-plane"}`)
 	j.makeLinode("impostor", kubeadm(j.t, j.join("impostor")))
 	want["impostor"] = `registration: nodes "control-plane" is forbidden: `

@@ -34,7 +34,7 @@ func TestATokenIsRevokedAndWorksAgain(t *testing.T) {
 		return reason == "TokenRefused" && !ready
 	})
 	if !s.told("LinodeNodeClass", "TokenRefused", "give the controller a token with the scope lke:read_write") {
-		t.Error("no event of the class says so")
+		t.Error("no event of the class reports it")
 	}
 	s.never("something is taken away, or the class is ready", func(now state) bool {
 		_, ready := s.answers()

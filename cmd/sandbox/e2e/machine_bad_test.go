@@ -70,9 +70,9 @@ var machineFaults = []fault{
 	{"a token that has expired", (*host).expire, notJoined, ""},
 }
 
-// TestMachinesThatCannotJoinSayWhy: for each fault a real machine boots. Those that cannot join end in
+// TestMachinesThatCannotJoinReportWhy: for each fault a real machine boots. Those that cannot join end in
 // one clear event on their NodeClaim, of those that can say why within a minute of the failure.
-func TestMachinesThatCannotJoinSayWhy(t *testing.T) {
+func TestMachinesThatCannotJoinReportWhy(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	labels, booted := map[string]string{}, map[string]time.Time{} // by the name of the fault
@@ -208,7 +208,7 @@ func (h *host) impostor(ca *tls.Certificate, from time.Time) func(net.Listener) 
 	}
 }
 
-// signedBy makes a certificate of a server, signed by a CA or by itself.
+// signedBy creates a certificate of a server, signed by a CA or self-signed.
 func signedBy(ca *tls.Certificate, from time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -227,8 +227,8 @@ func signedBy(ca *tls.Certificate, from time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
-// TestAMachineWhosePowerIsCutJoins: power is cut at five moments of the way into the cluster. Each machine joins when it
-// boots again, and leaves no token on its disk.
+// TestAMachineWhosePowerIsCutJoins: power is cut at five moments of the way into the cluster. Each machine
+// joins when it boots again, and leaves no token on its disk.
 func TestAMachineWhosePowerIsCutJoins(t *testing.T) {
 	t.Parallel()
 	moments := []struct{ name, file string }{
@@ -269,7 +269,8 @@ func TestAMachineWhosePowerIsCutJoins(t *testing.T) {
 			return nil
 		})
 		h.noTokenOnDisk(m)
-		if out := h.on(m, "sh", "-c", "ls /etc/lkeplan/join.yaml /etc/kubernetes/bootstrap-kubelet.conf 2>/dev/null || true"); out != "" {
+		if out := h.on(m, "sh", "-c", "ls /etc/lkeplan/join.yaml /etc/kubernetes/bootstrap-kubelet.conf 2>/dev/null || "+
+			"true"); out != "" {
 			t.Errorf("these are left: %s", out)
 		}
 	}

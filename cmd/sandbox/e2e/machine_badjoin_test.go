@@ -21,9 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim/badjoin"
 )
 
-// TestRealProgramsRefuseTheSame runs the cases that the simulated machine is tried by through a real kubeadm and a real
+// TestRealProgramsRefuseTheSameUserData runs the cases that the simulated machine is tried by through a real kubeadm and a real
 // kubelet: what they say is what the simulated machine says.
-func TestRealProgramsRefuseTheSame(t *testing.T) {
+func TestRealProgramsRefuseTheSameUserData(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
 	cases, err := badjoin.Cases()

@@ -15,7 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// milestones are when each NodeClaim came how far, as somebody sees it who watches
+// milestones are the times at which each NodeClaim reached each state, as seen by a watch of
 // the API server.
 type milestones struct {
 	mu      sync.Mutex

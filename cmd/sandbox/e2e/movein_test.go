@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
-// lone is a pod that nobody makes again, on an LKE pool.
+// lone is a pod without a controller on an LKE pool.
 const lone = `apiVersion: v1
 kind: Pod
 metadata:
@@ -55,7 +55,7 @@ spec:
 
 // TestLKEPoolsMoveIn: three LKE pools, one with an autoscaler and one with a taint, become
 // pools: one by the steps that import prints, the others by adopt, which stops at a pod
-// that nobody makes again. No budget is broken, and nothing is left of them.
+// without a controller. No budget is violated, and nothing is left of them.
 func TestLKEPoolsMoveIn(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -109,7 +109,8 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 	s.inject(fmt.Sprintf(`[{"method":"DELETE","path":"/lke/clusters/*/pools/%d","count":1,"status":503},
 		{"method":"DELETE","path":"/lke/clusters/*/pools/%d","count":1,"ignored":true}]`, made[1], made[2]))
 	said = s.ends(0, "adopt", "--without-lease", "--yes", "--all")
-	mustContain(t, said, "is cordoned", "is empty", fmt.Sprintf("LKE pool  %-24d is deleted", made[1]), "All pods have moved.")
+	mustContain(t, said, "is cordoned", "is empty", fmt.Sprintf("LKE pool  %-24d is deleted", made[1]), "All pods have "+
+		"moved.")
 	after := s.until("12 pods run on nodes of the pools", 2*time.Minute, func(now state) bool {
 		return now.running == 12 && now.matched()
 	})

@@ -32,10 +32,10 @@ spec:
   git: {url: URL, interval: 1s}
 `
 
-// TestANodePlanOutlivesWhatFails: the source is a Git URL, with a module outside of
+// TestNodePlanSurvivesFailures: the source is a Git URL, with a module outside of
 // the directory. The controller is killed during an apply, and the repository is
 // unreachable for a while. For the API server see TestAMinuteWithoutTheAPIServer.
-func TestANodePlanOutlivesWhatFails(t *testing.T) {
+func TestNodePlanSurvivesFailures(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

@@ -169,7 +169,7 @@ spec:
 `
 
 // TestFluxNotifies: with the real notification-controller, the plan of a pull request
-// is one comment that is kept up to date. Each commit gets the status of its own
+// is one comment that is kept up to date. Each commit gets its own status
 // reconciliation; a plan that the guards refuse is a failure until it is approved. The
 // chat gets what was applied and what failed.
 func TestFluxNotifies(t *testing.T) {

@@ -72,7 +72,7 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 		}
 	}
 	if early < 2 || late == 0 {
-		t.Errorf("%d pools are from before and %d from after: the outage was not during the apply", early, late)
+		t.Errorf("%d pools are older and %d newer than the outage: it was not during the apply", early, late)
 	}
 	if got := s.poolsByName()["general"].UID; got != general {
 		t.Errorf("pool general was %s and is %s: it was lost in between", general, got)

@@ -37,9 +37,9 @@ func mustContain(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// TestASavedPlanIsCarriedOutExactlyOrNotAtAll: a saved plan is applied, and applied
+// TestSavedPlanIsAppliedExactlyOrNotAtAll: a saved plan is applied, and applied
 // again, unless the cluster has changed since.
-func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
+func TestSavedPlanIsAppliedExactlyOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
@@ -128,9 +128,9 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	mustContain(t, s.ends(0, "plan", "--prune", pooled(t, "", "a")), "No changes")
 }
 
-// TestARollIsForetoldAndFollowed: diff names what will block the roll, and apply waits
+// TestRolloutMatchesPrediction: diff names what will block the roll, and apply waits
 // for its end.
-func TestARollIsForetoldAndFollowed(t *testing.T) {
+func TestRolloutMatchesPrediction(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

@@ -53,7 +53,7 @@ func TestPoliciesHoldFromTheFirstRevisionOn(t *testing.T) {
 	refuses("a revision that lifts the policy for itself is refused",
 		"4 objects created and 0 deleted, at most 3 allowed.")
 	s.approve("fleet")
-	s.untilPlan("fleet", "it is applied when somebody has approved of it", func(np *lkeplanv1alpha1.NodePlan) bool {
+	s.untilPlan("fleet", "it is applied after its approval", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 6
 	})
 }

@@ -142,9 +142,9 @@ spec:
 	return b.String()
 }
 
-// TestPredictionIsTrue: for each kind of edit, diff predicts what Karpenter then does
+// TestPredictionMatchesKarpenter: for each kind of edit, diff predicts what Karpenter then does
 // to the node.
-func TestPredictionIsTrue(t *testing.T) {
+func TestPredictionMatchesKarpenter(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

@@ -32,9 +32,10 @@ const pricedPods = `
   "containers": [{"name": "c", "image": "registry.k8s.io/pause:3.10", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}}}
 `
 
-// TestPricesAgreeToTheCent: in a region with prices of its own, with plans that have no monthly cap, what simulate foretells, and
-// what diff, status, top and the controller's limits say of the nodes, is the same amount, from the catalogue that refresh has
-// pinned. A pod for a GPU that is out of stock is foretold a node, waits with the reason, and gets it once there is stock.
+// TestPricesAgreeToTheCent: in a region with its own prices, and with plans without a monthly cap, what
+// simulate predicts, and what diff, status, top and the controller's limits say of the nodes, is the same
+// amount, from the catalogue that refresh has pinned. A pod for a GPU that is out of stock is foretold a
+// node, waits with the reason, and gets it once there is stock.
 func TestPricesAgreeToTheCent(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--lke-daemonsets", "--region", "br-gru", "--catalog", "testdata/prices/sold.catalog")

@@ -98,7 +98,7 @@ spec:
       containers: [{name: web, image: pause, resources: {requests: {cpu: 2500m}}}]
 `
 
-// isPruning reports whether a NodePlan says that pools give up their nodes, as tools read
+// isPruning reports whether a NodePlan reports that pools are draining, as tools read
 // it that know nothing of NodePlans.
 func isPruning(np *lkeplanv1alpha1.NodePlan) bool {
 	return np.Status.ObservedGeneration == np.Generation &&
@@ -106,10 +106,10 @@ func isPruning(np *lkeplanv1alpha1.NodePlan) bool {
 		conditions.GetReason(np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonPruning
 }
 
-// TestARemovedPoolGivesUpItsNodesFirst: a pool with 20 nodes is removed from the source,
+// TestRemovedPoolDrainsBeforeDeletion: a pool with 20 nodes is removed from the source,
 // the controller is killed, a revert keeps what is left, and the pool goes at last. At
 // no moment fewer pods are ready than their PodDisruptionBudget asks for.
-func TestARemovedPoolGivesUpItsNodesFirst(t *testing.T) {
+func TestRemovedPoolDrainsBeforeDeletion(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
@@ -124,7 +124,7 @@ func TestARemovedPoolGivesUpItsNodesFirst(t *testing.T) {
 	pods := s.watchPods()
 
 	s.source("fleet", pruned("new"))
-	first := s.untilPlan("fleet", "it gives up the nodes of the removed pool", isPruning)
+	first := s.untilPlan("fleet", "it drains the nodes of the removed pool", isPruning)
 	mustContain(t, conditions.GetMessage(first, meta.ReadyCondition), "NodePool old is condemned: 20 of 20 nodes are left",
 		"deleted when it has none")
 	if got := s.pools(); len(got) != 2 {
@@ -154,7 +154,7 @@ func TestARemovedPoolGivesUpItsNodesFirst(t *testing.T) {
 		s.reconciliation("fleet"), c.disruption())
 
 	s.source("fleet", pruned("new"))
-	s.untilPlan("fleet", "it gives up its nodes again", isPruning)
+	s.untilPlan("fleet", "it drains its nodes again", isPruning)
 	s.until("all of its nodes have gone", 3*time.Minute, func(now state) bool { return len(nodesOf(now, "old")) == 0 })
 	s.untilPlan("fleet", "the pool is gone", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && !slices.Contains(s.pools(), "old")
@@ -186,7 +186,8 @@ func TestPodsWithoutAnotherPlaceKeepTheirPool(t *testing.T) {
 	before := s.until("three pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
 	s.source("fleet", pruned("new"))
 	s.untilPlan("fleet", "it says which pods have no other place", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return isPruning(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "fits no other pool and no other node")
+		return isPruning(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "fits no other pool and "+
+			"no other node")
 	})
 	s.never("a node goes", func(now state) bool {
 		return !maps.Equal(nodesOf(now, "old"), nodesOf(before, "old")) || now.running != 3

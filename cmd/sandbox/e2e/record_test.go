@@ -10,10 +10,10 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestNobodyTurnsTheGuardsOff: a commit that lifts its own guards waits, also where the
+// TestGuardsCannotBeDisabled: a commit that lifts its own guards waits, also where the
 // record of what was last applied is deleted, emptied or exchanged, and where the
 // status is lost. Without a change the record is made anew.
-func TestNobodyTurnsTheGuardsOff(t *testing.T) {
+func TestGuardsCannotBeDisabled(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

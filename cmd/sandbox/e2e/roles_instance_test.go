@@ -13,13 +13,14 @@ import (
 
 // seldomInInstanceMode are rights that the scenario does not need, with what needs them.
 var seldomInInstanceMode = map[string]string{
-	" get nodeclaims ":            "a claim that is given up, as Linode has no such plan",
+	" get nodeclaims ":            "a claim that is deleted because its plan type is out of stock",
 	" get nodes ":                 "a Linode that no claim owns, before it is deleted",
 	"kube-system update secrets ": "a token that is used after ten minutes",
-	"lkeplan-system patch configmaps lkeplan-cluster":              "a second start, for the note which cluster this is",
-	"kube-system get configmaps kube-root-ca.crt":                  "a cluster without kube-public/cluster-info",
-	" list certificatesigningrequests ":                            "an API server that does not stream lists",
-	" approve signers kubernetes.io/kube-apiserver-client-kubelet": "each approval, by what admits it, which is not logged",
+	"lkeplan-system patch configmaps lkeplan-cluster": "a second start, for the note which cluster this is",
+	"kube-system get configmaps kube-root-ca.crt":     "a cluster without kube-public/cluster-info",
+	" list certificatesigningrequests ":               "an API server that does not stream lists",
+	" approve signers kubernetes.io/kube-apiserver-client-kubelet": "each approval, by what admits it, which is not " +
+		"logged",
 }
 
 // TestRolesOfInstanceModeAreExact runs the part that makes nodes as the account that the
@@ -98,7 +99,8 @@ func (s *sandbox) writesTokensOnly() {
 			"type: bootstrap.kubernetes.io/token\n", []string{"create", "-f", "-"}},
 		"a token that gets the certificate of any Node": {strings.Replace(secret, "NAME", "bootstrap-token-abcdef", 1) +
 			"  labels: {lkeplan.dev/nodeclaim: a}\ntype: bootstrap.kubernetes.io/token\n" +
-			"stringData: {auth-extra-groups: \"system:bootstrappers:kubeadm:default-node-token\"}\n", []string{"create", "-f", "-"}},
+			"stringData: {auth-extra-groups: " +
+			"\"system:bootstrappers:kubeadm:default-node-token\"}\n", []string{"create", "-f", "-"}},
 		"a Secret of others is changed": {strings.Replace(secret, "NAME", "theirs", 1) +
 			"  labels: {lkeplan.dev/nodeclaim: a}\n", []string{"replace", "-f", "-"}},
 		"a Secret of others is deleted": {"", []string{"delete", "secret", "theirs", "-n", "kube-system"}},
@@ -126,7 +128,7 @@ func ofInstanceMode(t *testing.T) []authorizationv1.ResourceAttributes {
 		return slices.Contains(lke[controllerAccount], r)
 	})
 	if len(more) == 0 {
-		t.Fatal("instance mode has no rights of its own")
+		t.Fatal("instance mode has no additional rights")
 	}
 	return more
 }

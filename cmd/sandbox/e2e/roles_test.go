@@ -207,7 +207,7 @@ func granted(t *testing.T) map[string]string {
 				t.Fatal(err)
 			}
 			if role.Name == "lkeplan-diff" || role.Name == "lkeplan-approve" {
-				continue // for others: TestPredictionIsTrue, TestOnlyWhoMayApproves
+				continue // for others: TestPredictionMatchesKarpenter, TestOnlyApproversCanApprove
 			}
 			account := controllerAccount
 			switch role.Name {

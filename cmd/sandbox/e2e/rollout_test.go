@@ -87,8 +87,8 @@ func (s *sandbox) isRolledBack(
 	}
 }
 
-// TestNodesThatNeverJoinHaveTheirRevisionTakenBack, also by a controller that was killed.
-func TestNodesThatNeverJoinHaveTheirRevisionTakenBack(t *testing.T) {
+// TestRevisionWithNodesThatNeverJoinIsRolledBack, also by a controller that was killed.
+func TestRevisionWithNodesThatNeverJoinIsRolledBack(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	c, before := s.startProving()

@@ -98,9 +98,9 @@ var (
 	quoted = regexp.MustCompile(`'\^?([^']+)'`)
 )
 
-// TestRunbooksLookForWhatIsLogged: what a page has people grep for is in the sources, and
+// TestRunbooksQuoteLogMessages: what a page has people grep for is in the sources, and
 // it is looked for in the logs of all pods: kubectl takes any one pod of a Deployment.
-func TestRunbooksLookForWhatIsLogged(t *testing.T) {
+func TestRunbooksQuoteLogMessages(t *testing.T) {
 	sources := productionSources(t)
 	paths, err := filepath.Glob(filepath.Join(observability, "runbooks", "*.md"))
 	if err != nil || len(paths) == 0 {
@@ -231,7 +231,7 @@ func unknown(t *testing.T, expr string, known map[string][]string) (problems []s
 	return problems
 }
 
-// askedFor are the labels that a selector selects by, and that sums of it are told apart by.
+// askedFor are the labels that a selector matches and that its sums are grouped by.
 func askedFor(selector *parser.VectorSelector, path []parser.Node) (of []string) {
 	for _, m := range selector.LabelMatchers {
 		of = append(of, m.Name)

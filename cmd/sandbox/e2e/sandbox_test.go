@@ -87,7 +87,7 @@ func startSandbox(t testing.TB, flags ...string) *sandbox {
 	s := &sandbox{c, cloud{c}, cluster{cloud{c}}, commands{c}, nodePlans{commands{c}}}
 	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick,
 		flags)...)
-	up.Stderr = os.Stderr // the first build takes minutes and says so
+	up.Stderr = os.Stderr // the first build takes minutes and reports it
 	out, err := up.Output()
 	if err != nil {
 		t.Fatalf("sandbox up: %v", err)

@@ -26,7 +26,7 @@ import (
 // nodes that go.
 type settledLoad struct {
 	simulatedLoad
-	disruption  string // of the pool's block, besides consolidate_after
+	disruption  string // of the pool's block, without consolidate_after
 	annotations string // of the pods
 	budget      string // of its PodDisruptionBudget
 }
@@ -83,13 +83,12 @@ func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) 
 	return yaml
 }
 
-// TestSettlingIsTrue: once half of the pods of each node have left, the controller gives up and
+// TestSimulatedConsolidationMatchesKarpenter: once half of the pods of each node have left, the controller removes and
 // replaces nodes until there are those which simulate says, of each pool and plan type,
 // and then no more. Nodes may go only when all have left: in between there are others.
-//
-// It takes ten minutes, and "make settling" runs it: Karpenter looks at nodes in an order
+// It takes ten minutes, and "make settling" runs it: Karpenter checks nodes in an order
 // that is not always the same.
-func TestSettlingIsTrue(t *testing.T) {
+func TestSimulatedConsolidationMatchesKarpenter(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--lke-daemonsets", "--region", "us-southeast")
 	s.installCRDs()
@@ -136,7 +135,7 @@ func TestSettlingIsTrue(t *testing.T) {
 }
 
 // half has every second pod of each node be the first to leave, as in simulate: which of
-// equal pods a ReplicaSet gives up is chance, and may leave a node empty.
+// equal pods a ReplicaSet deletes is chance, and may leave a node empty.
 func (s *sandbox) half() {
 	s.t.Helper()
 	var pods corev1.PodList

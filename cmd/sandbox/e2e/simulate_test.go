@@ -20,7 +20,7 @@ import (
 
 // simulatedLoad is a pool, and the pods that are for it.
 type simulatedLoad struct {
-	pool string // what its block has besides the class of nodes
+	pool string // arguments of its block in addition to the node class
 	pods int
 	cpu  string
 	size string // memory
@@ -59,7 +59,8 @@ var simulated = []simulatedLoad{
 		"      tolerations: [{key: example.com/gpu, operator: Exists}]\n"},
 	{smallPlans + "\n  limits = { cpu = 8 }", 12, "1", "1Gi", ""},
 	{smallPlans + "\n  limits = { cpu = 20 }", 30, "900m", "512Mi", ""},
-	{smallPlans, 10, "2", "1Gi", "      initContainers: [{name: i, image: registry.k8s.io/pause:3.10, resources: {requests: {cpu: 3}}}]\n"},
+	{smallPlans, 10, "2", "1Gi", "      initContainers: [{name: i, image: registry.k8s.io/pause:3.10, resources: " +
+		"{requests: {cpu: 3}}}]\n"},
 	{"requirements = { class = \"standard\", cpu = between(4, 8) }", 1, "100m", "128Mi", ""},
 	{smallPlans, 2, "64", "1Gi", ""},
 	{smallPlans, 8, "750m", "3Gi", "      containers: []\n"},
@@ -85,15 +86,16 @@ spec:
           image: registry.k8s.io/pause:3.10
           resources: {requests: {cpu: %[3]s, memory: %[4]s}}
 ---
-`, name, w.pods, w.cpu, w.size, strings.ReplaceAll(strings.ReplaceAll(w.more, "      containers: []\n", ""), "NAME", name))
+`, name, w.pods, w.cpu, w.size, strings.ReplaceAll(strings.ReplaceAll(w.more, "      containers: "+
+		"[]\n", ""), "NAME", name))
 	return hcl, yaml
 }
 
-// TestSimulateIsTrue: for pods of many kinds, each with a pool of its own, the controller
+// TestSimulateMatchesKarpenter: for pods of many kinds, each with its own pool, the controller
 // makes the NodeClaims that simulate says, of the same plan types, for as many pods. No
 // machine joins: once one has, the scheduler of Kubernetes binds pods as it likes, and may
 // take room that is another's.
-func TestSimulateIsTrue(t *testing.T) {
+func TestSimulateMatchesKarpenter(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--lke-daemonsets", "--region", "us-southeast", "--join-delay", "2h")
 	s.installCRDs()

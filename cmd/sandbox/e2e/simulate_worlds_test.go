@@ -13,7 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-var worldSeed = flag.Uint64("worlds", 2, "what the many worlds of TestWorldsRunAsSimulated are drawn from")
+var worldSeed = flag.Uint64("worlds", 2, "what the many worlds of TestRandomWorldsRunAsSimulated are drawn from")
 
 const (
 	threeNodes = "requirements = { class = \"standard\", cpu = 4 }\n  limits = { cpu = 12 }"
@@ -28,13 +28,15 @@ var spreadLoads = []simulatedLoad{
 	{threeNodes, 5, "500m", "512Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: 1")},
 	{threeNodes, 7, "500m", "512Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: 2")},
 	{threeNodes, 4, "200m", "256Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: 1, minDomains: 4")},
-	{threeNodes, 4, "200m", "256Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: 1") + fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")},
+	{threeNodes, 4, "200m", "256Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: "+
+		"1") + fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")},
 	{threeNodes, 8, "1700m", "512Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: 1")},
 	{smallPlans, 6, "700m", "512Mi", fmt.Sprintf(spreadWith, overNodes+"maxSkew: 1")},
 }
 
-// drawLoad draws a pool and equal pods for it. The scheduler of Kubernetes binds pods to nodes in an order of its own: unequal
-// ones may take room that Karpenter has planned for others, and then more nodes are made than were planned for.
+// drawLoad draws a pool and equal pods for it. The scheduler of Kubernetes binds pods to nodes in its own
+// order: unequal ones may take room that Karpenter has planned for others, and then more nodes are made than
+// were planned for.
 func drawLoad(r *rand.Rand) simulatedLoad {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	w := simulatedLoad{
@@ -52,7 +54,8 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 	}
 	limited := r.IntN(3) == 0
 	if limited {
-		// A node reports more memory than Karpenter counts on until it has seen one, so that a pod more may run on the last one.
+		// A node reports more memory than Karpenter counts on until it has seen one, so that a pod more may run on
+		// the last one.
 		w.size = "64Mi"
 		w.pool += fmt.Sprintf("\n  limits = { cpu = %d }", 4+2*r.IntN(10))
 	}
@@ -87,7 +90,8 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 			w.more += fmt.Sprintf(affinityTo, "podAffinity", "NAME")
 		}
 	case 2:
-		w.more += fmt.Sprintf("      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "+
+		w.more += fmt.Sprintf("      affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "+
+			"{nodeSelectorTerms: "+
 			"[{matchExpressions: [{key: karpenter.k8s.linode/instance-cpu, operator: %s}]}]}}}\n", pick(`Gt, values: ["3"]`,
 			`Lt, values: ["8"]`, `In, values: ["4", "8"]`, `NotIn, values: ["2"]`))
 	}
@@ -98,10 +102,10 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 	return w
 }
 
-// TestWorldsRunAsSimulated: Karpenter makes nodes of the plan types that simulate says, and the scheduler of Kubernetes runs as
-// many pods on them, for pods that are drawn at random, each kind with a pool of its own. Many spread over nodes or zones, or
-// have limits in their way.
-func TestWorldsRunAsSimulated(t *testing.T) {
+// TestRandomWorldsRunAsSimulated: Karpenter makes nodes of the plan types that simulate says, and the
+// scheduler of Kubernetes runs as many pods on them, for random pods, each kind with its own pool. Many
+// spread over nodes or zones, or have limits in their way.
+func TestRandomWorldsRunAsSimulated(t *testing.T) {
 	drawn := func(n int, seed uint64) (loads []simulatedLoad) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		for range n {

@@ -8,7 +8,7 @@ import (
 // situation is a pool, a pod that asks for a node of it, and what is to be said of that.
 type situation struct {
 	name  string
-	pool  string // what its block has besides the class of nodes and labels
+	pool  string // arguments of its block in addition to the node class and labels
 	base  string // what its pods were before, as in pod: they run; "" for none
 	pod   string // of the pod's spec, each line indented by six spaces; "CPU N" is all that it asks for
 	says  string // why of the pool, or, where it would make a node, the plan type of that

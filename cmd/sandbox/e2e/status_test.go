@@ -28,10 +28,10 @@ rules:
 // toldWithin is how long status may take to tell why pods wait.
 const toldWithin = 15 * time.Second
 
-// TestStatusTellsWhatWaits provokes one reason after the other why pods wait or a roll does
-// not go on: each is told by status within seconds, by lists alone. The last words are
+// TestStatusShowsWhyPodsWait provokes one reason after the other why pods wait or a roll does
+// not continue: status shows each within seconds, from lists alone. The last words are
 // those of why.
-func TestStatusTellsWhatWaits(t *testing.T) {
+func TestStatusShowsWhyPodsWait(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

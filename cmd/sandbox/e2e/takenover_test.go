@@ -44,7 +44,7 @@ func TestNodesOfTheExistingProviderStay(t *testing.T) {
 		"applying this changes nothing and replaces no node")
 
 	s.scaleTo("general", 3)
-	s.until("the third pod has a node of its own", time.Minute, func(now state) bool {
+	s.until("the third pod has its own node", time.Minute, func(now state) bool {
 		return now.running == 3 && now.matched() && now.linode.Pools == len(pools)+1
 	})
 	s.merge("nodepool", "general", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)

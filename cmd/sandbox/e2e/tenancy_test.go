@@ -21,10 +21,10 @@ func (s *core) tries(kubeconfig, input string, args ...string) (said string, ref
 	return string(out), err != nil
 }
 
-// TestTenantsKeepOutOfEachOthersWay: with kube/deploy/tenancy.yaml, only accounts of a
+// TestTenantIsolation: with kube/deploy/tenancy.yaml, only accounts of a
 // NodePlan's namespace change its objects, and a namespace can be restricted to
 // planning.
-func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
+func TestTenantIsolation(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
@@ -66,7 +66,7 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 		{"a team gives it away", red, ofBlue, apply, true},
 		{"the administrator changes it", s.env["KUBECONFIG"], "", []string{"annotate", "linodenodeclass", "fleet", "c=3"},
 			false},
-		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
+		{"an object without an owner is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
 			`"fleet"`, `"free"`, 1), apply, false},
 		{"the controller records what was last applied", s.env["KUBECONFIG"], record, apply, false},
 		{"a team reads it", red, "", []string{"get", "nodeplanrecord", "fleet", "-n", "red"}, true},
@@ -162,7 +162,7 @@ func (s *sandbox) leavesACopy() {
 }
 
 // movesAPool shows that a pool moves from one source to another without being deleted,
-// where a removed block says so.
+// where a removed block allows it.
 func (s *sandbox) movesAPool() {
 	s.t.Helper()
 	uid := func() string { return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.metadata.uid}") }

@@ -18,8 +18,8 @@ rules:
   - {apiGroups: [karpenter.sh], resources: [nodeclaims, nodepools], verbs: [list]}
 `
 
-// TestTopShowsWhatRuns: with rights to list only, and what it shows is what Linode bills.
-func TestTopShowsWhatRuns(t *testing.T) {
+// TestTopShowsRunningNodes: with rights to list only, and what it shows is what Linode bills.
+func TestTopShowsRunningNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

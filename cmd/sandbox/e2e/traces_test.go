@@ -71,10 +71,10 @@ func (c *traces) of(id trace.ID) (names map[string]int, links []string) {
 	return names, links
 }
 
-// TestTracesShowTheWayFromACommitToANode: of a revision that replaces nodes each step is
+// TestTracesConnectCommitToNode: of a revision that replaces nodes each step is
 // there, and it leads to the NodeClaims of the new nodes, each with its own. The token is
 // nowhere.
-func TestTracesShowTheWayFromACommitToANode(t *testing.T) {
+func TestTracesConnectCommitToNode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

@@ -42,7 +42,7 @@ func (s *sandbox) withoutCRDs() {
 	s.kube(crds, "delete", "--ignore-not-found", "--timeout=40s", "-f", "-")
 }
 
-// TestLeavingWithDrain: the controller gives up all nodes, nothing is left at Linode, and
+// TestLeavingWithDrain: the controller drains all nodes, nothing is left at Linode, and
 // nothing holds up the deletion of the CRDs. The NodePlan does not make its pools again.
 func TestLeavingWithDrain(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func TestLeavingWithDrain(t *testing.T) {
 	s.withoutCRDs()
 }
 
-// TestLeavingWithTheNodes: with the controller gone, somebody has deleted the CRDs, and
+// TestLeavingWithTheNodes: after the controller was removed, the CRDs were deleted, and
 // waits. All nodes and pods stay, the deletion goes on, and what costs is listed.
 func TestLeavingWithTheNodes(t *testing.T) {
 	t.Parallel()
@@ -104,9 +104,9 @@ func TestLeavingWithTheNodes(t *testing.T) {
 	}
 }
 
-// TestLeavingCanBeTakenBack: what was released is the same controller's again when it is
+// TestUninstallCanBeCancelled: what was released is the same controller's again when it is
 // started.
-func TestLeavingCanBeTakenBack(t *testing.T) {
+func TestUninstallCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	s, c := inhabited(t)
 	c.stop()

@@ -13,7 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestVersionsOfNodesMoveByGitOnly: somebody upgrades the control plane through the
+// TestVersionsOfNodesMoveByGitOnly: a user upgrades the control plane through the
 // API. It is said, and no node is replaced. A commit that names the new version is
 // refused by the guard, and with its permission pools follow one after another. On
 // Enterprise the version was written before, on the standard tier it was not.
@@ -65,7 +65,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 				}
 				return now.running == 4 && now.matched() && kubelets(now)[tt.kubelets[1]] == 4
 			})
-			s.until("the class says so", 20*time.Second, func(state) bool {
+			s.until("the class reports it", 20*time.Second, func(state) bool {
 				class := s.class()
 				return class.Status.OutdatedNodes == 0 && class.Status.KubernetesVersion == tt.next
 			})

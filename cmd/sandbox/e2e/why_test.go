@@ -49,7 +49,7 @@ func situationsConfig(t *testing.T, wanted func(name string) bool) (dir string) 
 	return dir
 }
 
-// situationsBefore is what there is besides Deployments before pods wait.
+// situationsBefore are the objects, without Deployments, that exist before pods wait.
 const situationsBefore = `apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
 metadata: {name: important}

@@ -32,10 +32,10 @@ const spread = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"
 	"topologyKey":"topology.kubernetes.io/zone","labelSelector":{"matchLabels":{"app":"spread"}}}],
 	"containers":[{"name":"c","image":"registry.k8s.io/pause:3.10","resources":{"requests":{"cpu":"3"}}}]}}}}`
 
-// TestAWrongPoolStallsNoOther: NodePools that LKE can never serve are not ready, do not
+// TestInvalidPoolDoesNotBlockOthers: NodePools that LKE can never serve are not ready, do not
 // count when another Deployment's pods are spread over zones, and the pods that ask
 // for them hear of it.
-func TestAWrongPoolStallsNoOther(t *testing.T) {
+func TestInvalidPoolDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
@@ -62,7 +62,7 @@ func TestAWrongPoolStallsNoOther(t *testing.T) {
 	s.until("the pods of the good pool run, spread over the zones that are there", time.Minute, func(now state) bool {
 		return now.running == 3 && now.matched()
 	})
-	s.until("the pods of the wrong pools are told why they wait", 30*time.Second, func(state) bool {
+	s.until("events tell the pods of the wrong pools why they wait", 30*time.Second, func(state) bool {
 		for name, wrong := range wrongPools {
 			if !s.told("Pod", "NodePoolNotReady", "NodePool "+name+" is not ready, and no other NodePool fits this pod") ||
 				!s.told("Pod", "NodePoolNotReady", wrong.why) {
@@ -79,10 +79,9 @@ func TestAWrongPoolStallsNoOther(t *testing.T) {
 	}
 }
 
-// TestAForeignPoolFreezesNothing: LKE counts a node of somebody else's pool and never
-// lists it. A machine of ours that dies is known to be gone all the same, its pods get
-// another, and nodes that are not needed go.
-func TestAForeignPoolFreezesNothing(t *testing.T) {
+// TestForeignPoolBlocksNoDeletion: LKE counts a node of another owner's pool and never lists it. A lost
+// machine of lkeplan is still detected, its pods get another, and nodes that are not needed go.
+func TestForeignPoolBlocksNoDeletion(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()

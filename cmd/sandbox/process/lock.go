@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lockEvery is how often a lock that somebody else holds is tried again.
+// lockEvery is how often a lock that another process holds is retried.
 const lockEvery = 50 * time.Millisecond
 
 // Lock takes the file as a lock against other processes and waits while another

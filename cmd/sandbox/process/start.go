@@ -33,14 +33,14 @@ func (p *Process) Exited() <-chan struct{} { return p.exited }
 // Err is how the process ended; nil means with status zero.
 func (p *Process) Err() error { return p.err }
 
-// Start begins a process that outlives this one. It is in a session of its own,
+// Start starts a process that outlives this one. It has its own session,
 // so a key pressed on our terminal does not reach it.
 func Start(c Command) (*Process, error) {
 	return start(c, &syscall.SysProcAttr{Setsid: true})
 }
 
 // Guard starts processes that do not outlive this one: where the kernel can do
-// it (Linux), they are killed when this process dies, whatever it dies of.
+// it (Linux), they are killed when this process dies for any reason.
 // Use NewGuard; a Guard is never stopped.
 type Guard struct {
 	starts chan func()
@@ -63,7 +63,7 @@ func NewGuard() *Guard {
 }
 
 // Start begins a process that dies with this one. It is in a process group of
-// its own, so that it stays up while whoever uses it reacts to a ctrl-C.
+// its own, so that it stays up while its user reacts to a ctrl-C.
 func (g *Guard) Start(c Command) (*Process, error) {
 	var p *Process
 	var err error

@@ -44,7 +44,7 @@ func TestStartInheritsNothing(t *testing.T) {
 func TestStartMissingProgram(t *testing.T) {
 	_, err := Start(Command{Path: "/no/such/program", Log: filepath.Join(t.TempDir(), "log")})
 	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v, want that there is no such file", err)
+		t.Errorf("got %v, want an error that the file is missing", err)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// build builds a program for a platform into a directory of its own, and returns its path.
+// build builds a program for a platform into a separate directory and returns its path.
 // It links no C, and knows neither the directory that it was built in nor symbols.
 func (r *release) build(ctx context.Context, program string, p platform) (string, error) {
 	name := program

@@ -60,7 +60,7 @@ func digestOf(t *testing.T, tree string) (v1.Image, v1.Hash) {
 }
 
 // TestTheImageIsReproducible: two working trees of a commit make the same image, of one
-// program that runs as nobody in particular and says which commit it is of.
+// program that runs as an unprivileged user and reports its commit.
 func TestTheImageIsReproducible(t *testing.T) {
 	image, first := digestOf(t, checkout(t))
 	again, second := digestOf(t, checkout(t))
@@ -108,8 +108,8 @@ func unpack(t *testing.T, image v1.Image) string {
 	return path
 }
 
-// TestTheCLIIsPacked: for one platform, with what is published of it.
-func TestTheCLIIsPacked(t *testing.T) {
+// TestCLIArchives: for one platform, with what is published of it.
+func TestCLIArchives(t *testing.T) {
 	tree, out := checkout(t), filepath.Join(t.TempDir(), "out")
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	if err := run(t.Context(), []string{"-repository", tree, "-out", out, "-platforms", here, "cli", "chart"}); err != nil {

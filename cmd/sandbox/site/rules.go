@@ -19,8 +19,8 @@ func (s *site) splitRules() error {
 	delete(s.documents, rulesOfValidate)
 	slices.Sort(sections)
 	var index strings.Builder
-	index.WriteString("# Rules of validate\n\nMistakes that `lkeplan validate` looks for, besides what the API server " +
-		"refuses. `lkeplan explain RULE` prints the same.\n\n| rule | mistake |\n|---|---|\n")
+	index.WriteString("# Rules of validate\n\nMistakes that `lkeplan validate` finds, in addition to what the API " +
+		"server refuses. `lkeplan explain RULE` prints the same.\n\n| rule | mistake |\n|---|---|\n")
 	for _, section := range sections {
 		heading, text, _ := strings.Cut(section, "\n")
 		name, mistake, named := strings.Cut(heading, ": ")

@@ -61,7 +61,7 @@ func (c *checker) check(ctx context.Context, name string) error {
 	case kwok:
 		return get(ctx, http.DefaultClient, url("http", "health", "/readyz"), "", nil)
 	case sourceController:
-		// Its artifacts have a server of their own, which starts later.
+		// Its artifacts have a separate server, which starts later.
 		return errors.Join(
 			get(ctx, http.DefaultClient, url("http", "health", "/readyz"), "", nil),
 			get(ctx, http.DefaultClient, url("http", "artifacts", "/"), "", nil),

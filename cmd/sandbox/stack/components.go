@@ -60,7 +60,7 @@ func (w wiring) url(scheme, component, name string) string {
 }
 
 // components are all there can be, in the order in which they are started. Each has an account
-// of its own, so that logs and managed fields show who did what. kube-controller-manager is an
+// its own, so that logs and managed fields show who did what. kube-controller-manager is an
 // administrator because its own role only suffices with a service account for each of its
 // controllers, which takes longer to start.
 func (c Config) components() []component {
@@ -122,9 +122,9 @@ func apiServerArgs(w wiring) []string {
 		"--tls-cert-file=" + w.servingCert(),
 		"--tls-private-key-file=" + w.servingKey(),
 		"--token-auth-file=" + w.tokens(),
-		// Only machines that join by themselves have a certificate.
+		// Only machines that join automatically have a certificate.
 		"--client-ca-file=" + w.caCert(),
-		// What kubeadm enables besides the defaults.
+		// What kubeadm enables in addition to the defaults.
 		"--authorization-mode=Node,RBAC",
 		"--enable-bootstrap-token-auth",
 		"--enable-admission-plugins=NodeRestriction",
@@ -161,7 +161,7 @@ func controllerManagerArgs(w wiring) []string {
 		"--root-ca-file=" + w.caCert(),
 		"--cluster-signing-cert-file=" + w.caCert(),
 		"--cluster-signing-key-file=" + w.caKey(),
-		// What kubeadm enables besides the defaults: they sign cluster-info with the tokens
+		// What kubeadm enables in addition to the defaults: they sign cluster-info with the tokens
 		// of machines that join, and delete tokens that have expired.
 		"--controllers=*,bootstrapsigner,tokencleaner",
 		// It makes this directory, and the default is the machine's own.

@@ -38,7 +38,7 @@ func newUsers() users {
 	return all
 }
 
-// NewToken returns a token nobody can guess. Each sandbox has its own, so that a
+// NewToken returns a token that cannot be guessed. Each sandbox has its own, so that a
 // client pointed at the wrong one gets an error instead of changing it.
 func NewToken() string { return strings.ToLower(rand.Text()) }
 

@@ -32,7 +32,7 @@ func Open(dir string, registry Registry) (*Stack, error) {
 func (s *Stack) Down(ctx context.Context) error {
 	unlock, err := process.Lock(ctx, layout(s.Dir).lock(), func() {})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // somebody else took it down
+		return nil // another process stopped it
 	}
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Stack) endOne(ctx context.Context, c Component) error {
 	return nil
 }
 
-// Watch calls say when one of the components ends by itself, until the context
+// Watch calls say when a component ends unexpectedly, until the context
 // ends. It only sees components that this process started.
 func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any)) {
 	for name, p := range s.processes {
@@ -92,7 +92,7 @@ func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any))
 			case <-ctx.Done():
 			case <-p.Exited():
 				if ctx.Err() == nil {
-					say("%s ended by itself: %s; its log ends with:\n%s", name, ending(p), process.Tail(layout(s.Dir).log(name), 8))
+					say("%s ended unexpectedly: %s; its log ends with:\n%s", name, ending(p), process.Tail(layout(s.Dir).log(name), 8))
 				}
 			}
 		}()

@@ -13,7 +13,7 @@ const pollEvery = 50 * time.Millisecond
 // errExited ends a poll because the polled process is gone.
 var errExited = errors.New("the process ended")
 
-// poll calls ready until it returns nil. It gives up when the context ends or gone is
+// poll calls ready until it returns nil. It stops when the context ends or gone is
 // closed; the error then has the last answer.
 func poll(ctx context.Context, gone <-chan struct{}, ready func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)

@@ -37,7 +37,7 @@ type State struct {
 const (
 	// ModeLKE has an LKE cluster, whose node pools become nodes.
 	ModeLKE = "lke"
-	// ModeInstance has none: Linodes are made one by one and join the cluster by themselves.
+	// ModeInstance has none: Linodes are created one by one and join the cluster automatically.
 	ModeInstance = "instance"
 )
 

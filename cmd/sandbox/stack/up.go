@@ -109,7 +109,7 @@ func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
 }
 
 // abandon ends a sandbox that could not be started. What is left are the logs, if
-// it failed by itself, and nothing, if somebody cancelled it.
+// it failed, and nothing, if the user cancelled it.
 func (s *Stack) abandon(ctx context.Context, reason error) error {
 	cancelled := ctx.Err() != nil
 	// The clearing up must not be cancelled as well.

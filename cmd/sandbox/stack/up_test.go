@@ -88,7 +88,7 @@ func TestTakeOverForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := takeOver(dir); err == nil || !strings.Contains(err.Error(), "is not empty") {
-		t.Errorf("a directory of somebody else's: %v", err)
+		t.Errorf("a directory of another owner: %v", err)
 	}
 }
 

@@ -33,7 +33,7 @@ type Values struct {
 	JoinConfig    string // the JoinConfiguration of kubeadm, as YAML
 	K3sConfig     string // the config.yaml of a k3s agent
 
-	// The scripts belong into a file of /var/lib/cloud/scripts/per-boot with the mode 0700, or a machine whose
+	// The scripts belong in a file of /var/lib/cloud/scripts/per-boot with the mode 0700, or a machine whose
 	// power is cut before it has joined does not join at its next boot. With CA in /etc/lkeplan/ca.crt they
 	// report what keeps the machine from joining. They overwrite the token in cloud-init's copies of the user
 	// data unless it is in base64.
@@ -42,7 +42,7 @@ type Values struct {
 	K3sScript     string // fills /etc/rancher/k3s/config.yaml in, and starts k3s-agent
 }
 
-// Custom is the user data that a template of package text/template makes of Values. Besides
+// Custom is the user data that a template of package text/template renders from Values. In addition to
 // if, range, with, define and template it may use and, or, not, eq, ne, len, index, and
 //
 //	json    any value as JSON, which is YAML as well: content: {{.KubeletConfig | json}}

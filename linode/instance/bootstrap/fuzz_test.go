@@ -127,7 +127,7 @@ func k3sReads(t *testing.T, j Join) {
 			same(t, name, strings.Split(value, ","), j.Kubelet.ClusterDNS)
 		case "cloud-provider", "provider-id", "eviction-soft-grace-period":
 		default:
-			t.Errorf("the kubelet is told %q", arg)
+			t.Errorf("the kubelet gets the flag %q", arg)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // #cloud-config document for machines with kubeadm or k3s, or what a template makes.
 //
 // It is pure. It knows no cluster and no Linode: where a token comes from, and what happens to
-// the text, its caller knows. Whatever would keep a machine from joining is an error here,
+// the text, its caller knows. Everything that would prevent a machine from joining is an error here,
 // before anything is bought.
 package bootstrap
 

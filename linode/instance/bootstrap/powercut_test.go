@@ -44,10 +44,10 @@ wait_seconds "$1"
 [ ! -e /world/started ] || { mkdir -p /var/lib/rancher/k3s/agent; echo x >/var/lib/rancher/k3s/agent/client-kubelet.crt; }`
 )
 
-// TestPowerIsCutAnywhere cuts the power before each program that a script runs, and boots again: with what was written,
+// TestPowerCutAtAnyCommand cuts the power before each program that a script runs, and boots again: with what was written,
 // without what was written since the last sync, without its content alone, and with the file of the token written and
 // others not. The machine joins and has no token then.
-func TestPowerIsCutAnywhere(t *testing.T) {
+func TestPowerCutAtAnyCommand(t *testing.T) {
 	for kind, c := range map[string]struct {
 		files       []file
 		join        string // the file with the token

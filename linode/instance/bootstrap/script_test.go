@@ -18,7 +18,7 @@ import (
 )
 
 // machine is a directory that stands for a machine: a script runs in it with programs that
-// answer as they are told and write down how they were called. /world is what is not of the machine.
+// answer as configured and record how they were called. /world is outside the machine.
 type machine struct {
 	t   *testing.T
 	dir string
@@ -115,7 +115,8 @@ func (m machine) seconds() (n int) {
 	return n - 10
 }
 
-// secret returns the files that the token's secret is in. What the script has called is among them: others can see that.
+// secret returns the files that the token's secret is in. What the script has called is among them: others
+// can see that.
 func (m machine) secret() (all []string) {
 	each(m.t, m.dir, func(path, text string) {
 		if strings.Contains(text, "0123456789abcdef") && !strings.HasPrefix(path, "/bin/") {
@@ -276,7 +277,8 @@ func TestMachineWithK3sJoins(t *testing.T) {
 				t.Fatalf("%s%s", said, m.read("/world/calls"))
 			}
 			config := m.read(k3sFile)
-			if !strings.Contains(config, "::abcdef.0000000000000000\n") || !strings.Contains(config, "- provider-id=linode://4711\n") {
+			if !strings.Contains(config, "::abcdef.0000000000000000\n") || !strings.Contains(config, "- "+
+				"provider-id=linode://4711\n") {
 				t.Errorf("left is\n%s", config)
 			}
 			if files := m.secret(); len(files) > 0 {
@@ -293,8 +295,8 @@ func TestMachineWithK3sJoins(t *testing.T) {
 	}
 }
 
-// TestMachineSaysWhatIsMissing: it does so on its console, which may be all that one can see of it.
-func TestMachineSaysWhatIsMissing(t *testing.T) {
+// TestMachineReportsMissingPrograms: it does so on its console, which may be all that one can see of it.
+func TestMachineReportsMissingPrograms(t *testing.T) {
 	kubeadm, k3s := forKubeadm(t), forK3s(t)
 	empty := func(files []file, path string) []file {
 		return append(files[:len(files):len(files)], file{Path: path})
@@ -329,7 +331,7 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 				t.Errorf("said %s, on the console %s", said, m.read("/dev/console"))
 			}
 			if n := m.seconds(); n > c.within {
-				t.Errorf("says so after %d seconds", n)
+				t.Errorf("reports it after %d seconds", n)
 			}
 			for call := range strings.Lines(m.read("/world/calls")) {
 				if strings.HasPrefix(call, "wget") && !strings.Contains(call, " --tries 1 ") {
@@ -340,15 +342,16 @@ func TestMachineSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestMachineWithoutItsKernelSettingsGoesOn: kubeadm says what it does not like.
-func TestMachineWithoutItsKernelSettingsGoesOn(t *testing.T) {
+// TestMachineJoinsWithoutKernelSettings: kubeadm says what it does not like.
+func TestMachineJoinsWithoutKernelSettings(t *testing.T) {
 	m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": ""})
 	m.write("/etc/sysctl.d", "no directory")
 	if err := os.RemoveAll(filepath.Join(m.dir, "/proc/sys")); err != nil {
 		t.Fatal(err)
 	}
 	said, failed := m.runs()
-	if failed || !strings.Contains(said, "net.ipv4.ip_forward cannot be set") || !strings.Contains(said, "99-lkeplan.conf cannot be written") {
+	if failed || !strings.Contains(said, "net.ipv4.ip_forward cannot be "+
+		"set") || !strings.Contains(said, "99-lkeplan.conf cannot be written") {
 		t.Error(said)
 	}
 }
@@ -377,8 +380,9 @@ for f in /etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml /var/lib/kube
 		kubeadm, systemctl, sleep string
 		failed, quiet             bool
 	}{
-		"it runs":            {quiet: true, kubeadm: "echo ok >/world/healthz" + certificate + "exit 1"},
-		"it runs soon":       {kubeadm: certificate + "exit 1", sleep: "[ ! -e /etc/kubernetes/kubelet.conf ] || echo ok >/world/healthz", quiet: true},
+		"it runs": {quiet: true, kubeadm: "echo ok >/world/healthz" + certificate + "exit 1"},
+		"it runs soon": {kubeadm: certificate + "exit 1", sleep: "[ ! -e /etc/kubernetes/kubelet.conf ] || echo ok " +
+			">/world/healthz", quiet: true},
 		"it runs later":      {kubeadm: certificate + "exit 1", sleep: `[ "$1" = 5 ] || echo ok >/world/healthz`},
 		"it never runs":      {kubeadm: certificate + "exit 1", failed: true},
 		"it was about to be": {quiet: true, kubeadm: "exit 1", systemctl: "echo ok >/world/healthz" + certificate},
@@ -392,13 +396,14 @@ for f in /etc/kubernetes/kubelet.conf /var/lib/kubelet/config.yaml /var/lib/kube
 			if failed != c.failed || strings.Contains(said, "has joined") == failed {
 				t.Errorf("failed: %t, said %s", failed, said)
 			}
-			if calls := m.read("/world/calls"); strings.Contains(calls, "kubeadm reset") || strings.Count(calls, "kubeadm join") != 1 {
+			if calls := m.read("/world/calls"); strings.Contains(calls, "kubeadm "+
+				"reset") || strings.Count(calls, "kubeadm join") != 1 {
 				t.Errorf("calls\n%s", calls)
 			}
 			if c.quiet == strings.Contains(said, `kubelet: running with swap on`) {
 				t.Errorf("why is not said: %s", said)
 			}
-			// At the next boot it has joined, whatever the kubelet does.
+			// At the next boot it has joined, even if the kubelet fails.
 			if said, failed := m.runs(); failed || m.read(joinFile) != "" || len(m.secret()) > 0 {
 				t.Errorf("next boot: %s%q", said, m.secret())
 			}
@@ -423,8 +428,8 @@ func TestImageOfAMachineThatHadJoined(t *testing.T) {
 	}
 }
 
-// TestImageOfAnAgentThatHadJoined: the certificate in the image is of another machine. The agent gets its own before the
-// token goes.
+// TestImageOfAnAgentThatHadJoined: the certificate in the image is of another machine. The agent gets its own
+// before the token goes.
 func TestImageOfAnAgentThatHadJoined(t *testing.T) {
 	m := boots(t, forK3s(t), map[string]string{"curl": metadata, "k3s": "", "systemctl": `
 		[ "$1" != restart ] || (wait_seconds 7; mkdir -p /var/lib/rancher/k3s/agent; grep -q 0000000000000000 /etc/rancher/k3s/config.yaml || echo new >/var/lib/rancher/k3s/agent/client-kubelet.crt)`})
@@ -440,14 +445,15 @@ func TestImageOfAnAgentThatHadJoined(t *testing.T) {
 	}
 }
 
-// TestMachineThatCannotWriteSaysSo: a file system that is full or read-only ends the script, which says at what.
-func TestMachineThatCannotWriteSaysSo(t *testing.T) {
+// TestMachineReportsReadOnlyDisk: a file system that is full or read-only ends the script, which says at what.
+func TestMachineReportsReadOnlyDisk(t *testing.T) {
 	m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": ""})
 	m.write("/etc/lkeplan/join.yaml.new/full", "") // sed cannot write a directory
 	said, failed := m.runs()
 	texts := m.reported()
 	want := "while it wrote "
-	if !failed || len(texts) != 1 || !strings.Contains(texts[0], want) || !strings.Contains(said, "lkeplan: the script ended") {
+	if !failed || len(texts) != 1 || !strings.Contains(texts[0], want) || !strings.Contains(said, "lkeplan: the script "+
+		"ended") {
 		t.Errorf("reported %q, said\n%s", texts, said)
 	}
 }
@@ -473,7 +479,8 @@ func (m machine) reported() (texts []string) {
 
 func TestMachineReportsWhyItDoesNotJoin(t *testing.T) {
 	const (
-		kubelet  = "mkdir -p /var/lib/kubelet; echo x >/var/lib/kubelet/config.yaml; echo 'error: execution phase kubelet-wait-bootstrap: failed' >&2; exit 1"
+		kubelet = "mkdir -p /var/lib/kubelet; echo x >/var/lib/kubelet/config.yaml; echo 'error: execution phase " +
+			"kubelet-wait-bootstrap: failed' >&2; exit 1"
 		preamble = "E1127 01:02:03.4  324 server.go:7] \"not this\"\n"
 	)
 	for name, c := range map[string]struct {
@@ -483,26 +490,39 @@ func TestMachineReportsWhyItDoesNotJoin(t *testing.T) {
 	}{
 		"preflight": {kubeadm: `printf '\t[WARNING Swap]: swap\nerror execution phase preflight: [preflight] Some fatal errors occurred:\n\t[ERROR A]: a\n\t[ERROR B]: b "c"\\d\n[preflight] If you know\n' >&2; exit 1`,
 			want: `kubeadm join: [ERROR A]: a [ERROR B]: b "c"\d`},
-		"its error":       {kubeadm: "echo 'error: first'; echo 'error: couldn'\\''t validate'; echo To see the stack; exit 1", want: "kubeadm join: error: couldn't validate"},
-		"before 1.36":     {kubeadm: "echo 'error execution phase x: no'; exit 1", want: "kubeadm join: error execution phase x: no"},
-		"killed":          {kubeadm: "kill -9 $$", want: "kubeadm join: ended with status 137"},
-		"no kubelet":      {kubeadm: "exit 1", journal: preamble, want: "kubeadm join: ended with status 1"},
-		"kubelet":         {kubeadm: kubelet, journal: preamble + `E1127 01:02:04.123456     324 run.go:72] "command failed" err="failed to run Kubelet: running with swap on is not supported"` + "\n" + preamble, want: "kubelet: failed to run Kubelet: running with swap on is not supported"},
-		"its flags":       {kubeadm: kubelet, journal: "Error: unknown flag: --x\nUsage:\n", want: "kubelet: Error: unknown flag: --x"},
-		"its errors":      {kubeadm: kubelet, journal: "I1127 x] y\n" + preamble, want: `kubelet: "not this"`},
-		"it still starts": {kubeadm: kubelet, journal: preamble, active: true, want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
-		"a panic":         {kubeadm: kubelet, journal: "panic: oh\n" + preamble, want: "kubelet: panic: oh"},
-		"before kubeadm": {kubeadm: kubelet, journal: `E1127 01:02:04.1     324 run.go:72] "command failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: open: no such file or directory"` + "\n",
+		"its error": {kubeadm: "echo 'error: first'; echo 'error: couldn'\\''t validate'; echo To see the stack; " +
+			"exit 1", want: "kubeadm join: error: couldn't validate"},
+		"before 1.36": {kubeadm: "echo 'error execution phase x: no'; exit 1", want: "kubeadm join: error execution " +
+			"phase x: no"},
+		"killed":     {kubeadm: "kill -9 $$", want: "kubeadm join: ended with status 137"},
+		"no kubelet": {kubeadm: "exit 1", journal: preamble, want: "kubeadm join: ended with status 1"},
+		"kubelet":    {kubeadm: kubelet, journal: preamble + `E1127 01:02:04.123456     324 run.go:72] "command failed" err="failed to run Kubelet: running with swap on is not supported"` + "\n" + preamble, want: "kubelet: failed to run Kubelet: running with swap on is not supported"},
+		"its flags": {kubeadm: kubelet, journal: "Error: unknown flag: --x\nUsage:\n", want: "kubelet: Error: " +
+			"unknown flag: --x"},
+		"its errors": {kubeadm: kubelet, journal: "I1127 x] y\n" + preamble, want: `kubelet: "not this"`},
+		"it still starts": {kubeadm: kubelet, journal: preamble, active: true, want: "kubeadm join: error: execution " +
+			"phase kubelet-wait-bootstrap: failed"},
+		"a panic": {kubeadm: kubelet, journal: "panic: oh\n" + preamble, want: "kubelet: panic: oh"},
+		"before kubeadm": {kubeadm: kubelet, journal: `E1127 01:02:04.1     324 run.go:72] "command " +
+			"failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: open: no such file " +
+			"or directory"` + "\n",
 			want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
-		"it runs":        {kubeadm: kubelet, journal: preamble, healthz: "ok", want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
-		"control":        {kubeadm: `printf 'error: a\001\033[2J\r\tb\200\303\244\n'; exit 1`, want: "kubeadm join: error: a??[2J? b???"},
-		"the token":      {kubeadm: "echo error: token abcdef.0123456789abcdef, 0123456789abcdef; exit 1", want: "kubeadm join: error: token abcdef.(secret), (secret)"},
-		"a long one":     {kubeadm: "printf 'error: '; n=0; while [ $n -lt 300 ]; do printf abcdefgh; n=$((n + 1)); done; echo; exit 1", want: ("kubeadm join: error: " + strings.Repeat("abcdefgh", 300))[:800]},
-		"no words":       {kubeadm: "printf '%s\\n' 'error: $(reboot) `reboot` %s %n \\n \"'\\\\; exit 1", want: "kubeadm join: error: $(reboot) `reboot` %s %n \\n \"\\"},
-		"another number": {kubeadm: "echo x >>/world/n; echo error: after $(grep -c x /world/n).0$(grep -c x /world/n) s; exit 1", want: "kubeadm join: error: after 1.01 s"},
+		"it runs": {kubeadm: kubelet, journal: preamble, healthz: "ok", want: "kubeadm join: error: execution " +
+			"phase kubelet-wait-bootstrap: failed"},
+		"control": {kubeadm: `printf 'error: a\001\033[2J\r\tb\200\303\244\n'; exit 1`, want: "kubeadm join: " +
+			"error: a??[2J? b???"},
+		"the token": {kubeadm: "echo error: token abcdef.0123456789abcdef, 0123456789abcdef; exit " +
+			"1", want: "kubeadm join: error: token abcdef.(secret), (secret)"},
+		"a long one": {kubeadm: "printf 'error: '; n=0; while [ $n -lt 300 ]; do printf abcdefgh; n=$((n + 1)); done; " +
+			"echo; exit 1", want: ("kubeadm join: error: " + strings.Repeat("abcdefgh", 300))[:800]},
+		"no words": {kubeadm: "printf '%s\\n' 'error: $(reboot) `reboot` %s %n \\n \"'\\\\; exit " +
+			"1", want: "kubeadm join: error: $(reboot) `reboot` %s %n \\n \"\\"},
+		"another number": {kubeadm: "echo x >>/world/n; echo error: after $(grep -c x /world/n).0$(grep -c x /world/n) s; " +
+			"exit 1", want: "kubeadm join: error: after 1.01 s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": "[ $1 = join ] || exit 0\nwait_seconds 300\n" + c.kubeadm,
+			m := boots(t, forKubeadm(t), map[string]string{"curl": metadata, "kubeadm": "[ $1 = join ] || exit " +
+				"0\nwait_seconds 300\n" + c.kubeadm,
 				"systemctl": `[ "$*" != "is-active --quiet kubelet" ] || [ -e /world/active ]`})
 			if c.active {
 				m.write("/world/active", "")
@@ -547,7 +567,8 @@ func TestMachineReportsTenTimesAtMost(t *testing.T) {
 		t.Errorf("%q\n%s", m.reported(), said)
 	}
 	m = boots(t, forKubeadm(t)[:2], map[string]string{"curl": metadata, "kubeadm": "exit 1"}) // without the CA
-	if said, failed := m.runs(); !failed || len(m.reported()) != 0 || !strings.Contains(said, "lkeplan: kubeadm join: ended") {
+	if said, failed := m.runs(); !failed || len(m.reported()) != 0 || !strings.Contains(said, "lkeplan: kubeadm join: "+
+		"ended") {
 		t.Errorf("%q\n%s", m.reported(), said)
 	}
 }
@@ -575,11 +596,13 @@ func TestMachineWithK3sReportsWhyItDoesNotJoin(t *testing.T) {
 			}
 			m := boots(t, forK3s(t), programs)
 			m.write("/world/journal", `time="2026-11-27T01:02:03Z" level=info msg="Starting k3s agent"
-time="2026-11-27T01:02:04Z" level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.0123456789abcdef is no good"
+time="2026-11-27T01:02:04Z" level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: " +
+	"token abcdef.0123456789abcdef is no good"
 time="2026-11-27T01:02:05Z" level=info msg="Connecting"
 `)
 			said, failed := m.runs()
-			want := c.want + `level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.(secret) is no good"`
+			want := c.want + `level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token " +
+				"abcdef.(secret) is no good"`
 			if texts := m.reported(); failed || len(texts) != 1 || texts[0] != want || !strings.Contains(said, "has joined") {
 				t.Errorf("reported %q\n%s", texts, said)
 			}

@@ -81,8 +81,8 @@ type Decision struct {
 	Drains      []Drain
 	Lost        []string      // claims whose machine is gone: to be ended
 	Unconfirmed []string      // claims whose machine Linode says is gone, while so many Nodes say otherwise
-	Taken       []string      // claims whose label another Linode of the account has: to be given up, as Starved
-	OutOfStock  []string      // claims that Linode has no machine for: to be given up where a live read shows none
+	Taken       []string      // claims whose label another Linode of the account has: to be deleted
+	OutOfStock  []string      // claims that Linode has no machine for: to be deleted if a live read shows none
 	Kept        []int         // machines that no claim owns and that stay, reported once
 	Queued      []string      // claims whose creates wait for the rate limit
 	Queue       time.Duration // how long the last of those waits
@@ -248,7 +248,7 @@ func (s *scene) endLost(d *Decision) {
 // deleteAgain is the time between two calls that delete one machine.
 const deleteAgain = 10 * time.Second
 
-// release deletes the machine of a claim that ends. It is gone when Linode has said so of
+// release deletes the machine of a claim that ends. It is gone when Linode has confirmed it for
 // that machine, no list shows one of its label, and no call that makes one is under way.
 func (s *scene) release(d *Decision, c Claim, machine int) {
 	e := s.memory.ending[c.UID]

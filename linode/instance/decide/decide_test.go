@@ -167,7 +167,7 @@ func TestUnlistedMachineDoesNotEndItsClaim(t *testing.T) {
 	s.want("it was", s.sees(modelPolicy.Late, stored), "look for 0 of a")
 }
 
-// TestAMachineIsLost when Linode says so of that very machine.
+// TestAMachineIsLost if Linode confirms it for that machine.
 func TestAMachineIsLost(t *testing.T) {
 	s, view := begin(t), View{Claims: []Claim{has("a", 7)}}
 	look := Look{UID: "a", Machine: 7}
@@ -181,15 +181,16 @@ func TestAMachineIsLost(t *testing.T) {
 	s.want("it is not", s.sees(time.Second, view), "a lost")
 }
 
-// TestMachinesOfManyNodesAreHeld: an account that knows none of them is rather another one, and
+// TestMachinesOfManyReadyNodesAreKept: an account that knows none of them is rather another one, and
 // what has no Node any more is lost.
-func TestMachinesOfManyNodesAreHeld(t *testing.T) {
+func TestMachinesOfManyReadyNodesAreKept(t *testing.T) {
 	for _, tc := range []struct {
 		name              string
 		gone, nodes, left int // machines that are not there, those of them with a Node, machines that are listed
 		held              int
 	}{
-		{"a few of many", 3, 3, 1, 0}, {"more than a few", 4, 4, 1, 4}, {"all of two", 2, 2, 0, 2}, {"the only one", 1, 1, 0, 0},
+		{"a few of many", 3, 3, 1, 0}, {"more than a few", 4, 4, 1, 4}, {"all of two", 2, 2, 0, 2}, {"the only " +
+			"one", 1, 1, 0, 0},
 		{"their Nodes are gone", 5, 0, 1, 0}, {"most of their Nodes are", 5, 3, 1, 0},
 	} {
 		s, view := begin(t), View{Nodes: map[int]Node{}}
@@ -215,9 +216,9 @@ func TestMachinesOfManyNodesAreHeld(t *testing.T) {
 	}
 }
 
-// TestRoomInTheAccountIsNotWaitedForLikeTheRate: no claim has its time again while the account
+// TestAccountLimitIsNotTreatedAsRateLimit: no claim has its time again while the account
 // may not have more.
-func TestRoomInTheAccountIsNotWaitedForLikeTheRate(t *testing.T) {
+func TestAccountLimitIsNotTreatedAsRateLimit(t *testing.T) {
 	s, a, b := begin(t), waits("a"), waits("b")
 	s.sees(0, View{Claims: []Claim{a}})
 	s.memory.Made(a, 0, NoRoom, modelPolicy, s.now)
@@ -230,8 +231,8 @@ func TestRoomInTheAccountIsNotWaitedForLikeTheRate(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyOwns goes after two looks and ten minutes, and with its Node drained.
-func TestWhatNobodyOwns(t *testing.T) {
+// TestUnownedMachines goes after two looks and ten minutes, and with its Node drained.
+func TestUnownedMachines(t *testing.T) {
 	s := begin(t)
 	var view View
 	for i, label := range []string{Label("prod", "x"), "prod-web", Label("staging", "x"), "prod-ABCDEF0123456789abcd"} {
@@ -256,13 +257,13 @@ func TestWhatNobodyOwns(t *testing.T) {
 		"drain n100", "drain n101", "drain n102", "drain n103")
 }
 
-// TestAFailureHoldsUp its own kind of claim, or all that the account is for.
-func TestAFailureHoldsUp(t *testing.T) {
+// TestFailureDelaysNextAttempt its own kind of claim, or all that the account is for.
+func TestFailureDelaysNextAttempt(t *testing.T) {
 	for _, tt := range []struct {
 		outcome Outcome
 		then    []string // five seconds later
 	}{
-		{NoStock, []string{"create b", "a starved"}},
+		{NoStock, []string{"create b", "a no stock"}},
 		{Taken, []string{"create b", "create c", "a taken"}},
 		{Refused, []string{"create a", "create b"}},
 		{NoRoom, []string{"create a"}},

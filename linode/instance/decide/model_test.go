@@ -17,7 +17,7 @@ var modelPolicy = Policy{
 	Quick: 2 * time.Second, Idle: time.Minute,
 }
 
-// TestEveryClaimGetsOneLinode: whatever answers, lists and processes do, no claim that goes on
+// TestEveryClaimGetsOneLinode: for any answers, lists and restarts, no claim that continues
 // loses its machine, no claim ends while its machine is there or may come, and once all
 // is well there is one machine for each claim, and no more.
 func TestEveryClaimGetsOneLinode(t *testing.T) {
@@ -85,7 +85,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		stock: map[string]bool{"a": true, "b": true, "c": true}, next: 1000,
 	}
 	for _, label := range []string{"prod-web", "prod-0123456789012345678z", "staging-01234567890123456789"} {
-		w.add(label, label == "prod-web") // of somebody who uses our tag, too
+		w.add(label, label == "prod-web") // of another owner who uses the same tag
 	}
 	return w
 }
@@ -115,7 +115,7 @@ func (w *world) step() {
 		kind := []string{"a", "b", "c"}[w.rng.IntN(3)]
 		w.stock[kind] = !w.stock[kind]
 	}
-	if w.chance(2) { // somebody deletes a machine
+	if w.chance(2) { // a user deletes a machine
 		for id, l := range w.account {
 			if Ours(modelPolicy.Cluster, l.Label) {
 				w.remove(id)
@@ -224,7 +224,7 @@ func (w *world) decide(p *process) {
 		c := w.claims[uid]
 		shown := c.Claim
 		if w.faults && w.chance(5) {
-			shown.Machine = 0 // a cache that lags, or somebody has overwritten it
+			shown.Machine = 0 // a cache that lags, or an overwritten field
 		}
 		view.Claims = append(view.Claims, shown)
 		if c.released && p.memory.Release(uid, w.now) {
@@ -270,7 +270,7 @@ func (w *world) decide(p *process) {
 		}
 		delete(w.nodes, drain.Machine)
 	}
-	for _, id := range d.Kept { // somebody looks at it, and says that it may go
+	for _, id := range d.Kept { // a user checks it and allows its deletion
 		n := w.nodes[id]
 		n.MayBeDeleted = true
 		w.nodes[id] = n
@@ -418,7 +418,7 @@ func (w *world) rest() {
 		delete(machines, label)
 	}
 	if len(machines) > 0 {
-		w.fail("at rest nobody owns %v", machines)
+		w.fail("at rest %v have no owner", machines)
 	}
 	if len(w.account)-len(w.claims) != 3 {
 		w.fail("at rest there are %d Linodes for %d claims and 3 of others", len(w.account), len(w.claims))

@@ -125,7 +125,7 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 }
 
 // Requests for certificates by which machines join are approved: of the bearer of a NodeClaim's
-// token for the Node of that claim, and of no one else for any other. So a token that has come
+// token for the Node of that claim, and no other request. So a token that has come
 // into the wrong hands is worth one Node, and not any of the cluster. Only requests that were made
 // with tokens of this package are judged; all others are left to those whose they are.
 

@@ -19,7 +19,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-func TestTokenIsRevokedWhenItsClaimNeedsItNoMore(t *testing.T) {
+func TestTokenOfRegisteredClaimIsRevoked(t *testing.T) {
 	again := claim()
 	again.UID = "another"
 	foreign := registered()
@@ -61,8 +61,8 @@ func TestTokenIsRevokedWhenItsClaimNeedsItNoMore(t *testing.T) {
 	}
 }
 
-// TestSweepDeletesWhatIsLeftOver: of claims that are gone, are going and have registered.
-func TestSweepDeletesWhatIsLeftOver(t *testing.T) {
+// TestSweepDeletesUnusedTokens: of claims that are gone, are going and have registered.
+func TestSweepDeletesUnusedTokens(t *testing.T) {
 	var objects []client.Object
 	left := map[string]bool{}
 	for name, stays := range map[string]bool{"waits": true, "registered": false, "going": false, "gone": false} {
@@ -102,8 +102,8 @@ func TestSweepDeletesWhatIsLeftOver(t *testing.T) {
 	}
 }
 
-// TestSweepSparesAClaimThatWasMadeMeanwhile: NodeClaims are listed after the Secrets.
-func TestSweepSparesAClaimThatWasMadeMeanwhile(t *testing.T) {
+// TestSweepKeepsTokensOfNewClaims: NodeClaims are listed after the Secrets.
+func TestSweepKeepsTokensOfNewClaims(t *testing.T) {
 	c := cluster(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			err := c.List(ctx, list, opts...)
@@ -123,8 +123,8 @@ func TestSweepSparesAClaimThatWasMadeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSweepThatDoesNotKnowDeletesNothing: nor does one that sees another Secret than is there.
-func TestSweepThatDoesNotKnowDeletesNothing(t *testing.T) {
+// TestSweepDeletesNothingIfClaimsAreUnknown: nor does one that sees another Secret than is there.
+func TestSweepDeletesNothingIfClaimsAreUnknown(t *testing.T) {
 	c := cluster(interceptor.Funcs{})
 	ensured(t, c, start)
 	unknown := func(context.Context) (map[string]bool, error) { return nil, errors.New("no list") }

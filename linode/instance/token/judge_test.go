@@ -46,7 +46,7 @@ func asks(t *testing.T, subject pkix.Name, change func(*x509.CertificateRequest)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// TestOnlyTheOwnNodeIsApproved: whatever else the bearer of a machine's token asks for is denied.
+// TestOnlyTheOwnNodeIsApproved: all other requests with a machine's token are denied.
 func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 	good := pkix.Name{CommonName: "system:node:prod-1", Organization: []string{"system:nodes"}}
 	type csr = certificatesv1.CertificateSigningRequest
@@ -78,11 +78,11 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 			want: `..."`},
 		"a large request": {request: subject("system:node:"+strings.Repeat("a", largest), "system:nodes"),
 			want: "it is larger than 4096 bytes"},
-		"a name of DNS besides": {
+		"an additional DNS name": {
 			request: besides(func(c *x509.CertificateRequest) { c.DNSNames = []string{"kubernetes"} }),
 			want:    "it requests other names",
 		},
-		"a URI besides": {
+		"an additional URI": {
 			request: besides(func(c *x509.CertificateRequest) { c.URIs = []*url.URL{{Scheme: "spiffe", Host: "a"}} }),
 			want:    "it requests other names",
 		},
@@ -157,8 +157,8 @@ func TestOthersRequestsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestACacheKeepsWhatAnAnswerNeeds, and of requests that are not for lkeplan next to nothing.
-func TestACacheKeepsWhatAnAnswerNeeds(t *testing.T) {
+// TestCacheKeepsFieldsThatApprovalNeeds, and of requests that are not for lkeplan next to nothing.
+func TestCacheKeepsFieldsThatApprovalNeeds(t *testing.T) {
 	tests := map[string]struct {
 		groups []string
 		size   int
@@ -166,7 +166,7 @@ func TestACacheKeepsWhatAnAnswerNeeds(t *testing.T) {
 	}{
 		"of a machine":                {[]string{Group}, 400, 400},
 		"of a machine, and too large": {[]string{Group}, 1 << 20, largest + 1},
-		"of somebody else":            {[]string{"system:nodes"}, 400, 0},
+		"of another user":             {[]string{"system:nodes"}, 400, 0},
 	}
 	for name, tt := range tests {
 		r := &certificatesv1.CertificateSigningRequest{}

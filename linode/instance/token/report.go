@@ -8,7 +8,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// A machine that cannot join has one right in the cluster by which it can say so: with its token it makes a request for
+// A machine that cannot join can report it with its only right in the cluster: with its token it makes a request for
 // a certificate that has a report as an annotation. Such a request is never approved. The NodeClaim follows
 // from the name of the token's account, which the API server writes; what is reported may be any text.
 

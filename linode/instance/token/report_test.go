@@ -39,8 +39,8 @@ func reportOf(t *testing.T, uid, text string) *certificatesv1.CertificateSigning
 	}
 }
 
-// TestAReportIsNeverApproved, for any request and any text, and only a claim that waits for its machine hears of it: the
-// claim of the token, not of the text.
+// TestAReportIsNeverApproved, for any request and any text, and only a claim that waits for its machine hears
+// of it: the claim of the token, not of the text.
 func TestAReportIsNeverApproved(t *testing.T) {
 	type csr = certificatesv1.CertificateSigningRequest
 	good := pkix.Name{CommonName: "system:node:prod-1", Organization: []string{"system:nodes"}}
@@ -55,9 +55,12 @@ func TestAReportIsNeverApproved(t *testing.T) {
 		"of a machine": {want: denied, heard: true},
 		"with a request that would be approved": {change: func(r *csr) { r.Spec.Request = asks(t, good, nil) }, want: denied,
 			heard: true},
-		"without a request":        {change: func(r *csr) { r.Spec.Request = nil }, want: denied, heard: true},
-		"without a text":           {change: func(r *csr) { r.Annotations[AnnotationJoinFailure] = "" }, want: denied, heard: true},
-		"that names another claim": {change: func(r *csr) { r.Annotations[AnnotationJoinFailure] = "NodeClaim b" }, want: denied, heard: true},
+		"without a request": {change: func(r *csr) { r.Spec.Request = nil }, want: denied, heard: true},
+		"without a text":    {change: func(r *csr) { r.Annotations[AnnotationJoinFailure] = "" }, want: denied, heard: true},
+		"that names another claim": {change: func(r *csr) {
+			r.Annotations[AnnotationJoinFailure] = "NodeClaim " +
+				"b"
+		}, want: denied, heard: true},
 		"of a megabyte": {change: func(r *csr) { r.Annotations[AnnotationJoinFailure] = strings.Repeat("\x00", 1<<20) },
 			want: denied, heard: true},
 		"with the token of no claim": {change: func(r *csr) { r.Spec.Username = accountOf(t, "gone") }, want: denied},
@@ -135,8 +138,8 @@ func answered(t *testing.T, api client.Client, name string) string {
 	return strings.Join(all, " ")
 }
 
-// TestOfTwoControllersOneTellsOfAReport: that whose answer the API server took.
-func TestOfTwoControllersOneTellsOfAReport(t *testing.T) {
+// TestOnlyOneControllerReportsAJoinFailure: that whose answer the API server took.
+func TestOnlyOneControllerReportsAJoinFailure(t *testing.T) {
 	api := reporting(nil, claim(), reportOf(t, uid, "swap is on"))
 	heard := 0
 	approver := func(c client.Client) *Approver {
@@ -157,8 +160,9 @@ func TestOfTwoControllersOneTellsOfAReport(t *testing.T) {
 	}
 }
 
-// TestACacheKeepsOfAReportWhatIsRead, before and after its answer, and none of the rest that its author has written.
-func TestACacheKeepsOfAReportWhatIsRead(t *testing.T) {
+// TestCacheKeepsOnlyNeededFieldsOfReports, before and after its answer, and none of the rest that its author
+// has written.
+func TestCacheKeepsOnlyNeededFieldsOfReports(t *testing.T) {
 	huge := strings.Repeat("x", 1<<20)
 	for name, c := range map[string]struct {
 		groups      []string
@@ -193,7 +197,7 @@ func TestACacheKeepsOfAReportWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestTheLastReportOfAMachine is of its own token, and of no request that only looks like one.
+// TestTheLastReportOfAMachine belongs to its own token, not to a request that only looks like one.
 func TestTheLastReportOfAMachine(t *testing.T) {
 	at := func(minute int, change func(*certificatesv1.CertificateSigningRequest)) certificatesv1.CertificateSigningRequest {
 		r := reportOf(t, "a", fmt.Sprint(minute))

@@ -59,7 +59,7 @@ type Tokens struct {
 func New(reader client.Reader, writer client.Writer) *Tokens { return &Tokens{reader, writer} }
 
 // Ensure returns the token of a NodeClaim, <id>.<secret>, which is good for 20 minutes at
-// least. Whoever asks gets the same one for as long as its Secret is there. A claim that is
+// least. Every call returns the same token as long as its Secret exists. A claim that is
 // going or whose Node has registered gets none.
 func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	if Spent(claim) {

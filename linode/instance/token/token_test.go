@@ -51,7 +51,7 @@ func going() *karpv1.NodeClaim {
 	return nc
 }
 
-// foreign is a Secret of somebody else under one of the claim's names.
+// foreign is a Secret of another owner under one of the claim's names.
 func foreign(n int) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: prefix + IDs(uid)[n], Namespace: namespace},
@@ -88,7 +88,7 @@ func secrets(t *testing.T, c client.Client) map[string]corev1.Secret {
 	return all
 }
 
-func TestSecretIsOneThatKubernetesTakes(t *testing.T) {
+func TestSecretIsAValidBootstrapToken(t *testing.T) {
 	c := cluster(interceptor.Funcs{})
 	id, secret, _ := strings.Cut(ensured(t, c, start), ".")
 	s := secrets(t, c)[prefix+id]
@@ -124,7 +124,7 @@ func TestTokenStaysAndIsRenewedInTime(t *testing.T) {
 		{10 * time.Minute, 0, 30 * time.Minute},
 		{10*time.Minute + time.Second, 1, 40*time.Minute + time.Second},
 		{20 * time.Minute, 0, 40*time.Minute + time.Second},
-		{time.Hour, 1, 90 * time.Minute}, // it has expired, and nobody has deleted it
+		{time.Hour, 1, 90 * time.Minute}, // it has expired and was not deleted
 	} {
 		wrote = nil
 		if token := ensured(t, c, start.Add(later.after)); token != first || len(wrote) != later.writes {
@@ -137,7 +137,7 @@ func TestTokenStaysAndIsRenewedInTime(t *testing.T) {
 	}
 }
 
-func TestOthersKeepTheirSecrets(t *testing.T) {
+func TestForeignSecretsAreKept(t *testing.T) {
 	other := claim()
 	other.UID = "another"
 	for n := range names + 1 {
@@ -174,7 +174,7 @@ func TestOthersKeepTheirSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretUnderALaterNameStays: whoever had the first name has given it up.
+// TestSecretUnderALaterNameStays: the owner of the first name has deleted it.
 func TestSecretUnderALaterNameStays(t *testing.T) {
 	had := foreign(0)
 	c := cluster(interceptor.Funcs{}, had)
@@ -187,7 +187,7 @@ func TestSecretUnderALaterNameStays(t *testing.T) {
 	}
 }
 
-func TestSecretWithoutATokenIsMadeAnew(t *testing.T) {
+func TestSecretWithoutATokenIsRecreated(t *testing.T) {
 	for name, spoil := range map[string]func(*corev1.Secret){
 		"no secret":   func(s *corev1.Secret) { delete(s.Data, "token-secret") },
 		"short":       func(s *corev1.Secret) { s.Data["token-secret"] = []byte("abc") },
@@ -208,7 +208,7 @@ func TestSecretWithoutATokenIsMadeAnew(t *testing.T) {
 	}
 }
 
-func TestWhatElseIsWrongWithASecretIsPutRight(t *testing.T) {
+func TestSecretIsCorrected(t *testing.T) {
 	for _, key := range slices.Sorted(maps.Keys(wanted(claim(), "", "", start).Data)) {
 		if strings.HasPrefix(key, "token-") {
 			continue
@@ -264,7 +264,7 @@ func TestTwoLeadersHaveOneToken(t *testing.T) {
 	}
 }
 
-func TestManyAtOnceHaveOneToken(t *testing.T) {
+func TestConcurrentRequestsGetOneToken(t *testing.T) {
 	c := cluster(interceptor.Funcs{})
 	tokens := make([]string, 16)
 	var wg sync.WaitGroup
@@ -278,7 +278,7 @@ func TestManyAtOnceHaveOneToken(t *testing.T) {
 	}
 }
 
-// TestEndlessConflictsAreAnError: somebody may write a Secret for ever.
+// TestEndlessConflictsAreAnError: another client may keep writing a Secret.
 func TestEndlessConflictsAreAnError(t *testing.T) {
 	calls := 0
 	c := cluster(interceptor.Funcs{
@@ -292,7 +292,7 @@ func TestEndlessConflictsAreAnError(t *testing.T) {
 	}
 }
 
-func TestWhoNeedsNoTokenGetsNone(t *testing.T) {
+func TestRegisteredClaimsGetNoToken(t *testing.T) {
 	c := cluster(interceptor.Funcs{})
 	for _, nc := range []*karpv1.NodeClaim{registered(), going()} {
 		if token, err := New(c, c).Ensure(t.Context(), nc, start); err == nil || len(secrets(t, c)) > 0 {
@@ -328,7 +328,7 @@ func TestMissingRightIsNamed(t *testing.T) {
 	}
 }
 
-func TestRevokedTokenIsGone(t *testing.T) {
+func TestRevokedTokenIsDeleted(t *testing.T) {
 	c := cluster(interceptor.Funcs{})
 	ensured(t, c, start)
 	for range 2 {

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 )
 
-// TestTheReferenceToItsNodeClaimIsTakenOffANode, and no other.
-func TestTheReferenceToItsNodeClaimIsTakenOffANode(t *testing.T) {
+// TestOwnerReferenceIsRemovedFromNode, and no other.
+func TestOwnerReferenceIsRemovedFromNode(t *testing.T) {
 	machine := metav1.OwnerReference{APIVersion: "cluster.x-k8s.io/v1beta1", Kind: "Machine", Name: "a", UID: "1"}
 	claim := metav1.OwnerReference{APIVersion: "karpenter.sh/v1", Kind: "NodeClaim", Name: "b", UID: "2"}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{

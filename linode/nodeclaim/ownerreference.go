@@ -49,13 +49,13 @@ func (d *OwnerReferenceRemover) Reconcile(ctx context.Context, req ctrl.Request)
 	if err := d.client.Get(ctx, req.NamespacedName, &node); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	disowned := node.DeepCopy()
-	disowned.OwnerReferences = slices.DeleteFunc(disowned.OwnerReferences, ofClaim)
-	if len(disowned.OwnerReferences) == len(node.OwnerReferences) {
+	without := node.DeepCopy()
+	without.OwnerReferences = slices.DeleteFunc(without.OwnerReferences, ofClaim)
+	if len(without.OwnerReferences) == len(node.OwnerReferences) {
 		return ctrl.Result{}, nil
 	}
 	patch := client.MergeFromWithOptions(&node, client.MergeFromWithOptimisticLock{})
-	if err := d.client.Patch(ctx, disowned, patch); apierrors.IsConflict(err) {
+	if err := d.client.Patch(ctx, without, patch); apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("remove the owner reference of node %s: %w", node.Name, err))

@@ -40,9 +40,9 @@ func grown(t *testing.T, n int) *rig {
 	return r
 }
 
-// TestWhatWasEditedByHandIsPutRight: in place, with nothing made and nothing
+// TestManualEditsAreCorrected: in place, with nothing made and nothing
 // deleted.
-func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
+func TestManualEditsAreCorrected(t *testing.T) {
 	edits := map[string]api.PoolChange{
 		"tags":       {Tags: &[]string{"mine", "other"}},
 		"labels":     {Labels: &api.Labels{"by": "hand"}},
@@ -80,7 +80,7 @@ func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
 	}
 }
 
-// tamper has somebody edit the pool of a rig, in all that can be put right, and
+// tamper edits the pool of a rig as another user, in all that can be corrected, and
 // waits until it is. The edit is repeated until LKE has taken it.
 func (r *rig) tamper() {
 	hand, asMade := byHand(r.t, r.sim), r.sim.Pools()[0]
@@ -121,7 +121,7 @@ func TestTagsOfTheClassChangeInPlace(t *testing.T) {
 }
 
 // TestACountChangedByHand: more nodes than claims go, and a claim whose machine
-// went says so.
+// went returns true.
 func TestACountChangedByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := grown(t, 3)
@@ -205,7 +205,7 @@ func TestTwoClustersInOneAccount(t *testing.T) {
 		before := r.sim.PoolsOf(77)
 		for _, uid := range slices.Sorted(maps.Keys(other.seen().claims)) {
 			other.book.mu.Lock()
-			delete(other.book.claims, uid) // somebody took all finalizers away
+			delete(other.book.claims, uid) // a user removed all finalizers
 			other.book.mu.Unlock()
 		}
 		r.until("the other cluster is empty", func() bool { return len(r.sim.PoolsOf(778)) == 0 })
