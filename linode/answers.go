@@ -22,8 +22,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// whenever returns a source of requests: all of them each time that one of two channels, of which the second may be
-// nil, has something.
+// whenever returns a source that enqueues all requests each time one of two channels receives; the second may be nil.
 func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		go func() {
@@ -46,7 +45,7 @@ func whenever(first, second <-chan struct{}, all handler.MapFunc) source.Source 
 	})
 }
 
-// answers says of a class whether Linode answers. A class is not ready while Linode
+// answers sets the condition LinodeAnswers of a class. A class is not ready while Linode
 // refuses the token; it stays ready while Linode does not answer, so that NodeClaims
 // wait and nothing is planned again.
 func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
@@ -67,7 +66,7 @@ func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions st
 	}
 }
 
-// closed says of a class which plans the account may not have.
+// closed sets the condition PlanClosed of a class.
 func (n *NodeClass) closed(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
 	if n.Plans == nil {
 		return

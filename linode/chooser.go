@@ -21,15 +21,15 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Chooser chooses the plan type of a NodeClaim: the cheapest one that the claim
-// allows, that has room for its pods and that no limit refuses.
+// Chooser chooses the plan type of a NodeClaim: the cheapest one that the claim allows, that fits its pods
+// and that no limit refuses.
 type Chooser struct {
 	Client client.Client // has the index IndexUID of NodeClaims
 	Types  *instancetype.Set
 	Limits *limits.Enforcer
 	Orders Orders
 	// Overlay applies the NodeOverlays of a NodePool, as Karpenter does before it
-	// plans; nil where there are none. Without it the two could disagree on the
+	// plans; nil if there are none. Without it the two could disagree on the
 	// cheapest plan type, and a resource that an overlay adds would fit nowhere.
 	Overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
 }
@@ -76,8 +76,7 @@ func (c *Chooser) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 	return c.Choose(ctx, open)
 }
 
-// reserve returns the cheapest instance type for a claim that the limits have room
-// for, and makes it count.
+// reserve returns the cheapest instance type for a claim that the limits allow, and counts it.
 func (c *Chooser) reserve(
 	ctx context.Context, nc *karpv1.NodeClaim, pool *karpv1.NodePool, want scheduling.Requirements,
 ) (*cloudprovider.InstanceType, error) {
@@ -102,7 +101,7 @@ func (c *Chooser) reserve(
 // classGrace is how long a new claim may be ahead of its class in the caches.
 const classGrace = 10 * time.Second
 
-// nodeClass returns the claim's class, where nodes can be made from it. For a claim
+// nodeClass returns the claim's class if nodes can be created from it. For a claim
 // whose class was created along with it, the error is one after which Karpenter
 // tries again: after one of class InsufficientCapacity or NodeClassNotReady it
 // deletes the claim.

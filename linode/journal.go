@@ -28,10 +28,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Journal is the controller that notes on each class which of its nodes went last, and why:
-// events tell of the last hour only, and NodeClaims are gone with their nodes.
-// It keeps no other state for longer than a few seconds. A NodeClaim that is being
-// deleted when the controller starts is noted then.
+// Journal is the controller that records on each class which of its nodes were removed last, and why: events
+// cover only the last hour, and NodeClaims are deleted with their nodes. It keeps no other state for longer
+// than a few seconds. A NodeClaim that is being deleted when the controller starts is noted then.
 type Journal struct {
 	client   client.Client
 	plans    *instancetype.Set
@@ -42,7 +41,7 @@ type Journal struct {
 	nodes map[string]leaving              // by name: those that go
 }
 
-// A departure is a note of a NodeClaim that goes.
+// A departure is the record of a NodeClaim that is being deleted.
 type departure struct {
 	linodev1alpha1.GoneNode
 	version string // of the NodeClaim as its deletion began; "" where that was not seen
@@ -200,7 +199,7 @@ func merge(journal []linodev1alpha1.GoneNode, fresh map[string]linodev1alpha1.Go
 	return journal[:min(len(journal), linodev1alpha1.MostGone)]
 }
 
-// The reasons why a NodeClaim goes that Karpenter has no word for.
+// Reasons for the deletion of a NodeClaim that Karpenter does not have.
 const (
 	deleted     = "Deleted"
 	lost        = "Lost"
@@ -211,8 +210,8 @@ const (
 // registrationTimeout in pkg/controllers/nodeclaim/lifecycle/liveness.go).
 const joinTimeout = 15 * time.Minute
 
-// gone is the entry of a NodeClaim that goes. Whether its machine is listed is asked only
-// where it has begun to go just now: later that is gone in any case.
+// gone is the entry of a NodeClaim that is being deleted. It checks whether its machine is listed only if the
+// deletion has just begun: later the machine is gone in any case.
 func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) linodev1alpha1.GoneNode {
 	plan := nodeclaim.PlanOf(nc)
 	g := linodev1alpha1.GoneNode{
@@ -229,7 +228,7 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 	case nc.Spec.ExpireAfter.Duration != nil &&
 		!nc.DeletionTimestamp.Time.Before(nc.CreationTimestamp.Add(*nc.Spec.ExpireAfter.Duration)):
 		g.Reason = "Expired"
-	case gaveUp(conditions.Get(karpv1.ConditionTypeRegistered), nc.DeletionTimestamp.Time):
+	case neverRegistered(conditions.Get(karpv1.ConditionTypeRegistered), nc.DeletionTimestamp.Time):
 		g.Reason = neverJoined
 	default:
 		g.Reason = deleted
@@ -244,9 +243,8 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 	return g
 }
 
-// gaveUp reports whether a NodeClaim that is deleted at a time had not registered for so long
-// that Karpenter has given it up.
-func gaveUp(registered *status.Condition, deleted time.Time) bool {
+// neverRegistered reports whether Karpenter deleted a NodeClaim because its Node did not register in time.
+func neverRegistered(registered *status.Condition, deleted time.Time) bool {
 	return registered != nil && registered.IsUnknown() && deleted.Sub(registered.LastTransitionTime.Time) >= joinTimeout
 }
 

@@ -194,7 +194,7 @@ func noteOf(t *testing.T, by manifest.RolledBy, part any) string {
 	return note
 }
 
-// TestTheJournalTellsNodesThatNeverJoined: Karpenter gives them up after 15 minutes, which may begin again.
+// TestTheJournalTellsNodesThatNeverJoined: Karpenter gives them up after 15 minutes, which may restart.
 func TestTheJournalTellsNodesThatNeverJoined(t *testing.T) {
 	for waited, want := range map[time.Duration]string{20 * time.Minute: "NeverJoined", 5 * time.Minute: "Deleted"} {
 		nc := goingNow(1)

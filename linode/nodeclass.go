@@ -27,16 +27,16 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// How soon a class is looked at again: what it names at Linode comes and goes without an event. Where
-// something is missing, that is sooner.
+// How soon a class is checked again: its references at Linode come and go without an event. If something is
+// missing, it is checked sooner.
 const (
 	classEvery   = 10 * time.Minute
 	missingEvery = time.Minute
 )
 
-// NodeClass is the controller of LinodeNodeClasses: it says whether machines can be made
-// of a class and whether Linode answers at all, writes the hash that drift is
-// found by, and keeps a class until no NodeClaim uses it.
+// NodeClass is the controller of LinodeNodeClasses: it reports whether machines can be created from a class
+// and whether Linode answers, writes the hash that detects drift, and keeps a class until no NodeClaim uses
+// it.
 type NodeClass struct {
 	client client.Client
 	Linode
@@ -45,7 +45,7 @@ type NodeClass struct {
 
 // Linode is what a NodeClass has to know of Linode.
 type Linode struct {
-	Cluster  api.Cluster // its ID is 0 where it is none of LKE's
+	Cluster  api.Cluster // its ID is 0 if it is none of LKE's
 	Mode     string      // of the classes, as their annotation AnnotationMode has it
 	Rules    Rules
 	Standing *api.Standing
@@ -58,17 +58,16 @@ type Plans interface {
 	Closing() <-chan struct{}
 }
 
-// Rules are what a way to get machines asks of classes. LKEClasses are those of LKE.
+// Rules are the rules of a mode for classes.
 type Rules interface {
-	// Problem says why no machine can be made of a class, as far as that is known; "" where
-	// one can.
+	// Problem says why no machine can be created from a class, as far as that is known; "" if one can.
 	Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string
 	// UpdateStatus writes into the status of a class what else its machines depend on.
 	UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error
 	// Drifted reports whether a claim is known to be made from another class than this, by
 	// the fields that its Hash is made of.
 	Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool
-	// Changes receives when all classes are to be looked at again; nil where that never is.
+	// Changes receives when all classes are to be looked at again; nil if that never is.
 	Changes() <-chan event.GenericEvent
 }
 

@@ -21,7 +21,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ConditionAccepted says on a NodePool whether LKE can make nodes for it. Where it is
+// ConditionAccepted says on a NodePool whether LKE can make nodes for it. If it is
 // false, ValidationSucceeded and with it Ready are false too: Karpenter plans nothing
 // with such a NodePool, and does not count its zones when it spreads the pods of
 // others.
@@ -38,7 +38,7 @@ const ConditionReplicaFailure = "ReplicaFailure"
 
 // Narrow leaves of the zones and regions that a NodePool allows the one that is there.
 // Karpenter takes every zone that some NodePool names for one that is there, and would
-// spread pods of others over it, which then wait for ever (karpenter v1.14.1,
+// spread pods of others over it, which then wait forever (karpenter v1.14.1,
 // buildDomainGroups in pkg/controllers/provisioning/scheduling/topology.go). A
 // NodePool that allows none but others is unacceptable.
 func Narrow(pool *karpv1.NodePool, region string) {
@@ -121,7 +121,7 @@ func (n *NodePools) again(pool *karpv1.NodePool) time.Duration {
 	return 0
 }
 
-// stockEvery is how often it is looked whether plan types are offered again.
+// stockEvery is how often the NodePools are checked for plan types that are offered again.
 const stockEvery = 5 * time.Second
 
 // validate sets the conditions in memory.
@@ -149,7 +149,7 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 }
 
 // outOfStock names the plan types that a NodePool allows and that Linode has no machines of;
-// "" where there are none.
+// "" if there are none.
 func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	blocked, closed := n.types.Blocked(), n.types.Closed()
 	if len(blocked) == 0 {
@@ -172,8 +172,8 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	return fmt.Sprintf("Linode has no capacity in %s for %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
-// Unacceptable says why no node of the types can be made for a NodePool, of which refused
-// says what else is wrong; "" where one can.
+// Unacceptable says why no node of the types can be created for a NodePool; "" if one can. Refused is another
+// reason, if any.
 func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused string) string {
 	var texts []string
 	if refused != "" {

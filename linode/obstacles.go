@@ -27,7 +27,7 @@ const (
 	ReasonFull     = "PlacementGroupFull"
 )
 
-// obstacles are what may be in the way of pods.
+// obstacles are the reasons why pods may wait.
 type obstacles struct {
 	ready, unready []*karpv1.NodePool // those that are ready in the order in which Karpenter tries them
 	classes        map[string]*linodev1alpha1.LinodeNodeClass
@@ -37,7 +37,7 @@ type obstacles struct {
 	full           map[string]string // why NodePools have no room, by name
 }
 
-// obstacle is what is in the way of one pod. The reason is "" where nothing is.
+// obstacle is why one pod waits. The reason is "" if nothing blocks it.
 type obstacle struct {
 	pool         *karpv1.NodePool
 	reason, text string
@@ -55,7 +55,7 @@ func (o obstacles) nothing() bool {
 	return true
 }
 
-// silence is what a class says of a Linode API that does not answer; "" where it does.
+// silence is the message of a class about a Linode API that does not answer; "" if it answers.
 func silence(class *linodev1alpha1.LinodeNodeClass) string {
 	c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionLinodeAnswers)
 	if c.IsFalse() && c.Reason == api.ReasonNoAnswer {
@@ -64,7 +64,7 @@ func silence(class *linodev1alpha1.LinodeNodeClass) string {
 	return ""
 }
 
-// of is what is in the way of a pod: of several things the one that has to be mended first.
+// of returns why a pod waits: the obstacle that must be fixed first.
 func (o obstacles) of(pod *corev1.Pod) obstacle {
 	var first *karpv1.NodePool
 	for _, pool := range o.ready {
@@ -95,7 +95,7 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 	return obstacle{}
 }
 
-// roomElsewhere reports whether a NodePool that is not full is for a pod.
+// roomElsewhere reports whether a NodePool that is not full fits a pod.
 func (o obstacles) roomElsewhere(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(o.ready, func(pool *karpv1.NodePool) bool {
 		_, ok := instancetype.ForPod(pool, pod)
@@ -103,8 +103,8 @@ func (o obstacles) roomElsewhere(pod *corev1.Pod) bool {
 	})
 }
 
-// stock says which plan types a pod would have a node of, if Linode had machines of them, and
-// which one is tried next. First is the pool that the pod uses before others.
+// stock returns the out-of-stock plan types that would fit a pod, and the one that is tried next. First is
+// the NodePool that the pod uses first.
 func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 	if len(o.blocked) == 0 {
 		return obstacle{}
@@ -136,8 +136,7 @@ func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 	return obstacle{first, ReasonStock, nodeclaim.Shorten(text)}
 }
 
-// next is the plan type that a pod would have a node of now, and of which NodePool; nil
-// where there is none.
+// next is the plan type that a pod would have a node of now, and of which NodePool; nil if there is none.
 func (o obstacles) next(pod *corev1.Pod, requests corev1.ResourceList) (*cloudprovider.InstanceType, *karpv1.NodePool) {
 	for _, pool := range o.ready {
 		want, ok := instancetype.ForPod(pool, pod)
@@ -151,14 +150,14 @@ func (o obstacles) next(pod *corev1.Pod, requests corev1.ResourceList) (*cloudpr
 	return nil, nil
 }
 
-// dearer reports whether a plan type costs more than another, or is taken after it.
+// dearer reports whether a plan type costs more than another, or comes after it at the same price.
 func dearer(a, b *cloudprovider.InstanceType) bool {
 	return cmp.Or(cmp.Compare(a.Offerings[0].Price, b.Offerings[0].Price), strings.Compare(a.Name, b.Name)) > 0
 }
 
 // whyNot is why a NodePool is not ready.
 func (o obstacles) whyNot(pool *karpv1.NodePool) string {
-	// Of a class that is not there, what the pool says has to do.
+	// If the class does not exist, only the pool has a message.
 	text := NotReady(pool, o.classes[pool.Spec.Template.Spec.NodeClassRef.Name])
 	if text == "" {
 		return "it has not been checked yet"
@@ -166,8 +165,8 @@ func (o obstacles) whyNot(pool *karpv1.NodePool) string {
 	return nodeclaim.Shorten(text)
 }
 
-// NotReady is what the conditions of a NodePool say that is not ready; of its class in the
-// words of the class, where that is given. It is "" where they say nothing.
+// NotReady returns the messages of the conditions that make a NodePool not ready, from its class if it is
+// given; "" if there are none.
 func NotReady(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	var texts []string
 	conditions := pool.StatusConditions(status.WithObservedOnly())

@@ -23,10 +23,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Pods is the controller that says on pending pods what keeps them waiting, if Karpenter
-// does not know it: that their NodePools are not ready, which it leaves out with their
-// names; that Linode has no machines of a plan type, and what is tried next; that a placement
-// group is full; and that Linode does not answer.
+// Pods is the controller that writes events on pending pods about causes that Karpenter does not report:
+// NodePools that are not ready, plan types that are out of stock and what is tried next, full placement
+// groups, and a Linode API that does not answer.
 type Pods struct {
 	client client.Client
 	plans  *instancetype.Set
@@ -35,8 +34,7 @@ type Pods struct {
 	last   map[types.UID]lastEvent
 }
 
-// Full says why a NodePool has no capacity for a node of its class, where neither of them does;
-// "" where it has.
+// Full says why a NodePool cannot get another node of its class; "" if it can.
 type Full func(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error)
 
 // lastEvent is the last event of a pod.
@@ -72,7 +70,7 @@ func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
 		Watches(&linodev1alpha1.LinodeNodeClass{}, all).Complete(p)
 }
 
-// Reconcile writes events on all pods that wait for something that is in the way.
+// Reconcile writes events on all pods that wait for an obstacle.
 func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	found, err := p.look(ctx)
 	if err != nil {
@@ -86,7 +84,7 @@ func (p *Pods) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, erro
 	return ctrl.Result{RequeueAfter: podsEvery}, p.warn(ctx, found)
 }
 
-// look finds what is in the way of pods.
+// look finds the obstacles of pods.
 func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
 	var pools karpv1.NodePoolList
 	if err := p.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
@@ -116,7 +114,7 @@ func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
 	return found, err
 }
 
-// fullOnes are the NodePools that are ready and have no room, with why.
+// fullOnes are the ready NodePools without capacity, with the reasons.
 func (p *Pods) fullOnes(ctx context.Context, found obstacles) (map[string]string, error) {
 	full := map[string]string{}
 	for _, pool := range found.ready {
@@ -135,7 +133,7 @@ func (p *Pods) fullOnes(ctx context.Context, found obstacles) (map[string]string
 	return full, nil
 }
 
-// warn writes an event on each pending pod that something is in the way of.
+// warn writes an event on each pending pod that has an obstacle.
 func (p *Pods) warn(ctx context.Context, found obstacles) error {
 	var pods corev1.PodList
 	if err := p.client.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {

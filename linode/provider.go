@@ -6,10 +6,8 @@
 // Linode's id on the claim; the EarlyBinder prepares the Node when it joins. What to ask
 // of LKE is decided in linode/capacity, which is pure.
 //
-// In instance mode linode/instance takes the place of LKE: Orders, Machines and Rules
-// are the border, and nothing on this side of it asks for the mode.
-//
-// The package knows no HCL and nothing of Git; it gets NodePools and
+// In instance mode linode/instance replaces LKE: Orders, Machines and Rules are the border, and no code on
+// this side of it depends on the mode. The package does not depend on HCL or Git; it reads NodePools and
 // LinodeNodeClasses from the API server.
 package linode
 
@@ -40,8 +38,8 @@ type Provider struct {
 
 // Machines are the Linodes of a cluster. LKE shows those of LKE's node pools.
 type Machines interface {
-	// Release says that the machine of a NodeClaim may go, and reports whether Linode,
-	// asked after the first call, does not show it any more.
+	// Release allows the deletion of a NodeClaim's machine, and reports whether a list of Linode after the first
+	// call no longer shows it.
 	Release(uid string) (gone bool)
 	// Get returns a machine as a NodeClaim. The error is Karpenter's NotFound where the
 	// machine is gone for good, and only then.
@@ -59,11 +57,11 @@ type Orders interface {
 	Offer(ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType) (
 		[]*cloudprovider.InstanceType, error)
 	// Order returns the annotations that a claim has its machine made by. The error is
-	// Karpenter's of class InsufficientCapacity where there is no room for one more.
+	// Karpenter's of class InsufficientCapacity if there is no room for one more.
 	Order(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool,
 		plan string) (map[string]string, error)
-	// Drifted says why a claim's machine is not what its class and its order say, but for
-	// what the class's hash tells; "" where it is.
+	// Drifted says why a claim's machine differs from its class and its order, without the differences that the
+	// class's hash shows; "" if it does not.
 	Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
 		cloudprovider.DriftReason, error)
 }
@@ -128,8 +126,8 @@ func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
 	}
 }
 
-// Create picks the cheapest plan type that fits and answers at once: the claim it
-// returns carries all that the scheduler needs, and a pending provider id.
+// Create chooses the cheapest plan type that fits and returns immediately: the returned claim has everything
+// that the scheduler needs, and a pending provider id.
 func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	chosen, err := p.chooser.Choose(ctx, nc)
 	if err != nil {

@@ -68,7 +68,7 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 	}
 }
 
-// TestCreateRecordsTheTemplate: what a claim is made from, but not what it gets its machine by
+// TestCreateRecordsTheTemplate: what a claim is created from, but not what it gets its machine by
 // later.
 func TestCreateRecordsTheTemplate(t *testing.T) {
 	pool, class, nc := nodePool(), readyClass(), nodeClaim("1")
@@ -241,8 +241,7 @@ func TestDriftFollowsTheClass(t *testing.T) {
 }
 
 // TestEditsAtLKEReplaceNoNodes: firewall and version of an LKE pool are
-// corrected in place, before its nodes have them. Another plan is not what was asked
-// for.
+// corrected in place, before its nodes have them. Another plan is not what was requested.
 func TestEditsAtLKEReplaceNoNodes(t *testing.T) {
 	old, newer, firewall := "v1.33.4+lke2", "v1.34.1+lke1", 9
 	tests := []struct {

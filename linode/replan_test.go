@@ -30,7 +30,7 @@ func waiting(plans ...string) *karpv1.NodeClaim {
 }
 
 // replan gives a claim up whose plan type has no capacity, and returns its store,
-// the events, and what became of the claim.
+// the events, and the result of the claim.
 func replan(t *testing.T, nc *karpv1.NodeClaim) (*lke.NodeClaims, <-chan string, karpv1.NodeClaim, error) {
 	t.Helper()
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(nc).WithStatusSubresource(nc).

@@ -11,7 +11,7 @@ import (
 // delayRefusal delays an error after which Karpenter deletes a NodeClaim, until the claim
 // is two seconds old. Karpenter v1.14.1 has a bug if a claim is deleted while
 // it still creates others of the same batch, which takes it milliseconds: its state
-// may keep the deleted claim for ever, so that it plans nothing more
+// may keep the deleted claim forever, so that it plans nothing more
 // (kubernetes-sigs/karpenter#3176, see also seedSweeper in engine/controller). v1.14.3 fixes it.
 func delayRefusal(ctx context.Context, nc *karpv1.NodeClaim, err error) error {
 	if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {

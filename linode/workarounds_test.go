@@ -11,10 +11,10 @@ import (
 )
 
 // This file holds what the provider does, or is, because of bugs of Karpenter
-// v1.14.1 that v1.14.3 mends. Others are mended by seedSweeper and staticPools, in engine.
+// v1.14.1 that v1.14.3 mends. Others are repaired by seedSweeper and staticPools, in engine.
 
 // TestARefusalIsNotInstant: a NodeClaim that goes while Karpenter makes others of
-// its batch may stay in Karpenter's state for ever.
+// its batch may stay in Karpenter's state forever.
 func TestARefusalIsNotInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := readyClass()

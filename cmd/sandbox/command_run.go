@@ -116,20 +116,20 @@ func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}
 	if shared {
 		target = pid
 	}
-	var patience <-chan time.Time
+	var kill <-chan time.Time
 	for {
 		select {
 		case <-done:
 			return
-		case <-patience:
+		case <-kill:
 			_ = syscall.Kill(target, syscall.SIGKILL)
 		case s := <-signals:
 			if shared && s == syscall.SIGINT {
 				continue
 			}
 			_ = syscall.Kill(target, s.(syscall.Signal))
-			if patience == nil {
-				patience = time.After(commandGrace)
+			if kill == nil {
+				kill = time.After(commandGrace)
 			}
 		}
 	}

@@ -146,7 +146,7 @@ func unready(t *testing.T, client kubernetes.Interface) {
 	}
 }
 
-// makePool makes a pool of one node and returns its path.
+// makePool creates a pool of one node and returns its path.
 func makePool(t *testing.T, report upReport) string {
 	t.Helper()
 	pools := "/v4/lke/clusters/" + report.Env["LKE_CLUSTER_ID"] + "/pools"

@@ -20,7 +20,7 @@ type settings struct {
 	simulated                 simulated
 }
 
-// register adds the flags. Their delays make a node ready some seven seconds after it was asked for. A real one takes
+// register adds the flags. Their delays create a node ready some seven seconds after it was requested. A real one takes
 // one and a half to three minutes.
 func (s *settings) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
@@ -43,7 +43,8 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "the version LKE reports (default: the newest it has)")
 	flags.DurationVar(&c.InstanceDelay, "instance-delay", time.Second,
 		"time until a slot of a pool has its instance")
-	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node, or, in the mode instance, has booted")
+	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node, or, in "+
+		"the mode instance, has booted")
 	flags.DurationVar(&c.CCMDelay, "ccm-delay", time.Second, "time until the cloud controller has completed a node")
 	flags.DurationVar(&c.DeleteDelay, "delete-delay", 2*time.Second, "time until a deleted instance is gone")
 	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", time.Second,

@@ -1,11 +1,8 @@
 // Package api talks to the Linode API about LKE clusters and their node pools, and
 // about Linodes.
-//
-// It is linodego behind a transport that keeps inside the rate limits that the
-// answers announce, and that repeats no request, but for a 403 just after an object
-// was made. Errors are classified by what they mean.
-//
-// It decides nothing: it knows no NodeClaim, no Karpenter and no Kubernetes.
+// It wraps linodego with a transport that stays within the rate limits that the answers announce. The
+// transport repeats no request, except after a 403 just after an object was created. Errors are classified by
+// meaning. It makes no decisions and does not depend on Karpenter or Kubernetes.
 package api
 
 import (
@@ -39,12 +36,12 @@ type Client struct {
 type Options struct {
 	// Transport carries the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
-	// Timeout bounds one request, 30 seconds where it is zero.
+	// Timeout bounds one request, 30 seconds if it is zero.
 	Timeout time.Duration
-	// Gate is asked before each request that changes something, after its wait for the rate
-	// limit. Where it returns an error, nothing is sent. nil lets all pass.
+	// Gate is called before each request that changes something, after the wait for the rate limit. If it
+	// returns an error, nothing is sent. nil allows all requests.
 	Gate func() error
-	// Observe is called with each request when it has ended. It must be quick and
+	// Observe is called with each completed request. It must be quick and
 	// safe for concurrent use.
 	Observe func(Call)
 }
@@ -53,38 +50,38 @@ type Options struct {
 type Call struct {
 	Method   string
 	Route    string        // the path with every number replaced, such as lke/clusters/{}/pools
-	Status   int           // 0 where no answer came
+	Status   int           // 0 if no answer came
 	Class    Class         // ClassNone on success
 	Err      error         // nil on success
 	Waited   time.Duration // for the rate limit, before sending
 	Duration time.Duration // of the request itself
-	Limit    int           // requests of this kind in a minute; 0 where the answer does not say
+	Limit    int           // requests of this kind in a minute; 0 if the answer does not say
 	Left     int           // how many of them are left; -1 where the answer does not say
 	Asked    time.Duration // after a 429: how long the answer asks to be left alone
-	Paused   time.Duration // how long that is heeded
+	Paused   time.Duration // how long the client waits
 	For      []string      // what it was sent for, as given to For
-	Optional bool          // what it asks for helps, and is not needed: see Failures
+	Optional bool          // its result is useful but optional: see Failures
 }
 
 type forKey struct{}
 
-// For returns a context whose requests are sent for NodeClaims: Call.For has the same names. It
-// changes nothing in them.
+// For returns a context whose requests are made for NodeClaims: their Call.For has these names. The requests
+// are unchanged.
 func For(ctx context.Context, names []string) context.Context {
 	return context.WithValue(ctx, forKey{}, names)
 }
 
 type dateKey struct{}
 
-// Dated returns a context that has the first answer to its requests write when it was, by the API's own clock: that of
-// events. It stays zero if no answer says it.
+// Dated returns a context in which the first answer stores its time, by the API's own clock, which events use
+// too. The time stays zero if no answer has one.
 func Dated(ctx context.Context, at *time.Time) context.Context {
 	return context.WithValue(ctx, dateKey{}, at)
 }
 
 type optionalKey struct{}
 
-// New returns a client for the API at baseURL (DefaultURL where it is empty),
+// New returns a client for the API at baseURL (DefaultURL if it is empty),
 // such as https://api.linode.com. The error says what is wrong with the URL or
 // the token; nothing is sent yet.
 func New(baseURL, token string, opts Options) (*Client, error) {
@@ -103,9 +100,8 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 	return &Client{api: behind(t, baseURL), transport: t}, nil
 }
 
-// behind returns linodego's client without its retries, which would repeat a POST
-// after a 503 and sleep without a context, without its cache, and with nothing
-// taken from the environment.
+// behind returns linodego's client without its cache, without settings from the environment, and without its
+// retries, which would repeat a POST after a 503 and sleep without a context.
 func behind(t *transport, baseURL string) *linodego.Client {
 	api := linodego.NewClient(&http.Client{Transport: t})
 	api.SetBaseURL(Root(baseURL)).SetAPIVersion(version).SetRetryCount(0).SetUserAgent("lkeplan").SetDebug(false)
@@ -113,8 +109,7 @@ func behind(t *transport, baseURL string) *linodego.Client {
 	return &api
 }
 
-// Root is the URL of an API without its version: some write it with one. It is
-// DefaultURL where the URL is empty.
+// Root is the URL of an API without its version, which some users add. It is DefaultURL if the URL is empty.
 func Root(baseURL string) string {
 	root := strings.TrimRight(cmp.Or(baseURL, DefaultURL), "/")
 	return strings.TrimSuffix(strings.TrimSuffix(root, "/v4"), "/v4beta")
@@ -172,7 +167,7 @@ func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
 	return all(ctx, fmt.Sprintf("list pools of cluster %d", cluster), list)
 }
 
-// CreatePool makes a pool and returns it as LKE answered, with slots that may
+// CreatePool creates a pool and returns it as LKE answered, with slots that may
 // have no instance yet. It is sent once: after an error of class Unknown the
 // pool may exist.
 func (c *Client) CreatePool(ctx context.Context, cluster int, spec PoolSpec) (Pool, error) {
@@ -189,8 +184,8 @@ func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, 
 	})
 }
 
-// ChangePool changes a pool in place: its nodes get new labels and taints, and
-// stay. What the change leaves out is not sent, the count never.
+// ChangePool changes a pool in place: its nodes stay and get new labels and taints. Fields that the change
+// leaves out are not sent; the count is never sent.
 func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolChange) error {
 	change.Count = 0
 	what := fmt.Sprintf("change pool %d of cluster %d", pool, cluster)
@@ -199,7 +194,7 @@ func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolC
 	return err
 }
 
-// send sends a pool in a body of ours; why not in linodego's, poolSpec says.
+// send sends a pool with lkeplan's own body; poolSpec explains why.
 func (c *Client) send(ctx context.Context, what, method, path string, body any) (pool Pool, err error) {
 	err = do(ctx, what, func(ctx context.Context) error {
 		_, err := c.api.R(ctx).SetBody(body).SetResult(&pool).Execute(method, path)
@@ -208,15 +203,14 @@ func (c *Client) send(ctx context.Context, what, method, path string, body any) 
 	return pool, err
 }
 
-// DeletePool deletes a pool and all its nodes. A pool that is not there is not
-// an error: the goal is reached.
+// DeletePool deletes a pool and all its nodes. A pool that does not exist is not an error.
 func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {
 	return ignoreNotFound(do(ctx, fmt.Sprintf("delete pool %d of cluster %d", pool, cluster),
 		func(ctx context.Context) error { return c.api.DeleteLKENodePool(ctx, cluster, pool) }))
 }
 
 // DeleteSlot deletes one slot of a pool, its node and its Linode, and lowers
-// the pool's count by one. A slot that is not there is not an error.
+// the pool's count by one. A slot that does not exist is not an error.
 func (c *Client) DeleteSlot(ctx context.Context, cluster int, slot string) error {
 	return ignoreNotFound(do(ctx, fmt.Sprintf("delete node %s of cluster %d", slot, cluster),
 		func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) }))

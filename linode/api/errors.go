@@ -21,22 +21,21 @@ const (
 	ClassValidation Class = "validation"
 	// ClassLabelTaken: a Linode of the account has the label already.
 	ClassLabelTaken Class = "label-taken"
-	// ClassNoCapacity: the plan cannot be had in the region now.
+	// ClassNoCapacity: the plan is out of stock in the region.
 	ClassNoCapacity Class = "no-capacity"
-	// ClassAccountLimit: the account may not have more.
+	// ClassAccountLimit: the account has reached a limit.
 	ClassAccountLimit Class = "account-limit"
-	// ClassPlanClosed: the account may not have Linodes of the plan, in any region, until Support
-	// opens the plan to it.
+	// ClassPlanClosed: the account cannot have Linodes of the plan in any region until Support grants access.
 	ClassPlanClosed Class = "plan-closed"
-	// ClassLocked: the object cannot be deleted until its lock is taken off.
+	// ClassLocked: the object cannot be deleted until it is unlocked.
 	ClassLocked Class = "locked"
-	// ClassBusy: nothing was done; the same request may pass later.
+	// ClassBusy: nothing was done; the same request may succeed later.
 	ClassBusy Class = "busy"
 	// ClassAuth: the token is wrong, expired or lacks a scope, or the role of its user does not allow the call.
 	ClassAuth Class = "auth"
 	// ClassNotFound: the object is not there.
 	ClassNotFound Class = "not-found"
-	// ClassUnknown: whether the work was done is not known, because no answer
+	// ClassUnknown: it is unknown whether the request was carried out, because no answer
 	// came or because the server failed.
 	ClassUnknown Class = "unknown"
 )
@@ -46,7 +45,7 @@ type Error struct {
 	Status  int
 	Reasons []Reason
 
-	MissingScope string   // what the token lacks for the call; "" where that is not the error
+	MissingScope string   // the scope that the token lacks; "" if that is not the error
 	Scopes       []string // what it has instead
 }
 
@@ -56,8 +55,7 @@ type Reason struct {
 	Field  string `json:"field"`
 }
 
-// labelTaken: "Label must be unique among your linodes". Other things that the account has, such as firewalls, are
-// named alike.
+// labelTaken: "Label must be unique among your linodes". The text is similar for other objects, such as firewalls.
 func (r Reason) labelTaken() bool {
 	text := strings.ToLower(r.Reason)
 	return r.Field == "label" && strings.Contains(text, "must be unique") && strings.Contains(text, "linodes")
@@ -107,8 +105,7 @@ func ClassOf(err error) Class {
 	return classOfReasons(answer.Reasons)
 }
 
-// RefusesField reports whether the API has refused a request for the value of that field, and
-// for nothing else.
+// RefusesField reports whether the API refused a request only because of the value of that field.
 func RefusesField(err error, field string) bool {
 	answer, ok := errors.AsType[*Error](err)
 	if !ok || answer.Status != http.StatusBadRequest || len(answer.Reasons) == 0 {
@@ -125,7 +122,7 @@ func RefusesField(err error, field string) bool {
 // accountLimit is how Cloud Manager recognizes a limit of the account.
 var accountLimit = regexp.MustCompile(`(limit|limit for the number of active services) on your account`)
 
-// noStock reports whether a text says that a plan cannot be had now.
+// noStock reports whether a text says that a plan is out of stock.
 func noStock(text string) bool {
 	return strings.Contains(text, "capacity") || strings.Contains(text, "no open "+
 		"slots") || strings.Contains(text, "sold out") ||
@@ -134,12 +131,12 @@ func noStock(text string) bool {
 
 var unavailable = regexp.MustCompile(`\b(plan|type)\b.*\b(not available|unavailable|out of stock)\b`)
 
-// closedPlan is in the answer about a plan that the account may not have.
+// closedPlan is part of the answer for a plan that is closed to the account.
 const closedPlan = "preventing the deployment of the selected linode plan"
 
-// classOfReasons reads a 400. A reason with a field is about the request,
-// with any words: taking it for capacity would black out a plan because of
-// a bad tag. The field type is the plan itself: no NodePool can mend that it is not available.
+// classOfReasons classifies a 400. A reason with a field is about the request, whatever its text: treating it
+// as a lack of capacity would block a plan because of a bad tag. The exception is the field type, which is
+// the plan itself: no NodePool can fix that a plan is unavailable.
 //
 // Unverified: the texts for capacity, which are those of older API answers, and that for locks.
 func classOfReasons(reasons []Reason) Class {
@@ -168,8 +165,8 @@ func classOfReasons(reasons []Reason) Class {
 	return class
 }
 
-// Allow says what to do about an error of class Auth: "a token with the scope SCOPE", and, where the answer was 403,
-// which role its user has to have. Roles count beside the scopes of tokens since 2026-03-31.
+// Allow says how to fix an error of class Auth: "a token with the scope SCOPE", and after a 403 also the role
+// that its user needs. Since 2026-03-31 roles apply in addition to the scopes of tokens.
 func Allow(err error, scope string) string { return "a token with the scope " + scope + role(err) }
 
 func role(err error) string {
@@ -185,8 +182,7 @@ type notSentError struct{ err error }
 func (e *notSentError) Error() string { return e.err.Error() }
 func (e *notSentError) Unwrap() error { return e.err }
 
-// Explain turns an error of the first calls at start-up into a sentence that says
-// what to do. It returns err itself where there is nothing to add.
+// Explain adds to an error of the first calls at start-up what to do. It returns err itself if there is nothing to add.
 func Explain(err error, baseURL string) error {
 	baseURL = cmp.Or(baseURL, DefaultURL)
 	switch class := ClassOf(err); {

@@ -15,7 +15,7 @@ func TestForbiddenAfterAnObjectWasMade(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		answers int           // with 403
-		after   time.Duration // that the pool was made
+		after   time.Duration // that the pool was created
 		want    Class
 		calls   int
 	}{

@@ -15,7 +15,7 @@ import (
 // Instance is a Linode. Its status is InstanceDeleting from the call that deletes it until it is gone.
 type Instance = linodego.Instance
 
-// InstanceSpec is what a Linode is made from. Its label is unique in the account.
+// InstanceSpec describes a new Linode. Its label is unique in the account.
 type InstanceSpec = linodego.InstanceCreateOptions
 
 // InstanceDeleting is the status of a Linode that is being deleted.
@@ -54,9 +54,9 @@ func (c *Client) InstanceLabelled(ctx context.Context, label string) (Instance, 
 	return Instance{}, false, nil
 }
 
-// filtered lists Linodes by one field. Callers look at the field themselves: filters of this
-// API have let others through. When a Linode is made or goes between two pages, one may be
-// on both, which is mended here, or on none.
+// filtered lists Linodes by one field. Callers must check the field themselves, because filters of this API
+// have returned other Linodes. If a Linode is created or deleted between two pages, a Linode may be on both
+// pages, which filtered corrects, or on none.
 func (c *Client) filtered(ctx context.Context, what, field string, value any) ([]Instance, error) {
 	filter, err := json.Marshal(map[string]any{field: value})
 	if err != nil {
@@ -82,9 +82,9 @@ func (c *Client) Instance(ctx context.Context, id int) (Instance, error) {
 	})
 }
 
-// CreateInstance makes a Linode. It is sent once: after an error of class Unknown the Linode
+// CreateInstance creates a Linode. It is sent once: after an error of class Unknown the Linode
 // may exist, or be made later. With its label the same call can be sent again, and makes
-// none where there is one: that is class LabelTaken.
+// none if there is one: that is class LabelTaken.
 func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instance, error) {
 	what := fmt.Sprintf("create Linode %s, a %s in %s", spec.Label, spec.Type, spec.Region)
 	made, err := one(ctx, what, func(ctx context.Context) (*Instance, error) { return c.api.CreateInstance(ctx, spec) })
@@ -94,7 +94,7 @@ func (c *Client) CreateInstance(ctx context.Context, spec InstanceSpec) (Instanc
 	return made, err
 }
 
-// DeleteInstance deletes a Linode. One that is not there is not an error: the goal is reached.
+// DeleteInstance deletes a Linode. One that does not exist is not an error.
 func (c *Client) DeleteInstance(ctx context.Context, id int) error {
 	return ignoreNotFound(do(ctx, fmt.Sprintf("delete Linode %d", id),
 		func(ctx context.Context) error { return c.api.DeleteInstance(ctx, id) }))

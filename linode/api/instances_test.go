@@ -155,7 +155,7 @@ func TestMeaningOfCreateErrors(t *testing.T) {
 	}
 }
 
-// buy makes a Linode by hand: the limiter of the client under test does not see it.
+// buy creates a Linode by hand: the limiter of the client under test does not see it.
 func buy(t *testing.T, sim *sim.Simulator, label string) {
 	t.Helper()
 	c, err := New("http://linode.test", "token", Options{Transport: sim.Client().Transport})
@@ -192,7 +192,8 @@ func TestFilteredListsAreFilteredAgain(t *testing.T) {
 	}
 }
 
-// TestABurstOfLinodesStaysWithinTheLimit: 20 in 15 seconds, without a call that is refused, while lists go on at once.
+// TestABurstOfLinodesStaysWithinTheLimit: 20 in 15 seconds, without a call that is refused, while lists
+// continue at once.
 func TestABurstOfLinodesStaysWithinTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit, err := sim.ParseRateLimit("documented")

@@ -39,8 +39,8 @@ var documented = [buckets]int{bucketList: 200, bucketOther: 1600, bucketCreate: 
 // windows are the lengths of the rate limit periods.
 var windows = [buckets]time.Duration{bucketList: time.Minute, bucketOther: time.Minute, bucketCreate: 15 * time.Second}
 
-// limiter keeps requests inside the limits. It hands out what remains of the
-// current window and makes callers wait for the next one when nothing does.
+// limiter keeps requests within the limits. It grants the remaining requests of the current window and then
+// makes callers wait for the next window.
 type limiter struct {
 	mu     sync.Mutex
 	states [buckets]limitState
@@ -82,8 +82,8 @@ func (l *limiter) wait(ctx context.Context, b bucket) error {
 
 type lowPriorityKey struct{}
 
-// LowPriority returns a context whose requests leave the last third of each rate limit to
-// others. A request that many ask for must not hold up one that makes a machine.
+// LowPriority returns a context whose requests leave the last third of each rate limit to others, so that
+// frequent reads do not delay requests that create machines.
 func LowPriority(ctx context.Context) context.Context {
 	return context.WithValue(ctx, lowPriorityKey{}, true)
 }
@@ -106,8 +106,8 @@ func (l *limiter) take(b bucket, low bool, now time.Time) time.Duration {
 	return 0
 }
 
-// longestPause bounds how long nothing is sent, also where an answer asks for more: one wrong
-// header must not stop all work for hours. Where the API means it, it asks again.
+// longestPause bounds how long nothing is sent, even if an answer asks for more: one wrong header must not
+// stop all work for hours. If the API insists, its next answer asks again.
 const longestPause = 5 * time.Minute
 
 // update reads the headers of an answer to a request of the bucket. Every header is

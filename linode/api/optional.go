@@ -10,16 +10,17 @@ import (
 	"github.com/linode/linodego"
 )
 
-// Failure is an event of LKE that it could not make a node. The API calls its action lke_node_create; nodes that were
-// made have none.
+// Failure is an event that LKE could not create a node. The API calls its action lke_node_create; created
+// nodes have no such event.
 type Failure struct {
 	ID   int
 	Pool int
 	At   time.Time // by the API's own clock, in seconds
 }
 
-// Failures returns the events, since a time by the API's own clock, that LKE could not make a node of a pool of the
-// account. It needs ScopeEvents, and is optional: a refusal is of class Auth and says nothing of the token's standing.
+// Failures returns the events since a time, by the API's own clock, that LKE could not create a node of any
+// pool of the account. It needs ScopeEvents and is optional: a refusal is of class Auth and does not affect
+// the token's Standing.
 func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, error) {
 	const what = "list the events of nodes that LKE could not create"
 	filter, err := json.Marshal(map[string]any{
@@ -39,7 +40,7 @@ func (c *Client) Failures(ctx context.Context, since time.Time) ([]Failure, erro
 	}
 	var failures []Failure
 	for _, e := range events {
-		// Filters of this API have let others through.
+		// Filters of this API have returned other events.
 		if e.Action != linodego.ActionLKENodeCreate || e.Entity == nil || e.Entity.Type != linodego.EntityLKENodePool ||
 			e.Created == nil || e.Created.Before(since.Truncate(time.Second)) {
 			continue
@@ -65,8 +66,8 @@ func idOf(id any) int {
 	return 0
 }
 
-// Offline says of each of these Linodes whether it is offline. One that the API does not list is left out. It needs
-// ScopeReadInstances, and is optional as Failures is.
+// Offline reports for each of these Linodes whether it is offline, without Linodes that the API does not
+// list. It needs ScopeReadInstances and is optional, as Failures is.
 func (c *Client) Offline(ctx context.Context, ids []int) (map[int]bool, error) {
 	const what = "check which Linodes are offline"
 	var either []map[string]int

@@ -61,7 +61,7 @@ func TestOnlyFailuresOfPoolsAreFailures(t *testing.T) {
 	}
 }
 
-// TestOfflineLinodesAreReadInOneRequest: of those that were asked for.
+// TestOfflineLinodesAreReadInOneRequest: of those that were requested.
 func TestOfflineLinodesAreReadInOneRequest(t *testing.T) {
 	simulator, c := account(t, sim.Config{ClusterID: 77, JoinDelay: 0})
 	if err := simulator.Inject(sim.Fault{StaysOffline: true, After: 1, Count: 1}); err != nil {

@@ -19,7 +19,7 @@ const (
 )
 
 // Scopes returns the token's scopes, such as lke:read_write, as the last answer
-// named them; nil where no answer has.
+// named them; nil if no answer has.
 func (c *Client) Scopes() []string {
 	if s := c.transport.scopes.Load(); s != nil {
 		return *s
@@ -27,15 +27,14 @@ func (c *Client) Scopes() []string {
 	return nil
 }
 
-// MayUse reports whether the token has a scope. It is true where no answer has
+// MayUse reports whether the token has a scope. It is true if no answer has
 // named the scopes: then the first refused call shows it.
 func (c *Client) MayUse(scope string) bool {
 	scopes := c.Scopes()
 	return scopes == nil || covers(scopes, scope)
 }
 
-// covers reports whether scopes include one: all do so with *, and who may
-// write may read.
+// covers reports whether scopes include one: * includes all, and write access includes read access.
 func covers(scopes []string, scope string) bool {
 	thing, access, _ := strings.Cut(scope, ":")
 	return slices.ContainsFunc(scopes, func(have string) bool {
@@ -43,8 +42,7 @@ func covers(scopes []string, scope string) bool {
 	})
 }
 
-// scopesOf reads a header of scopes. Of a token that it does not know, the API says that they
-// are unknown.
+// scopesOf reads a header of scopes. The API reports "unknown" for a token that it does not know.
 func scopesOf(header string) []string {
 	if header == "unknown" {
 		return nil

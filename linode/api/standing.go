@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Standing is how the Linode API answers of late: whether it does, and whether it
-// takes the token. Only calls for what nodes are made of count: a token may lack the right to
-// read firewalls or events and be good for all that nodes need. It is safe for concurrent use.
+// Standing records whether the Linode API currently answers and accepts the token. Only calls that nodes need
+// count: a token without the right to read firewalls or events can still suffice for nodes. It is safe for
+// concurrent use.
 //
 // Unverified: that a refused token is always answered with 401 or 403, and that the next
 // good answer means that it works again.
@@ -28,9 +28,9 @@ type Standing struct {
 	refused    time.Time
 }
 
-// Problem is why nothing can be had from the Linode API.
+// Problem is why the Linode API cannot be used.
 type Problem struct {
-	Reason string // ReasonTokenRefused or ReasonNoAnswer; "" where all is well
+	Reason string // ReasonTokenRefused or ReasonNoAnswer; "" if there is no problem
 	Text   string // one sentence
 }
 
@@ -40,15 +40,14 @@ const (
 	ReasonNoAnswer     = "NoAnswer"
 )
 
-// How many calls in a row must fail until the API counts as silent, and how long a
-// refused write counts: there may be no other write that would show that the token
-// is good again.
+// How many consecutive calls must fail before the API counts as not answering, and how long a refused write
+// counts: without another write nothing would show that the token works again.
 const (
 	silentAfter  = 3
 	refusedWrite = 5 * time.Minute
 )
 
-// NewStanding returns the standing before the first call: all is well. The scope is the one
+// NewStanding returns the standing before the first call: no problem. The scope is the one
 // that the token has to have: ScopePools for the node pools of LKE, ScopeInstances for Linodes.
 func NewStanding(scope string) *Standing {
 	routes := "lke/clusters"
@@ -58,7 +57,7 @@ func NewStanding(scope string) *Standing {
 	return &Standing{scope: scope, routes: routes, changed: make(chan struct{}, 1)}
 }
 
-// Changed receives after the Problem has become one of another reason.
+// Changed receives when the reason of the Problem has changed.
 func (s *Standing) Changed() <-chan struct{} { return s.changed }
 
 // Observe takes a call into account; it is for Options.Observe.
@@ -94,7 +93,7 @@ func (s *Standing) Observe(call Call) {
 	}
 }
 
-// Problem returns why nothing can be had now.
+// Problem returns why the API cannot be used now.
 func (s *Standing) Problem() Problem {
 	s.mu.Lock()
 	defer s.mu.Unlock()

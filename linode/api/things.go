@@ -8,14 +8,14 @@ import (
 	"github.com/linode/linodego"
 )
 
-// What the account has that Linodes are made from, made in or put behind.
+// Objects of the account that Linodes use: images, VPCs, placement groups, firewalls.
 type (
 	Image          = linodego.Image
 	VPC            = linodego.VPC
 	PlacementGroup = linodego.PlacementGroup
 )
 
-// PlacementGroupSpec is what a placement group is made from. Its label is unique in the account.
+// PlacementGroupSpec describes a new placement group. Its label is unique in the account.
 type PlacementGroupSpec = linodego.PlacementGroupCreateOptions
 
 // Image returns an image by its id, such as linode/debian12 or private/123. Class NotFound
@@ -67,14 +67,14 @@ func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSp
 }
 
 // DeletePlacementGroup deletes a placement group; one with Linodes in it is refused. One that
-// is not there is not an error: the goal is reached.
+// does not exist is not an error.
 func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
 	return ignoreNotFound(do(ctx, fmt.Sprintf("delete placement group %d", id),
 		func(ctx context.Context) error { return c.api.DeletePlacementGroup(ctx, id) }))
 }
 
-// labelled lists things by label. Callers look at the label themselves: filters of this API
-// have let others through.
+// labelled lists objects by label. Callers must check the label themselves, because filters of this API have
+// returned other objects.
 func labelled[T any](
 	ctx context.Context, things, label string, list func(context.Context, *linodego.ListOptions) ([]T, error),
 ) ([]T, error) {
@@ -89,7 +89,7 @@ func labelled[T any](
 	})
 }
 
-// TagInstance gives a Linode these tags in place of those that it has.
+// TagInstance replaces the tags of a Linode.
 func (c *Client) TagInstance(ctx context.Context, id int, tags []string) error {
 	return do(ctx, fmt.Sprintf("set the tags of Linode %d", id), func(ctx context.Context) error {
 		_, err := c.api.UpdateInstance(ctx, id, linodego.InstanceUpdateOptions{Tags: &tags})

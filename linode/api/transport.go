@@ -17,17 +17,17 @@ import (
 // maxBody bounds an answer: 500 pools of 100 slots are under 6 MiB.
 const maxBody = 16 << 20
 
-// transport sends requests inside the rate limits, and reads the whole answer. It
-// repeats none, but for a 403 just after an object was made. An answer that is not 2xx, or that is no JSON,
-// is an error: linodego takes a 5xx without a list of errors for success.
+// transport sends requests within the rate limits and reads the whole answer. It repeats no request, except
+// after a 403 just after an object was created. An answer that is not 2xx or not JSON is an error: linodego
+// treats a 5xx without a list of errors as success.
 type transport struct {
 	base    http.RoundTripper
 	timeout time.Duration // of one request, without the wait for the rate limit
 	token   secret
 	limiter *limiter
 	scopes  atomic.Pointer[[]string]
-	gate    func() error // nil where nothing is to be asked
-	made    atomic.Int64 // when an object was made last, in nanoseconds since 1970
+	gate    func() error // nil if nothing is to be asked
+	made    atomic.Int64 // when an object was created last, in nanoseconds since 1970
 	observe func(Call)
 }
 
@@ -64,14 +64,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, op.failed(err)
 }
 
-// For so long after an object was made a 403 may be about what is not yet known everywhere, and is asked once
-// more after a pause: Akamai's own landing zone waits there (M, 2026-08).
+// For this long after an object was created, a 403 may mean that the object is not known everywhere yet. The
+// request is repeated once after a pause, as in Akamai's own landing zone (M, 2026-08).
 const (
 	newFor   = 30 * time.Second
 	newPause = 3 * time.Second
 )
 
-// again is the request to send once more, as its answer says that it was not done and may be wrong; nil where there is
+// again is the request to send once more, as its answer says that it was not done and may be wrong; nil if there is
 // none. It is not observed twice: the first answer says nothing of the token.
 func (t *transport) again(req *http.Request, err error) *http.Request {
 	refused, ok := errors.AsType[*Error](err)

@@ -14,16 +14,16 @@ type (
 	Autoscaler = linodego.LKENodePoolAutoscaler
 )
 
-// PoolSpec is what a pool is made from. K8sVersion, FirewallID and UpdateStrategy
+// PoolSpec describes a new pool. K8sVersion, FirewallID and UpdateStrategy
 // are for Enterprise clusters and must be left out elsewhere.
 type PoolSpec = linodego.LKENodePoolCreateOptions
 
-// PoolChange is what of a pool can be changed in place. A nil field is left as it
-// is; an empty list or map takes everything away.
+// PoolChange has the fields of a pool that can be changed in place. A nil field is not changed; an empty list
+// or map removes all entries.
 type PoolChange = linodego.LKENodePoolUpdateOptions
 
 // poolSpec and poolChange are sent in the place of linodego's options. linodego
-// (v1.69.1) leaves out the value of a taint where it is empty, and LKE requires it;
+// (v1.69.1) leaves out the value of a taint if it is empty, and LKE requires it;
 // it also sends the bounds of an autoscaler that is off, as zeros.
 type poolSpec struct {
 	PoolSpec

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// lateness is how long after a call without an answer its effect may still come.
+// lateness is how long after a call without an answer it may still take effect.
 // Unverified: the number, and that a call is never done later.
 const lateness = 2 * time.Minute
 
-// Outcome is what became of a call to LKE.
+// Outcome is the result of a call to LKE.
 type Outcome int
 
 // The outcomes of calls.
 const (
 	Done    Outcome = iota // answered with success
-	Unknown                // no answer, or a server's failure: done, or done later, or never
+	Unknown                // no answer or a server error: carried out now, later or never
 	Refused                // not done; the same call is refused again until something changes
 	Busy                   // not done; the same call may pass soon
 	NoStock                // not done: LKE has no such machines, or not as many
@@ -24,8 +24,8 @@ const (
 	Locked                 // not done: it is locked against deletion
 )
 
-// asked is what was asked of LKE and no view has shown yet. Until its effect shows, or
-// cannot come any more, decisions count with both.
+// asked has the calls to LKE whose effect no view has shown yet. Until the effect shows or is no longer
+// possible, decisions allow for both outcomes.
 type asked struct {
 	raises    map[int]raise       // by pool
 	creations []creation          // oldest first
@@ -35,7 +35,7 @@ type asked struct {
 }
 
 // raise asks for a higher count of a pool. Once a call has had no answer, no other
-// count may be asked for: the call may still come, and where the count is higher by
+// count may be requested: the call may still come, and where the count is higher by
 // then, LKE takes machines away.
 type raise struct {
 	key      string // of the group
@@ -75,7 +75,7 @@ type deletion struct {
 	underway bool
 }
 
-// shut is a pool that does not grow for a while.
+// shut is how long a pool does not grow.
 type shut struct {
 	until time.Time
 	times int
@@ -92,7 +92,7 @@ func (a *asked) clone() asked {
 	return b
 }
 
-// send notes the calls of a work as under way.
+// send records the calls of a work as in progress.
 func (a *asked) send(w Work, poolOf map[string]int, now time.Time) {
 	for _, g := range w.Grow {
 		r := a.raises[g.Pool]
@@ -118,7 +118,7 @@ func (a *asked) send(w Work, poolOf map[string]int, now time.Time) {
 	}
 }
 
-// backoff grows with each try, up to five minutes.
+// backoff grows with each attempt, up to five minutes.
 func backoff(first time.Duration, tries int) time.Duration {
 	return min(first<<min(max(tries-1, 0), 10), 5*time.Minute)
 }
@@ -193,10 +193,10 @@ func (d deletion) after(o Outcome, now time.Time) deletion {
 	return d
 }
 
-// mayGo reports whether a call may yet take a slot or pool away.
+// mayGo reports whether a call may still delete a slot or pool.
 func (d deletion) mayGo(now time.Time) bool { return d.underway || d.promised || now.Before(d.until) }
 
-// mayAsk reports whether the deletion may be asked for again.
+// mayAsk reports whether the deletion may be requested again.
 func (d deletion) mayAsk(now time.Time) bool { return !d.underway && !now.Before(d.next) }
 
 // finish forgets the calls of a group's work that were not sent after all.
@@ -224,5 +224,5 @@ func unsent[K comparable](deletions map[K]deletion, key string) {
 	}
 }
 
-// open reports whether the effect of some call is still to come.
+// open reports whether some call may still take effect.
 func (a *asked) open() bool { return len(a.raises)+len(a.creations)+len(a.slots)+len(a.pools) > 0 }

@@ -34,11 +34,11 @@ type Correction struct {
 	Fields []string // what differs: group, firewall, version, tags, mark, labels, taints, autoscaler
 }
 
-// attempt is when a pool was last corrected, and how often in a row.
+// attempt is when a pool was last corrected, and the number of consecutive corrections.
 type attempt struct {
 	at     time.Time
 	inARow int
-	marks  int // how often Mark was asked for since the pool was last seen with it
+	marks  int // how often Mark was requested since the pool was last seen with it
 }
 
 // How long to wait before a pool is corrected again that differs right after a
@@ -48,7 +48,7 @@ const (
 	lastPause  = time.Hour
 )
 
-// mostMarks is how often Mark is asked for: a call may be lost, and LKE may refuse the tag or
+// mostMarks is how often Mark is requested: a call may be lost, and LKE may refuse the tag or
 // drop it. Nothing depends on it.
 const mostMarks = 3
 
@@ -56,14 +56,14 @@ func (a attempt) pause() time.Duration {
 	return min(firstPause<<min(max(a.inARow-1, 0), 10), lastPause)
 }
 
-// CanHold reports whether new nodes of a pool with these traits are what the group
-// asks for. What the group leaves open is LKE's choice.
+// CanHold reports whether new nodes of a pool with these traits match the group. LKE chooses what the group
+// leaves open.
 func (g Group) CanHold(t Traits) bool {
 	return g.CanKeep(t) && len(g.unlike(t)) == 0
 }
 
-// CanKeep reports whether the nodes that a pool has can be what the group asks for.
-// Traits that do not fit cannot be changed without new nodes.
+// CanKeep reports whether the existing nodes of a pool can match the group. Traits that do not match cannot
+// be changed without new nodes.
 func (g Group) CanKeep(t Traits) bool {
 	return t.Plan == g.Plan &&
 		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption)
@@ -131,7 +131,7 @@ func sortedTaints(taints []Taint) []Taint {
 
 func marked(p Pool) bool { return slices.Contains(lowered(p.Tags), Mark) }
 
-// correct compares the group's pools with what the group asks for.
+// correct compares the group's pools with what the group requests.
 func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
 	spec := g.spec
 	if spec.Plan == "" {

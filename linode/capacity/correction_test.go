@@ -129,7 +129,7 @@ func TestWhichNodesAPoolCanHave(t *testing.T) {
 }
 
 // TestFirewallIsNeverRemovedInPlace: LKE changes a firewall of a pool for another, and not back to
-// none. A class that has none any more asks for another group, whose pools are made, and no correction
+// none. A class that has none any more asks for another group, whose pools are created, and no correction
 // of the pools with the firewall names it.
 func TestFirewallIsNeverRemovedInPlace(t *testing.T) {
 	with := Group{NodePool: "web", Plan: "g6-standard-4", FirewallID: 7}

@@ -1,5 +1,5 @@
-// Package capacity decides what to ask of LKE so that each NodeClaim gets one
-// machine and no machine is left without one.
+// Package capacity decides which calls to make to LKE so that each NodeClaim gets one machine and no machine
+// is left without a NodeClaim.
 //
 // It is pure: a View of claims and pools, the Memory of earlier decisions and the
 // time go in, a Decision with the next Memory comes out. It knows no client, no
@@ -9,15 +9,15 @@
 //
 //	owned    a slot whose instance is some claim's machine
 //	demand   claims without a machine
-//	supply   slots that nobody owns: with an instance, without one yet, or
+//	supply   unowned slots: with an instance, without one yet, or
 //	         counted by LKE but not listed yet
 //
 //	bind     a claim of the demand takes an unowned slot with an instance
 //	end      a slot that stays without an instance for too long, or of which LKE has
-//	         written that it cannot make its node; with it the claim that waits for it
+//	         written that it cannot create its node; with it the claim that waits for it
 //	grow     demand above supply: one call that raises one pool's count
-//	shrink   a released claim's slot goes at once; supply above demand goes
-//	         when it stayed unowned for a grace period
+//	shrink   a released claim's slot is deleted immediately; supply above demand
+//	         is deleted after it was unowned for a grace period
 //
 // A call without an answer may be done up to two minutes later. Memory keeps what was
 // asked until its effect shows or cannot come any more: after a PUT only the same count
@@ -32,7 +32,7 @@
 //     the surplus is deleted after the grace period.
 //   - A claim can get a machine that the last process was deleting. It is lost within
 //     two minutes, and the claim is ended as for any lost machine.
-//   - Waits begin anew: for slots without an instance, for machines that are offline, for
+//   - Waits restarts: for slots without an instance, for machines that are offline, for
 //     backoffs, for grace periods.
 package capacity
 
@@ -51,7 +51,7 @@ type View struct {
 	Shown  time.Time    // when it answered, by its own clock; zero if it did not say
 
 	Failures []Failure    // what LKE has written since the time that Memory.Doubts says; none if it was not asked
-	Offline  map[int]bool // of the machines that Memory.Unjoined names, which were looked at, and whether they are offline
+	Offline  map[int]bool // of the machines that Memory.Unjoined names, which were checked, and whether they are offline
 }
 
 // Claim is a NodeClaim, as far as capacity goes.
@@ -158,7 +158,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	s.forget()
 	s.drainUnowned(&d, groups, memory)
 	s.reportUnowned(&d, memory)
-	s.lose(&d, memory)
+	s.findLost(&d, memory)
 	s.lookAfter(&d, memory)
 	s.confirmGone(&d)
 	d.Full = slices.DeleteFunc(d.Full, func(uid string) bool { return !d.Memory.report(memory, uid) })
@@ -170,8 +170,8 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 // reverted is how long a claim may be shown without the machine that was stored on it.
 const reverted = 10 * time.Second
 
-// rebind stores the machines again of claims that have lost their provider id: somebody
-// has restored an older state, or has overwritten a newer one.
+// rebind stores the machines again of claims that have lost their provider id: a user has restored an older
+// state or overwritten a newer one.
 func (s *scene) rebind(d *Decision) {
 	groups := map[int]string{}
 	for _, p := range s.Pools {

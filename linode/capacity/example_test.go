@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 )
 
-// Three claims wait for a machine. One call makes a pool of three; the next view of
+// Three claims wait for a machine. One call creates a pool of three; the next view of
 // LKE shows two instances, which two claims get.
 func ExampleDecide() {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -38,7 +38,7 @@ func ExampleDecide() {
 	}
 	fmt.Println("poll again in", second.PollIn)
 	// Output:
-	// make a pool of 3 for [a b c]
+	// create a pool of 3 for [a b c]
 	// bind a to Linode 10
 	// bind b to Linode 11
 	// poll again in 2s

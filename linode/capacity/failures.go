@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Failure is an event of LKE that it could not make a node of a pool.
+// Failure is an event that LKE could not create a node of a pool.
 //
-// Unverified: that one event means one slot, and that LKE does not make the node later.
+// Unverified: that one event means one slot, and that LKE does not create the node later.
 type Failure struct {
 	ID   int
 	Pool int
@@ -33,10 +33,10 @@ func (m *Memory) Doubts(now time.Time) (since time.Time, ask bool) {
 	return since, ask
 }
 
-// before is the latest time that is known to be before a slot which a view is the first to show was asked for. It is by
-// LKE's clock, as the answers to lists have it, so that an old failure never seems to be about a new slot, whatever
-// our clock shows and however long an answer takes. The first view of a process may show slots of any age: only what
-// is written from then on is about them. It is zero if that answer did not say its time.
+// before is the latest time that is known to be before a slot which a view is the first to show was requested. It is by
+// LKE's clock, as the answers to lists have it, so that an old failure never seems to be about a new slot,
+// independent of our clock and of the duration of an answer. The first view of a process may show slots of
+// any age: only what is written from then on is about them. It is zero if that answer did not say its time.
 func (s *scene) before(old Memory) time.Time {
 	if old.started.IsZero() {
 		return s.Shown
@@ -45,7 +45,7 @@ func (s *scene) before(old Memory) time.Time {
 }
 
 // explain finds the slots of a group that LKE has said it cannot make. Each failure explains one slot of its pool: that
-// which was asked for last before it.
+// which was requested last before it.
 func (s *scene) explain(g *group, old Memory) {
 	for _, p := range g.pools {
 		var doubtful []Slot
@@ -86,8 +86,8 @@ func (s *scene) explain(g *group, old Memory) {
 	}
 }
 
-// forget forgets the failures that have explained a slot when they cannot explain another: all that are there were
-// asked for later.
+// forget forgets the failures that have explained a slot when they cannot explain another: all that exist were
+// requested later.
 func (s *scene) forget() {
 	var oldest []time.Time
 	for _, after := range s.memory.notBefore {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// scene is what one decision looks at.
+// scene is the input of one decision.
 type scene struct {
 	View
 	claims []Claim         // with what Memory knows of them
@@ -24,7 +24,7 @@ type scene struct {
 type group struct {
 	key         string
 	spec        Group // as the youngest claim has it
-	shape       Group // of a closed group: what its pools were made for
+	shape       Group // of a closed group: what its pools were created for
 	youngest    Claim
 	pools       []Pool
 	demand      []Claim  // without a machine, oldest first
@@ -98,7 +98,7 @@ func (g *group) sort() {
 
 // closed ends the key of the pools that were changed so that their new nodes would
 // not be what the group in their tag asks for. They get none, and their unowned nodes
-// are deleted, until they are corrected. Where that cannot be, their nodes drift.
+// are deleted, until they are corrected. If that cannot be, their nodes drift.
 const closed = " closed"
 
 // keyOf is the key of the group that a pool counts for. A pool whose tag was removed

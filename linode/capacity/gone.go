@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// absence is since when a claim's machine is in no list, and when that was last reported.
+// absence is since when no list shows a claim's machine, and when that was last reported.
 type absence struct{ since, reported time.Time }
 
 // A machine is lost when it was missing in two lists that far apart: a list may be wrong
@@ -35,7 +35,7 @@ func (s *scene) rememberPools(old Memory) {
 }
 
 // mayBe reports whether LKE has the machine of a claim, or may have it in a slot that it
-// does not list: of the pool that listed it last, or, where no list ever did, of any pool
+// does not list: of the pool that listed it last, or, if no list ever did, of any pool
 // that can be the claim's.
 //
 // Unverified: that a slot which was listed once stays listed until it is gone.
@@ -53,11 +53,11 @@ func (s *scene) mayBe(c Claim) bool {
 	})
 }
 
-// lose finds claims whose machine is gone without having been released: a user deleted it,
+// findLost finds claims whose machine is gone without having been released: a user deleted it,
 // or LKE recycled the node. The claim of another provider, whose machine no list has ever
-// shown, may have one that is not LKE's. A machine whose Node is ready is there, whatever
-// the lists say: a Node whose machine is gone ceases to be ready within a minute.
-func (s *scene) lose(d *Decision, old Memory) {
+// shown, may have one that is not LKE's. A machine whose Node is ready exists, even if no list has it: a Node
+// whose machine is gone ceases to be ready within a minute.
+func (s *scene) findLost(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
 			continue

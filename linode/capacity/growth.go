@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// replanned is how long a group whose plan type has no capacity does not grow: until
+// replanned is how long a group whose plan type is out of stock does not grow: until
 // the cache shows the other plan types of its claims.
 const replanned = 5 * time.Second
 
-// Grown records that all calls of a group's growth have passed.
+// Grown records that all calls of a group's growth succeeded.
 func (m *Memory) Grown(key string) {
 	g := m.groups[key]
 	g.fails, g.hold = 0, time.Time{}
@@ -21,7 +21,7 @@ func (m *Memory) Grown(key string) {
 }
 
 // GrowthFailed records that a call for so many nodes has failed, and keeps the group
-// from growing for a while. Where there may be room for fewer, half as many are asked for
+// from growing for a while. If there may be room for fewer, half as many are asked for
 // next. It returns the time of the next try, and whether there is no room for even one.
 func (m *Memory) GrowthFailed(key string, nodes int, o Outcome, now time.Time) (hold time.Duration, exhausted bool) {
 	g := m.groups[key]
@@ -101,7 +101,7 @@ func (s *scene) mayBeLowered(p Pool) bool {
 	return s.now.Sub(m.started) < lateness && !m.firstShown[p.ID].After(m.started)
 }
 
-// room is how many nodes the cluster may still get, counting those on their way.
+// room is how many nodes the cluster can still get, after those on order.
 func (s *scene) room() int {
 	if s.policy.ClusterSize == 0 {
 		return math.MaxInt

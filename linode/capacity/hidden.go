@@ -8,11 +8,11 @@ import (
 // hidden are the slots of a pool that LKE counts and does not list, as on Enterprise for
 // the first minute.
 type hidden struct {
-	since   []time.Time // of each, oldest first
-	ended int         // of those that are overdue: so many claims were given up
-	count   int         // of the pool
-	listed  []Slot      // of the pool
-	before  time.Time   // none of them was asked for later than in the view after that, by LKE's clock
+	since  []time.Time // of each, oldest first
+	ended  int         // of those that are overdue: for how many a claim was ended
+	count  int         // of the pool
+	listed []Slot      // of the pool
+	before time.Time   // none of them was requested later than in the view after that, by LKE's clock
 }
 
 // next brings it up to date: of those that were hidden the oldest are listed first, but for
@@ -29,7 +29,7 @@ func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
 	return hidden{since: since, ended: min(h.ended, overdue(since, timeout, now))}
 }
 
-// overdue is how many of them were not listed in time: no machine comes of them.
+// overdue is how many of them were not listed in time: they become no machine.
 func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
 	n := 0
 	for n < len(since) && now.Sub(since[n]) >= timeout {

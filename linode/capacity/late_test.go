@@ -18,7 +18,7 @@ type story struct {
 	nodes  map[int]Node
 
 	failures []Failure    // that LKE lists
-	offline  map[int]bool // machines that were looked at, if they were to be
+	offline  map[int]bool // machines that were checked, if they were to be
 	silent   bool         // LKE does not say when it answers
 }
 
@@ -224,7 +224,7 @@ func TestUndeletableEmptySlotGivesUpOneClaim(t *testing.T) {
 	ended := 0
 	for minute := range 60 {
 		for _, line := range s.sees(time.Minute, Unknown, waiting(2, 1+minute%3), pools) {
-			if strings.HasPrefix(line, "web: give up") {
+			if strings.HasPrefix(line, "web: end") {
 				ended++
 			}
 		}
@@ -321,7 +321,7 @@ func TestAProviderIDThatIsPendingAgain(t *testing.T) {
 		"web: make a pool of 1 for a", "wait")
 }
 
-// TestPartialCapacity: half as many are asked for after each refusal, until one is too many.
+// TestPartialCapacity: half as many are requested after each refusal, until one is too many.
 func TestPartialCapacity(t *testing.T) {
 	const wanted = 32
 	for _, room := range []int{31, 20, 7, 1} {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Memory is what Decide has to know of earlier decisions and of what became of
-// them. The zero Memory knows nothing, as after a restart; the package comment says
-// what that can cost.
+// Memory is what Decide must know about earlier decisions and their results. The zero Memory is empty, as
+// after a restart; the package comment says what that can cost.
 //
 // Decide returns the next Memory and leaves its argument as it is. The methods
 // record events between two decisions; they are not safe for concurrent use.
@@ -18,7 +17,7 @@ type Memory struct {
 	made         map[int]bool          // pools of which it is known which call made them
 	unownedSince map[string]time.Time  // by slot id
 	emptySince   map[string]time.Time  // by slot id, of slots without an instance
-	ended      map[string]bool       // slots without an instance for which a claim was ended
+	ended        map[string]bool       // slots without an instance for which a claim was ended
 	unmade       map[string]bool       // slots that LKE has said it cannot make
 	notBefore    map[string]time.Time  // by slot id, of those to be filled: failures before then are about others
 	spent        map[int]time.Time     // failures that have explained a slot, with their times
@@ -82,7 +81,7 @@ func (m *Memory) Holders(machines map[int]bool) (uids []string) {
 	return uids
 }
 
-// Assigned returns the machine of a claim; 0 where it has none.
+// Assigned returns the machine of a claim; 0 if it has none.
 func (m *Memory) Assigned(uid string) int { return m.assigned[uid].instance }
 
 // StoredAgainIn is how long a claim that has a machine may still be shown without it,
@@ -106,13 +105,13 @@ func (m *Memory) Finish(key string, now time.Time) {
 	put(&m.groups, key, g)
 }
 
-// moving reports whether a view may miss changes of a group.
+// moving reports whether a view may lack changes of a group.
 func (m *Memory) moving(key string, asked time.Time) bool {
 	g := m.groups[key]
 	return g.busy || g.rested.After(asked)
 }
 
-// idle reports whether nothing is to be expected of LKE any more.
+// idle reports whether no call can still take effect.
 func (m *Memory) idle() bool {
 	for uid := range m.released {
 		if !m.gone[uid] {

@@ -171,7 +171,7 @@ func (w *world) deletingPool(id int) call {
 }
 
 // carryOut makes the calls of all works that are under way, or some of them. Those of an
-// earlier process tell nobody.
+// earlier process reach no process.
 func (w *world) carryOut(some bool) {
 	var left []*errand
 	for _, e := range w.underway {
@@ -341,8 +341,7 @@ func (w *world) end(c *Claim) {
 	}
 }
 
-// restart has another process lead, which knows nothing. The works of the last one may go
-// on for a moment.
+// restart has another process lead, which knows nothing. The works of the last one may continue for a moment.
 func (w *world) restart() {
 	w.trouble++
 	w.memory, w.cache, w.unmade = Memory{}, nil, map[string]time.Time{}
@@ -427,7 +426,7 @@ var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 t
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: after any sequence of faults - calls that come
 // late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed
 // twice or about others, lists without
-// machines that are there, machines that stay offline, or that a person switches off or on, machines that are
+// machines that exist, machines that stay offline, or that a person switches off or on, machines that are
 // recycled, restarts, two leaders - in the end each claim has an instance of its
 // own and no slot is without a claim. No claim loses its machine by a call of ours, but
 // for those of a process that has ended.

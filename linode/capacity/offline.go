@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A machine of a claim that has not become a Node is looked at after a minute. If it is offline in all looks of five
+// A machine of a claim that has not become a Node is checked after a minute. If it is offline in all looks of five
 // minutes, it is lost: it never boots, as people have seen on LKE, and Karpenter would wait for it for fifteen.
 //
 // Unverified: that no Linode of LKE that is offline for so long boots later.
@@ -16,7 +16,7 @@ const (
 	looksMost  = 100 // that one request names
 )
 
-// unjoined is a machine of a claim that has not become a Node. After a restart its times begin anew.
+// unjoined is a machine of a claim that has not become a Node. After a restart its times restarts.
 type unjoined struct {
 	since   time.Time // when it was first shown
 	offline time.Time // when a look first found it so; zero if the last one did not

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAMachineThatStaysOfflineIsLost: if it has never become a Node, and was offline whenever it was looked at during
+// TestAMachineThatStaysOfflineIsLost: if it has never become a Node, and was offline whenever it was checked during
 // five minutes. A restart begins them again.
 func TestAMachineThatStaysOfflineIsLost(t *testing.T) {
 	registered := has("a", 10)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// compare looks for the effects of what was asked for in a view. It returns, by group, how
+// compare looks for the effects of what was requested in a view. It returns, by group, how
 // many nodes were granted and have not come: those are as good as out of stock.
 func (m *Memory) compare(view View, now time.Time) (missed map[string]int) {
 	missed = map[string]int{}
@@ -74,7 +74,7 @@ func (m *Memory) deletionsShown(slots map[string]bool, pools map[int]Pool, asked
 	}
 }
 
-// raiseShown compares a pool with the count that was asked for. Where that does not come
+// raiseShown compares a pool with the count that was requested. If that does not come
 // in time, the pool is left alone for a while; it returns how many nodes were granted
 // and have not come.
 func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {

@@ -7,8 +7,8 @@ type Node struct {
 	Slot         string // that it is named after
 	Ready        bool   // its kubelet answers: the machine is there, even if LKE does not list it
 	Leaving      bool   // it is being deleted, and so drained
-	MayBeDeleted bool   // a person lets it go though no claim owns it
-	Kept         bool   // it was reported that it stays until a person does
+	MayBeDeleted bool   // a user allows its deletion though no claim owns it
+	Kept         bool   // it was reported that it stays until a user does
 }
 
 // Drain is an instance that no claim owns and whose Node is to be deleted, so that
@@ -18,8 +18,8 @@ type Drain struct {
 	Node     string
 }
 
-// Kept is an instance that no claim owns and that stays until a user decides what is to
-// become of it. Each is reported once.
+// Kept is an instance that no claim owns and that stays until a user decides what should happen to it. Each
+// is reported once.
 type Kept struct {
 	Pool     int
 	Plan     string

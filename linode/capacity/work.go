@@ -2,17 +2,17 @@ package capacity
 
 import "slices"
 
-// Work is what to ask of LKE for one group, in this order.
+// Work is the calls to make to LKE for one group, in this order.
 type Work struct {
 	Key         string
-	Group       Group        // zero where only deletions are left to do
+	Group       Group        // zero if only deletions are left
 	Corrections []Correction // corrections of pools
 	Grow        []Grow       // of existing pools
 	Create      []int        // counts of pools to make
 	For         []string     // claims that have no slot yet, oldest first; Grow and Create are for the first of them
 	DeleteSlots []string
 	DeletePools []int
-	// Unserved claims wait for machines that did not come in time. The plan type must
+	// Unserved claims wait for machines that did not come in time and get none. The plan type must
 	// not be chosen for a while.
 	Unserved []string
 	// Unmade are their slots whose nodes LKE has reported that it cannot create.
@@ -42,7 +42,7 @@ func (w Work) idle() bool {
 	return len(w.Corrections)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Unserved) == 0
 }
 
-// deletionsAtOnce bounds the slots that one Work deletes: while it goes on, the group
+// deletionsAtOnce bounds the slots that one Work deletes: while it continues, the group
 // does not grow.
 const deletionsAtOnce = 24
 

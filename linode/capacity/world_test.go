@@ -32,7 +32,7 @@ type world struct {
 	blind time.Time // until when lists lack the machines that Nodes run on
 
 	ahead    time.Duration        // of our clock is LKE's
-	viewed   time.Time            // when LKE was looked at last
+	viewed   time.Time            // when LKE was checked last
 	failures []written            // events of LKE
 	unmade   map[string]time.Time // slots that were ended for one, and when they were requested; of this process
 
@@ -48,7 +48,7 @@ type place struct {
 type berth struct {
 	Slot
 	listed  time.Time
-	asked   time.Time // when LKE was looked at last before it was asked for, or lost its instance
+	asked   time.Time // when LKE was checked last before it was requested, or lost its instance
 	empty   bool      // the last view has shown it so
 	phantom bool      // it is never listed
 	barren  bool      // it gets no instance
@@ -192,7 +192,7 @@ func (w *world) keyOf(instance int) string {
 	return ""
 }
 
-// resize sets the count of a pool. Where it is lower LKE picks the victims.
+// resize sets the count of a pool. If it is lower LKE picks the victims.
 func (w *world) resize(p *place, count int) {
 	if count > w.policy.PoolSize {
 		w.t.Fatalf("pool %d was grown to %d, past the limit of %d", p.ID, count, w.policy.PoolSize)
@@ -217,7 +217,7 @@ func (w *world) resize(p *place, count int) {
 	}
 }
 
-// fail has LKE write that it could not make a node of a pool, now or a moment later, which lists show at some time.
+// fail has LKE write that it could not create a node of a pool, now or a moment later, which lists show at some time.
 func (w *world) fail(pool int) {
 	after := time.Duration(w.rng.IntN(60)) * time.Second
 	w.late = append(w.late, late{at: w.now.Add(after), epoch: w.epoch, apply: func(int) {
@@ -328,7 +328,7 @@ func (w *world) register() {
 
 func (w *world) alive(instance int) bool { return w.slotOf(instance) != "" }
 
-// slotOf is the slot of an instance; "" where there is none.
+// slotOf is the slot of an instance; "" if there is none.
 func (w *world) slotOf(instance int) string {
 	if b := w.berthOf(instance); b != nil {
 		return b.ID
@@ -336,7 +336,7 @@ func (w *world) slotOf(instance int) string {
 	return ""
 }
 
-// berthOf is the same with what the world knows of it; nil where there is none.
+// berthOf is the same with what the world knows of it; nil if there is none.
 func (w *world) berthOf(instance int) *berth {
 	for _, p := range w.pools {
 		for _, b := range p.slots {
@@ -359,7 +359,7 @@ func (w *world) power() {
 	}
 }
 
-// tagged reports whether the pool of an instance has its tag. Where it has not, only the
+// tagged reports whether the pool of an instance has its tag. If it has not, only the
 // claim says whose the machine is.
 func (w *world) tagged(instance int) bool {
 	for _, p := range w.pools {
@@ -464,7 +464,7 @@ func (w *world) owns(p *place) bool {
 	return len(p.slots) > 0
 }
 
-// roll lets claims go as Karpenter does whose pool is not what their group asks for.
+// roll lets claims go as Karpenter does whose pool is not what their group requests.
 func (w *world) roll() {
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
 		c := w.claims[uid]

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// FetchAvailability reads what one region says of the limited plans from the public endpoint
+// FetchAvailability reads the availability of limited plans in one region from the public endpoint
 // GET /v4/regions/{region}/availability under baseURL. It is one small answer, fit to be asked for every few minutes.
 func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region string) ([]Availability, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
@@ -26,8 +26,9 @@ func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region
 	return rows, nil
 }
 
-// InStock says whether the plan can be had in the region, as far as the availability rows say: a plan without a row is
-// available. A plan that is not in stock is still sold: the rows are about a moment, and only an attempt shows.
+// InStock reports whether the plan is in stock in the region, according to the availability rows: a plan
+// without a row is available. A plan that is out of stock is still sold: the rows describe one moment, and
+// only an attempt shows the current stock.
 func (c *Catalog) InStock(plan, region string) bool {
 	available, listed := c.limited[plan][region]
 	return available || !listed

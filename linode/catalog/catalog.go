@@ -1,9 +1,9 @@
 // Package catalog holds the facts of Linode's public price list: plans, regions, prices in each region, and which
-// limited plans a region sells. It answers whether a plan can be had for Kubernetes in a region, what it costs
-// there, and what a node of that plan reports of itself.
+// limited plans a region sells. It reports whether a plan is sold for Kubernetes in a region, its price
+// there, and the size that a node of the plan reports.
 //
 // It knows neither Karpenter nor Kubernetes clients, holds no credentials, and after loading it does no input or
-// output: a [Catalog] is a value that never changes. Where a newer one is wanted, [Fetch] or [Read] another.
+// output: a [Catalog] is a value that never changes. If a newer one is wanted, [Fetch] or [Read] another.
 package catalog
 
 import (
@@ -47,8 +47,8 @@ type Availability struct {
 	Available bool   `json:"available"`
 }
 
-// New makes a catalog of facts gathered on date (YYYY-MM-DD) from source, both for the reader only. It sorts what it
-// is given and refuses ids that are empty, doubled or not plain words.
+// New returns a catalog of facts gathered on date (YYYY-MM-DD) from source, both for readers only. It sorts
+// the facts and refuses ids that are empty, duplicate or not plain words.
 func New(date, source string, plans []Plan, regions []Region, rows []Availability) (*Catalog, error) {
 	c := &Catalog{date: date, source: source, limited: map[string]map[string]bool{}}
 	for _, p := range plans {
@@ -91,7 +91,7 @@ func (c *Catalog) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Date is the day (YYYY-MM-DD) on which the facts were gathered; "" where that is not known.
+// Date is the day (YYYY-MM-DD) on which the facts were gathered; "" if that is not known.
 func (c *Catalog) Date() string { return c.date }
 
 // Age is the date of the catalog, to follow a noun: "of 2026-09-15". [Plan] has the source of a single row.
@@ -150,8 +150,8 @@ func (c *Catalog) limit(row Availability) {
 // word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
 var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Stricter is what a change from one catalogue to another is judged by: the facts of the one before, and of
-// what only the new one knows. Of two prices the higher counts.
+// Stricter is the catalog that evaluates a change from one catalog to another: the facts of the previous one,
+// and those that only the new one has. The higher of two prices counts.
 func Stricter(before, after *Catalog) (*Catalog, error) {
 	known := map[string]bool{}
 	var plans []Plan

@@ -12,7 +12,7 @@ import (
 
 const (
 	pageSize = 500
-	// maxPages and maxBody bound what a broken or hostile server can make us read. The real lists are one to five
+	// maxPages and maxBody bound how much a broken or hostile server can send. The real lists are one to five
 	// pages of at most 100 KiB.
 	maxPages = 50
 	maxBody  = 4 << 20

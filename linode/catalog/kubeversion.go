@@ -21,7 +21,7 @@ type Version struct {
 
 var pattern = regexp.MustCompile(`^v?(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?:\+lke(\d{1,4}))?$`)
 
-// ParseVersion reads a version; false where it is none.
+// ParseVersion reads a version; false if it is none.
 func ParseVersion(text string) (Version, bool) {
 	found := pattern.FindStringSubmatch(text)
 	if found == nil {
@@ -68,11 +68,10 @@ func NewerVersion(a, b string) bool {
 	return ok && alsoOK && v.Compare(w) > 0
 }
 
-// OutdatedVersion reports whether nodes of a version are to be replaced where another is
-// wanted. LKE Enterprise makes nodes of any version that it has: they are replaced
-// by older ones, too, where Git goes back. On the standard tier new nodes have the
-// version of the control plane, whatever version is set: only nodes that are behind are
-// replaced. Of nodes whose version is not known none is.
+// OutdatedVersion reports whether nodes of a version must be replaced if another is set. LKE Enterprise makes
+// nodes of any version that it has: they are replaced by older ones, too, where Git goes back. On the
+// standard tier new nodes have the version of the control plane, whatever version is set: only nodes that are
+// behind are replaced. Of nodes whose version is not known none is.
 func OutdatedVersion(have, want string) bool {
 	v, ok := ParseVersion(have)
 	w, alsoOK := ParseVersion(want)
@@ -86,11 +85,10 @@ func OutdatedVersion(have, want string) bool {
 }
 
 // ReachesVersion reports whether a control plane has at least a version, so that LKE can
-// make nodes of it: kubelets must not be newer than their API server. Where either
-// is not known LKE has the word.
+// make nodes of it: kubelets must not be newer than their API server. If either is unknown, LKE decides.
 func ReachesVersion(controlPlane, want string) bool { return !NewerVersion(want, controlPlane) }
 
-// NewestVersion returns the newest of several versions; "" where there is none.
+// NewestVersion returns the newest of several versions; "" if there is none.
 func NewestVersion(versions ...string) (newest string) {
 	for _, v := range versions {
 		if _, ok := ParseVersion(v); ok && (newest == "" || NewerVersion(v, newest)) {
@@ -100,8 +98,7 @@ func NewestVersion(versions ...string) (newest string) {
 	return newest
 }
 
-// VersionProblem says what is wrong with a version that nodes of a tier are to have; "" where
-// nothing is.
+// VersionProblem says what is wrong with a version for nodes of a tier; "" if nothing is.
 func VersionProblem(text string, enterprise bool) string {
 	v, ok := ParseVersion(text)
 	switch {

@@ -31,7 +31,7 @@ func (p Price) normal() Price {
 	return p
 }
 
-// AnHour writes the hourly price for people: "$0.036 an hour".
+// AnHour formats the hourly price: "$0.036 an hour".
 func (p Price) AnHour() string {
 	if !p.Known() {
 		return "at an unknown price"
@@ -68,7 +68,7 @@ func (m Money) String() string {
 	return s
 }
 
-// Text writes an amount for people: "$1,296", and cents only if there are some: "$80.30".
+// Text formats an amount: "$1,296", with cents only if it has any: "$80.30".
 func (m Money) Text() string {
 	sign, n := "", uint64(m)
 	if m < 0 {

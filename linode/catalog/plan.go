@@ -26,7 +26,7 @@ type Plan struct {
 	Price        Price        `json:"price"`
 	RegionPrices RegionPrices `json:"region_prices"`
 
-	// Successor is the plan that replaces this one; "" where there is none.
+	// Successor is the plan that replaces this one; "" if there is none.
 	Successor string `json:"successor"`
 
 	// From is where a row comes from that the catalog's own source does not have, with its date. A size of zero in such

@@ -9,7 +9,7 @@ type Resources struct {
 	GPUs           int64
 }
 
-// NodeResources is what a node reports of itself: all it has, and what of it pods can use.
+// NodeResources is what a node reports: its capacity and its allocatable part.
 type NodeResources struct {
 	Capacity, Allocatable Resources
 }
@@ -48,7 +48,7 @@ func recordedDisk(planMiB int) (int64, bool) {
 	return 0, false
 }
 
-// Reported is what a node of this plan reports of itself on LKE. It is exact for the two sizes whose nodes were
+// Reported is what a node of this plan reports on LKE. It is exact for the two sizes whose nodes were
 // recorded; for others it is a fit through those two (4.1 % of the memory for firmware and kernel, 1.7 % of the disk
 // for the file system), which is an assumption: the scheduler keeps a margin until a node was seen. It is the
 // one place that holds this model; the simulator's nodes report it as well.

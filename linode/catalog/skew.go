@@ -25,9 +25,8 @@ var ended = map[string]time.Time{
 	"1.36": time.Date(2027, time.June, 28, 0, 0, 0, 0, time.UTC),
 }
 
-// VersionDeadline says by when nodes of a version must follow their control plane: the
-// last version of the control plane that they may have, and the last day, as far as
-// it is known. "" for what is no version.
+// VersionDeadline says by when nodes of a version must follow their control plane: the newest control plane
+// that they support, and the last day, if it is known. "" if the text is not a version.
 func VersionDeadline(nodes string) string {
 	v, ok := ParseVersion(nodes)
 	if !ok {
@@ -45,8 +44,8 @@ func VersionDeadline(nodes string) string {
 	return text + fmt.Sprintf("; when LKE ends support for %s is unknown", v.Minor())
 }
 
-// VersionAhead says what follows from a control plane that is newer than the nodes are to
-// be, whether a version is written for them or they keep what they had at first.
+// VersionAhead explains a control plane that is newer than the version of the nodes, which is either set or
+// kept from the start.
 func VersionAhead(controlPlane, nodes string, written bool) string {
 	text := fmt.Sprintf("The control plane runs %s; the nodes stay at %s until kubernetes_version (spec.lkeK8sVersion) "+
 		"changes. ", controlPlane, nodes)

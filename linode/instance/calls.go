@@ -12,11 +12,11 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 )
 
-// callTimeout bounds a call with its wait for the rate limit. It is shorter than Policy.Late
-// should be: what is not sent by then was not done.
+// callTimeout bounds a call with its wait for the rate limit. It must be shorter than Policy.Late: a call
+// that is not sent by then was not carried out.
 const callTimeout = time.Minute
 
-// begin begins all that a decision says.
+// begin starts everything that a decision contains.
 func (c *syncer) begin(ctx context.Context, view decide.View, d decide.Decision) {
 	claims := map[string]decide.Claim{}
 	for _, claim := range view.Claims {
@@ -60,8 +60,8 @@ func (c *syncer) drain(ctx context.Context, d decide.Drain) error {
 	return c.cfg.Cluster.Drain(ctx, d)
 }
 
-// start has a call made as soon as there is room for it, and has the syncer look after it.
-// Its work begins even where ctx has ended, as the Memory counts it as under way.
+// start makes a call as soon as a slot is free, and then wakes the syncer. The call starts even if ctx has
+// ended, because the Memory counts it as in progress.
 func (c *syncer) start(ctx context.Context, room chan struct{}, work func(context.Context)) {
 	c.loop.Go(func() {
 		room <- struct{}{}
@@ -73,7 +73,7 @@ func (c *syncer) start(ctx context.Context, room chan struct{}, work func(contex
 	})
 }
 
-// once starts what no Memory knows of, unless it is under way.
+// once starts a call that the Memory does not track, unless it is in progress.
 func (c *syncer) once(ctx context.Context, what string, work func(context.Context) error) {
 	if _, already := c.underway.LoadOrStore(what, true); already {
 		return
@@ -97,7 +97,7 @@ func (c *syncer) create(ctx context.Context, claim decide.Claim, order decide.Cr
 	}
 }
 
-// createMachine makes a machine, or finds it where it is there already.
+// createMachine creates a machine, or finds it if it is there already.
 func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int, o decide.Outcome, err error) {
 	o = decide.Refused
 	defer loop.Catch(c.cfg.Log, &err)
@@ -106,7 +106,7 @@ func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int
 		return 0, decide.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
 	}
 	spec.Label, spec.Tags = order.Label, append(slices.Clone(spec.Tags), c.cfg.Tag)
-	o = decide.Unknown // from here on it may be made
+	o = decide.Unknown // from here on it may be created
 	made, err := c.cfg.Linode.CreateInstance(ctx, spec)
 	switch api.ClassOf(err) {
 	case api.ClassNone:
@@ -117,7 +117,7 @@ func (c *syncer) createMachine(ctx context.Context, order decide.Create) (id int
 	return 0, outcomeOf(err), err
 }
 
-// holder finds the machine that has a label already. Where none is found, it may have been
+// holder finds the machine that has a label already. If none is found, it may have been
 // deleted a moment ago, or the list lacks it: the call is sent again later.
 func (c *syncer) holder(ctx context.Context, label string, taken error) (int, decide.Outcome, error) {
 	i, found, err := c.cfg.Linode.InstanceLabelled(ctx, label)
@@ -132,7 +132,7 @@ func (c *syncer) holder(ctx context.Context, label string, taken error) (int, de
 	return i.ID, decide.Done, nil
 }
 
-// outcomeOf is what an error says of a call. A token that is refused is refused for all calls.
+// outcomeOf classifies the error of a call. A refused token is refused for all calls.
 func outcomeOf(err error) decide.Outcome {
 	switch api.ClassOf(err) {
 	case api.ClassNone:
@@ -182,11 +182,11 @@ func (c *syncer) delete(ctx context.Context, order decide.Delete) {
 	}
 }
 
-// errChanged is why a Linode is not taken for the one that was made.
+// errChanged is why a Linode does not count as the one that was created.
 var errChanged = errors.New("its label and its tag were changed after it was created")
 
-// deleteMachine deletes a machine, if it is the one that is meant. It is Done when Linode no longer
-// has it, not when Linode has said that it will go: the decision asks again until then.
+// deleteMachine deletes a machine, if it is the one that is meant. It is Done when Linode no longer has it,
+// not when Linode has accepted the deletion: the decision asks again until then.
 func (c *syncer) deleteMachine(ctx context.Context, order decide.Delete) (outcome decide.Outcome, err error) {
 	outcome = decide.Unknown
 	defer loop.Catch(c.cfg.Log, &err)

@@ -19,7 +19,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Account is asked for what classes name; api.Client is one.
+// Account resolves the references of classes; api.Client implements it.
 type Account interface {
 	Image(ctx context.Context, id string) (api.Image, error)
 	PrivateImages(ctx context.Context) ([]api.Image, error)
@@ -39,16 +39,16 @@ type Classes struct {
 	answers map[string]answer // by class
 }
 
-// answer is what a class was found to name, and for how long that counts: what it names comes
-// and goes without an event, and a class is looked at whenever one of its nodes joins.
+// answer is the resolved references of a class, and how long they count: the objects come and go without an
+// event, and a class is checked whenever one of its nodes joins.
 type answer struct {
-	of    string // what the class says
+	of    string // the references in the class
 	until time.Time
 	found linodev1alpha1.Selected
 	err   error
 }
 
-// How long an answer counts. The classes are looked at again a little later without an event.
+// How long an answer counts. The classes are checked again a little later without an event.
 const (
 	foundFor  = 9 * time.Minute
 	failedFor = 50 * time.Second
@@ -80,11 +80,11 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if err != nil && !known(class) {
 		return "its references could not be resolved yet: " + err.Error()
 	}
-	return "" // what was found before is not wrong because Linode does not answer
+	return "" // earlier results stay valid while Linode does not answer
 }
 
-// known reports whether what a class names was found, by the words and numbers that it has now:
-// a machine that is made from what it named before would count as one of the new class.
+// known reports whether the current references of a class were resolved: a machine that is created from
+// earlier references would count as one of the new class.
 func known(class *linodev1alpha1.LinodeNodeClass) bool {
 	spec, found := class.Spec, class.Status.Selected
 	by := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
@@ -108,16 +108,16 @@ func known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return true
 }
 
-// UpdateStatus implements linode.Rules: it writes what the class names. While Linode cannot be
-// asked, what was found before stays; without that the class is not used.
+// UpdateStatus implements linode.Rules: it writes the resolved references. While Linode does not answer,
+// earlier results stay; without them the class is not used.
 func (c *Classes) UpdateStatus(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	if found, err := c.ask(ctx, class); err == nil {
 		class.Status.Selected = &found
 	}
-	return nil // Problem says what is wrong, and the next look finds what was not answered
+	return nil // Problem reports it, and the next check resolves the rest
 }
 
-// ask finds all that a class names, once in a while.
+// ask resolves the references of a class and caches the result.
 func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (linodev1alpha1.Selected, error) {
 	raw, err := json.Marshal(class.Spec)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass
 	return found, err
 }
 
-// notThere is what a class names and the account does not have.
+// notThere is a reference of a class to an object that the account does not have.
 type notThere struct{ field, text string }
 
 func (n *notThere) Error() string { return "spec." + n.field + ": " + n.text }
@@ -146,11 +146,11 @@ func lacks(field, format string, args ...any) error {
 	return &notThere{field, fmt.Sprintf(format, args...)}
 }
 
-// finder finds one thing of what a class names.
+// finder resolves one reference of a class.
 type finder func(context.Context, linodev1alpha1.LinodeNodeClassSpec, *linodev1alpha1.Selected) error
 
-// find finds all that a class names. What was selected before by the same words stays for as
-// long as it is there.
+// find resolves all references of a class. An object that the same selector matched before stays selected as
+// long as it exists.
 func (c *Classes) find(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (linodev1alpha1.Selected, error) {
 	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
 	before := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
@@ -166,7 +166,7 @@ func (c *Classes) find(ctx context.Context, class *linodev1alpha1.LinodeNodeClas
 	return found, nil
 }
 
-// image finds what is booted.
+// image resolves the image.
 func (c *Classes) image(
 	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
 ) error {
@@ -202,7 +202,7 @@ func (c *Classes) image(
 	return nil
 }
 
-// bootable says why an image cannot be booted into a cluster.
+// bootable says why a machine with an image cannot join a cluster.
 func (c *Classes) bootable(field string, i api.Image) error {
 	switch {
 	case !slices.Contains(i.Capabilities, "cloud-init"):

@@ -217,7 +217,7 @@ func TestResolvedReferencesMatchTheCurrentClass(t *testing.T) {
 	}
 }
 
-// TestLinodeAnswersAreCached: a class is looked at whenever one of its nodes joins.
+// TestLinodeAnswersAreCached: a class is checked whenever one of its nodes joins.
 func TestLinodeAnswersAreCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, counted := 0, account

@@ -19,7 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// cluster is what the syncer reads and writes in the API server.
+// cluster reads and writes the API server for the syncer.
 type cluster struct{ *Machines }
 
 var _ claimStore = cluster{}
@@ -194,8 +194,8 @@ func (c cluster) Keep(machine int) {
 	}
 }
 
-// closer is Linode as the syncer asks it. A plan that is found closed to the account is not offered for hours, also
-// where the claim that it was asked for is gone.
+// closer wraps Linode's API for the syncer. A plan that is closed to the account is not offered for hours,
+// even if the claim that requested it is gone.
 type closer struct {
 	API
 	types *instancetype.Set
@@ -213,7 +213,7 @@ func (a closer) CreateInstance(ctx context.Context, spec api.InstanceSpec) (api.
 // Listed implements claimStore.
 func (c cluster) Listed(asked time.Time, all []api.Instance) { c.listed(asked, all) }
 
-// Refused counts that a claim's machine was not made, and says on the claim why.
+// Refused counts a machine that was not created, and reports the reason on its claim.
 func (i cluster) Refused(ctx context.Context, uid string, err error) {
 	i.count(ctx, uid, err)
 	if i.shouldNotify(uid, err.Error()) {
@@ -221,8 +221,8 @@ func (i cluster) Refused(ctx context.Context, uid string, err error) {
 	}
 }
 
-// Undeleted counts that a machine was not deleted, and says on the claim that ends why, once for each reason.
-// A machine of no claim is counted as such, too.
+// Undeleted counts a machine that was not deleted, and reports each reason once on its claim. Machines
+// without a claim count as well.
 func (i cluster) Undeleted(ctx context.Context, order decide.Delete, err error) {
 	reason := string(api.ClassOf(err))
 	if errors.Is(err, errChanged) {
@@ -254,7 +254,7 @@ func (i cluster) planOf(ctx context.Context, order decide.Delete) string {
 	return nodeclaim.PlanOf(nc)
 }
 
-// WarnUnconfirmed says on claims that they stay though Linode does not know their machines.
+// WarnUnconfirmed writes an event on claims that stay though Linode does not list their machines.
 func (i cluster) WarnUnconfirmed(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
 		if i.shouldNotify(uid, "unconfirmed") {
@@ -281,11 +281,10 @@ func (i *Machines) shouldNotify(uid, text string) bool {
 	return true
 }
 
-// Karpenter deletes a claim whose Node has not registered for 15 minutes, which it counts from
-// when the condition Registered was set last. A create that waits for the rate limit, and no
-// other, has that time begin again.
+// Karpenter deletes a claim whose Node has not registered 15 minutes after the condition Registered was last
+// set. Only a create that waits for the rate limit restarts that time.
 
-// Queued has the time of claims that wait for the rate limit begin again.
+// Queued restarts the time of claims that wait for the rate limit.
 func (i cluster) Queued(ctx context.Context, uids []string) error {
 	for _, uid := range uids {
 		nc, err := nodeclaim.ByUID(ctx, i.cfg.Client, uid)
@@ -299,7 +298,7 @@ func (i cluster) Queued(ctx context.Context, uids []string) error {
 	return nil
 }
 
-// renew has Karpenter's time for a claim to register begin again.
+// renew restarts Karpenter's time for a claim to register.
 func (i *Machines) renew(ctx context.Context, nc *karpv1.NodeClaim) error {
 	extended, err := nodeclaim.Extend(ctx, i.cfg.Client, nc)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Trigger has Linode listed soon when a NodeClaim starts to wait for a machine, and runs the
-// Machines for as long as this process leads.
+// Trigger lists Linodes soon after a NodeClaim starts to wait for a machine, and runs the Machines while this
+// process leads.
 type Trigger struct{ instances *Machines }
 
 // NewTrigger returns the controller.
@@ -24,7 +24,7 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 	return nodeclaim.RegisterTrigger(mgr, t.instances, t)
 }
 
-// Reconcile has Linode listed soon.
+// Reconcile triggers a list soon.
 func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
 	t.instances.syncer.loop.Wake()
 	return ctrl.Result{}, nil
@@ -40,7 +40,7 @@ func (i *Machines) Ours(node client.Object) bool {
 	return err == nil && nc != nil && plain(nc)
 }
 
-// claimOfNode is the claim of a Node's machine; nil where it has none, or where the Node has
+// claimOfNode is the claim of a Node's machine; nil if it has none, or where the Node has
 // another name than its machine gives it: a kubelet writes the provider id itself, and could
 // name another's machine.
 func (i *Machines) claimOfNode(ctx context.Context, o client.Object) (*karpv1.NodeClaim, error) {
@@ -56,9 +56,8 @@ func (i *Machines) claimOfNode(ctx context.Context, o client.Object) (*karpv1.No
 	return &list.Items[0], nil
 }
 
-// Rejoiner has Karpenter register a Node once more that was removed and whose kubelet
-// has made it again: it comes with the taints that a kubelet registers with, and Karpenter
-// takes them off once for each claim.
+// Rejoiner makes Karpenter register a Node again that was removed and that its kubelet recreated: the Node
+// has the taints with which a kubelet registers, and Karpenter removes them only once for each claim.
 type Rejoiner struct{ instances *Machines }
 
 // NewRejoiner returns the controller.
@@ -75,7 +74,7 @@ func (r *Rejoiner) joining(o client.Object) bool {
 		o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true"
 }
 
-// Reconcile looks at one Node.
+// Reconcile checks one Node.
 func (r *Rejoiner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := r.instances.cfg.Client
 	var node corev1.Node

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Identity is what tells the Linodes of one cluster from those of all others.
+// Identity distinguishes the Linodes of one cluster from all others.
 type Identity struct {
 	Name string // of the cluster, the beginning of its Linodes' labels and of its Nodes' names
 	uid  string // of its namespace kube-system, which no other cluster has
@@ -76,8 +76,8 @@ func (id Identity) Node(uid string) string { return decide.Label(id.Name, uid) }
 // IsNode reports whether a Node of that name can be of one of the cluster's Linodes.
 func (id Identity) IsNode(name string) bool { return decide.Ours(id.Name, name) }
 
-// Others counts the Linodes of the account that belong to another cluster of this name: one
-// that was there before, or by mistake. They are left alone.
+// Others counts the Linodes of the account that belong to another cluster with this name: an earlier one, or
+// one by mistake. They are not changed.
 func (id Identity) Others(ctx context.Context, linodeAPI API) (int, error) {
 	all, err := linodeAPI.Instances(ctx, id.NameTag())
 	others := 0

@@ -1,10 +1,8 @@
-// Package instance gets machines as separate Linodes, which join a cluster that its owners run:
-// instance mode. It stands behind linode's Orders, Machines and Rules, as package lke does for
-// clusters of LKE.
-//
-// Package instance/decide decides which Linodes to make and to delete, and a syncer acts on it;
-// the rest is what they are made from, and what they have to do with NodeClaims and Nodes. The
-// package chooses no plan type.
+// Package instance implements instance mode: machines are separate Linodes that join a cluster outside LKE.
+// It implements linode's Orders, Machines and Rules, as package lke does for LKE. Package instance/decide
+// decides which Linodes to create and to delete, and a syncer carries out its decisions. The rest of the
+// package defines how Linodes are created and how they relate to NodeClaims and Nodes. The package does not
+// choose plan types.
 package instance
 
 import (
@@ -29,7 +27,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// API is what is asked of Linode; api.Client is one.
+// API is the part of the Linode API that the package uses; api.Client implements it.
 type API interface {
 	linodes
 	placementAPI
@@ -37,7 +35,7 @@ type API interface {
 	TagInstance(ctx context.Context, id int, tags []string) error
 }
 
-// Config is what Machines are made from.
+// Config configures Machines.
 type Config struct {
 	Client   client.Client // has the indexes of nodeclaim.Index, and Karpenter's
 	Live     client.Reader // asks the API server itself
@@ -101,8 +99,8 @@ func New(cfg Config) *Machines {
 	return i
 }
 
-// Start makes and deletes Linodes and placement groups until ctx ends, and returns when the
-// calls that were under way have ended. It implements manager.Runnable.
+// Start creates and deletes Linodes and placement groups until ctx ends, and returns after the calls in
+// progress have ended. It implements manager.Runnable.
 func (i *Machines) Start(ctx context.Context) error {
 	var groups sync.WaitGroup
 	groups.Go(func() { i.pools.Run(ctx) })
@@ -144,8 +142,8 @@ func (i *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 	return i.claimOf(*there), nil
 }
 
-// there asks for one Linode of the cluster; nil if there surely is none. One that has lost its tag
-// and its label is there: without its drain its pods would run twice.
+// there returns one Linode of the cluster; nil if it certainly does not exist. A Linode that has lost its tag
+// and its label exists: without a drain its pods would run twice.
 func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, error) {
 	found, err := i.cfg.API.Instance(api.LowPriority(ctx), instance)
 	switch {
@@ -154,7 +152,8 @@ func (i *Machines) there(ctx context.Context, instance int) (*api.Instance, erro
 	case err != nil:
 		return nil, err
 	case !api.Tagged(found, i.cfg.Identity.Tag()) && !i.cfg.Identity.IsNode(found.Label):
-		return nil, fmt.Errorf("the Linode %d has neither the tag %s nor a label of the cluster any more: it has the label %s",
+		return nil, fmt.Errorf("the Linode %d has neither the tag %s nor a label of the cluster any more: it has the "+
+			"label %s",
 			instance, i.cfg.Identity.Tag(), found.Label)
 	}
 	return &found, nil

@@ -20,7 +20,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Joins are what machines join the cluster by.
+// Joins creates the user data with which machines join the cluster.
 type Joins struct {
 	Live      client.Reader // asks the API server itself
 	Tokens    *token.Tokens
@@ -29,7 +29,7 @@ type Joins struct {
 }
 
 // userData is what the machine of a claim reads when it boots. Its token is good for 20
-// minutes at least, and the same whenever it is asked for.
+// minutes at least, and the same whenever it is requested.
 func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, o Order) ([]byte, error) {
 	server, ca, err := j.way(ctx, o.Bootstrap.Kind)
 	if err != nil {
@@ -60,7 +60,7 @@ func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, 
 	return bootstrap.Kubeadm(join)
 }
 
-// template is the template of the user data of a class; "" where it has none.
+// template is the template of the user data of a class; "" if it has none.
 func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string, error) {
 	if b.Kind != linodev1alpha1.BootstrapCustom {
 		return "", nil
@@ -81,9 +81,8 @@ func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string
 	return string(text) + "\n", nil
 }
 
-// way is where the API server is, and by which certificates it is known. kubeadm writes both
-// into cluster-info, and joins by nothing else; clusters without it have the certificates in
-// each namespace.
+// way returns the address and the CA certificates of the API server. kubeadm writes both to cluster-info and
+// can only join with it; clusters without it have the certificates in each namespace.
 func (j Joins) way(ctx context.Context, kind string) (server string, ca []byte, err error) {
 	var info corev1.ConfigMap
 	err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-public", Name: "cluster-info"}, &info)

@@ -105,7 +105,7 @@ func (i *Machines) count(ctx context.Context, uid string, err error) {
 	}
 }
 
-// unspecifiedError is why it cannot be said what a machine is made from.
+// unspecifiedError is why it cannot be said what a machine is created from.
 type unspecifiedError struct{ error }
 
 func (e unspecifiedError) Unwrap() error { return e.error }

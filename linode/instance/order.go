@@ -1,8 +1,8 @@
 package instance
 
-// An order is what the Linode of a NodeClaim is made from. It is written on the claim when its plan
-// type is chosen, and a call that is sent again is made from the same order, also after a change
-// of the class. What a machine reads when it boots, and by which token it joins, is for others.
+// An order defines the Linode of a NodeClaim. It is written on the claim when its plan type is chosen, and a
+// repeated call uses the same order even after a change of the class. It does not include the user data and
+// the token.
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Order is what a Linode is made from. Numbers are 0 where they name nothing.
+// Order is what a Linode is created from. Numbers are 0 if they name nothing.
 type Order struct {
 	Plan              string                               `json:"plan"`
 	Image             string                               `json:"image"`
@@ -39,8 +39,8 @@ type Order struct {
 	Kubelet           *linodev1alpha1.KubeletConfiguration `json:"kubelet,omitempty"`
 }
 
-// PoolGroup is the placement group of a NodePool. Which id it has shows when the machine is
-// made: it may have to be made first.
+// PoolGroup is the placement group of a NodePool. Which id it has shows when the machine is created: it may
+// have to be made first.
 type PoolGroup struct {
 	Pool   string `json:"pool"`
 	Policy string `json:"policy"`
@@ -65,7 +65,7 @@ func (g PlacementGroup) String() string {
 	return fmt.Sprintf("placement group %d", g.ID)
 }
 
-// OrderFor is the order of a machine of a class. Where the class asks for a placement group for
+// OrderFor is the order of a machine of a class. If the class requests a placement group for
 // each NodePool, the group is for the caller to name.
 func OrderFor(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 	spec := class.Spec
@@ -116,10 +116,10 @@ func DecodeOrder(text string) (o Order, err error) {
 	return o, nil
 }
 
-// Spec is what Linode is asked for, but for the label and the user data. Linode wants a
-// password of root where no SSH key is given: a random one, which is not kept. A
+// Spec is what Linode is requested, but for the label and the user data. Linode wants a
+// password of root if no SSH key is given: a random one, which is not kept. A
 // PoolGroup is for the caller to find first, as PlacementGroup. If nothing is said of swap, none is
-// asked for: Linode would make a swap disk of 512 MB, and no kubelet of kubeadm starts with one.
+// requested: Linode would make a swap disk of 512 MB, and no kubelet of kubeadm starts with one.
 //
 // Unverified: that Linode takes a swap of 0 for none.
 func (o Order) Spec(region, password string) api.InstanceSpec {

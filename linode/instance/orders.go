@@ -97,8 +97,7 @@ func orderOf(class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan 
 	return o
 }
 
-// perPool is how the placement group of each NodePool of a class is to be; nil where the class
-// asks for none.
+// perPool is how the placement group of each NodePool of a class is to be; nil if the class requests none.
 func perPool(class *linodev1alpha1.LinodeNodeClass) *linodev1alpha1.PerPool {
 	return ptr.Deref(class.Spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).PerPool
 }

@@ -113,7 +113,7 @@ type: g6-standard-4
 }
 
 // TestUnsetSwapMeansNoSwap: Linode makes a swap disk if the call says nothing, and with one no kubelet starts.
-// The order stays as releases before have written it, so that nothing is made anew for it.
+// The order stays as releases before have written it, so that nothing is recreated for it.
 func TestUnsetSwapMeansNoSwap(t *testing.T) {
 	class := classOf(t, `{image: x}`)
 	class.Status.Selected = &linodev1alpha1.Selected{Image: "x"}

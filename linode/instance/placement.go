@@ -1,6 +1,6 @@
 package instance
 
-// A placement group is made at Linode for each NodePool that is to have one, and deleted when
+// A placement group is created at Linode for each NodePool that is to have one, and deleted when
 // nothing needs it any more.
 //
 // The label of a group follows from the cluster, the NodePool and the policy, and is unique in
@@ -81,7 +81,7 @@ const (
 	refusalCounts = 5 * time.Second
 )
 
-// Ensure returns the id of a NodePool's group, which it makes where there is none. The error
+// Ensure returns the id of a NodePool's group, which it makes if there is none. The error
 // says why no machine can be made in it now.
 func (g *placementGroups) Ensure(ctx context.Context, region string, of PoolGroup) (int, error) {
 	if err := g.take(ctx); err != nil {
@@ -239,7 +239,7 @@ func (g *placementGroups) Run(ctx context.Context) {
 const placementTimeout = 30 * time.Second
 
 // Sweep deletes the groups that have no Linodes and that were not needed for as long as they
-// are kept, in two looks at least. One that is needed again soon is made again.
+// are kept, in at least two checks. A group that is needed again soon is recreated.
 func (g *placementGroups) Sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, placementTimeout)
 	defer cancel()

@@ -31,7 +31,7 @@ func troubles() []sim.Fault {
 }
 
 // TestTheGroupsFollowTheNodePools: for any answers of Linode, while NodePools come and go, leaders change and
-// people delete, each machine is made in the group of its NodePool, and once all is well there is one group
+// people delete, each machine is created in the group of its NodePool, and once all is well there is one group
 // for each NodePool with machines, and none for others.
 func TestTheGroupsFollowTheNodePools(t *testing.T) {
 	for seed := range uint64(12) {
@@ -56,7 +56,7 @@ type model struct {
 	rng     *rand.Rand
 	leaders [2]*placementGroups
 	stops   [2]func()
-	pools   []PoolGroup       // those that are there
+	pools   []PoolGroup       // those that exist
 	in      map[int]PoolGroup // machines
 	next    int
 }
@@ -92,7 +92,7 @@ func (m *model) say(more ...PoolGroup) {
 	m.need(needed...)
 }
 
-// order makes a machine in the group of a NodePool, as often as it takes.
+// order creates a machine in the group of a NodePool, as often as it takes.
 func (m *model) order(of PoolGroup) {
 	m.next++
 	m.say(of)

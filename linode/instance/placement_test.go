@@ -35,7 +35,7 @@ func TestALabelIsOfOneClusterOneNodePoolAndOnePolicy(t *testing.T) {
 	}
 }
 
-// TestPlacementGroupIsCreatedOnce, whatever becomes of the call that makes it.
+// TestPlacementGroupIsCreatedOnce, whatever the result of the call that creates it.
 func TestPlacementGroupIsCreatedOnce(t *testing.T) {
 	late := func(d time.Duration) metav1.Duration { return metav1.Duration{Duration: d} }
 	post := func(f sim.Fault) []sim.Fault {
@@ -134,7 +134,7 @@ func TestARefusalCountsForTheOtherMachinesOfANodePool(t *testing.T) {
 	})
 }
 
-// TestNoMachineIsMadeInAGroupThatIsWrong: it waits, and the group stays as it is.
+// TestNoMachineIsMadeInAGroupThatIsWrong: it waits, and the group is not changed.
 func TestNoMachineIsMadeInAGroupThatIsWrong(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -165,7 +165,7 @@ func TestNoMachineIsMadeInAGroupThatIsWrong(t *testing.T) {
 	}
 }
 
-// TestDeletedPlacementGroupIsRecreated: no machine is made outside of it meanwhile.
+// TestDeletedPlacementGroupIsRecreated: no machine is created outside of it meanwhile.
 func TestDeletedPlacementGroupIsRecreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newGroupWorld(t)

@@ -108,7 +108,7 @@ func (w *groupWorld) put(p sim.Placement) int {
 	return w.sim.AddAssets(sim.AssetSet{Groups: []sim.Placement{p}}).Groups[0].ID
 }
 
-// buy makes a Linode in a group.
+// buy creates a Linode in a group.
 func (w *groupWorld) buy(label string, group int) (api.Instance, error) {
 	spec := Order{Plan: "g6-standard-2", Image: "linode/debian12", PlacementGroup: group}.Spec(region, "of-nobody")
 	spec.Label = label

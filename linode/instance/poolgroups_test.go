@@ -145,7 +145,7 @@ func (withoutGroups) CreatePlacementGroup(
 	return api.PlacementGroup{}, &api.Error{Status: 400, Reasons: []api.Reason{{Reason: "No more of them"}}}
 }
 
-// TestAMachineWaitsForItsGroup: without it there is nothing that it could be made from, and no token is made for it.
+// TestAMachineWaitsForItsGroup: without it there is nothing that it could be made from, and no token is created for it.
 // Machines of other NodePools do not wait with it.
 func TestAMachineWaitsForItsGroup(t *testing.T) {
 	nc := inGroup("a", &PoolGroup{Pool: "web", Policy: "strict"})

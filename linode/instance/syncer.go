@@ -1,9 +1,8 @@
 package instance
 
-// A syncer acts on the decisions of package decide at Linode and in the cluster. It looks, lets it
-// decide, sends the calls, and records their outcomes. It waits for no call before the next look: a
-// plan type whose calls take long holds up no other. It repeats no call: the next decision does
-// that.
+// A syncer carries out the decisions of package decide at Linode and in the cluster. It reads the state,
+// calls Decide, sends the calls and records their results. It does not wait for calls before the next round,
+// so a slow plan type does not delay others. It repeats no call: the next decision does that.
 
 import (
 	"context"
@@ -17,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 )
 
-// linodes is what is asked of the Linode API; *api.Client does it.
+// linodes is the part of the Linode API that the syncer uses; *api.Client implements it.
 type linodes interface {
 	Instances(ctx context.Context, tag string) ([]api.Instance, error)
 	Instance(ctx context.Context, id int) (api.Instance, error)
@@ -26,13 +25,13 @@ type linodes interface {
 	DeleteInstance(ctx context.Context, id int) error
 }
 
-// claimStore is what is read and written in the API server.
+// claimStore reads and writes the API server.
 type claimStore interface {
-	// Look returns the claims, and the registered Nodes by machine. Both may be as old as a
-	// cache is, but no claim may be left out that an earlier Look has shown and that is there.
+	// Look returns the claims, and the registered Nodes by machine. Both may be as old as a cache, but an
+	// existing claim of an earlier Look must not be missing.
 	Look(ctx context.Context) ([]decide.Claim, map[int]decide.Node, error)
-	// Spec returns what the machine of a claim is made from; label and the cluster's tag are
-	// added. For one claim it must always be the same.
+	// Spec returns the spec of a claim's machine; the label and the cluster's tag are added. It must always be
+	// the same for one claim.
 	Spec(ctx context.Context, uid string) (api.InstanceSpec, error)
 	// Bind stores a machine on a claim that has none.
 	Bind(ctx context.Context, b decide.Bind) error
@@ -41,12 +40,12 @@ type claimStore interface {
 	InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error)
 	// Drain deletes the Node of a machine that no claim owns, so that it is drained.
 	Drain(ctx context.Context, d decide.Drain) error
-	// End ends a claim. Unless it is Lost, the claim is read live before, and ended only
-	// where it still has no machine.
+	// End deletes a claim. Unless the reason is Lost, it first reads the claim live and deletes it only if it
+	// still has no machine.
 	End(ctx context.Context, uid string, why Reason) error
 	// Keep reports a machine with pods on it that no claim owns, and that stays.
 	Keep(machine int)
-	// Listed takes what each list showed, and when it was asked for.
+	// Listed takes what each list showed, and when it was requested.
 	Listed(asked time.Time, all []api.Instance)
 	// Refused takes the reason why the machine of a claim was not made.
 	Refused(ctx context.Context, uid string, err error)
@@ -77,19 +76,19 @@ type syncerConfig struct {
 	Log     *slog.Logger
 }
 
-// syncer looks, lets it decide, and acts. It is safe for concurrent use.
+// syncer runs the rounds. It is safe for concurrent use.
 type syncer struct {
 	cfg           syncerConfig
 	loop          *loop.Loop[decide.Memory]
 	makes, others chan struct{} // room for so many calls at once
-	underway      sync.Map      // what no Memory knows of
+	underway      sync.Map      // calls that the Memory does not track
 }
 
-// callsAtOnce bounds the calls under way that make no machine; those that do are bounded
+// callsAtOnce bounds the calls under way that create no machine; those that do are bounded
 // by the Burst of the Policy.
 const callsAtOnce = 8
 
-// newSyncer returns a syncer that knows nothing, as after a restart.
+// newSyncer returns a syncer with an empty Memory, as after a restart.
 func newSyncer(cfg syncerConfig) *syncer {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -100,10 +99,10 @@ func newSyncer(cfg syncerConfig) *syncer {
 	}
 }
 
-// afterError is how long nothing is looked at after a look has failed.
+// afterError is the pause after a round that failed.
 const afterError = 10 * time.Second
 
-// Run looks and decides until ctx ends, and returns when the last call has.
+// Run runs rounds until ctx ends, and returns when the last call has ended.
 func (c *syncer) Run(ctx context.Context) {
 	c.loop.Run(ctx, func(ctx context.Context) time.Duration {
 		next, err := c.Step(ctx)
@@ -123,7 +122,7 @@ func (c *syncer) Release(uid string) (gone bool) {
 	return gone
 }
 
-// Step looks once, and begins what there is to do. It returns when to look again.
+// Step runs one round and starts its calls. It returns when the next round is due.
 func (c *syncer) Step(ctx context.Context) (time.Duration, error) {
 	view, err := c.look(ctx)
 	if err != nil {

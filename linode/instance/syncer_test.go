@@ -69,7 +69,7 @@ func (w *world) add(uid, kind string) {
 	w.claims[uid] = &subject{Claim: claim, askers: map[*process]bool{}}
 }
 
-// TestWakeIsRateLimited: it looks every two seconds at most, and once a minute where nothing is to do.
+// TestWakeIsRateLimited: it looks every two seconds at most, and once a minute if nothing is to do.
 func TestWakeIsRateLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1, sim.Config{})

@@ -18,9 +18,9 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Why a machine has not joined is said on its NodeClaim: what it has reported, or where to look if it reports nothing.
-// The reports are read from the API server, so that a restart forgets none. What was said of them is remembered, so
-// that a machine that reports another text each second makes few events.
+// Events on a NodeClaim report why its machine has not joined: the machine's own report or, without one,
+// where to look. Reports are read from the API server, so a restart loses none. Written events are
+// remembered, so a machine that reports another text each second causes few events.
 
 const (
 	joinsWithin = 3 * time.Minute  // a machine boots in two
@@ -39,7 +39,7 @@ const (
 	joinGivenUp  = "given-up"
 )
 
-// unjoined is what was said of a machine that has not joined.
+// unjoined is what was reported about a machine that has not joined.
 type unjoined struct {
 	report             string // the last that was said
 	reportAt, silentAt time.Time
@@ -55,7 +55,7 @@ func (i *Machines) Reported(ctx context.Context, nc *karpv1.NodeClaim) {
 	i.explainUnjoined(ctx, []karpv1.NodeClaim{*nc})
 }
 
-// watchJoins says on all claims whose machines have had time to join and have not why that is, and forgets others.
+// watchJoins reports on each claim why its machine has not joined in time, and forgets other claims.
 func (i *Machines) watchJoins(ctx context.Context, all []karpv1.NodeClaim) {
 	there := map[string]bool{}
 	for k := range all {
@@ -86,7 +86,7 @@ func (i *Machines) explainUnjoined(ctx context.Context, claims []karpv1.NodeClai
 	}
 }
 
-// sayUnjoined says why the machine of one claim has not joined, which waits for that since then.
+// sayUnjoined reports why the machine of one claim has not joined, which waits since the given time.
 func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *token.Report) {
 	now, uid, id := time.Now(), string(nc.UID), nodeclaim.InstanceOf(nc.Status.ProviderID)
 	count := func(reason string) { i.joins.WithLabelValues(nodeclaim.PlanOf(nc), reason).Inc() }
@@ -147,7 +147,7 @@ func joinOf(nc *karpv1.NodeClaim) string {
 	return o.Bootstrap.Kind
 }
 
-// lastWords say what a machine has reported last, in so few bytes that an event has room for more.
+// lastWords returns the last report of a machine, short enough for an event.
 func lastWords(r *token.Report, age time.Duration) string {
 	if r == nil {
 		return "it has not reported why"

@@ -14,7 +14,7 @@ import (
 )
 
 // A Linode that has lost the tag of the cluster is on none of its lists. While a NodeClaim has it, it is
-// asked for by its id. If none has it, it would cost for ever and nothing would name it: it is looked for by
+// requested by its id. If none has it, it would cost forever and nothing would name it: it is looked for by
 // its label, and counted as one that no NodeClaim has. It is not deleted, as one mark is not enough for that.
 
 // untaggedEvery is the time between two looks for such Linodes.

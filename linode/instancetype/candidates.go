@@ -16,7 +16,7 @@ func RequirementsOf(pool *karpv1.NodePool) scheduling.Requirements {
 	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
 }
 
-// ForPod returns what a NodePool and a pod together require of a node; false where the
+// ForPod returns what a NodePool and a pod together require of a node; false if the
 // NodePool's nodes are not for the pod.
 func ForPod(pool *karpv1.NodePool, pod *corev1.Pod) (want scheduling.Requirements, ok bool) {
 	taints := slices.DeleteFunc(slices.Clone(pool.Spec.Template.Spec.Taints), func(t corev1.Taint) bool {

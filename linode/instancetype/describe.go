@@ -103,14 +103,14 @@ func Labels(plan catalog.Plan, region string) map[string]string {
 	return labels
 }
 
-// memoryMargin is how much of the expected memory is held back, in percent,
+// memoryMargin is how much of the expected memory is reserved, in percent,
 // until a node of the plan type has reported its own. The nodes of two plan
 // types were recorded, the others are a fit: where more is promised than a node
-// has, pods stay pending and a second node is made.
+// has, pods stay pending and a second node is created.
 const memoryMargin = 3
 
 // On Enterprise a node of 8 GB has about 6 GiB for pods. Until one has reported its own, small plan types are held to
-// have that much less, so that no second node is made.
+// have that much less, so that no second node is created.
 const (
 	smallEnterpriseMargin = 25
 	smallEnterpriseMiB    = 8192

@@ -27,7 +27,7 @@ type Observer struct {
 }
 
 // NewObserver returns the controller for the Nodes that ours accepts.
-// Those that are there when it starts are recorded first.
+// Those that exist when it starts are recorded first.
 func NewObserver(c client.Client, types *Set, ours func(node client.Object) bool) *Observer {
 	return &Observer{client: c, types: types, ours: ours}
 }
@@ -73,7 +73,7 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	return ctrl.Result{}, nil
 }
 
-// planOf is the plan type of a Node's NodeClaim; "" where it has none. What the Node itself is
+// planOf is the plan type of a Node's NodeClaim; "" if it has none. What the Node itself is
 // labelled with, its kubelet may have written.
 func (o *Observer) planOf(ctx context.Context, node *corev1.Node) (string, error) {
 	var list karpv1.NodeClaimList

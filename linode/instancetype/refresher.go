@@ -20,7 +20,7 @@ type Refresher struct {
 
 	list     *catalog.Catalog // the price list
 	listRead time.Time
-	answered time.Time // when the region answered last; zero where no answer counts
+	answered time.Time // when the region answered last; zero if no answer counts
 	account  Account   // nil: it is not asked
 	known    bool      // the account has answered
 }

@@ -111,7 +111,7 @@ func TestTheStockIsFollowed(t *testing.T) {
 }
 
 // TestAcceleratedPlansNeedTheAccountsCapability: they are not offered until the account is known to have it. What it
-// had counts while it does not answer. Where the region sells none, the account is not asked.
+// had counts while it does not answer. If the region sells none, the account is not asked.
 func TestAcceleratedPlansNeedTheAccountsCapability(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		facts, err := catalog.Embedded()
@@ -198,7 +198,7 @@ func TestPlanRemovedFromPriceListIsKept(t *testing.T) {
 }
 
 // TestStalePricesAreUsedUntilRefresh: when it cannot be read, it
-// is asked for again a few minutes later.
+// is requested again a few minutes later.
 func TestStalePricesAreUsedUntilRefresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		facts, err := catalog.Embedded()

@@ -29,7 +29,7 @@ type retiredOf struct {
 	types []*cloudprovider.InstanceType
 }
 
-// askEvery is how often the NodeClaims of a NodePool are looked at: new ones are of
+// askEvery is how often the NodeClaims of a NodePool are checked: new ones are of
 // types that the Set has.
 const askEvery = 5 * time.Minute
 

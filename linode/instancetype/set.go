@@ -1,6 +1,6 @@
 // Package instancetype describes Linode's plan types to Karpenter for one
-// region: what a node of each holds, what it costs and whether it can be had.
-// The facts are the price list's, until nodes report better ones.
+// region: the size of its nodes, its price and whether it is available.
+// The facts come from the price list until nodes report better ones.
 //
 // It knows no LKE pool and no NodeClaim, and chooses nothing: it lists the
 // candidates that meet requirements, cheapest first.
@@ -26,9 +26,8 @@ import (
 
 // Set holds the plan types of the catalog as Karpenter's instance types in one
 // region. It is safe for concurrent use.
-//
-// A plan whose size is not known is none of them. One whose price is not known is
-// there, and nothing is made of it: Karpenter would compare it with the others.
+// A plan of unknown size is not among them. A plan of unknown price is, but no node is created of it:
+// Karpenter would compare it with the others.
 //
 // An instance type keeps its pointer until something about it changes, because
 // Karpenter computes what is allocatable once for each pointer.
@@ -39,7 +38,7 @@ type Set struct {
 	mu       sync.Mutex
 	facts    *catalog.Catalog
 	plans    map[string]catalog.Plan // also those that are no longer in the facts
-	blocked  map[string]time.Time    // plan types that cannot be had, until when
+	blocked  map[string]time.Time    // plan types that are out of stock, until when
 	closed   map[string]time.Time    // those of them that are closed to the account
 	expires  time.Time               // when the first block ends; zero for never
 	version  string                  // minor version of Kubernetes that new nodes have
@@ -415,7 +414,7 @@ func (t *Set) WithoutGPUs(types []*cloudprovider.InstanceType) []*cloudprovider.
 	return types
 }
 
-// OnlyGPUs reports whether all plans that nodes are made of for the requirements have GPUs; no if there are none.
+// OnlyGPUs reports whether all plans that nodes are created of for the requirements have GPUs; no if there are none.
 func (t *Set) OnlyGPUs(want scheduling.Requirements) (only bool) {
 	for _, it := range t.List() {
 		if want.Intersects(it.Requirements) == nil && t.Makes(it.Name) {
@@ -428,7 +427,7 @@ func (t *Set) OnlyGPUs(want scheduling.Requirements) (only bool) {
 	return only
 }
 
-// Makes says whether nodes are made of a plan type, if Linode has machines of it and the account may have them: it is
+// Makes reports whether nodes of a plan type can be created if it is in stock and open to the account: it is
 // sold in the region, and its size and price are known.
 func (t *Set) Makes(plan string) bool {
 	t.mu.Lock()

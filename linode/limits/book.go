@@ -13,17 +13,15 @@ type Claim struct {
 }
 
 // unseenFor is how long a reservation counts that the reader does not show. A
-// watch shows it within seconds: a claim that is not there by then was deleted
+// watch shows it within seconds: a claim that does not exist by then was deleted
 // before, and one with another plan was never written.
 const unseenFor = time.Minute
 
 // Book holds all nodes that count: those of claims that the reader shows as
 // decided, and those that were reserved and that the reader does not show yet.
 // The reader may lag behind the API server, but never goes back.
-//
-// A claim asks for its node by Reserve before anybody else can see it, and what
-// it got counts from that moment; so no burst goes beyond a limit. After a
-// restart Recover gives a Book what was decided before.
+// A claim reserves its node with Reserve before any other process can see it, and the node counts from that
+// moment, so no burst exceeds a limit. After a restart Recover gives a Book the earlier decisions.
 type Book struct {
 	limits   []Limit
 	shown    map[string]Node // by claim
@@ -80,7 +78,7 @@ func (b *Book) Recover(claims []Claim, now time.Time) {
 
 // Reserve gives a claim the first of the wishes that all limits have room for.
 // A claim that asks again, because its answer was lost, gets what it got, where
-// it still wishes for that. Where nothing fits, the refusal of the first wish
+// it still wishes for that. If nothing fits, the refusal of the first wish
 // comes back.
 func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, refusal Refusal, ok bool) {
 	had, again := b.reserved[uid]

@@ -35,9 +35,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Controller writes on each CapacityLimit what is used and what is left, on each NodePool
-// that it is at its own limits, and reports on pods which limit keeps nodes from them. What the limits
-// allow is up to the Enforcer.
+// Controller writes on each CapacityLimit what is used and what is left, on each NodePool whether it has
+// reached its own limits, and on pods which limit blocks their nodes. The Enforcer decides what the limits
+// allow.
 type Controller struct {
 	client   client.Client
 	enforcer *Enforcer
@@ -52,9 +52,8 @@ type Controller struct {
 	announced map[types.UID]bool
 }
 
-// NewController returns the controller. Placed reports whether a pod that has no node is to
-// have one that is there or on order: no limit keeps it waiting, though its own node may
-// have taken the last room.
+// NewController returns the controller. Placed reports whether a pod without a node will get one that exists
+// or is on order: no limit blocks it, although its own node may have used the last capacity.
 func NewController(
 	c client.Client, enforcer *Enforcer, recorder events.EventRecorder, placed func(*corev1.Pod) bool,
 ) *Controller {
@@ -89,7 +88,7 @@ func countsOtherwise(ev event.UpdateEvent) bool {
 		len(was.Status.Conditions) != len(is.Status.Conditions))
 }
 
-// soon is when to look again where the cache is behind.
+// soon is when to check again if the cache is behind.
 const soon = 100 * time.Millisecond
 
 // Reconcile brings the status of all limits up to date.
@@ -288,7 +287,7 @@ func amountsOf(a, only Amounts) lkeplanv1alpha1.CapacityAmounts {
 	return out
 }
 
-// ReasonReached is the reason of events on pods and NodePools that a limit keeps nodes from.
+// ReasonReached is the reason of events on pods and NodePools whose nodes a limit blocks.
 const ReasonReached = "CapacityLimitReached"
 
 // How often pending pods are listed while a limit refuses nodes, and how often an
@@ -399,7 +398,7 @@ func (p Planned) describe(r Refusal, plan string) string {
 	return text + fmt.Sprintf("; the node needs %s", inUnits(r.Resource, r.Wanted))
 }
 
-// are is an amount with its verb.
+// are formats an amount with its verb.
 func are(resource string, n int64) string {
 	text := inUnits(resource, n)
 	if resource == MonthlyCost || resource == Memory || strings.HasPrefix(text, "1 ") {
@@ -408,7 +407,7 @@ func are(resource string, n int64) string {
 	return text + " are"
 }
 
-// fits says what limits would have to allow for one more node, which they refuse.
+// fits says what the limits would have to allow for one more node.
 func fits(refusals []Refusal) string {
 	var texts []string
 	for _, r := range refusals {

@@ -1,6 +1,6 @@
 package limits
 
-// A NodePool that replaces nodes again and again without a change of its template is stopped.
+// A NodePool that replaces nodes repeatedly without a change of its template is stopped.
 // Karpenter replaces a node that has drifted from its NodePool by one that is made from the same
 // template: if that drifts as well, this never ends, and each round costs a machine and an
 // eviction of all pods. What counts and what is held is a function of objects
@@ -27,10 +27,10 @@ import (
 
 const (
 	// AnnotationTemplate is on each NodeClaim: the Template that it was made from. A claim
-	// whose replacement was looked at has it no more.
+	// whose replacement was checked no longer has it.
 	AnnotationTemplate = "lkeplan.dev/template"
 	// AnnotationRecord is on a NodePool whose nodes were replaced without a change: the
-	// Record of that. Without it counting begins anew.
+	// Record of that. Without it counting restarts.
 	AnnotationReplacements = "lkeplan.dev/replacements"
 	// AnnotationHeld is on a NodeClaim or Node if the controller itself has put Karpenter's
 	// do-not-disrupt on it. On others that is never removed.
@@ -47,7 +47,7 @@ const heldValue = "replacements"
 // older as a rule.
 const young = 2 * time.Hour
 
-// Template is a digest of all that nodes of a NodePool are made from and compared with:
+// Template is a digest of all that nodes of a NodePool are created from and compared with:
 // Karpenter's hash, the requirements, which that leaves out, and the class with its
 // Kubernetes version.
 func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
@@ -178,7 +178,7 @@ func decideReplacements(s replacementState) (d replacementDecision) {
 	return d
 }
 
-// count looks at a claim that Karpenter replaces, and reports whether it is in the record now.
+// count checks a claim that Karpenter replaces, and reports whether it is in the record now.
 func (s replacementState) count(nc *karpv1.NodeClaim, template string, record *replacementRecord, d *replacementDecision) bool {
 	made, stamped := nc.Annotations[AnnotationTemplate]
 	why := nc.StatusConditions(observed).Get(karpv1.ConditionTypeDisruptionReason)
@@ -219,8 +219,8 @@ func conflictOf(pool *karpv1.NodePool, nc *karpv1.NodeClaim) string {
 	return ""
 }
 
-// howToGoOn ends each message about a NodePool that is stopped.
-const howToGoOn = "drifted nodes are kept until the template of the NodePool or its LinodeNodeClass changes, or its " +
+// howToRelease ends each message about a NodePool that is stopped.
+const howToRelease = "drifted nodes are kept until the template of the NodePool or its LinodeNodeClass changes, or its " +
 	"annotation " + AnnotationReplacements + " is removed"
 
 // stops says why a NodePool with this record is stopped; "" if it is not.
@@ -228,10 +228,10 @@ func (r replacementRecord) stops(most int) (reason, message string) {
 	switch {
 	case r.Unreadable:
 		return ReasonUnreadable, "how many nodes were replaced without a change of the template is unknown: the " +
-			"annotation " + AnnotationReplacements + " could not be read; " + howToGoOn
+			"annotation " + AnnotationReplacements + " could not be read; " + howToRelease
 	case most > 0 && len(r.Replaced) >= most:
 		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after their creation, without a "+
-			"change of the template (%s); %s", len(r.Replaced), r.Why, howToGoOn)
+			"change of the template (%s); %s", len(r.Replaced), r.Why, howToRelease)
 	}
 	return "", ""
 }

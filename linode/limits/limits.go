@@ -1,11 +1,10 @@
-// Package limits keeps capacity under the caps on it: those over several NodePools, and each
-// NodePool's own. It stops NodePools that replace nodes without end, too.
+// Package limits enforces the limits over several NodePools and those of each NodePool. It also stops
+// NodePools that replace nodes endlessly.
 //
 // The arithmetic (Limit, Book) takes limits, claims and a wish, and returns either the place in the
 // books or the limit that refuses; amounts are whole numbers, so that sums are exact. Enforcer
 // and the controllers read and write objects around it.
-//
-// The package knows no way to get machines: NodeClaims are what it counts.
+// The package counts NodeClaims and does not depend on how machines are created.
 package limits
 
 import (
@@ -34,7 +33,7 @@ const (
 	MonthlyCost = "monthly_cost" // millionths of a US dollar
 )
 
-// Amounts are amounts by resource. A resource that is not there is none of it,
+// Amounts are amounts by resource. A resource that does not exist is none of it,
 // or, in a limit, not capped.
 type Amounts map[string]int64
 
@@ -63,7 +62,7 @@ func (l Limit) amounts(n Node) Amounts {
 	return n.Sold
 }
 
-// Node is a machine that exists, is on order, or is asked for.
+// Node is a machine that exists, is on order, or is requested.
 type Node struct {
 	Pool     string
 	Plan     string
@@ -152,11 +151,10 @@ func (t Tally) Shared() Tally {
 	return shared
 }
 
-// Only is the tally of the shared limit with a name; it is empty where there is
-// none.
+// Only is the tally of the shared limit with a name; it is empty if there is none.
 func (t Tally) Only(name string) Tally { return t.one(name, false) }
 
-// Own is the tally of the limits that a NodePool has itself; it is empty where it has none.
+// Own is the tally of the limits that a NodePool has itself; it is empty if it has none.
 func (t Tally) Own(pool string) Tally { return t.one(pool, true) }
 
 func (t Tally) one(name string, own bool) Tally {
@@ -291,8 +289,7 @@ func inUnits(name string, n int64) string {
 	return fmt.Sprintf("%d %s", n, name)
 }
 
-// describe says in one sentence which limit refuses a plan type, and how much is
-// missing.
+// describe says in one sentence which limit refuses a plan type, what it allows and what is used.
 func describe(r Refusal, plan string) string {
 	most := r.Limit.Max[r.Resource]
 	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s",

@@ -49,8 +49,8 @@ var poolChanges = predicate.Or[client.Object](predicate.GenerationChangedPredica
 	},
 })
 
-// ownLimits has each NodePool say whether it is at the limits in its spec, and reports
-// whether those of any refuse it the cheapest node.
+// ownLimits writes on each NodePool whether it has reached the limits in its spec, and reports whether the
+// limits of any NodePool refuse it the cheapest node.
 func (c *Controller) ownLimits(
 	ctx context.Context, tally Tally, pools []karpv1.NodePool,
 ) (bind bool, err error) {
@@ -76,8 +76,7 @@ func (c *Controller) ownLimits(
 	return bind, nil
 }
 
-// sayReached writes the condition of a NodePool: with why its limits have no room, or none
-// where that is "".
+// sayReached writes the condition of a NodePool: with why its limits have no room, or none if that is "".
 func (c *Controller) sayReached(ctx context.Context, stored *karpv1.NodePool, full string) error {
 	due := c.announces(stored.UID, full != "")
 	if full == "" && !reached(stored) {

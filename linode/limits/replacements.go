@@ -36,8 +36,8 @@ const ConditionReplacementsStopped = "ReplacementsStopped"
 // observed reads the existing conditions.
 var observed = status.WithObservedOnly()
 
-// Replacements stops NodePools that replace nodes again and again without a change of their
-// template, and releases them after one.
+// Replacements stops NodePools that replace nodes repeatedly without a change of their template, and releases
+// them after a change.
 type Replacements struct {
 	client client.Client
 	live   client.Reader

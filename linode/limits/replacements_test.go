@@ -131,7 +131,7 @@ func (w *replacementWorld) node(nc *karpv1.NodeClaim) *corev1.Node {
 	return &node
 }
 
-// make makes a claim and its Node from the present template.
+// make creates a claim and its Node from the present template.
 func (w *replacementWorld) make() {
 	w.t.Helper()
 	nc := claimOf(w.made, w.pool(), class())
@@ -274,7 +274,7 @@ func TestALoopIsStopped(t *testing.T) {
 	}
 }
 
-// TestRemovingTheRecordReleases: counting begins anew, without those that were on their way.
+// TestRemovingTheRecordReleases: counting restarts, without those that were on their way.
 func TestRemovingTheRecordReleases(t *testing.T) {
 	w := newReplacementWorld(t, 1, bronze())
 	for range 10 {

@@ -23,7 +23,7 @@ type book struct {
 type pages struct {
 	claims      map[string]capacity.Claim
 	nodes       map[int]nodeclaim.Node
-	unserved      map[string]string
+	unserved    map[string]string
 	ended       []string
 	extended    map[string]time.Time // when last
 	warned      []string
@@ -37,7 +37,7 @@ func newBook() *book {
 	}}
 }
 
-// seen is a copy of the book, which goes on.
+// seen is a copy of the book, which continues.
 func (r *rig) seen() pages {
 	r.book.mu.Lock()
 	defer r.book.mu.Unlock()

@@ -108,7 +108,7 @@ func buggy(t *testing.T, tier string, b *bugs) *rig {
 }
 
 // TestABugInTheWorkForOneGroupDoesNotEndTheController: it fails that work, which is tried again as after a call
-// without an answer, and no machine is made or lost for it.
+// without an answer, and no machine is created or lost for it.
 func TestABugInTheWorkForOneGroupDoesNotEndTheController(t *testing.T) {
 	for _, method := range []string{
 		"CreatePool", "GrowPool", "ChangePool", "DeletePool", "DeleteSlot", "Bind", "ReplanOrDelete", "Extend", "Lose", "Warn",

@@ -15,7 +15,7 @@ import (
 // that version. The pool has another build of the same minor version.
 const insteadTag = "lkeplan-instead-of="
 
-// substitute is how pools are made of a version that LKE Enterprise has refused: builds are on
+// substitute is how pools are created of a version that LKE Enterprise has refused: builds are on
 // offer for each account and for hours, and a control plane can run one that is not.
 type substitute struct {
 	version string
@@ -25,9 +25,9 @@ type substitute struct {
 // substituteFor is how long a version that was refused is not asked for again.
 const substituteFor = time.Hour
 
-// makePool makes a pool of n nodes. If LKE Enterprise refuses its version, it is made of the
+// makePool creates a pool of n nodes. If LKE Enterprise refuses its version, it is made of the
 // newest build of the same minor version that the account is offered, never of another minor
-// version: for that reason no pool is made without a version, which leaves the choice to LKE.
+// version: for that reason no pool is created without a version, which leaves the choice to LKE.
 //
 // Unverified: that pools are refused so.
 func (f *Syncer) makePool(ctx context.Context, w capacity.Work, n int) (api.Pool, error) {
@@ -70,7 +70,7 @@ func (f *Syncer) makePool(ctx context.Context, w capacity.Work, n int) (api.Pool
 	return pool, nil
 }
 
-// makeInstead makes a pool of another build, and notes in its tags in place of which.
+// makeInstead creates a pool of another build, and notes in its tags in place of which.
 func (f *Syncer) makeInstead(ctx context.Context, spec api.PoolSpec, want, version string) (api.Pool, error) {
 	spec.Tags = append(spec.Tags, insteadTag+want)
 	spec.K8sVersion = &version

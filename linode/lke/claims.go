@@ -30,7 +30,7 @@ type NodeClaims struct {
 
 // Replan chooses another plan type for a claim whose own has no capacity. It
 // stores nothing. The error is one of class InsufficientCapacity or
-// NodeClassNotReady where there is no other.
+// NodeClassNotReady if there is no other.
 type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
 
 // NewNodeClaims returns the NodeClaims behind a client that has the index that
@@ -101,7 +101,7 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 }
 
 // ReplanOrDelete implements Claims. It gives a claim another plan type that the claim
-// allows; where there is none it deletes the claim, so that Karpenter schedules its
+// allows; if there is none it deletes the claim, so that Karpenter schedules its
 // pods again. An event says why.
 func (n *NodeClaims) ReplanOrDelete(ctx context.Context, uid, reason string) error {
 	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
@@ -157,7 +157,7 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 }
 
 // DemandOf reads a NodeClaim as demand for capacity. It returns false while Create
-// has not answered yet: such a claim asks for nothing.
+// has not answered yet: such a claim requests nothing.
 func DemandOf(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
 	id := nc.Status.ProviderID
 	claim = capacity.Claim{

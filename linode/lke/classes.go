@@ -64,7 +64,7 @@ func (l *Classes) Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNode
 		l.tier() == catalog.Enterprise && group.FirewallID != ptr.Deref(class.Spec.FirewallID, 0))
 }
 
-// missing says what a class names that Linode does not have; "" where nothing is
+// missing says what a class names that Linode does not have; "" if nothing is
 // missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (l *Classes) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if v := spec.LKEK8sVersion; v != nil && l.tier() == catalog.Enterprise && *v != l.control.Version() {

@@ -31,7 +31,7 @@ type day struct {
 	peak   int
 }
 
-// oracle knows the future: it makes one machine for each claim at once, of the plan type that
+// oracle knows the future: it creates one machine for each claim at once, of the plan type that
 // there is, has it for as long as the claim lives, and creates no other. What LKE creates on its own
 // in the place of a machine, and no claim takes, costs the oracle an hour as well, and lives for ten
 // minutes of it: so long it is kept for a claim.
@@ -116,7 +116,7 @@ func (o *oracle) end() {
 	}
 }
 
-// ReplanOrDelete gives a claim another plan type, or ends it where there is none.
+// ReplanOrDelete gives a claim another plan type, or ends it if there is none.
 func (d *day) ReplanOrDelete(_ context.Context, uid, _ string) error {
 	d.book.mu.Lock()
 	defer d.book.mu.Unlock()

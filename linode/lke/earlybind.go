@@ -40,7 +40,7 @@ import (
 // that an agent has removed would come back.
 //
 // Unverified: that a Node on LKE joins with the uninitialized taint and keeps it for
-// long enough, and that LKE leaves a foreign taint alone. Where it loses one too early, pods
+// long enough, and that LKE leaves a foreign taint alone. If it loses one too early, pods
 // may land before the Node has its labels and taints; nothing else goes wrong.
 type EarlyBinder struct {
 	client  client.Client
@@ -175,7 +175,7 @@ func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 	return client.RawPatch(types.JSONPatchType, raw), err
 }
 
-// unlistedAgain is when a Node is looked at again whose pool LKE does not list.
+// unlistedAgain is when a Node is checked again whose pool LKE does not list.
 const unlistedAgain = 5 * time.Second
 
 // find returns the pool of a Node, its slot where LKE lists it, and whether LKE lists the
@@ -241,7 +241,7 @@ func (c *EarlyBinder) claim(ctx context.Context, slot api.Slot) (*karpv1.NodeCla
 }
 
 // prepare adds to a joining Node the taints and labels that it must have before a
-// pod lands on it. A Node that was made again, or that pods could already use, may have
+// pod lands on it. A Node that was recreated, or that pods could already use, may have
 // some: it gets no taint of ours that would evict them.
 func prepare(node *corev1.Node, pool api.Pool, claim *karpv1.NodeClaim) {
 	if node.Labels == nil {

@@ -168,7 +168,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 		t.Errorf("taints before the claim is known (-want +got):\n%s", diff)
 	}
 	if unclaimed.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "" {
-		t.Error("Karpenter is told not to add taints that are not added yet")
+		t.Error("Karpenter must not skip taints that are not added yet")
 	}
 
 	claimed := joining()
@@ -194,7 +194,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	}
 }
 
-// TestNodeOfUnlistedPool is looked at again, and one that pods could already use
+// TestNodeOfUnlistedPool is checked again, and one that pods could already use
 // gets no taint that would evict them.
 func TestNodeOfUnlistedPool(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", Labels: map[string]string{corev1.LabelOSStable: "linux"}}}
@@ -310,7 +310,7 @@ func TestMissingProviderIDIsWritten(t *testing.T) {
 // still run, and must not be evicted; Karpenter has to register the Node again.
 func TestRecreatedNode(t *testing.T) {
 	for name, tt := range map[string]struct {
-		registered time.Duration // after the Node was made
+		registered time.Duration // after the Node was created
 		again      bool
 	}{
 		"the Node is older than the registration":   {10 * time.Second, false},

@@ -29,8 +29,8 @@ func (r *rig) offered(plan string) bool {
 }
 
 // TestLateEnterpriseNodesAreAwaited: Cloud Manager speaks of 20 minutes.
-// No second machine is made, no plan type is blocked, and Karpenter does not take the claims
-// for lost: the 15 minutes that it gives a Node begin again.
+// No second machine is created, no plan type is blocked, and Karpenter does not take the claims
+// for lost: the 15 minutes that it gives a Node restart.
 func TestLateEnterpriseNodesAreAwaited(t *testing.T) {
 	for _, delay := range []time.Duration{6 * time.Minute, 10 * time.Minute, 18 * time.Minute} {
 		t.Run(delay.String(), func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// asked is how often a path was asked for.
+// asked is how often a path was requested.
 func (r *rig) asked(path string) (n int) {
 	for _, call := range r.sim.Calls() {
 		if strings.Contains(call.Path, path) {

@@ -251,8 +251,8 @@ func TestALostMachineEndsItsClaim(t *testing.T) {
 // TestPartialCapacityForMachines is filled, and only the rest waits or gets another plan type.
 func TestPartialCapacityForMachines(t *testing.T) {
 	for name, tt := range map[string]struct {
-		cfg    sim.Config
-		fault  sim.Fault
+		cfg      sim.Config
+		fault    sim.Fault
 		unserved int
 	}{
 		"of the account": {sim.Config{Tier: "standard", MaxInstances: 7}, sim.Fault{}, 0},

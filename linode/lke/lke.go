@@ -38,8 +38,8 @@ type PoolSource interface {
 	Pools(ctx context.Context, notBefore time.Time) ([]api.Pool, error)
 	// Last returns all pools as LKE showed them last, whenever that was.
 	Last() []api.Pool
-	// Release says that the machine of a NodeClaim may go, and reports whether LKE,
-	// asked after the first call, does not show it any more.
+	// Release allows the deletion of a NodeClaim's machine, and reports whether a list of LKE after the first
+	// call no longer shows it.
 	Release(uid string) (gone bool)
 	// Traits returns what the pool of an instance is like, where that is known.
 	Traits(instance int) (capacity.Traits, bool)
@@ -50,7 +50,7 @@ func New(c client.Client, types *instancetype.Set, cluster int, tier catalog.Tie
 	return &Machines{client: c, types: types, cluster: cluster, tier: tier, pools: pools, upgrades: &upgrades{client: c}}
 }
 
-// Known implements Orders. On Enterprise nodes are made of the class's version.
+// Known implements Orders. On Enterprise nodes are created of the class's version.
 func (l *Machines) Known(class *linodev1alpha1.LinodeNodeClass) bool {
 	return l.tier != catalog.Enterprise || class.Status.KubernetesVersion != ""
 }
@@ -199,7 +199,7 @@ func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *lin
 //
 // Unverified: that the number in the name of a Node is that of its pool.
 
-// shown returns the machine with the instance; nil where the pools do not show it.
+// shown returns the machine with the instance; nil if the pools do not show it.
 func (l *Machines) shown(pools []api.Pool, instance int) *karpv1.NodeClaim {
 	for _, pool := range pools {
 		for _, slot := range pool.Linodes {
@@ -212,7 +212,7 @@ func (l *Machines) shown(pools []api.Pool, instance int) *karpv1.NodeClaim {
 }
 
 // poolThatMayHold returns the pool that may have the machine of a Node in a slot that it does
-// not list. Where the pool of the Node is not known, that may be any.
+// not list. If the pool of the Node is not known, that may be any.
 func (l *Machines) poolThatMayHold(pools []api.Pool, node string) (api.Pool, bool) {
 	number, _, known := SlotOf(l.cluster, node)
 	i := slices.IndexFunc(pools, func(pool api.Pool) bool {
@@ -224,7 +224,7 @@ func (l *Machines) poolThatMayHold(pools []api.Pool, node string) (api.Pool, boo
 	return pools[i], true
 }
 
-// nodeOf is the name of the Node with a provider id; "" where there is none.
+// nodeOf is the name of the Node with a provider id; "" if there is none.
 func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error) {
 	var nodes corev1.NodeList
 	err := l.client.List(ctx, &nodes, client.MatchingFields{"spec.providerID": providerID},

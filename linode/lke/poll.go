@@ -66,7 +66,7 @@ func (f *Syncer) Traits(instance int) (traits capacity.Traits, known bool) {
 	return capacity.Traits{}, false
 }
 
-// GroupTag is the beginning of the tag that makes a pool lkeplan's and names its
+// GroupTag is the beginning of the tag that creates a pool lkeplan's and names its
 // group.
 const GroupTag = "lkeplan-group="
 
@@ -149,7 +149,7 @@ type Roster struct {
 	cluster         int
 	namespace, name string
 
-	written *string // its content; nil where that is not known
+	written *string // its content; nil if that is not known
 }
 
 // NewRoster returns the roster of a cluster, in the ConfigMap of that name.

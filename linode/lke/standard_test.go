@@ -73,7 +73,7 @@ func (w *ask) WarnNodePool(ctx context.Context, pool, reason, text string) {
 }
 
 // TestPoolsMatchTheGroupsOfTheirClass: for any class of either tier, the pool that is created for a claim of it is
-// what the claim's group asks for, so that one pool with one node is made for one claim, and nothing is corrected.
+// what the claim's group requests, so that one pool with one node is created for one claim, and nothing is corrected.
 func TestPoolsMatchTheGroupsOfTheirClass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 26))
 	for n := range 60 {

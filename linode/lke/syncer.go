@@ -1,11 +1,8 @@
-// Package lke gets machines from the node pools of an LKE cluster. It stands behind linode's
-// Orders, Machines and Rules, as package instance does for Linodes that join on their own.
-//
-// A Syncer keeps the node pools in step with the NodeClaims: it polls LKE, has linode/capacity
-// decide what is missing and what is too much, sends the calls and writes the answers on the
-// claims. An EarlyBinder prepares Nodes when they join.
-//
-// The package decides nothing about capacity itself and chooses no plan type.
+// Package lke creates machines in the node pools of an LKE cluster. It implements linode's Orders, Machines
+// and Rules, as package instance does for separate Linodes. A Syncer keeps the node pools in line with the
+// NodeClaims: it polls LKE, calls linode/capacity for decisions, sends the calls and writes the results on
+// the claims. An EarlyBinder prepares Nodes when they join. The package itself does not decide about capacity
+// and does not choose plan types.
 package lke
 
 import (
@@ -25,7 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// API is what a Syncer asks of Linode; api.Client is one.
+// API is the part of the Linode API that a Syncer uses; api.Client implements it.
 type API interface {
 	Pools(ctx context.Context, cluster int) ([]api.Pool, error)
 	CreatePool(ctx context.Context, cluster int, spec api.PoolSpec) (api.Pool, error)
@@ -38,17 +35,16 @@ type API interface {
 	Offline(ctx context.Context, ids []int) (map[int]bool, error)
 }
 
-// Claims is where a Syncer finds the demand and leaves its answers. It may lag
-// behind what the API server stores.
+// Claims reads the demand and writes results for a Syncer. It may lag behind the API server.
 type Claims interface {
 	// List returns all claims that have or wait for a machine.
 	List(ctx context.Context) ([]capacity.Claim, error)
 	// Bind writes a claim's machine. It fails where the claim has changed.
 	Bind(ctx context.Context, b capacity.Bind) error
 	// ReplanOrDelete gives a claim whose plan type has no capacity another plan type, or
-	// deletes it where there is no other.
+	// deletes it if there is no other.
 	ReplanOrDelete(ctx context.Context, uid, reason string) error
-	// Extend has Karpenter's time for a claim to register begin again, if half of it is over.
+	// Extend restarts Karpenter's time for a claim to register if half of it is over.
 	Extend(ctx context.Context, uid string) error
 	// Lose deletes a claim whose machine, that instance, is gone.
 	Lose(ctx context.Context, uid string, instance int, reason string) error
@@ -66,7 +62,7 @@ type NodeList interface {
 	List(ctx context.Context) (map[int]nodeclaim.Node, error)
 	// Drain deletes a Node, which ends when it is drained.
 	Drain(ctx context.Context, name string) error
-	// Keep notes on a Node that it stays, for the process that comes after this one.
+	// Keep records on a Node that it stays, for the next process.
 	Keep(ctx context.Context, name string) error
 }
 
@@ -86,10 +82,9 @@ func policy(t loop.Timing, tier catalog.Tier) capacity.Policy {
 	return p
 }
 
-// Syncer keeps the node pools of one LKE cluster in step with the NodeClaims. It is
-// level-triggered: each poll is one list of pools, which holds every slot and
-// instance of the cluster. What is missing or too much follows from it and from the
-// claims, so that neither a lost answer nor a restart needs a journal.
+// Syncer keeps the node pools of one LKE cluster in line with the NodeClaims. It is level-triggered: each
+// poll is one list of pools with every slot and instance of the cluster. Missing and surplus nodes follow
+// from the list and the claims, so neither a lost answer nor a restart needs a journal.
 //
 // One loop decides. The calls for a group run concurrently with it, one work at a
 // time for each group, so that a slow plan type delays no other.
@@ -107,7 +102,7 @@ type Syncer struct {
 	builds map[string]substitute // by the version that LKE refuses
 }
 
-// SyncerConfig is what a Syncer is made from. Only Nodes, Roster and Timing may be left out.
+// SyncerConfig configures a Syncer. Only Nodes, Roster and Timing are optional.
 type SyncerConfig struct {
 	API          API
 	Cluster      api.Cluster
@@ -115,7 +110,7 @@ type SyncerConfig struct {
 	Claims       Claims
 	Nodes        NodeList // nil: none is registered
 	Types        *instancetype.Set
-	Roster       *Roster // nil where there is no admission policy to read it
+	Roster       *Roster // nil if there is no admission policy to read it
 	Timing       loop.Timing
 	Log          *slog.Logger
 }
@@ -140,12 +135,11 @@ func NewSyncer(cfg SyncerConfig) *Syncer {
 	return f
 }
 
-// Wake asks for a poll soon.
+// Wake requests a poll soon.
 func (f *Syncer) Wake() { f.loop.Wake() }
 
-// Release says that the machine of a claim may go, and reports whether it is gone:
-// LKE was asked after the first call and did not show it. The caller asks again
-// until it is.
+// Release allows the deletion of a claim's machine, and reports whether it is gone: a list after the first
+// call did not show it. The caller repeats the call until then.
 func (f *Syncer) Release(uid string) (gone bool) {
 	var first bool
 	f.loop.Do(func(m *capacity.Memory, now time.Time) { first, gone = m.Release(uid, now) })

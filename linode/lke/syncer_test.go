@@ -93,7 +93,7 @@ func facts(t *testing.T) *catalog.Catalog {
 	return facts
 }
 
-// start runs a Syncer that knows nothing of an earlier one.
+// start runs a Syncer that does not know an earlier one.
 func (r *rig) start(tier string) {
 	linodeAPI, err := api.New("http://linode.test", "token", api.Options{
 		Transport: inProcess{r.sim}, Observe: r.served.note,
@@ -353,7 +353,7 @@ func (r *rig) story() {
 var every = flag.Int("every", 3, "TestEveryCallMayFail fails each call in one of so many ways; 1 is all")
 
 // TestEveryCallMayFail fails each Linode call of the story in turn, in several
-// ways. Afterwards no machine was made that no claim asked for.
+// ways. Afterwards no machine was created that no claim asked for.
 func TestEveryCallMayFail(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg sim.Config) {
 		r := newRig(t, cfg)
@@ -381,7 +381,7 @@ func TestEveryCallMayFail(t *testing.T) {
 }
 
 // TestTheControllerMayDieAtEveryCall ends the Syncer at each Linode call of the
-// story in turn, while the call is under way, and goes on with a Syncer that
+// story in turn, while the call is under way, and continues with a Syncer that
 // has no memory.
 func TestTheControllerMayDieAtEveryCall(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg sim.Config) {

@@ -27,7 +27,7 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 	return nodeclaim.RegisterTrigger(mgr, t.syncer, t)
 }
 
-// Reconcile wakes the Syncer, which lists all claims itself: at once where no other
+// Reconcile wakes the Syncer, which lists all claims itself: at once if no other
 // claim waits for its plan type. For a claim that has a machine it waits until the Syncer
 // would store that again: Karpenter writes the pending id over it where its cache lags.
 func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {

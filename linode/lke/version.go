@@ -33,7 +33,7 @@ type wish struct {
 	kept         string   // what was decided before; "" the first time
 	nodes        []string // the versions of its nodes
 	controlPlane string   // "" where it is not known
-	offered      []string // by LKE Enterprise; nil where it does not matter or is not known
+	offered      []string // by LKE Enterprise; nil if it does not matter or is not known
 }
 
 // decision is the version of a class's nodes, and why it is not the control plane's.
@@ -161,11 +161,11 @@ func versionOf(ctx context.Context, c client.Reader, nc *karpv1.NodeClaim) (stri
 type upgrading struct {
 	pool     string
 	outdated int       // nodes
-	newest   time.Time // when its newest claim was made
+	newest   time.Time // when its newest claim was created
 	since    time.Time // when the version was decided
 }
 
-// standstill is how long a NodePool may make no node until the next one no longer
+// standstill is how long a NodePool may create no node until the next one no longer
 // waits for it: a budget that is closed, or a pod that must not be disrupted, holds
 // up its own NodePool only. Where new nodes do not become ready Karpenter keeps
 // making others, and the rest waits.

@@ -21,9 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// act asks LKE for one group's work: first corrections, then growth, then
-// deletions, so that a pool never loses its last slot while it is about to get
-// another. After a failed call, or a bug, the rest is left to the next decision.
+// act carries out one group's work: first corrections, then growth, then deletions, so that a pool never
+// loses its last slot while it is about to get another. After a failed call or a bug, the next decision does
+// the rest.
 func (f *Syncer) act(ctx context.Context, w capacity.Work) {
 	f.repair(ctx, w.Corrections)
 	err := f.loop.Try(func() error { return f.grow(ctx, w) })
@@ -38,8 +38,7 @@ func (f *Syncer) act(ctx context.Context, w capacity.Work) {
 	}
 }
 
-// grow makes what is missing. Each call is sent once; the next poll shows what it
-// did, also after an error.
+// grow creates missing nodes. Each call is sent once; the next poll shows its effect, even after an error.
 func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	if len(w.Grow)+len(w.Create) == 0 {
 		return nil
@@ -67,7 +66,7 @@ func (f *Syncer) grow(ctx context.Context, w capacity.Work) error {
 	return err
 }
 
-// growOnce sends the calls, a few at a time. It returns how many slots were made, and how
+// growOnce sends the calls, a few at a time. It returns how many slots were created, and how
 // many a call asked for that failed.
 func (f *Syncer) growOnce(ctx context.Context, w capacity.Work) (made, failed int, err error) {
 	defer loop.Catch(f.cfg.Log, &err)
@@ -118,7 +117,7 @@ func (f *Syncer) create(ctx context.Context, w capacity.Work, n int) error {
 	return err
 }
 
-// outcome is what an error says of the call.
+// outcome classifies the error of a call.
 func outcome(err error) capacity.Outcome {
 	switch api.ClassOf(err) {
 	case api.ClassNone:
@@ -228,8 +227,7 @@ func (f *Syncer) deleted(what string, id any, of capacity.Group, err error) erro
 	return nil
 }
 
-// undeleted says on claims whose machines were to go with some slots that LKE has not
-// deleted them.
+// undeleted reports on claims that LKE has not deleted the slots of their machines.
 func (f *Syncer) undeleted(ctx context.Context, plan string, err error, in func(api.Pool, api.Slot) bool) {
 	if err == nil || ctx.Err() != nil {
 		return
@@ -367,7 +365,7 @@ func (f *Syncer) drain(ctx context.Context, drains []capacity.Drain) {
 	}
 }
 
-// reportKept says which machines cost and stay though no claim owns them, and what to do.
+// reportKept reports which machines stay and cost money without a claim, and what to do.
 func (f *Syncer) reportKept(ctx context.Context, kept []capacity.Kept) {
 	byPool := map[string][]capacity.Kept{}
 	for _, k := range kept {

@@ -1,7 +1,6 @@
-// Package loop is what both ways to get machines run in.
-//
-// A bug in the work for one NodeClaim or one group of node pools does not end the controller,
-// which would meet it again at its next start.
+// Package loop runs the decisions of LKE mode and instance mode.
+// A panic in the work for one NodeClaim or one group of node pools does not end the controller, which would
+// panic again after its next start.
 package loop
 
 import (
@@ -35,8 +34,7 @@ func Catch(log *slog.Logger, err *error) {
 	}
 }
 
-// Every runs do at once and again after each time that long, until ctx ends. What goes wrong is in the log,
-// and a panic is such an error.
+// Every runs do immediately and then at this interval until ctx ends. It logs errors and panics.
 func Every(ctx context.Context, log *slog.Logger, every time.Duration, what string, do func(context.Context) error) {
 	for ctx.Err() == nil {
 		if err := Try(log, func() error { return do(ctx) }); err != nil && ctx.Err() == nil {

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// List keeps what a list of machines showed last, and makes the next list for all who want one. It
-// is safe for concurrent use.
+// List keeps the last list of machines and shares the next list among all callers. It is safe for concurrent use.
 type List[T any] struct {
 	log *slog.Logger
 	ask func(context.Context) error
@@ -20,15 +19,13 @@ type List[T any] struct {
 	ended time.Time // when the last such list did
 }
 
-// ListEvery is the time between two lists for those who want one. Those that a Loop's own steps make are
-// not counted, and need not wait.
+// ListEvery is the time between two shared lists. Lists of a Loop's own steps do not count and need not wait.
 const ListEvery = 2 * time.Second
 
-// listTimeout bounds what those who want a list wait for it. While the API wants to be left alone they
-// get an error instead.
+// listTimeout bounds how long callers wait for a list. While the rate limit is exhausted they get an error.
 const listTimeout = 30 * time.Second
 
-// shared is one list for all who wait for it.
+// shared is one list for all waiting callers.
 type shared struct {
 	since time.Time
 	done  chan struct{} // closed when err is set
@@ -52,16 +49,15 @@ func (l *List[T]) Put(asked time.Time, shown T) (newer bool) {
 	return true
 }
 
-// Last returns what was shown last, and when it was asked for: never before the first answer.
+// Last returns what was shown last, and when it was requested: never before the first answer.
 func (l *List[T]) Last() (shown T, asked time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last, l.asked
 }
 
-// Since returns what was shown at a time or later. Where the last answer is older, it waits for the next
-// list, which all share who wait. However many want one, however often, there is one list every two
-// seconds.
+// Since returns the list of a time or later. If the last list is older, it waits for the next one, which all
+// waiting callers share. There is at most one list every two seconds for any number of callers.
 func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err error) {
 	for {
 		l.mu.Lock()
@@ -82,7 +78,7 @@ func (l *List[T]) Since(ctx context.Context, notBefore time.Time) (shown T, err 
 	}
 }
 
-// begin returns the next list, which it orders where none is ordered. The caller has the lock.
+// begin returns the next list, which it orders if none is ordered. The caller has the lock.
 func (l *List[T]) begin(ctx context.Context) *shared {
 	if l.next != nil {
 		return l.next

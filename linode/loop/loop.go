@@ -30,8 +30,8 @@ func New[Memory any](log *slog.Logger, gather time.Duration) *Loop[Memory] {
 	return &Loop[Memory]{log: log, gather: gather, wake: make(chan struct{}, 1), now: make(chan struct{}, 1)}
 }
 
-// afterBug is when a step is due again that has met a bug. Its Memory is as it was, and nothing was begun
-// that it had not come to.
+// afterBug is when a step that panicked is due again. Its Memory is unchanged, and the calls after the panic
+// were not started.
 const afterBug = 10 * time.Second
 
 // Run runs step until ctx ends, and returns when the work that was begun has ended. Step returns
@@ -62,14 +62,13 @@ func (l *Loop[Memory]) Run(ctx context.Context, step func(context.Context) time.
 	}
 }
 
-// Wake asks for a step soon. It never blocks.
+// Wake requests a step soon. It never blocks.
 func (l *Loop[Memory]) Wake() { signal(l.wake) }
 
-// WakeNow asks for a step at once, as nothing more is coming that the same step could serve. It
-// never blocks.
+// WakeNow requests a step immediately, because no further work for the same step is expected. It never blocks.
 func (l *Loop[Memory]) WakeNow() { signal(l.now) }
 
-// Woken reports whether a step was asked for, soon or at once.
+// Woken reports whether a step was requested, soon or at once.
 func (l *Loop[Memory]) Woken() (soon, now bool) { return len(l.wake) > 0, len(l.now) > 0 }
 
 // signal leaves a token in a channel that holds one.

@@ -118,7 +118,8 @@ func TestWaitingCallersShareOneList(t *testing.T) {
 	})
 }
 
-// TestPanicEndsOnlyItsStep: a step comes again after a while, other work goes on, and those who wait for a list get the error.
+// TestPanicEndsOnlyItsStep: a step comes again after a while, other work continues, and those who wait for a
+// list get the error.
 func TestPanicEndsOnlyItsStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)

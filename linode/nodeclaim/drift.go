@@ -9,8 +9,7 @@ const (
 	// VersionDrifted: the LinodeNodeClass names another Kubernetes version than the
 	// node has, the control plane has that version, and it is the NodePool's turn.
 	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
-	// PoolDrifted: the LKE node pool is such that its nodes are not what was asked
-	// for, and LKE cannot change it in place.
+	// PoolDrifted: the LKE node pool is such that its nodes are not what was requested, and LKE cannot change it in place.
 	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
 	// Resized: the Linode has another plan type than the one that it was ordered with.
 	Resized cloudprovider.DriftReason = "InstanceResized"

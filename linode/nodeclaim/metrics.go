@@ -1,7 +1,7 @@
 package nodeclaim
 
-// The metrics show what machines there are and which NodeClaims wait for one, by plan type. Both
-// ways to get machines count with them, so that one dashboard and one set of alerts are for both.
+// The metrics show existing machines and waiting NodeClaims by plan type. Both modes use them, so one
+// dashboard and one set of alerts serve both.
 
 import (
 	"time"
@@ -11,14 +11,14 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Row is what there is of one plan type.
+// Row holds the numbers of one plan type.
 type Row struct {
 	Bound   int // machines that a NodeClaim has
 	Unowned int // machines that none has
-	Coming  int // machines that were asked for, and are not there yet
+	Coming  int // machines that were requested, and are not there yet
 	Waiting int // NodeClaims that wait for a machine
 
-	Since time.Time // the oldest of those that wait was made; zero where none waits
+	Since time.Time // the oldest of those that wait was made; zero if none waits
 }
 
 // Wait counts a NodeClaim that waits, and when it was made.

@@ -1,9 +1,7 @@
-// Package nodeclaim reads and writes what this provider keeps on a NodeClaim and on its Node:
-// the provider id that names its Linode or says that one is on order, the plan, events, and
-// what happens to a Node whose NodeClaim is gone. It counts machines and claims for the
-// metrics, too.
-//
-// Both ways to get machines use it; it knows neither of them, nor the Linode API.
+// Package nodeclaim reads and writes this provider's data on a NodeClaim and its Node: the provider id of the
+// Linode or of a pending one, the plan, events, and what happens to a Node whose NodeClaim is missing. It
+// also counts machines and claims for the metrics. Both modes use it; it depends on neither of them nor on
+// the Linode API.
 package nodeclaim
 
 import (
@@ -29,7 +27,7 @@ import (
 const AnnotationGroup = "lkeplan.dev/group"
 
 // AnnotationOrder is in the place of AnnotationGroup in instance mode: it holds what the Linode of the
-// claim is made from, as package instance writes it.
+// claim is created from, as package instance writes it.
 const AnnotationOrder = "lkeplan.dev/machine"
 
 // The two forms of a NodeClaim's provider id: while it waits for a machine,
@@ -54,7 +52,7 @@ func UIDOf(providerID string) (uid string, pending bool) {
 // IsPending reports whether a provider id is a pending one.
 func IsPending(providerID string) bool { return strings.HasPrefix(providerID, pendingScheme) }
 
-// InstanceOf returns the Linode that a provider id names; 0 where it names
+// InstanceOf returns the Linode that a provider id names; 0 if it names
 // none.
 func InstanceOf(providerID string) int {
 	digits, ok := strings.CutPrefix(providerID, linodeScheme)
@@ -119,7 +117,7 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 func UIDs(o client.Object) []string { return []string{string(o.GetUID())} }
 
 // ByUID returns the NodeClaim with a UID from a reader that has the index
-// IndexUID. The error is a NotFound of the API where there is none.
+// IndexUID. The error is a NotFound of the API if there is none.
 func ByUID(ctx context.Context, r client.Reader, uid string) (*karpv1.NodeClaim, error) {
 	var list karpv1.NodeClaimList
 	if err := r.List(ctx, &list, client.MatchingFields{IndexUID: uid}); err != nil {

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis"
 )
 
-// OwnerReferenceRemover takes the reference to its NodeClaim off each Node of the cluster.
+// OwnerReferenceRemover removes the reference to its NodeClaim from each Node of the cluster.
 //
 // Karpenter writes it when it registers a Node, and reads it nowhere. Kubernetes does:
 // where the NodeClaims are gone, as after a restore without them, its garbage collector
@@ -43,7 +43,7 @@ func (d *OwnerReferenceRemover) Register(_ context.Context, mgr ctrl.Manager) er
 		Complete(d)
 }
 
-// Reconcile takes the reference off one Node.
+// Reconcile removes the reference from one Node.
 func (d *OwnerReferenceRemover) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var node corev1.Node
 	if err := d.client.Get(ctx, req.NamespacedName, &node); err != nil {

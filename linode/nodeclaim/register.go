@@ -24,7 +24,7 @@ func MadeAgain(node *corev1.Node, claim *karpv1.NodeClaim) bool {
 		node.CreationTimestamp.After(registered.LastTransitionTime.Time)
 }
 
-// RegisterAgain has Karpenter register the Node of a claim once more.
+// RegisterAgain makes Karpenter register the Node of a claim again.
 func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim) (ctrl.Result, error) {
 	again := claim.DeepCopy()
 	const reason, text = "NodeMadeAgain", "the Node was removed and joined again"
@@ -46,13 +46,12 @@ func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim
 // The cloud controller takes a Node with an id that another program wrote: see linode/verified.md.
 const ProviderIDWithin = time.Minute
 
-// extendAfter is how much of the time to register is over before it begins again.
+// extendAfter is how much of the time to register must be over before it restarts.
 const extendAfter = 5 * time.Minute
 
-// Extend has Karpenter's time for a claim to register begin again, and reports whether it
-// did: not where little of it is over, or the claim has registered. Karpenter deletes a
-// claim whose Node has not registered for 15 minutes, which it counts from when the
-// condition Registered was set last (karpenter v1.14.1,
+// Extend restarts Karpenter's time for a claim to register, and reports whether it did: not if little of it
+// is over or the claim has registered. Karpenter deletes a claim whose Node has not registered for 15
+// minutes, which it counts from when the condition Registered was set last (karpenter v1.14.1,
 // pkg/controllers/nodeclaim/lifecycle/liveness.go).
 func Extend(ctx context.Context, c client.Client, nc *karpv1.NodeClaim) (extended bool, err error) {
 	later := nc.DeepCopy()

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// MostSaid is how many bytes of a message an event has here. The API server refuses one with more than 1,024.
+// MostSaid is the maximum length of a message in bytes. The API server refuses events with more than 1,024.
 const MostSaid = 1000
 
-// Shorten cuts a message so that an event takes it.
+// Shorten cuts a message to the length that an event allows.
 func Shorten(message string) string {
 	if len(message) <= MostSaid {
 		return message
@@ -17,8 +17,8 @@ func Shorten(message string) string {
 	return strings.ToValidUTF8(message[:MostSaid-len(end)], "") + end
 }
 
-// Quoted is text of another author as a part of a message, at most that many bytes with the quotes. It is one line, a
-// sign that a terminal obeys is written as Go writes it, and no quote in it ends it.
+// Quoted quotes foreign text for a message, in at most that many bytes including the quotes. The result is
+// one line; control characters and quotes are escaped as in Go.
 func Quoted(text string, most int) string {
 	const end = "..."
 	kept := strings.Join(strings.Fields(strings.ToValidUTF8(text[:min(len(text), most)], "?")), " ")

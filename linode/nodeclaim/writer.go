@@ -1,7 +1,7 @@
 package nodeclaim
 
-// What happened to the machine of a NodeClaim is written on it, and on a Node whose NodeClaim is
-// gone what happens to it. Nothing is decided here.
+// Events and conditions report what happened to the machine of a NodeClaim, or to a Node whose NodeClaim is
+// missing. This file makes no decisions.
 
 import (
 	"context"
@@ -75,8 +75,8 @@ func (w Writer) DeleteUnserved(ctx context.Context, nc *karpv1.NodeClaim, reason
 	return w.delete(ctx, nc)
 }
 
-// Lose deletes a claim whose machine, that instance, is gone. One that has got another
-// machine meanwhile, or is gone itself, stays as it is.
+// Lose deletes a claim whose machine, that instance, is gone. It does not change a claim that has another
+// machine meanwhile.
 func (w Writer) Lose(ctx context.Context, uid string, instance int, reason string) error {
 	nc, err := ByUID(ctx, w.Client, uid)
 	if err != nil {
@@ -100,11 +100,12 @@ func (w Writer) Warn(ctx context.Context, uid, reason, message string) {
 	}
 }
 
-// ConditionMachineDeleted, on a NodeClaim that goes, is False while its machine is refused to be deleted, and says why.
+// ConditionMachineDeleted, on a NodeClaim that is being deleted, is False while Linode refuses to delete its
+// machine; its message gives the reason.
 const ConditionMachineDeleted = "MachineDeleted"
 
-// NotDeleted says on a claim why its machine is not deleted: in a condition, and in an event of the same
-// reason. One that is gone, or does not go, gets no condition.
+// NotDeleted reports on a claim why its machine is not deleted, with a condition and an event of the same
+// reason. A claim that is gone or not being deleted gets no condition.
 func (w Writer) NotDeleted(ctx context.Context, uid, reason, message string) error {
 	nc, err := ByUID(ctx, w.Client, uid)
 	if err != nil {

@@ -36,7 +36,7 @@ func (a *agenda) run(now time.Time) {
 	}
 }
 
-// next is when the first event is due; zero where there is none.
+// next is when the first event is due; zero if there is none.
 func (a *agenda) next() time.Time {
 	if len(a.events) == 0 {
 		return time.Time{}

@@ -54,11 +54,11 @@ func (s *Simulator) AddAssets(set AssetSet) (added AssetSet) {
 	return added
 }
 
-// What of an account Linodes are made with: images, firewalls, VPCs, placement groups and users;
+// What of an account Linodes are created with: images, firewalls, VPCs, placement groups and users;
 // what there is and what may be used where.
 
-// AssetSet is what an account has, in the words of the API. Ids that are left out are given, from one number upwards for all
-// kinds.
+// AssetSet is what an account has, in the words of the API. Ids that are left out are given, from one number
+// upwards for all kinds.
 type AssetSet struct {
 	Images    []Image     `json:"images,omitempty"`
 	Firewalls []Firewall  `json:"firewalls,omitempty"`
@@ -161,7 +161,7 @@ func (a *Assets) HasUser(name string) bool {
 	return false
 }
 
-// Firewall returns a firewall; nil where there is none of the id. In an account without configured firewalls,
+// Firewall returns a firewall; nil if there is none of the id. In an account without configured firewalls,
 // there is one of each id.
 func (a *Assets) Firewall(id int) *Firewall {
 	if len(a.firewalls) == 0 && id > 0 {
@@ -170,7 +170,7 @@ func (a *Assets) Firewall(id int) *Firewall {
 	return a.firewalls[id]
 }
 
-// VPC returns the VPC of an id as it is now; nil where there is none.
+// VPC returns the VPC of an id as it is now; nil if there is none.
 func (a *Assets) VPC(id int) *VPC {
 	if v := a.vpcs[id]; v != nil {
 		return new(v.view())

@@ -194,8 +194,8 @@ func sameMinor(a, b string) bool {
 
 func newestVersion(tier catalog.Tier) string { return versions(tier)[0] }
 
-// version is the one that a machine is made of, and keeps until it is recycled: its pool's on Enterprise, else the
-// control plane's, which may have been upgraded since the pool's other machines were made.
+// version is the one that a machine is created of, and keeps until it is recycled: its pool's on Enterprise, else the
+// control plane's, which may have been upgraded since the pool's other machines were created.
 //
 // Unverified: that a control plane does not go back, and that pools are not ahead of it; what Kubernetes supports
 // suggests it.

@@ -6,7 +6,7 @@ import (
 )
 
 // Event is something that happened in the account, as GET /account/events lists it. Only those that say that LKE could
-// not make a node are played.
+// not create a node are played.
 type Event struct {
 	ID              int         `json:"id"`
 	Action          string      `json:"action"`
@@ -34,11 +34,11 @@ type EventEntity struct {
 	URL   string `json:"url"`
 }
 
-// nodeNotMade is the action of the event that LKE writes when it could not make a node: Cloud Manager says that
+// nodeNotMade is the action of the event that LKE writes when it could not create a node: Cloud Manager says that
 // only failures have one, with the pool as its entity, and the label of the cluster as that of the entity.
 const nodeNotMade = "lke_node_create"
 
-// noteUnmade writes that LKE could not make a node of a pool. The URL is an assumption, and that each node has one.
+// noteUnmade writes that LKE could not create a node of a pool. The URL is an assumption, and that each node has one.
 func (st *state) noteUnmade(p *pool, now time.Time) { st.note(p.ID, p.cluster.Label, now) }
 
 func (st *state) note(pool int, label string, now time.Time) {
@@ -50,7 +50,7 @@ func (st *state) note(pool int, label string, now time.Time) {
 	})
 }
 
-// NoteUnmade writes an event that LKE could not make a node of a pool, whether it is so or not.
+// NoteUnmade writes an event that LKE could not create a node of a pool, whether it is so or not.
 func (s *Simulator) NoteUnmade(pool int) {
 	s.update(func(st *state, now time.Time) { st.note(pool, st.cfg.ClusterLabel, now) })
 }

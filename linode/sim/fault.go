@@ -71,7 +71,7 @@ type Fault struct {
 	// Region.
 	StaysOffline bool `json:"stays_offline,omitempty"`
 	// What follows is only for Linodes that are in no LKE pool, and goes with Plan and Region as well. NeverBoots has them
-	// boot for ever, SlowBoot takes so much longer than JoinDelay, LosesKey has them forget the key of their first request
+	// boot forever, SlowBoot takes so much longer than JoinDelay, LosesKey has them forget the key of their first request
 	// for a certificate, and PosesAs is another name than their own that they register under.
 	NeverBoots bool            `json:"never_boots,omitempty"`
 	SlowBoot   metav1.Duration `json:"slow_boot,omitzero"`
@@ -102,7 +102,7 @@ const (
 )
 
 // Forbidden is the answer to calls that the role of the token's user does not allow, and, once, to one right after an
-// object was made (Akamai's landing zone, 2026-08). That both have this text is an assumption for roles.
+// object was created (Akamai's landing zone, 2026-08). That both have this text is an assumption for roles.
 func Forbidden(f Fault) Fault {
 	f.Status, f.Body = http.StatusForbidden, "Unauthorized"
 	return f

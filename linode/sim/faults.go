@@ -66,7 +66,7 @@ func (l *faults) call(method, path string) Fault {
 	return f.Fault
 }
 
-// capacity returns the fault by which so many nodes of a plan cannot be had in that way; nil where they can.
+// capacity returns the fault by which so many nodes of a plan cannot be had in that way; nil if they can.
 func (l *faults) capacity(way, plan, region string, nodes int) *injected {
 	return l.first(func(f *injected) bool { return f.Fault.empties(way, plan, region) && f.room() < nodes })
 }
@@ -115,7 +115,7 @@ func (l *faults) applyTo(made *Linode) {
 	}
 }
 
-// refuse returns why so many more of the plan cannot be had; nil where they can.
+// refuse returns why so many more of the plan cannot be had; nil if they can.
 func (l *faults) refuse(plan, region string, nodes int) error {
 	f := l.capacity(Refuse, plan, region, nodes)
 	if f == nil {
@@ -126,7 +126,7 @@ func (l *faults) refuse(plan, region string, nodes int) error {
 	return refusal(http.StatusBadRequest, f.Fault.Field, reason)
 }
 
-// clamp returns how many of so many more nodes are made.
+// clamp returns how many of so many more nodes are created.
 func (l *faults) clamp(plan, region string, nodes int) int {
 	if f := l.capacity(Clamp, plan, region, nodes); f != nil {
 		return f.room()

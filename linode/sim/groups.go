@@ -29,7 +29,7 @@ type Placement struct {
 	Compliant  bool                            `json:"is_compliant"`
 	Members    []linodego.PlacementGroupMember `json:"members"`
 	Migrations any                             `json:"migrations"`
-	// Room is how many there is room for, where it is not what all have.
+	// Room is how many there is room for, if it is not what all have.
 	Room int `json:"room,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (g *Placement) fill() {
 // is one that Cloud Manager has had.
 var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,30}[a-zA-Z0-9])?$`)
 
-// checkGroup checks a placement group that is asked for. The texts are ours.
+// checkGroup checks a placement group that is requested. The texts are ours.
 //
 // Unverified: that its label is one of a kind in the account, in all regions; the API's specification calls it
 // unique.
@@ -62,7 +62,8 @@ func (st *state) checkGroup(c *checker, g Placement) {
 
 // Joinable returns why a Linode of a region cannot be in a group; "" where it can. The texts are ours.
 //
-// Unverified: that a full one refuses with a 400 about placement_group.id, and that a Linode is a member until it is gone.
+// Unverified: that a full one refuses with a 400 about placement_group.id, and that a Linode is a member
+// until it is gone.
 func (g *Placement) Joinable(region string) string {
 	switch {
 	case g.Region != region:
@@ -73,7 +74,7 @@ func (g *Placement) Joinable(region string) string {
 	return ""
 }
 
-// Enter makes a Linode a member.
+// Enter creates a Linode a member.
 func (g *Placement) Enter(linode int) {
 	g.Members = append(slices.Clone(g.Members), linodego.PlacementGroupMember{LinodeID: linode, IsCompliant: true})
 }

@@ -83,7 +83,7 @@ func (a *account) refused(method, path string, request any) string {
 
 type fields map[string]any
 
-// makePool makes a pool of g6-standard-4, with what else is given.
+// makePool creates a pool of g6-standard-4, with what else is given.
 func (a *account) makePool(count int, more fields) Pool {
 	a.Helper()
 	request := fields{"type": "g6-standard-4", "count": count}

@@ -30,7 +30,7 @@ type Image struct {
 	EOL          *string                `json:"eol"`
 }
 
-// firstCreated is when an image was made of which nothing else is said.
+// firstCreated is when an image was created of which nothing else is said.
 const firstCreated = "2018-01-02T03:04:05"
 
 // available is the status of what can be used.

@@ -71,7 +71,7 @@ func (s *Simulator) Reset() {
 	})
 }
 
-// AddCluster makes another cluster in the account. Of cfg only what describes the cluster counts; empty fields are
+// AddCluster creates another cluster in the account. Of cfg only what describes the cluster counts; empty fields are
 // filled in as [New] does.
 func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 	cfg.Catalog = s.cfg.Catalog
@@ -99,7 +99,7 @@ func (s *Simulator) Clusters() (all []Cluster) {
 // Pools returns the pools of the first cluster, with the nodes that Enterprise does not list yet.
 func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
 
-// PoolsOf returns the pools of any cluster; none for one that is not there.
+// PoolsOf returns the pools of any cluster; none for one that does not exist.
 func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 	s.update(func(st *state, now time.Time) {
 		if c := st.clusters[cluster]; c != nil {
@@ -130,7 +130,7 @@ func (s *Simulator) machineIDs() map[string]string {
 	return ids
 }
 
-// LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot
+// LoseInstance takes an instance away as a dying host does. If it was a pool's, LKE then makes another for its slot
 // where it notices; else the slot stays without one until it is recycled or deleted. It says whether there was one.
 func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	s.update(func(st *state, now time.Time) {

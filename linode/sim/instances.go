@@ -23,8 +23,8 @@ func (st *state) getInstance(i *instance, q *request) (any, error) {
 	return i.view(st.assets, q.now), nil
 }
 
-// createInstance makes a Linode that is in no pool. What is wrong with the request comes before a label that is taken,
-// and that before room and stock: an assumption.
+// createInstance creates a Linode that is in no pool. What is wrong with the request comes before a label
+// that is taken, and that before room and stock: an assumption.
 func (st *state) createInstance(q *request) (any, error) {
 	var spec LinodeSpec
 	if err := q.read(&spec); err != nil {

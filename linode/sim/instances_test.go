@@ -186,7 +186,7 @@ func TestTwentyLinodesInFifteenSeconds(t *testing.T) {
 		if got := send(2); got != "429: 0 of 20, 10 s" {
 			t.Errorf("the 21st: %s", got)
 		}
-		a.makePool(1, nil) // other calls go on
+		a.makePool(1, nil) // other calls continue
 		time.Sleep(10 * time.Second)
 		if got := send(2); got != "200: 19 of 20, 15 s" {
 			t.Errorf("in the next window: %s", got)
@@ -238,7 +238,7 @@ func TestOutcomesOfCreateCalls(t *testing.T) {
 	}
 }
 
-// attempt makes a Linode and returns what is wrong; "" where nothing is.
+// attempt creates a Linode and returns what is wrong; "" if nothing is.
 func (a *account) attempt(label string) string {
 	a.Helper()
 	var got struct{ Errors []fieldError }

@@ -256,7 +256,7 @@ func (c *cloudController) wants(
 	return func(ctx context.Context) error { return c.remove(ctx, node) }, gone.Add(st.cfg.NodeGoneDelay)
 }
 
-// linodeOf is the id of the Linode that a Node names; 0 where it names none.
+// linodeOf is the id of the Linode that a Node names; 0 if it names none.
 func linodeOf(node *corev1.Node) int {
 	text, _ := strings.CutPrefix(node.Spec.ProviderID, "linode://")
 	id, _ := strconv.Atoi(text)

@@ -70,7 +70,7 @@ func (p *playground) object(object runtime.Object) {
 	}
 }
 
-// machine makes a Linode whose user data join.
+// machine creates a Linode whose user data join.
 func (p *playground) machine(label string) Instance {
 	p.Helper()
 	text := fmt.Sprintf(`#cloud-config

@@ -76,7 +76,7 @@ type step struct {
 
 // steps are those before the machine has joined. The waits are those of kubeadm's discovery, of systemd where the
 // kubelet has ended, and of a kubelet that registers. kubeadm stops after five minutes; what happens to the machine
-// then is for its user data to say, and here it goes on.
+// then is for its user data to say, and here it continues.
 func (k *Kubelet) steps() []step {
 	register := step{Registration, k.register, 200 * time.Millisecond, 7 * time.Second}
 	if k.certificate != nil {

@@ -49,7 +49,7 @@ func (j *Join) starts(arguments []argument, load func() error) error {
 	return j.Settings.check()
 }
 
-// take takes one flag. Of those that change nothing of the Node only the name is looked at.
+// take takes one flag. Of those that change nothing of the Node only the name is checked.
 func (j *Join) take(a argument) (err error) {
 	s := &j.Settings
 	switch a.name {

@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Linode is a Linode of the account, with all that was asked for.
+// Linode is a Linode of the account, with all that was requested.
 type Linode struct {
 	ID             int          `json:"id"`
 	Label          string       `json:"label"`
@@ -59,7 +59,7 @@ type Linode struct {
 // label until it is gone.
 const duplicateLabel = "Label must be unique among your linodes"
 
-// makeLinode makes a Linode that is in no pool from a checked spec.
+// makeLinode creates a Linode that is in no pool from a checked spec.
 func (st *state) makeLinode(spec LinodeSpec, now time.Time) *instance {
 	id := st.lastInstance
 	plan, _ := st.cfg.Catalog.Plan(spec.Type)
@@ -110,7 +110,7 @@ func (l *Linode) enter(spec LinodeSpec, has *Assets) {
 	}
 }
 
-// nat is the public address behind that in a VPC: what is asked for, or the Linode's own for "any".
+// nat is the public address behind that in a VPC: what is requested, or the Linode's own for "any".
 func (i Interface) nat(l *Linode) *string {
 	if i.IPv4 == nil || i.IPv4.NAT1To1 == nil || *i.IPv4.NAT1To1 != "any" {
 		return ptr.Deref(i.IPv4, linodego.VPCIPv4{}).NAT1To1
@@ -140,7 +140,7 @@ func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65
 func (l *Linode) IPv6() string { return fmt.Sprintf("2001:db8::%x:%x", l.ID>>16, l.ID&0xffff) }
 
 // Addresses are those that the cloud controller gives its Node: the one in a VPC goes before the private one, which a
-// Linode has only where it is asked for. The first that is external is that of the Node to many programs.
+// Linode has only where it is requested. The first that is external is that of the Node to many programs.
 func (l *Linode) Addresses() []corev1.NodeAddress {
 	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: l.Label}}
 	internal := l.PrivateIP

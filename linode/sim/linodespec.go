@@ -122,10 +122,10 @@ func (s LinodeSpec) userData() []byte {
 // boots: nothing boots without an image, or if the request says booted: false.
 func (s LinodeSpec) boots() bool { return s.Image != "" && (s.Booted == nil || *s.Booted) }
 
-// encryption: new Linodes have encrypted disks where nothing is said, as recorded.
+// encryption: new Linodes have encrypted disks if nothing is said, as recorded.
 func (s LinodeSpec) encryption() string { return cmp.Or(s.DiskEncryption, "enabled") }
 
-// swap is the size of a Linode's swap disk where none is given, in MB; 512 is the documented default.
+// swap is the size of a Linode's swap disk if none is given, in MB; 512 is the documented default.
 const swap = 512
 
 // checkDisks: the image is there and ready in the region, and the disks fit the plan. That they must fit together is an
@@ -228,5 +228,5 @@ func (s LinodeSpec) checkInterfaces(c *checker, region catalog.Region, has *Asse
 		region.ID)
 }
 
-// address is the one that is asked for in a VPC.
+// address is the one that is requested in a VPC.
 func (i Interface) address() string { return ptr.Deref(i.IPv4, linodego.VPCIPv4{}).VPC }

@@ -74,7 +74,7 @@ type memory struct {
 	finished        bool
 }
 
-// task is one machine in one pass. Where the pass lists all nodes, node is its own, or none.
+// task is one machine in one pass. If the pass lists all nodes, node is its own, or none.
 type task struct {
 	machine
 	memory *memory
@@ -289,8 +289,9 @@ func (n *nodes) ours(name string) bool {
 	return strings.HasPrefix(name, fmt.Sprintf("lke%d-", n.cluster))
 }
 
-// deleteDue deletes the unowned Nodes that are due, as the cloud controller's node lifecycle does. (The real one waits for
-// the Node to be not ready first; here it is the configured delay.) It returns when the next one is due.
+// deleteDue deletes the unowned Nodes that are due, as the cloud controller's node lifecycle does. (The real
+// one waits for the Node to be not ready first; here it is the configured delay.) It returns when the next
+// one is due.
 func (n *nodes) deleteDue(ctx context.Context, now time.Time) (next time.Time, err error) {
 	var due []unownedNode
 	for key, since := range n.unowned {

@@ -211,7 +211,7 @@ func TestGPUNode(t *testing.T) {
 	})
 }
 
-// A pool's labels and taints come back for ever; those of others are left alone.
+// A pool's labels and taints come back forever; those of others are left alone.
 func TestLKEReappliesPoolLabels(t *testing.T) {
 	play(t, Config{PoolSyncPeriod: 20 * time.Second}, func(p *playground) {
 		pool := p.makePool(1, fields{"labels": fields{"team": "a"}, "taints": []Taint{{"dedicated", "a", "NoSchedule"}}})

@@ -47,14 +47,14 @@ type EnterpriseFields struct {
 	FirewallID        *int   `json:"firewall_id"`
 }
 
-// Node is one slot of a pool. InstanceID is nil until a Linode was made for it.
+// Node is one slot of a pool. InstanceID is nil until a Linode was created for it.
 type Node struct {
 	ID         string `json:"id"`
 	InstanceID *int   `json:"instance_id"`
 	Status     string `json:"status"` // ready, not_ready
 }
 
-// Taint is a taint that LKE puts on each node of a pool, for ever.
+// Taint is a taint that LKE puts on each node of a pool, forever.
 type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`

@@ -74,7 +74,7 @@ func (st *state) firstView(p *pool, q *request) Pool {
 	return v
 }
 
-// addPool makes a pool without nodes from a checked spec.
+// addPool creates a pool without nodes from a checked spec.
 func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	plan, _ := st.cfg.Catalog.Plan(*spec.Plan)
 	st.lastPool++

@@ -40,7 +40,7 @@ func ParseRateLimit(s string) (RateLimit, error) {
 type bucket struct {
 	window    time.Duration
 	limit     func(RateLimit) int
-	unlimited int // what the headers say where no limit is configured: most recordings of 2026 have this number
+	unlimited int // what the headers say if no limit is configured: most recordings of 2026 have this number
 }
 
 var (

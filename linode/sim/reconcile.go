@@ -79,7 +79,7 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 	return time.Time{}, n.finish(ctx, &t)
 }
 
-// join registers the machine's Node. Where an older one of the same name is still there, it says when to try again.
+// join registers the machine's Node. If an older one of the same name is still there, it says when to try again.
 func (n *nodes) join(ctx context.Context, t *task, now time.Time) (again time.Time, err error) {
 	if t.node == nil {
 		t.node, err = n.client.CoreV1().Nodes().Create(ctx, t.bare(metav1.Now()), metav1.CreateOptions{})
@@ -132,7 +132,7 @@ func (n *nodes) finish(ctx context.Context, t *task) (err error) {
 	return nil
 }
 
-// updateNode writes a change to a Node, on the newest one where others were quicker. It returns none where the Node is
+// updateNode writes a change to a Node, on the newest one where others were quicker. It returns none if the Node is
 // gone, and does not write where nothing would change.
 func updateNode(
 	ctx context.Context, client typedcorev1.NodeInterface, node *corev1.Node, change func(*corev1.Node),

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// register makes the machine's Node, as that machine. A Node of the name that is there it takes for its own, and puts
+// register creates the machine's Node, as that machine. A Node of the name that is there it takes for its own, and puts
 // neither taints nor labels of the user data on it: a kubelet does that when it makes one.
 func (k *Kubelet) register(ctx context.Context) error {
 	node, err := k.node(metav1.Now())

@@ -86,7 +86,7 @@ func (s KubeletSettings) check() error {
 	return nil
 }
 
-// Offered returns what a Node has and what of it pods can use, of a machine that has so much. Where more is reserved
+// Offered returns what a Node has and what of it pods can use, of a machine that has so much. If more is reserved
 // than there is, nothing is left for pods.
 func (s KubeletSettings) Offered(has catalog.Resources) (capacity, allocatable catalog.Resources, err error) {
 	capacity = has

@@ -57,8 +57,9 @@ func listed[T any](objects func(*state) []T, fields ...string) handler {
 	return func(st *state, q *request) (any, error) { return list(q, objects(st), fields...) }
 }
 
-// routes are the calls of the API. The scope of placement groups is recorded, those of what else Linodes are made with
-// are in the API's specification. What fields a filter may name is that of Linode's Terraform provider.
+// routes are the calls of the API. The scope of placement groups is recorded, those of what else Linodes are
+// created with are in the API's specification. What fields a filter may name is that of Linode's Terraform
+// provider.
 func routes() []route {
 	cluster, pool, slot, linode := (*state).cluster, (*state).pool, (*state).slot, (*state).linode
 	const lke, lkePool, lkeNode = "/lke/clusters/{cluster}", "/lke/clusters/{cluster}/pools/{pool}", "/lke/clusters/{cluster}/nodes/{node}"

@@ -35,7 +35,7 @@ type exchange struct {
 // serve takes one call: log it, let a fault have its way, do the work, answer.
 func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	x := s.begin(r, rt)
-	status := 0 // stays where no answer is sent
+	status := 0 // stays if no answer is sent
 	defer func() { s.finish(x, status) }()
 
 	f := x.fault

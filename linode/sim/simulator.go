@@ -4,7 +4,7 @@
 // real time, and for the sandbox.
 //
 // It answers as recorded traffic of the real API does. What was never recorded is an assumption, and the comment next
-// to it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
+// to it says so. It does not know Karpenter or of the provider that it serves, runs no workload, and never calls out
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
 // State moves on only when it is read: each call first does what was due by then. So the handler has no
@@ -71,7 +71,7 @@ func (s *Simulator) root() http.Handler {
 // Config returns the configuration with what [New] filled in.
 func (s *Simulator) Config() Config { return s.cfg }
 
-// ClusterID is the id of the first cluster; 0 where there is none.
+// ClusterID is the id of the first cluster; 0 if there is none.
 func (s *Simulator) ClusterID() int { return s.first }
 
 // update runs read with the lock held and the state up to date.

@@ -79,7 +79,7 @@ func (st *state) fill(now time.Time) {
 	}
 }
 
-// boot makes the Linode of a slot. On Enterprise it carries the pool's tags and two of LKE's own (the existing
+// boot creates the Linode of a slot. On Enterprise it carries the pool's tags and two of LKE's own (the existing
 // provider's documentation); on standard tier none, as recorded.
 func (st *state) boot(sl *slot, now time.Time) {
 	st.lastInstance++

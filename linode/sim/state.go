@@ -66,8 +66,8 @@ type instance struct {
 	joins     time.Time // when the kubelet of a pool's registers; never, or with Runs
 	machineID string
 	version   string // of Kubernetes
-	// registered is when its Node object was made. A kubelet does this once; one that is deleted afterwards does not come
-	// back on its own.
+	// registered is when its Node object was created. A kubelet does this once; one that is deleted afterwards
+	// does not come back on its own.
 	registered time.Time
 }
 
@@ -111,7 +111,7 @@ func (st *state) hash(digits int) string {
 	return fmt.Sprintf("%x", b)
 }
 
-// addCluster makes a cluster. Recorded clusters are "ready" at once, and highly available always on Enterprise.
+// addCluster creates a cluster. Recorded clusters are "ready" at once, and highly available always on Enterprise.
 func (st *state) addCluster(made Cluster, now time.Time) *cluster {
 	if made.ID == 0 {
 		st.lastCluster++

@@ -50,8 +50,8 @@ type JoinToken struct{ ID, Secret string }
 
 func (t JoinToken) String() string { return t.ID + "." + t.Secret }
 
-// ReadUserData reads user data as cloud-init does, and the files that they write as the programs do that join machines. It
-// returns none where nothing in them joins a cluster.
+// ReadUserData reads user data as cloud-init does, and the files that they write as the programs do that join
+// machines. It returns none if nothing in them joins a cluster.
 func ReadUserData(userData []byte, linode int) (*Join, error) {
 	files, err := cloudInit(userData)
 	if err != nil {
@@ -79,7 +79,7 @@ func inFile(path string, err error) error {
 }
 
 // cloudInit returns the files that cloud-init writes, by path. User data without the first line that says what they
-// are, it leaves alone; and where nothing is run, nothing reads the files.
+// are, it leaves alone; and if nothing is run, nothing reads the files.
 func cloudInit(userData []byte) (map[string]string, error) {
 	var config struct {
 		WriteFiles []struct{ Path, Permissions, Content, Encoding string } `json:"write_files"`
@@ -116,7 +116,7 @@ func cloudInit(userData []byte) (map[string]string, error) {
 	return files, nil
 }
 
-// joinConfiguration is kubeadm's, as far as it is played. kubeadm warns of fields that it does not know, and goes on.
+// joinConfiguration is kubeadm's, as far as it is played. kubeadm warns of fields that it does not know, and continues.
 type joinConfiguration struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -190,7 +190,8 @@ func (c joinConfiguration) check() error {
 	case c.APIVersion != "kubeadm.k8s.io/v1beta4": // v1beta3 is read as well, which is not played
 		return fmt.Errorf("your configuration file uses an old API spec: %q (kind: %q)", c.APIVersion, c.Kind)
 	case len(found.CACertHashes) == 0:
-		return fmt.Errorf("discovery.bootstrapToken.caCertHashes: using token-based discovery without caCertHashes can be unsafe")
+		return fmt.Errorf("discovery.bootstrapToken.caCertHashes: using token-based discovery without caCertHashes can be " +
+			"unsafe")
 	case tokenErr != nil:
 		return fmt.Errorf("discovery.bootstrapToken.token: %w", tokenErr)
 	case endpointErr != nil:

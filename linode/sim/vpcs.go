@@ -53,7 +53,7 @@ func (v *VPC) fill(next func(int) int) {
 	}
 }
 
-// Subnet finds a subnet and its VPC by its id; nil where there is none.
+// Subnet finds a subnet and its VPC by its id; nil if there is none.
 func (a *Assets) Subnet(id int) (*VPC, *Subnet) {
 	for _, v := range a.vpcs {
 		for k := range v.Subnets {
@@ -65,8 +65,8 @@ func (a *Assets) Subnet(id int) (*VPC, *Subnet) {
 	return nil, nil
 }
 
-// Free returns a free address of a subnet: the one that is asked for, or the first, where "" or "auto" is.
-// The first and the last of a subnet, and the gateway, are never free. It returns false where there is none.
+// Free returns a free address of a subnet: the one that is requested, or the first, where "" or "auto" is.
+// The first and the last of a subnet, and the gateway, are never free. It returns false if there is none.
 func (s *Subnet) Free(asked string) (netip.Addr, bool) {
 	prefix, err := netip.ParsePrefix(s.IPv4)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// stillEvery is how often a long build reports that it goes on.
+// stillEvery is how often a long build reports that it continues.
 const stillEvery = 30 * time.Second
 
 // job builds what is missing of one module, in this directory:
@@ -167,7 +167,7 @@ func (p Program) output() string {
 	return name
 }
 
-// reassure reports now and then that a build goes on, until the returned function is
+// reassure reports now and then that a build continues, until the returned function is
 // called.
 func (j job) reassure(began time.Time) (stop func()) {
 	done := make(chan struct{})

@@ -70,7 +70,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// makeClaims makes two NodeClaims for each pool, as they are after a launch.
+// makeClaims creates two NodeClaims for each pool, as they are after a launch.
 func (s *sandbox) makeClaims() {
 	s.t.Helper()
 	var list karpv1.NodePoolList
@@ -186,7 +186,7 @@ func (s *sandbox) untilAll(n int, holds func(*lkeplanv1alpha1.NodePlan) bool) {
 	}
 }
 
-// handled reports whether a NodePlan was reconciled as it was asked for.
+// handled reports whether a NodePlan was reconciled as it was requested.
 func handled(request string) func(*lkeplanv1alpha1.NodePlan) bool {
 	return func(np *lkeplanv1alpha1.NodePlan) bool { return np.Status.LastHandledReconcileAt == request }
 }

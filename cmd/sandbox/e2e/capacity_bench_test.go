@@ -101,7 +101,7 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 }
 
 // BenchmarkArrival measures pods of 1 CPU that come one after another, 100 each
-// second, to a pool of all sizes: when the first machine is asked for, and what the
+// second, to a pool of all sizes: when the first machine is requested, and what the
 // nodes cost on which they end up. Karpenter plans for a part of them at a time.
 func BenchmarkArrival(b *testing.B) {
 	const pods = 1000

@@ -23,9 +23,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestTokenIsValidForOneNode: whoever has the token of a machine that boots gets the certificate of
-// no other Node by it, whichever way he joins, and what is reported with it is denied and said on its
-// NodeClaim. The machine itself joins.
+// TestTokenIsValidForOneNode: a client with the token of a booting machine cannot get the certificate of
+// another Node, however it joins, and a report with the token is denied and shown on its NodeClaim. The
+// machine itself joins.
 func TestTokenIsValidForOneNode(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance", "--join-delay", "20s")
@@ -121,7 +121,7 @@ func (j *joining) reports(text string) {
 // refusedTo is the refusal for a machine elsewhere that joins with this user data.
 func (s *sandbox) refusedTo(userData []byte) sim.JoinStatus {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience*30*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), slowdown*30*time.Second)
 	defer cancel()
 	told := make(chan sim.JoinStatus, 1)
 	thief := sim.Kubelet{KubeletMachine: sim.KubeletMachine{Linode: 1, Version: "v1.36.0", UserData: userData}}

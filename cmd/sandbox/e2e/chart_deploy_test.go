@@ -83,5 +83,5 @@ func offline(t *testing.T, args ...string) string {
 	return out
 }
 
-// nowhere is a kubeconfig that is not there.
+// nowhere is a kubeconfig that does not exist.
 const nowhere = "/dev/null/kubeconfig"

@@ -89,7 +89,7 @@ func TestTheChartComesAndGoes(t *testing.T) {
 	if now := s.state(); !slices.Equal(names(now), names(after)) || now.deleting() || now.running != 4 || len(s.pools()) == 0 {
 		t.Errorf("with the chart went nodes, pods or pools: there are %s and the pools %v", now, s.pools())
 	}
-	// The same chart goes on where it has stopped.
+	// The same chart continues where it has stopped.
 	s.helm(append([]string{"install", "lkeplan", chart}, values...)...)
 	s.chartController()
 	s.scaleTo("any", 0)

@@ -177,7 +177,7 @@ func (r *Runner) Job(w Workflow, name string) (res Result, err error) {
 		r.needs = map[string]any{}
 	}
 	r.needs[name] = map[string]any{"outputs": outputs}
-	summary, _ := os.ReadFile(filepath.Join(j.temp, "summary")) // none where no step wrote to it
+	summary, _ := os.ReadFile(filepath.Join(j.temp, "summary")) // none if no step wrote to it
 	res.Failed, res.Log, res.Summary = s.failed, j.log.String(), string(summary)
 	if err != nil {
 		return res, fmt.Errorf("job %s: %w\n%s", name, err, res.Log)

@@ -129,7 +129,7 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 		event["pull_request"].(map[string]any)["labels"] = []any{
 			map[string]any{"name": hostile}, map[string]any{"name": "lkeplan/allowed"},
 		}
-		event["label"] = map[string]any{"name": run.label} // GitHub leaves it out where there is none
+		event["label"] = map[string]any{"name": run.label} // GitHub leaves it out if there is none
 		if res := tr.run("pull-request.yml", "plan"); run.passes {
 			tr.passes(res)
 		} else {

@@ -87,7 +87,7 @@ func (s cluster) look() (state, error) {
 func (s cluster) until(what string, within time.Duration, holds func(state) bool) state {
 	s.t.Helper()
 	started := time.Now()
-	deadline := started.Add(patience * within)
+	deadline := started.Add(slowdown * within)
 	for {
 		now := s.state()
 		if holds(now) {
@@ -95,7 +95,7 @@ func (s cluster) until(what string, within time.Duration, holds func(state) bool
 			return now
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", patience*within, what, now,
+			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", slowdown*within, what, now,
 				s.kube("", "get", "pods,nodes,nodeclaims,poddisruptionbudgets", "-A", "-o", "wide"),
 				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
 		}
@@ -118,7 +118,7 @@ func (s cluster) never(what string, holds func(state) bool, of ...rounds) {
 			if r.next != nil {
 				r.next()
 			}
-			for deadline := time.Now().Add(patience * time.Minute); r.count() <= before; time.Sleep(200 * time.Millisecond) {
+			for deadline := time.Now().Add(slowdown * time.Minute); r.count() <= before; time.Sleep(200 * time.Millisecond) {
 				if now := s.state(); holds(now) {
 					s.t.Fatalf("%s, which must not happen: %s", what, now)
 				}
@@ -138,10 +138,10 @@ func (s cluster) never(what string, holds func(state) bool, of ...rounds) {
 // time is up: within, on an otherwise idle machine.
 func (s cluster) eventually(what string, within time.Duration, holds func() error) {
 	s.t.Helper()
-	deadline := time.Now().Add(patience * within)
+	deadline := time.Now().Add(slowdown * within)
 	for err := holds(); err != nil; err = holds() {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("timed out after %s waiting until %s: %v", patience*within, what, err)
+			s.t.Fatalf("timed out after %s waiting until %s: %v", slowdown*within, what, err)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
@@ -283,7 +283,7 @@ func (s cluster) watchPods() *fewest {
 }
 
 // follow sees each object, and then each of its versions until the test ends. The API server may
-// close a watch whose reader is slow, as on a busy machine: it goes on where it was.
+// close a watch whose reader is slow, as on a busy machine: it continues where it was.
 func (s cluster) follow(list client.ObjectList, see func(o client.Object, deleted bool), opts ...client.ListOption) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -494,7 +494,7 @@ func (s cluster) noTokens() error {
 	return err
 }
 
-// bootstrapToken makes a token that is good for so long.
+// bootstrapToken creates a token that is good for so long.
 func (s cluster) bootstrapToken(id string, good time.Duration) sim.JoinToken {
 	s.t.Helper()
 	token := sim.JoinToken{ID: id, Secret: "0123456789abcdef"}

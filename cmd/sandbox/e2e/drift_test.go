@@ -10,7 +10,7 @@ import (
 )
 
 // TestIgnoredDriftIsKept: a field in driftIgnore keeps its edited
-// value, whatever the source says later, and the status names its manager. The same
+// value even if the source changes later, and the status names its manager. The same
 // field of another pool, and another field of the same pool, are corrected, and an
 // event names the manager.
 func TestIgnoredDriftIsKept(t *testing.T) {

@@ -105,7 +105,7 @@ func initialized(now state) (n int) {
 	return n
 }
 
-// poolByHand makes a node pool that lkeplan does not own, and returns the name of its
+// poolByHand creates a node pool that lkeplan does not own, and returns the name of its
 // Node when it has joined.
 func (s *sandbox) poolByHand() string {
 	s.t.Helper()

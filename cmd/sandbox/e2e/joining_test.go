@@ -28,7 +28,7 @@ type joining struct {
 
 // TestMachinesJoinAutomatically: with a good token a Linode becomes a node, which has its
 // taints in its very first version. With a wrong one, with one that has expired and with
-// one that was taken back it does not, whoever presents it; and what NodeRestriction
+// a revoked token does not work for any client; and what NodeRestriction
 // forbids, the API server refuses.
 func TestMachinesJoinAutomatically(t *testing.T) {
 	j := &joining{sandbox: startSandbox(t, "--mode", "instance")}
@@ -69,7 +69,7 @@ func tainted(taints []corev1.Taint, key string) bool {
 	return slices.ContainsFunc(taints, func(taint corev1.Taint) bool { return taint.Key == key })
 }
 
-// completed waits until the cloud controller has completed a Node; linode is 0 where it
+// completed waits until the cloud controller has completed a Node; linode is 0 if it
 // does not matter.
 func (j *joining) completed(name string, linode int) {
 	j.t.Helper()

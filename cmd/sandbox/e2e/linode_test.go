@@ -261,7 +261,7 @@ func (s cloud) linodeOf(nc karpv1.NodeClaim) (l struct {
 	return l
 }
 
-// makeLinode makes a Linode that reads user data, and returns its id.
+// makeLinode creates a Linode that reads user data, and returns its id.
 func (s cloud) makeLinode(label string, userData []byte) int {
 	s.t.Helper()
 	var made struct{ ID int }

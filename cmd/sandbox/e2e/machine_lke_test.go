@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine"
 )
 
-// bareJoin is how a machine joins that knows nothing of lkeplan, as those of LKE do: without its labels, without its
+// bareJoin is how a machine joins that does not know lkeplan, as those of LKE do: without its labels, without its
 // taints, and without a provider id.
 const bareJoin = `#cloud-config
 write_files:
@@ -92,8 +92,9 @@ func TestARealKubeletIsBoundEarly(t *testing.T) {
 	}
 }
 
-// watchOpenNodes follows Nodes from now on. What it returns says how many versions of them had no taint uninitialized, so
-// that a pod could land there, and which of those lacked the taint or the label of the pool.
+// watchOpenNodes follows Nodes from now on. What it returns says how many versions of them had no taint
+// uninitialized, so that a pod could land there, and which of those lacked the taint or the label of the
+// pool.
 func (h *host) watchOpenNodes() func() (open int, wrong []string) {
 	h.t.Helper()
 	var mu sync.Mutex

@@ -326,7 +326,7 @@ func (h *host) isAsAsked(claim karpv1.NodeClaim) {
 	}
 }
 
-// cloudInitIsDone looks at what cloud-init and the join have left.
+// cloudInitIsDone checks what cloud-init and the join have left.
 func (h *host) cloudInitIsDone(m *machine.Machine) {
 	h.t.Helper()
 	h.eventually("cloud-init is done", time.Minute, func() error {
@@ -348,7 +348,8 @@ func (h *host) noTokenOnDisk(m *machine.Machine) {
 	if !ok || !both || len(secret) != 16 {
 		h.t.Fatalf("there is no token in the user data, in which one is to be looked for:\n%s", m.Linode.UserData)
 	}
-	if found := h.on(m, "sh", "-c", "grep -rlF "+secret+" /etc /var/lib/cloud /var/lib/kubelet /var/log /run /root /opt /tmp 2>/dev/null || true"); found != "" {
+	if found := h.on(m, "sh", "-c", "grep -rlF "+secret+" /etc /var/lib/cloud /var/lib/kubelet /var/log /run /root "+
+		"/opt /tmp 2>/dev/null || true"); found != "" {
 		h.t.Errorf("the token is still on the disk:\n%s", found)
 	}
 }
@@ -372,9 +373,10 @@ func (h *host) restarted(node string) error {
 	return nil
 }
 
-// nothingForbidden fails if a machine, the controller or the cloud controller was refused a right. Two kinds of refusals
-// are no lack of one: a kubelet that has no certificate yet sends requests as system:anonymous, and the API server's Node authorizer
-// refuses a kubelet the pod that has just gone, and what only that pod needed.
+// nothingForbidden fails if a machine, the controller or the cloud controller was refused a right. Two kinds
+// of refusals are no lack of one: a kubelet that has no certificate yet sends requests as system:anonymous,
+// and the API server's Node authorizer refuses a kubelet the pod that has just gone, and what only that pod
+// needed.
 func (h *host) nothingForbidden() {
 	h.t.Helper()
 	for _, r := range h.audited() {

@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestAClaimWhoseTokenIsBadEnds: a machine's token is made another one, is made to end, or is
+// TestAClaimWhoseTokenIsBadEnds: a machine's token is replaced, expires, or is
 // taken away, while the machine boots, each in a cluster that does so to all. The API server
 // refuses the machine; after the 15 minutes that Karpenter gives it its claim ends with a
 // reason, the Linode goes, and no Secret is left.
@@ -75,7 +75,7 @@ func TestAClaimWhoseTokenIsBadEnds(t *testing.T) {
 // endsWithAReason waits until the claim of a Linode has ended, with 15 minutes for that.
 func (s *sandbox) endsWithAReason(l sim.Linode) {
 	s.t.Helper()
-	s.eventually("its claim ends and the Linode goes", 18*time.Minute/patience, func() error {
+	s.eventually("its claim ends and the Linode goes", 18*time.Minute/slowdown, func() error {
 		if now, there := s.linodes()[l.Label]; there && now.ID == l.ID {
 			return fmt.Errorf("it is there: %+v", now.Join)
 		}

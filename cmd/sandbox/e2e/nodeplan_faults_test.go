@@ -52,7 +52,7 @@ func TestNodePlanSurvivesFailures(t *testing.T) {
 
 	running := s.startController()
 	for started := time.Now(); len(s.pools()) == 0; time.Sleep(20 * time.Millisecond) {
-		if time.Since(started) > patience*time.Minute {
+		if time.Since(started) > slowdown*time.Minute {
 			t.Fatal("timed out waiting for the first pool")
 		}
 	}

@@ -40,9 +40,9 @@ func (s nodePlans) untilWithin(
 		if holds(np) {
 			return np
 		}
-		if time.Since(started) > patience*within {
+		if time.Since(started) > slowdown*within {
 			raw, _ := json.MarshalIndent(np.Status, "", " ")
-			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", patience*within, what, raw)
+			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", slowdown*within, what, raw)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
@@ -60,7 +60,7 @@ func (s nodePlans) approve(name string, flags ...string) {
 	s.ends(0, append([]string{"nodeplan", "approve", "-n", "default", "--yes", name}, flags...)...)
 }
 
-// reconciliation is that of a NodePlan, which is asked for.
+// reconciliation is that of a NodePlan, which is requested.
 func (s nodePlans) reconciliation(nodePlan string) rounds {
 	handled := 0
 	var asked string

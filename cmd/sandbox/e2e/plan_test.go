@@ -106,7 +106,7 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.ends(0, "apply", "--yes", "--wait", "none", pooled(t, "", "a", "b", "c", "d"))
-	s.kube(strings.ReplaceAll(file(t, "guide.yaml"), "VERSION", "v1"), "apply", "-f", "-") // somebody else's
+	s.kube(strings.ReplaceAll(file(t, "guide.yaml"), "VERSION", "v1"), "apply", "-f", "-") // another owner's
 	others := slices.DeleteFunc(s.pools(), func(name string) bool { return len(name) == 1 })
 
 	less := pooled(t, "\nremoved {\n  from = pool.d\n}\n", "a")

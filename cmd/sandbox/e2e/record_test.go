@@ -12,7 +12,7 @@ import (
 
 // TestGuardsCannotBeDisabled: a commit that lifts its own guards waits, also where the
 // record of what was last applied is deleted, emptied or exchanged, and where the
-// status is lost. Without a change the record is made anew.
+// status is lost. Without a change the record is recreated.
 func TestGuardsCannotBeDisabled(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

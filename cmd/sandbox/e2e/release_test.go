@@ -15,7 +15,7 @@ import (
 // TestANewReleaseRollsNothing: the chart and the controllers of the release before this one
 // make 30 nodes from a NodePlan. The chart is upgraded, and the controllers of this one stand
 // by and take over while 100 more pods arrive: no node is lost, and none is made twice. They
-// reconcile the same revision: no NodeClaim drifts, and no machine is made or deleted.
+// reconcile the same revision: no NodeClaim drifts, and no machine is created or deleted.
 func TestANewReleaseRollsNothing(t *testing.T) {
 	t.Parallel()
 	const few, nodes = 30, 55

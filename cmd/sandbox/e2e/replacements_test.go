@@ -22,7 +22,7 @@ const loop = `{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"nam
 	{"key":"example.com/tier","operator":"In","values":["gold"]}]}}}}`
 
 // TestALoopOfReplacementsIsStopped: Karpenter replaces a node of the pool five times, though
-// the controller is killed in between, and no more; after the requirement is mended no node is
+// the controller is killed in between, and no more; after the requirement is repaired no node is
 // held. The pods run all the time, and others get nodes.
 func TestALoopOfReplacementsIsStopped(t *testing.T) {
 	t.Parallel()

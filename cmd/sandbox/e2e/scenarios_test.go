@@ -39,7 +39,7 @@ var scenarios = []scenario{
 	{pool: "not-tolerated", steps: []wanted{{1, map[string]int{"g6-standard-2": 1}}}, refused: true},
 }
 
-// TestScenariosOfTheExistingProvider runs all of them at once. The one about drift also looks at the node that
+// TestScenariosOfTheExistingProvider runs all of them at once. The one about drift also checks the node that
 // replaces, which theirs does not.
 func TestScenariosOfTheExistingProvider(t *testing.T) {
 	t.Parallel()

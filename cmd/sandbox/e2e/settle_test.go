@@ -22,9 +22,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
-// settledLoad is a workload of which half of the pods leave, and what its pool says of
+// stableLoad is a workload of which half of the pods leave, and what its pool says of
 // nodes that go.
-type settledLoad struct {
+type stableLoad struct {
 	simulatedLoad
 	disruption  string // of the pool's block, without consolidate_after
 	annotations string // of the pods
@@ -36,11 +36,11 @@ const (
 	whenEmpty = "\n    policy = \"WhenEmpty\"" + allMayGo
 )
 
-// settled are workloads whose end does not depend on which of several nodes that do equally
+// stable are workloads whose result does not depend on which of several nodes that do equally
 // well Karpenter takes first: that is chance, and simulate takes them by name. Of nodes of
 // 8, 8 and 4 CPUs that are half empty, it may leave one of 6 and one of 4, or one of 8 and
 // one of 2, which cost half as much again.
-var settled = []settledLoad{
+var stable = []stableLoad{
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: whenEmpty},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo, budget: "maxUnavailable: 0"},
@@ -59,10 +59,10 @@ var settled = []settledLoad{
 
 // write writes the pools, whose nodes may go after a while, and the workloads with a share
 // of their pods.
-func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) {
+func writeStable(t *testing.T, dir, after string, share float64) (yaml string) {
 	t.Helper()
 	hcl := "cluster {\n  name   = \"sandbox\"\n  region = \"us-southeast\"\n}\n\nnode_class \"default\" {}\n"
-	for i, w := range settled {
+	for i, w := range stable {
 		name := fmt.Sprintf("w%02d", i)
 		w.pods = int(float64(w.pods) * share)
 		block, manifest := w.files(i)
@@ -86,14 +86,14 @@ func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) 
 // TestSimulatedConsolidationMatchesKarpenter: once half of the pods of each node have left, the controller removes and
 // replaces nodes until there are those which simulate says, of each pool and plan type,
 // and then no more. Nodes may go only when all have left: in between there are others.
-// It takes ten minutes, and "make settling" runs it: Karpenter checks nodes in an order
+// It takes ten minutes, and `make settling` runs it: Karpenter checks nodes in an order
 // that is not always the same.
 func TestSimulatedConsolidationMatchesKarpenter(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--lke-daemonsets", "--region", "us-southeast")
 	s.installCRDs()
 	dir := t.TempDir()
-	writeSettled(t, dir, "5s", 1)
+	writeStable(t, dir, "5s", 1)
 	out, err := s.command(bin(t, "lkeplan"), nil, "simulate", "-o", "json", "--keep", "50%", "--workloads",
 		filepath.Join(dir, "workloads.yaml"), dir).Output()
 	var said simulate.Report
@@ -102,7 +102,7 @@ func TestSimulatedConsolidationMatchesKarpenter(t *testing.T) {
 	}
 	t.Logf("simulated:\n%s", said.Text())
 
-	s.kube(writeSettled(t, dir, "Never", 1), "apply", "-f", "-")
+	s.kube(writeStable(t, dir, "Never", 1), "apply", "-f", "-")
 	s.until("all pods wait", time.Minute, func(now state) bool { return now.pending == said.Head.Asked })
 	c := s.startController()
 	s.run("lkeplan", "apply", "--yes", dir)
@@ -113,11 +113,11 @@ func TestSimulatedConsolidationMatchesKarpenter(t *testing.T) {
 	}
 	s.until("there are the nodes that are simulated", 5*time.Minute, mixed(said.Head.Plans, said.Head.Asked))
 	s.half()
-	s.kube(writeSettled(t, dir, "Never", 0.5), "apply", "-f", "-")
+	s.kube(writeStable(t, dir, "Never", 0.5), "apply", "-f", "-")
 	s.until("half of the pods have left", 2*time.Minute, mixed(said.Head.Plans, said.Head.Consolidated.Placed))
 	t.Logf("pods by node:\n%s", s.kube("", "get", "pods", "-o", "custom-columns=:.metadata.labels.app,:.spec.nodeName"))
 
-	writeSettled(t, dir, "5s", 0.5)
+	writeStable(t, dir, "5s", 0.5)
 	s.run("lkeplan", "apply", "--yes", dir)
 	var last state
 	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {

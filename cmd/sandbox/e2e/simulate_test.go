@@ -92,7 +92,7 @@ spec:
 }
 
 // TestSimulateMatchesKarpenter: for pods of many kinds, each with its own pool, the controller
-// makes the NodeClaims that simulate says, of the same plan types, for as many pods. No
+// creates the NodeClaims that simulate says, of the same plan types, for as many pods. No
 // machine joins: once one has, the scheduler of Kubernetes binds pods as it likes, and may
 // take room that is another's.
 func TestSimulateMatchesKarpenter(t *testing.T) {

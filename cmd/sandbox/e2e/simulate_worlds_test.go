@@ -35,7 +35,7 @@ var spreadLoads = []simulatedLoad{
 }
 
 // drawLoad draws a pool and equal pods for it. The scheduler of Kubernetes binds pods to nodes in its own
-// order: unequal ones may take room that Karpenter has planned for others, and then more nodes are made than
+// order: unequal ones may take room that Karpenter has planned for others, and then more nodes are created than
 // were planned for.
 func drawLoad(r *rand.Rand) simulatedLoad {
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -72,7 +72,7 @@ func drawLoad(r *rand.Rand) simulatedLoad {
 			skew += fmt.Sprintf(", minDomains: %d", 1+r.IntN(4))
 		}
 		anyway := "ScheduleAnyway"
-		if limited { // it is chance then whether Karpenter makes another node for a pod that can go to one that is being made
+		if limited { // it is chance then whether Karpenter creates another node for a pod that can go to one that is being made
 			anyway = "DoNotSchedule"
 		}
 		w.more += fmt.Sprintf(spreadWith, pick(overNodes+skew, overNodes+skew,

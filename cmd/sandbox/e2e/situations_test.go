@@ -11,7 +11,7 @@ type situation struct {
 	pool  string // arguments of its block in addition to the node class and labels
 	base  string // what its pods were before, as in pod: they run; "" for none
 	pod   string // of the pod's spec, each line indented by six spaces; "CPU N" is all that it asks for
-	says  string // why of the pool, or, where it would make a node, the plan type of that
+	says  string // why of the pool, or, where it would create a node, the plan type of that
 	helps func(s *sandbox)
 }
 
@@ -153,7 +153,7 @@ var refusals = []situation{
 	},
 }
 
-// placings are pods that Karpenter makes a node for, and which one.
+// placings are pods that Karpenter creates a node for, and which one.
 var placings = []situation{
 	{name: "weight", pool: `requirements = { class = "standard", cpu = 8 }` + "\n  weight = 10",
 		pod: "CPU 1", says: "g6-standard-8"},

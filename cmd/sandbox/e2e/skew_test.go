@@ -57,7 +57,7 @@ func (p pair) says(program string, code int, args ...string) string {
 	return string(out)
 }
 
-// nodePlans looks at a NodePlan, and has it do what a commit cannot.
+// nodePlans checks a NodePlan, and has it do what a commit cannot.
 func (p pair) nodePlans() {
 	p.t.Helper()
 	about := func(verb string, args ...string) []string {
@@ -87,7 +87,7 @@ func (p pair) nodePlans() {
 }
 
 // directories brings the cluster to what directories say, by hand and by a saved plan, and
-// looks at nodes.
+// checks nodes.
 func (p pair) directories() {
 	p.t.Helper()
 	dir := pooled(p.t, "", "a")

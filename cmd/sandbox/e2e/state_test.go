@@ -45,6 +45,6 @@ func (s state) deleting() bool {
 		slices.ContainsFunc(s.claims, func(nc karpv1.NodeClaim) bool { return !nc.DeletionTimestamp.IsZero() })
 }
 
-// patience is how much longer than on an idle machine a test waits for what must
+// slowdown is how much longer than on an idle machine a test waits for what must
 // come about: with other sandboxes beside it, a sandbox has a part of the processors only.
-const patience = 3
+const slowdown = 3

@@ -15,8 +15,8 @@ import (
 )
 
 // TestStaticPoolsWithoutMachinesHoldUpNoOthers: Linode has no machines for one pool with replicas, and
-// a limit has no room for another. Pods of a third pool get their nodes, few NodeClaims are made, less
-// and less often, and status says why. What is mended brings the replicas.
+// a limit has no room for another. Pods of a third pool get their nodes, few NodeClaims are created, less
+// and less often, and status says why. What is repaired brings the replicas.
 func TestStaticPoolsWithoutMachinesHoldUpNoOthers(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -126,7 +126,7 @@ func TestStaticPoolsFollowTheirReplicas(t *testing.T) {
 	s.until("nothing is left", 2*time.Minute, state.empty)
 }
 
-// watchClaims returns when the NodeClaims of a pool were made from now on, in order.
+// watchClaims returns when the NodeClaims of a pool were created from now on, in order.
 func (s *sandbox) watchClaims() (made func(pool string) []time.Time) {
 	s.t.Helper()
 	var mu sync.Mutex

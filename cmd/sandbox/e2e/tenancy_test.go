@@ -106,7 +106,7 @@ func (s *sandbox) planOnly() {
 }
 
 // TestNodePlansShareNothingAndWait: of two NodePlans with the same object the one that
-// holds it goes on, and the other names it until one drops it. One that depends on
+// holds it continues, and the other names it until one drops it. One that depends on
 // another waits.
 func TestNodePlansShareNothingAndWait(t *testing.T) {
 	t.Parallel()

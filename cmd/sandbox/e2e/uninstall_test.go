@@ -43,7 +43,7 @@ func (s *sandbox) withoutCRDs() {
 }
 
 // TestLeavingWithDrain: the controller drains all nodes, nothing is left at Linode, and
-// nothing holds up the deletion of the CRDs. The NodePlan does not make its pools again.
+// nothing holds up the deletion of the CRDs. The NodePlan does not create its pools again.
 func TestLeavingWithDrain(t *testing.T) {
 	t.Parallel()
 	s, c := inhabited(t)
@@ -56,7 +56,7 @@ func TestLeavingWithDrain(t *testing.T) {
 }
 
 // TestLeavingWithTheNodes: after the controller was removed, the CRDs were deleted, and
-// waits. All nodes and pods stay, the deletion goes on, and what costs is listed.
+// waits. All nodes and pods stay, the deletion continues, and what costs is listed.
 func TestLeavingWithTheNodes(t *testing.T) {
 	t.Parallel()
 	s, c := inhabited(t)

@@ -71,7 +71,7 @@ spec:
 
 // TestWhyAgreesWithTheScheduler asks why of pods that wait while no controller runs, by
 // lists alone: the pods that it says a node would be made for get that node once the
-// controller runs again, and the others do not. Then what it says is mended, and each runs
+// controller runs again, and the others do not. Then what it says is repaired, and each runs
 // on a node of the pool that it was said of.
 func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	t.Parallel()

@@ -33,8 +33,7 @@ const spread = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"
 	"containers":[{"name":"c","image":"registry.k8s.io/pause:3.10","resources":{"requests":{"cpu":"3"}}}]}}}}`
 
 // TestInvalidPoolDoesNotBlockOthers: NodePools that LKE can never serve are not ready, do not
-// count when another Deployment's pods are spread over zones, and the pods that ask
-// for them hear of it.
+// count when another Deployment's pods are spread over zones, and the pods that request them hear of it.
 func TestInvalidPoolDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

@@ -29,7 +29,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// What a machine is made of: the packages of Debian, with those units masked that would touch the
+// What a machine is created of: the packages of Debian, with those units masked that would touch the
 // host, and the files of root.
 //
 //go:embed all:image

@@ -37,7 +37,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
 )
 
-// Config is what machines are made with.
+// Config is what machines are created with.
 type Config struct {
 	Cache string // directory of the Debian, which is made once
 	Dir   string // where machines keep what they write
@@ -136,7 +136,7 @@ type Machine struct {
 	ending []func()      // what belongs to this boot
 }
 
-// Add makes a machine, which is off.
+// Add creates a machine, which is off.
 func (m *Machines) Add(l Linode) (*Machine, error) {
 	dir := filepath.Join(m.Dir, l.Label)
 	for _, part := range []string{"upper", "work", "root", "containerd", "kubelet"} {

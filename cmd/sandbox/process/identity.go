@@ -2,7 +2,7 @@
 //
 // A pid does not identify a process: the kernel reuses the number once the process
 // is gone. Everything here that sends a signal therefore takes an Identity, a pid
-// together with the moment its process began. The package knows nothing of
+// together with the moment its process began. The package does not know
 // what the processes do; that is package stack.
 package process
 
@@ -94,9 +94,9 @@ func (id Identity) End(ctx context.Context, grace time.Duration) (killed bool, e
 	if err := id.Signal(syscall.SIGTERM); err != nil {
 		return false, ignoreGone(err)
 	}
-	patience, cancel := context.WithTimeout(ctx, grace)
+	waiting, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	if id.Wait(patience) == nil {
+	if id.Wait(waiting) == nil {
 		return false, nil
 	}
 	if err := id.Signal(syscall.SIGKILL); err != nil {

@@ -23,7 +23,7 @@ import (
 
 var pictures = flag.String("pictures", "", "write a picture of some pages into this `directory`")
 
-// screens are what the pages are looked at with.
+// screens are the screens on which the pages are checked.
 var screens = []struct {
 	name, scheme  string
 	width, height int64
@@ -70,7 +70,7 @@ const sticksOut = `document.documentElement.scrollWidth <= innerWidth ? [] :
 	[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
 		.slice(0, 3).map((e) => e.tagName + " " + e.textContent.slice(0, 40))`
 
-// pictured are the pages of which there are pictures.
+// pictured are the pages that picture writes.
 var pictured = map[string]bool{
 	"index.html": true, "schemas/reference.html": true, "examples/quickstart/index.html": true,
 	"rules/bad-schedule.html": true, "kube/chart/index.html": true, "kube/observability/metrics.html": true,
@@ -170,7 +170,7 @@ func open(t *testing.T) *tab {
 	return tb
 }
 
-// listen notes what the console says.
+// listen records the messages of the console.
 func (b *tab) listen(event any) {
 	var said string
 	switch event := event.(type) {
@@ -188,7 +188,7 @@ func (b *tab) listen(event any) {
 	b.console = append(b.console, said)
 }
 
-// said is what the console has said since it was last asked.
+// said returns the messages of the console since the last call.
 func (b *tab) said() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,7 +204,7 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// picture writes what is to be seen, where that is asked for.
+// picture writes a screenshot if -pictures is set.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	if *pictures == "" {

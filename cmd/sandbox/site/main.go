@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// build renders everything into a directory, which is made anew.
+// build renders everything into a directory, which is recreated.
 func build(repository, dir string) error {
 	s, err := read(repository)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 var reference = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
-// TestLinksOfTheSiteResolve: each page is found, its links lead to pages and headings that
-// are there, and nothing is loaded from elsewhere.
+// TestLinksOfTheSiteResolve: each page is found, its links lead to pages and headings that exist, and nothing
+// is loaded from elsewhere.
 func TestLinksOfTheSiteResolve(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	if err := build("../../..", dir); err != nil {

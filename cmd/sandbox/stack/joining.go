@@ -36,7 +36,7 @@ func (c *checker) letJoin(ctx context.Context) error {
 	return c.create(ctx, joining)
 }
 
-// create creates the objects of a file that are not there yet. Their kinds have plurals
+// create creates the objects of a file that do not exist yet. Their kinds have plurals
 // that end in s, and no more.
 func (c *checker) create(ctx context.Context, objects string) error {
 	for text := range strings.SplitSeq(objects, "\n---\n") {

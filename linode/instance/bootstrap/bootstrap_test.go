@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestUserData compares what machines read. Where there is a template, it is tried and
+// TestUserData compares what machines read. If there is a template, it is tried and
 // nothing else.
 func TestUserData(t *testing.T) {
 	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {

@@ -12,25 +12,25 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// callable are the functions that a template may call. The others of text/template format
-// without a bound, or are for HTML.
+// callable are the functions that a template may call. The other functions of text/template format without a
+// bound or are for HTML.
 var callable = map[string]bool{
 	"json": true, "base64": true, "sh": true,
 	"and": true, "or": true, "not": true, "eq": true, "ne": true, "len": true, "index": true,
 }
 
 const (
-	// maxTemplate is how long a template may be, in bytes.
+	// maxTemplate is the largest size of a template in bytes.
 	maxTemplate = 64 << 10
-	// maxWork is how much a template may do: parts of it that are run, and bytes that
-	// functions return. It is done in a moment.
+	// maxWork bounds the work of a template: executed parts plus bytes that functions return. A template reaches
+	// it within a moment.
 	maxWork = 200_000
 	// calling is how many parts a part counts for that runs a template: each such template
 	// within another takes memory.
 	calling = 50
 )
 
-// limited takes as much as Linode takes.
+// limited is a writer that accepts as much as Linode does.
 type limited []byte
 
 var (
@@ -46,7 +46,7 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// budget is what a template has done so far.
+// budget counts what a template has done so far.
 type budget int
 
 func (b *budget) spend(n int) error {
@@ -56,7 +56,7 @@ func (b *budget) spend(n int) error {
 	return nil
 }
 
-// made passes a function's result on, where it is not too large.
+// made passes a function's result on, if it is not too large.
 func (b *budget) made(text string) (string, error) {
 	if len(text) > api.MaxUserData {
 		return "", errTooLarge
@@ -64,7 +64,7 @@ func (b *budget) made(text string) (string, error) {
 	return text, b.spend(len(text))
 }
 
-// workFunction is called wherever a template comes by. It is not callable in a template.
+// workFunction is called in each list of a template. A template cannot call it itself.
 const workFunction = "work"
 
 func (b *budget) functions() template.FuncMap {
@@ -84,8 +84,7 @@ func (b *budget) functions() template.FuncMap {
 	}
 }
 
-// bound refuses functions that are not for templates, and has each part of one count how much
-// is done in it.
+// bound refuses functions that templates may not call, and inserts counters of the work into each part.
 func bound(t *template.Template) error {
 	for _, part := range t.Templates() {
 		if part.Tree == nil || part.Root == nil {
@@ -99,14 +98,13 @@ func bound(t *template.Template) error {
 	return nil
 }
 
-// walker goes through the parts of a template.
+// walker visits the parts of a template.
 type walker struct {
 	tree *parse.Tree
 	err  error
 }
 
-// list goes through what is run one after the other, and has that count first. It returns how
-// many parts there are.
+// list visits parts that run in sequence and inserts a counter before them. It returns the number of parts.
 func (w *walker) list(l *parse.ListNode, line int) (parts int) {
 	if l == nil {
 		return 0

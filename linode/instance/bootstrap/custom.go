@@ -8,9 +8,8 @@ import (
 	"text/template"
 )
 
-// Values are what a template may name, as in {{.Node}}. All texts are such as a Node can have:
-// there is no space, quote or line break in any of them but CA, the configurations and the
-// scripts.
+// Values are the fields of a template, as in {{.Node}}. Only CA, the configurations and the scripts contain
+// spaces, quotes or line breaks.
 type Values struct {
 	Node     string            // the Node's name, which is the Linode's label
 	Region   string            // such as us-ord
@@ -103,7 +102,7 @@ func (j Join) values() (Values, error) {
 
 const templateName = "user data"
 
-// lineOf puts an error of package text/template in our words: it says "template: user data:3:12: ...".
+// lineOf rewrites an error of package text/template, which has the form "template: user data:3:12: ...".
 func lineOf(err error) error {
 	line, rest, ok := strings.Cut(strings.TrimPrefix(err.Error(), "template: "+templateName+":"), ":")
 	if !ok || !isNumber(line) {

@@ -167,7 +167,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// FuzzCustom: no template makes more than Linode takes, or goes on for long.
+// FuzzCustom: no template makes more than Linode takes, or continues for long.
 func FuzzCustom(f *testing.F) {
 	for _, text := range []string{
 		"{{.Node}}", "{{range 1000000000}}{{end}}", "{{range .Labels}}{{range $.Labels}}{{.}}{{end}}{{else}}x{{end}}",

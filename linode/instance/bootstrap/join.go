@@ -1,9 +1,7 @@
-// Package bootstrap writes what a Linode reads when it boots, so that it joins a cluster: a
-// #cloud-config document for machines with kubeadm or k3s, or what a template makes.
-//
-// It is pure. It knows no cluster and no Linode: where a token comes from, and what happens to
-// the text, its caller knows. Everything that would prevent a machine from joining is an error here,
-// before anything is bought.
+// Package bootstrap writes the user data that a Linode reads when it boots to join a cluster: a #cloud-config
+// document for machines with kubeadm or k3s, or the output of a template. It is pure. The caller provides the
+// token and uses the text. Everything that would prevent a machine from joining is an error here, before
+// anything is bought.
 package bootstrap
 
 import (
@@ -27,7 +25,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Join is what a machine has to know to join a cluster.
+// Join is what a machine needs to join a cluster.
 type Join struct {
 	Node     string // the Node's name, which is the Linode's label
 	Region   string
@@ -44,7 +42,7 @@ type Join struct {
 // before there is one.
 const LinodeID = "@LINODE_ID@"
 
-// placed is what a kubelet says of its Linode, as the cloud controller does.
+// placed is the provider id that a kubelet sets, as the cloud controller does.
 const placed = "linode://" + LinodeID
 
 var (
@@ -52,9 +50,8 @@ var (
 	nameForm  = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
 )
 
-// check reports what would keep a machine from joining. kubeadm hands labels and taints to the
-// kubelet on a line that is split at spaces, so that nothing may be in them that a Node could
-// not have.
+// check reports what would prevent a machine from joining. kubeadm passes labels and taints to the kubelet on
+// a line that is split at spaces, so they may only contain what a Node allows.
 func (j Join) check() error {
 	wrong := []error{
 		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
@@ -188,7 +185,7 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// keyHashes is how kubeadm knows a CA: by the SHA-256 of each public key, as DER.
+// keyHashes are how kubeadm identifies a CA: the SHA-256 of each public key, as DER.
 func keyHashes(cas []*x509.Certificate) []string {
 	var all []string
 	for _, ca := range cas {

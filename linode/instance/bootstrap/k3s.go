@@ -64,9 +64,9 @@ func (j Join) k3sConfig() (string, error) {
 	return asYAML(c)
 }
 
-// bundleHash is how an agent of k3s knows the CA: by the SHA-256 of the file that its server
-// hands out, byte for byte. Of more certificates than one it is that of the root of the first,
-// as DER, so that the others can be renewed.
+// bundleHash is how a k3s agent identifies the CA: the SHA-256 of the file that its server sends, byte for
+// byte. If the file has several certificates, it is the hash of the root of the first one, as DER, so that
+// the others can be renewed.
 func bundleHash(bundle []byte, cas []*x509.Certificate) string {
 	hashed := bundle
 	if len(cas) > 1 {
@@ -80,7 +80,7 @@ func bundleHash(bundle []byte, cas []*x509.Certificate) string {
 		}
 		latest := slices.MaxFunc(cas, func(a, b *x509.Certificate) int { return a.NotBefore.Compare(b.NotBefore) })
 		chains, err := cas[0].Verify(x509.VerifyOptions{
-			Roots: roots, Intermediates: between, CurrentTime: latest.NotBefore, // what it is now does not matter
+			Roots: roots, Intermediates: between, CurrentTime: latest.NotBefore, // its current value does not matter
 		})
 		if err == nil {
 			hashed = chains[0][len(chains[0])-1].Raw

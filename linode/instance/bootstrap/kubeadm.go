@@ -96,7 +96,7 @@ func (j Join) kubeadmConfig() (string, error) {
 		node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"node-labels", strings.Join(labels, ",")})
 	}
 	node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"provider-id", placed})
-	if patch != "" { // kubeadm does not take a directory that is not there
+	if patch != "" { // kubeadm does not take a directory that does not exist
 		c.Patches = &patches{patchDir}
 	}
 	return asYAML(c)

@@ -21,7 +21,7 @@ import (
 type settings = linodev1alpha1.KubeletConfiguration
 
 // kubeletConfig is the settings as a KubeletConfiguration of the kubelet, whose names they
-// have; "" where nothing is said.
+// have; "" if nothing is said.
 func kubeletConfig(k *settings) (string, error) {
 	if k == nil {
 		return "", nil
@@ -106,8 +106,8 @@ func pairs(m map[string]string, between string) string {
 	return strings.Join(all, ",")
 }
 
-// CheckKubelet reports what a kubelet would not start with, each with its field. What is in a flag is separated by
-// commas, so that nothing else may have one.
+// CheckKubelet reports each setting, with its field, with which a kubelet would not start. Values must not
+// contain commas, which separate them in flags.
 func CheckKubelet(k *settings) error {
 	if k == nil {
 		return nil
@@ -166,7 +166,7 @@ func isQuantity(text string) bool {
 	return err == nil && q.Sign() >= 0
 }
 
-// isThreshold: a kubelet does not start with a quantity of 0, and takes 0% for none.
+// isThreshold: a kubelet does not start with a quantity of 0, and treats 0% as none.
 func isThreshold(text string) bool {
 	share, ok := strings.CutSuffix(text, "%")
 	if !ok {

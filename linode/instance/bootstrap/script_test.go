@@ -503,9 +503,7 @@ func TestMachineReportsWhyItDoesNotJoin(t *testing.T) {
 		"it still starts": {kubeadm: kubelet, journal: preamble, active: true, want: "kubeadm join: error: execution " +
 			"phase kubelet-wait-bootstrap: failed"},
 		"a panic": {kubeadm: kubelet, journal: "panic: oh\n" + preamble, want: "kubelet: panic: oh"},
-		"before kubeadm": {kubeadm: kubelet, journal: `E1127 01:02:04.1     324 run.go:72] "command " +
-			"failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: open: no such file " +
-			"or directory"` + "\n",
+		"before kubeadm": {kubeadm: kubelet, journal: `E1127 01:02:04.1     324 run.go:72] "command failed" err="failed to load kubelet config file, path: /var/lib/kubelet/config.yaml, error: open: no such file or directory"` + "\n",
 			want: "kubeadm join: error: execution phase kubelet-wait-bootstrap: failed"},
 		"it runs": {kubeadm: kubelet, journal: preamble, healthz: "ok", want: "kubeadm join: error: execution " +
 			"phase kubelet-wait-bootstrap: failed"},
@@ -601,8 +599,7 @@ time="2026-11-27T01:02:04Z" level=error msg="Failed to validate connection to cl
 time="2026-11-27T01:02:05Z" level=info msg="Connecting"
 `)
 			said, failed := m.runs()
-			want := c.want + `level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token " +
-				"abcdef.(secret) is no good"`
+			want := c.want + `level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.(secret) is no good"`
 			if texts := m.reported(); failed || len(texts) != 1 || texts[0] != want || !strings.Contains(said, "has joined") {
 				t.Errorf("reported %q\n%s", texts, said)
 			}

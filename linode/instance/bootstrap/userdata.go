@@ -59,7 +59,7 @@ var notRun = regexp.MustCompile(`(?m)^[ \t]*(#[^!].*)?\n|^[ \t]+`)
 // script is what a machine runs.
 func script(last string) string { return notRun.ReplaceAllString(machineScript+last, "") }
 
-// tooLarge says how large which part is, so that one can tell what to make smaller.
+// tooLarge lists the size of each part, so that users know what to shorten.
 func (j Join) tooLarge(size string, files []file) error {
 	var taints []string
 	for _, t := range j.tainted() {

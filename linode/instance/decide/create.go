@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// create makes the machines that are missing, as fast as the rate limit lets it: of each
+// create creates the machines that are missing, as fast as the rate limit lets it: of each
 // kind the oldest claim first, and kinds in turn, so that one that Linode refuses holds up
 // no other.
 func (s *scene) create(d *Decision, waiting []Claim) {
@@ -76,7 +76,7 @@ func inTurn(claims []Claim) []Claim {
 	return claims
 }
 
-// Outcome is what became of a call that makes or deletes a machine.
+// Outcome is the result of a call that creates or deletes a machine.
 type Outcome int
 
 const (
@@ -89,7 +89,7 @@ const (
 	Refused // refused for what was asked
 )
 
-// Made records what became of the Create of a claim, and the machine's id where it is
+// Made records the result of the Create of a claim, and the machine's id where it is
 // Done: made now, or found under its label with the cluster's tag.
 func (m *Memory) Made(c Claim, machine int, o Outcome, policy Policy, now time.Time) {
 	ask, kind := m.asked[c.UID], m.kinds[c.Kind]

@@ -1,6 +1,5 @@
-// Package decide decides which Linodes to make, to give to NodeClaims and to delete
-// where a cluster is run by its owners: one Linode for each claim. For LKE's node pools
-// package capacity does the same.
+// Package decide decides for instance mode which Linodes to create, to assign to NodeClaims and to delete:
+// one Linode for each claim. Package capacity does the same for LKE's node pools.
 //
 // It is pure: a View of claims and machines, the Memory of earlier decisions and the time
 // go in, a Decision with the next Memory comes out. It knows no client, no clock and no
@@ -90,7 +89,7 @@ type Decision struct {
 	Memory      Memory
 }
 
-// Create makes the machine of a claim. Sent twice, it makes one.
+// Create creates the machine of a claim. Sent twice, it makes one.
 type Create struct{ UID, Label string }
 
 // Bind stores the machine of a claim.
@@ -121,7 +120,7 @@ type Drain struct {
 	Node    string
 }
 
-// scene is what one decision is made of.
+// scene is the input of one decision.
 type scene struct {
 	View
 	memory *Memory
@@ -168,7 +167,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	return d
 }
 
-// machineOf is the machine of a claim, stored or not; 0 where it has none.
+// machineOf is the machine of a claim, stored or not; 0 if it has none.
 func (s *scene) machineOf(c Claim) int {
 	if c.Machine != 0 {
 		return c.Machine
@@ -202,7 +201,7 @@ func (s *scene) bind(d *Decision, c Claim, machine int) {
 // lookAgain is the time between two looks for one machine.
 const lookAgain = 10 * time.Second
 
-// checkMissing looks for a machine that the list lacks. Where Linode says that it is not there,
+// checkMissing looks for a machine that the list lacks. If Linode says that it is not there,
 // the claim has lost it.
 func (s *scene) checkMissing(d *Decision, c Claim) {
 	if _, ok := s.listed[c.Machine]; ok {
@@ -221,7 +220,7 @@ func (s *scene) checkMissing(d *Decision, c Claim) {
 	d.Looks = append(d.Looks, Look{UID: c.UID, Machine: c.Machine})
 }
 
-// endLost ends the claims that have lost their machine. Where that is so of many whose Nodes are
+// endLost ends the claims that have lost their machine. If that is so of many whose Nodes are
 // there, or of all, Linode is rather asked for another account, or by a user who may not see
 // them: they are held until it lists them again or the Nodes go.
 func (s *scene) endLost(d *Decision) {

@@ -186,7 +186,7 @@ func TestAMachineIsLost(t *testing.T) {
 func TestMachinesOfManyReadyNodesAreKept(t *testing.T) {
 	for _, tc := range []struct {
 		name              string
-		gone, nodes, left int // machines that are not there, those of them with a Node, machines that are listed
+		gone, nodes, left int // machines that do not exist, those of them with a Node, machines that are listed
 		held              int
 	}{
 		{"a few of many", 3, 3, 1, 0}, {"more than a few", 4, 4, 1, 4}, {"all of two", 2, 2, 0, 2}, {"the only " +

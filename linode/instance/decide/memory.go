@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Memory is what Decide has to know of earlier decisions and of what became of them. The
-// zero Memory knows nothing, as after a restart.
+// Memory is what Decide must know about earlier decisions and their results. The zero Memory is empty, as
+// after a restart.
 //
 // Decide returns the next Memory and leaves its argument as it is. The methods record
 // events between two decisions; they are not safe for concurrent use.
@@ -24,7 +24,7 @@ type Memory struct {
 	sent     []time.Time // creates of the last Window
 }
 
-// ask is the call that makes the machine of a claim.
+// ask is the call that creates the machine of a claim.
 type ask struct {
 	underway   bool
 	unanswered int       // calls without an answer
@@ -51,7 +51,7 @@ type ending struct {
 	gone    bool
 }
 
-// missing is a machine that no list shows, and that Linode was asked for.
+// missing is a machine that no list shows, and that Linode was requested.
 type missing struct {
 	at               time.Time
 	underway, absent bool
@@ -71,13 +71,12 @@ func (m *Memory) Release(uid string, now time.Time) (gone bool) {
 	return e.gone
 }
 
-// Bound records that a Bind was tried. Where it was not stored, it is done again.
+// Bound records that a Bind was tried. If it was not stored, it is done again.
 func (m *Memory) Bound(b Bind, now time.Time) {
 	put(&m.assigned, b.UID, assignment{machine: b.Machine, at: now})
 }
 
-// Looked records whether a machine was there when it was asked for; known is false where
-// Linode gave no answer.
+// Looked records whether a machine was there when it was requested; known is false if Linode gave no answer.
 func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
 	if l.Label == "" {
 		put(&m.missing, l.UID, missing{at: now, absent: known && !there})
@@ -89,7 +88,7 @@ func (m *Memory) Looked(l Look, there, known bool, now time.Time) {
 	}
 }
 
-// Deleted records what became of a Delete: Done also where the machine was not there.
+// Deleted records the result of a Delete: Done also where the machine was not there.
 func (m *Memory) Deleted(order Delete, o Outcome, now time.Time) {
 	put(&m.deleting, order.Machine, attempt{at: now})
 	if o == Done {

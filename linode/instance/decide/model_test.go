@@ -134,7 +134,7 @@ func (w *world) step() {
 	}
 }
 
-// restart has another process lead. The last one is dead, or goes on for some seconds.
+// restart has another process lead. The last one is dead, or continues for some seconds.
 func (w *world) restart() {
 	w.processes[len(w.processes)-1].until = w.now
 	if w.chance(50) {

@@ -48,8 +48,8 @@ func (a *Approver) Register(_ context.Context, mgr ctrl.Manager) error {
 		WithEventFilter(predicate.NewPredicateFuncs(isOurs)).Complete(a)
 }
 
-// Lean drops from a request what no answer needs, before a cache keeps it: a bearer of a token,
-// or is a Node, may make as many as the API server takes.
+// Lean drops the fields of a request that approval does not need, before a cache keeps it: a token or a Node
+// can create as many requests as the API server accepts.
 func Lean(o any) (any, error) {
 	if r, ok := o.(*certificatesv1.CertificateSigningRequest); ok {
 		r.ManagedFields, r.Status.Certificate = nil, nil
@@ -87,7 +87,7 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err): // it was answered meanwhile
 		return ctrl.Result{}, nil
 	case apierrors.IsForbidden(err) && r.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
-		// The right to answer is for one signer. That of another does not sign what has no answer.
+		// The right to answer is for one signer. Other signers do not sign unanswered requests.
 	case err != nil:
 		return ctrl.Result{}, fmt.Errorf("answer the request for a certificate %s: %w", r.Name, err)
 	}
@@ -124,10 +124,9 @@ func answer(node string, refused error) certificatesv1.CertificateSigningRequest
 	return c
 }
 
-// Requests for certificates by which machines join are approved: of the bearer of a NodeClaim's
-// token for the Node of that claim, and no other request. So a token that has come
-// into the wrong hands is worth one Node, and not any of the cluster. Only requests that were made
-// with tokens of this package are judged; all others are left to those whose they are.
+// Requests for the certificates with which machines join are approved if they use a NodeClaim's token and are
+// for the Node of that claim. A stolen token therefore gives access to one Node, not to every Node of the
+// cluster. Only requests with tokens of this package are answered; all others are left to their owners.
 
 // ours reports whether a request was made with a token of a NodeClaim, and has no answer yet.
 func ours(r *certificatesv1.CertificateSigningRequest) bool {
@@ -139,7 +138,7 @@ func isTokens(r *certificatesv1.CertificateSigningRequest) bool {
 	return slices.Contains(r.Spec.Groups, Group)
 }
 
-// holder is the claim whose token made a request; nil where there is none of them.
+// holder is the claim whose token made a request; nil if there is none.
 func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
 	for i := range claims {
 		if IsOf(r.Spec.Username, string(claims[i].UID)) {
@@ -149,11 +148,11 @@ func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeCla
 	return nil
 }
 
-// refuse says why a request is denied that was made with the token of a claim, whose Node is
-// to have a name; nil where it is approved. The claim is nil where the token is of none.
+// refuse says why a request with the token of a claim, whose Node has the given name, is denied; nil if it is
+// approved. The claim is nil if the token belongs to none.
 func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
 	switch {
-	case isReport(r): // also one that would be approved
+	case isReport(r): // even if it would be approved
 		return errReport
 	case claim == nil:
 		return fmt.Errorf("%s is not the token of a NodeClaim", r.Spec.Username)
@@ -170,15 +169,14 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 	return nil
 }
 
-// largest is how many bytes a request may have. That of a kubelet has well under half as many,
-// with an RSA key too.
+// largest is the maximum size of a request in bytes. A kubelet's request has less than half of it, even with
+// an RSA key.
 const largest = 4096
 
 // mostQuoted is how many bytes of a name that a request has are repeated.
 const mostQuoted = 200
 
-// isKubelet says why a request is not for the certificate of a Node's kubelet, as kubelets ask
-// for it.
+// isKubelet says why a request is not a kubelet's request for the certificate of a Node.
 func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
 	if len(r.Spec.Request) > largest {
 		return fmt.Errorf("it is larger than %d bytes, the largest request of a kubelet", largest)

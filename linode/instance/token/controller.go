@@ -18,9 +18,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Controller revokes tokens: that of a claim when its Node has registered, when it is being
-// deleted and when it is gone, and all that are left over when it starts and every ten
-// minutes.
+// Controller revokes tokens: the token of a claim when its Node has registered or when the claim is deleted,
+// and all unused tokens at the start and every ten minutes.
 type Controller struct {
 	tokens *Tokens
 	reader client.Reader
@@ -55,7 +54,7 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 }
 
 // events asks for the token of a claim to be revoked, by UID: a claim that is gone has left
-// nothing else, and another one may have its name. Those that are there when the controller
+// nothing else, and another one may have its name. Those that exist when the controller
 // starts are for the sweep, which needs one list for all of them.
 func events() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -1,10 +1,8 @@
-// Package token makes the bootstrap tokens with which machines join, and approves the certificates
-// that they ask for with them. A token is a Secret in kube-system for each NodeClaim, which ends
-// after half an hour, and is deleted when the claim's Node has registered or the claim goes.
-//
-// It reads Secrets live and one by one, by names that follow from a claim's UID, and never
-// watches them. It touches none that is not of a NodeClaim, and knows neither Linode nor
-// what a machine reads.
+// Package token creates the bootstrap tokens with which machines join, and approves the certificates that
+// they request with them. Each NodeClaim has a token, a Secret in kube-system, which expires after half an
+// hour and is deleted when the claim's Node has registered or the claim is deleted. It reads Secrets live and
+// one by one, by names derived from a claim's UID, and never watches them. It changes only Secrets of
+// NodeClaims.
 package token
 
 import (
@@ -41,10 +39,9 @@ const (
 	prefix    = "bootstrap-token-"
 	// lasts is for how long a token is good. A machine boots in two minutes.
 	lasts = 30 * time.Minute
-	// renewed is when a token that is asked for again gets the whole time again.
+	// renewed is when a token that is requested again gets the whole time again.
 	renewed = 20 * time.Minute
-	// names is how many names a claim's Secret may have. That another Secret has one is once in
-	// two thousand million.
+	// names is how many names a claim's Secret may have. The chance that another Secret has one is one in two billion.
 	names = 3
 )
 
@@ -80,7 +77,7 @@ func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.T
 	return "", fmt.Errorf("token of NodeClaim %s: %w", claim.Name, err)
 }
 
-// ensureOnce looks at all names before it makes a Secret: the claim may have one under a later
+// ensureOnce checks all names before it creates a Secret: the claim may have one under a later
 // name, from when another Secret had the first.
 func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	free := ""
@@ -103,7 +100,7 @@ func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now ti
 	return t.create(ctx, claim, free, now)
 }
 
-// keep returns the token of a Secret, which it renews in time. One without a token is made
+// keep returns the token of a Secret, which it renews in time. One without a token is created
 // anew: deleted as it was seen, and created, so that of two who do so both get the same.
 func (t *Tokens) keep(
 	ctx context.Context, claim *karpv1.NodeClaim, id string, s *corev1.Secret, now time.Time,
@@ -241,7 +238,7 @@ func (t *Tokens) delete(ctx context.Context, s client.Object) error {
 	return explain("delete", "Secret "+s.GetName(), t.writer.Delete(ctx, gone, seen))
 }
 
-// explain says what was done to which Secret, and which right is missing where one is.
+// explain adds to an error the action, the Secret and the missing right, if any.
 func explain(verb, name string, err error) error {
 	switch {
 	case err == nil:
@@ -275,8 +272,7 @@ func isAccount(account string, ids []string) bool {
 	return is && slices.Contains(ids, id)
 }
 
-// Spent reports whether a claim needs no token any more: it is going, or its Node has
-// registered.
+// Spent reports whether a claim no longer needs a token: it is being deleted, or its Node has registered.
 func Spent(claim *karpv1.NodeClaim) bool {
 	return !claim.DeletionTimestamp.IsZero() ||
 		claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()

@@ -64,7 +64,7 @@ func cluster(tamper interceptor.Funcs, objects ...client.Object) client.WithWatc
 	return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithInterceptorFuncs(tamper).Build()
 }
 
-// ensured fails the test where there is no token.
+// ensured fails the test if there is no token.
 func ensured(t *testing.T, c client.Client, now time.Time) string {
 	t.Helper()
 	token, err := New(c, c).Ensure(t.Context(), claim(), now)

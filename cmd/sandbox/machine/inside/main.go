@@ -4,7 +4,7 @@
 // only program that is in both. It uses the standard library and system calls alone, so that it is
 // static.
 //
-//	inside boot     makes the machine's file system from $MACHINE and runs systemd: see package machine
+//	inside boot     creates the machine's file system from $MACHINE and runs systemd: see package machine
 //	inside serve    answers HTTP at port 8080, in a pod
 //	inside          waits, as the pause container does
 package main
@@ -173,7 +173,8 @@ func fileSystems(s spec.Machine, root string) error {
 		m.write(s.Dir, "/proc/sys/"+at, value+"\n")
 	}
 	if s.SwapMiB > 0 {
-		m.write(s.Dir, "/proc/swaps", fmt.Sprintf("Filename\tType\tSize\tUsed\tPriority\n/dev/sdb partition %d 0 -2\n", s.SwapMiB<<10))
+		m.write(s.Dir, "/proc/swaps", fmt.Sprintf("Filename\tType\tSize\tUsed\tPriority\n/dev/sdb partition %d 0 "+
+			"-2\n", s.SwapMiB<<10))
 	}
 	cgroups(m, s)
 	m.mount("tmpfs", "/dev", 0, "mode=755,size=8m")

@@ -1,4 +1,4 @@
-// Package spec is what a machine is made from, as the program that starts it reads it.
+// Package spec is what a machine is created from, as the program that starts it reads it.
 package spec
 
 // Machine is a machine in namespaces.
