@@ -18,7 +18,7 @@ func (a *app) build() *cobra.Command {
 		Long: `Build the programs a sandbox is made of, if they are not built yet, and print where
 they are. "sandbox up" does this automatically.
 
-Sets that no sandbox needs are built where they are named: ` + strings.Join(extraNames(), ", ") + `.`,
+Sets that not every sandbox needs are built only if they are named: ` + strings.Join(extraNames(), ", ") + `.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			more, err := extras(args)
 			if err != nil {
@@ -46,7 +46,7 @@ func extras(names []string) ([]binaries.Module, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(binaries.Extras(), func(m binaries.Module) bool { return m.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no set of programs called %q; there are: %s", name,
+			return nil, fmt.Errorf("no set of programs is named %q; the sets are: %s", name,
 				strings.Join(extraNames(), ", "))
 		}
 		found = append(found, binaries.Extras()[i])

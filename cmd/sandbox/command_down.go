@@ -17,7 +17,7 @@ func (a *app) down() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "down",
-		Short: "End a sandbox and remove its directory",
+		Short: "Stop a sandbox and remove its directory",
 		Long: `End the processes of a sandbox, wait until they are gone, and remove its directory.
 Without --dir it is the one that is running; if several are, they are listed.`,
 		Args: noArguments,
@@ -29,7 +29,7 @@ Without --dir it is the one that is running; if several are, they are listed.`,
 			return a.end(cmd.Context(), st)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the directory of the sandbox")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the sandbox")
 	return cmd
 }
 
@@ -64,7 +64,7 @@ func (a *app) toEnd(ctx context.Context, dir string) (*stack.Stack, error) {
 		return nil, err
 	}
 	if st.Bound && st.Owner.Alive() {
-		return nil, fmt.Errorf("the sandbox in %s belongs to `sandbox run` (process %d): it ends with that", dir,
+		return nil, fmt.Errorf("the sandbox in %s belongs to `sandbox run` (process %d): it stops when that command ends", dir,
 			st.Owner.PID)
 	}
 	return st, nil
@@ -91,7 +91,7 @@ func (a *app) onlyOne(ctx context.Context, registry stack.Registry) (string, err
 			if err != nil && !errors.Is(err, stack.ErrNoSandbox) {
 				return "", err
 			}
-			a.say("removed what a dead sandbox left in %s", s.Dir)
+			a.say("removed the files of a stopped sandbox in %s", s.Dir)
 		}
 	}
 	switch len(dirs) {
@@ -101,5 +101,5 @@ func (a *app) onlyOne(ctx context.Context, registry stack.Registry) (string, err
 	case 1:
 		return dirs[0], nil
 	}
-	return "", fmt.Errorf("several sandboxes are running; say which with --dir:\n  %s", strings.Join(dirs, "\n  "))
+	return "", fmt.Errorf("several sandboxes are running; select one with --dir:\n  %s", strings.Join(dirs, "\n  "))
 }

@@ -16,7 +16,7 @@ func (a *app) logs() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:       "logs [COMPONENT]",
-		Short:     "Print the log of a component, or say where the logs are",
+		Short:     "Print the log of a component, or list log files",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: stack.Names(),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -30,10 +30,10 @@ func (a *app) logs() *cobra.Command {
 			case 1:
 				return a.printLogs(states[0], args)
 			}
-			return errors.New("several sandboxes are running: say which with --dir")
+			return errors.New("several sandboxes are running; select one with --dir")
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the directory of the sandbox (default: the one that is running)")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the sandbox (default: the running one)")
 	return cmd
 }
 

@@ -26,8 +26,8 @@ func (a *app) run() *cobra.Command {
 	var s settings
 	cmd := &cobra.Command{
 		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
-		Short: "Start a sandbox, run a command in it, end the sandbox",
-		Long: `Start a sandbox, run a command with the environment that leads there, end the sandbox,
+		Short: "Run a command in a new sandbox",
+		Long: `Start a sandbox, run a command with its environment variables, stop the sandbox,
 and exit as the command did. kubectl is in the command's PATH. Nothing of the sandbox
 outlives this command, however it ends.
 
@@ -57,7 +57,7 @@ func (a *app) runIn(ctx context.Context, s settings, args []string) error {
 		return err
 	}
 	if st.Found {
-		return fmt.Errorf("a sandbox is already running in %s: name another directory, or none", st.Dir)
+		return fmt.Errorf("a sandbox is already running in %s; use another --dir or none", st.Dir)
 	}
 	a.say("ready in %.1fs", st.ReadySeconds)
 	status, err := a.command(ctx, st, guard, args, signals)

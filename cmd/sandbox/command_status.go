@@ -43,8 +43,8 @@ The exit status is 0 if a sandbox is running and everything in it is ready, else
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "the directory of the sandbox (default: all that are running)")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "how to print it: text or json")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory of the sandbox (default: all running)")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "output format: text or json")
 	return cmd
 }
 

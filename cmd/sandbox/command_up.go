@@ -20,7 +20,7 @@ func (a *app) up() *cobra.Command {
 		Use:   "up",
 		Short: "Start a sandbox and print what to export",
 		Long: `Start a sandbox, wait until all of it answers, and print the environment that leads
-there. It goes on until "sandbox down". Progress goes to standard error, so this works:
+there. It runs until "sandbox down". Progress goes to standard error, so this works:
 
     eval "$(bin/sandbox up)"`,
 		Args: noArguments,
@@ -33,13 +33,13 @@ there. It goes on until "sandbox down". Progress goes to standard error, so this
 				return err
 			}
 			if st.Found {
-				a.note("a sandbox is already running in %s; its settings stay as they are", st.Dir)
+				a.note("a sandbox is already running in %s; its settings are unchanged", st.Dir)
 			}
 			return a.printUp(st, output)
 		},
 	}
 	s.register(cmd.Flags())
-	cmd.Flags().StringVarP(&output, "output", "o", "env", "what to print: env (lines for a shell) or json")
+	cmd.Flags().StringVarP(&output, "output", "o", "env", "output format: env (lines for a shell) or json")
 	return cmd
 }
 

@@ -24,40 +24,40 @@ type settings struct {
 // one and a half to three minutes.
 func (s *settings) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
-	flags.StringVar(&s.dir, "dir", "", "the directory of the sandbox (default: a fresh one)")
-	flags.IntVar(&s.apiServerPort, "apiserver-port", 0, "the port of kube-apiserver (default: a free one)")
-	flags.IntVar(&s.linodePort, "linode-port", 0, "the port of the Linode API (default: a free one)")
+	flags.StringVar(&s.dir, "dir", "", "directory of the sandbox (default: a new one)")
+	flags.IntVar(&s.apiServerPort, "apiserver-port", 0, "port of kube-apiserver (default: a free port)")
+	flags.IntVar(&s.linodePort, "linode-port", 0, "port of the Linode API (default: a free port)")
 	flags.BoolVar(&s.flux, "flux", false,
-		"run Flux's source-controller as well, and define the kinds of its notification-controller")
-	flags.BoolVar(&s.audit, "audit", false, "have kube-apiserver write each request into audit.log, next to the logs")
+		"run Flux's source-controller, and install the CRDs of notification-controller")
+	flags.BoolVar(&s.audit, "audit", false, "write each request to kube-apiserver into audit.log, next to the logs")
 
 	c := &s.simulated
-	flags.StringVar(&s.mode, "mode", stack.ModeLKE, "what becomes nodes: lke (the node pools of an LKE cluster) or "+
-		"instance (Linodes that are made one by one; there is no LKE cluster)")
-	flags.StringVar(&c.Tier, "tier", "standard", "the tier of the LKE cluster: standard or enterprise")
+	flags.StringVar(&s.mode, "mode", stack.ModeLKE, "how nodes are created: lke (node pools of an LKE cluster) or "+
+		"instance (one Linode at a time, without an LKE cluster)")
+	flags.StringVar(&c.Tier, "tier", "standard", "tier of the LKE cluster: standard or enterprise")
 	flags.BoolVar(&s.daemonSets, "lke-daemonsets", true,
-		"have each node of the standard tier run LKE's own DaemonSets, as they were seen; calico-node requests 250m of CPU")
+		"run LKE's own DaemonSets on each node of the standard tier, as observed; calico-node requests 250m of CPU")
 	flags.StringVar(&c.Region, "region", "us-ord", "the region of the cluster")
 	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the cluster")
 	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
-	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "the version LKE reports (default: the newest it has)")
+	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "version that LKE reports (default: its newest)")
 	flags.DurationVar(&c.InstanceDelay, "instance-delay", time.Second,
 		"time until a slot of a pool has its instance")
-	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node, or, in "+
-		"the mode instance, has booted")
+	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node or, in "+
+		"instance mode, has booted")
 	flags.DurationVar(&c.CCMDelay, "ccm-delay", time.Second, "time until the cloud controller has completed a node")
 	flags.DurationVar(&c.DeleteDelay, "delete-delay", 2*time.Second, "time until a deleted instance is gone")
 	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", time.Second,
-		"time until the node of an instance that is gone is removed")
+		"time until the node of a deleted instance is removed")
 	flags.DurationVar(&c.ListDelay, "list-delay", 5*time.Second,
 		"time until a pool of the enterprise tier lists a new node")
 	flags.IntVar(&c.MemoryKept, "memory-kept", 0,
-		"how many percent of the memory of small plans pods cannot use on the enterprise tier (default: 25)")
-	flags.Float64Var(&c.Jitter, "jitter", 0, "by what fraction the delays vary: 0.2 makes 10s into 8s to 12s")
-	flags.Uint64Var(&c.Seed, "seed", 1, "what chance starts from: the same seed plays the same")
+		"percentage of the memory of small plans that pods cannot use on the enterprise tier (default: 25)")
+	flags.Float64Var(&c.Jitter, "jitter", 0, "fraction by which delays vary: 0.2 turns 10s into 8s to 12s")
+	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the random numbers; the same seed repeats a run")
 	flags.StringVar(&c.RateLimit, "rate-limit", "off",
-		"what the API allows: off, documented (200 lists and 1600 other calls a minute), or N/min")
-	flags.IntVar(&c.MaxInstances, "max-instances", 0, "the account's limit of instances (default: none)")
+		"rate limit of the API: off, documented (200 lists and 1600 other calls a minute), or N/min")
+	flags.IntVar(&c.MaxInstances, "max-instances", 0, "limit of instances of the account (default: none)")
 	flags.Float64Var(&c.FaultRate, "fault-rate", 0,
 		"the share of Linode calls that fail: refused, done without a word, or done --late-delay afterwards")
 	flags.DurationVar(&c.LateDelay, "late-delay", 20*time.Second, "how late a call is done that failed")

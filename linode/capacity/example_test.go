@@ -22,7 +22,7 @@ func ExampleDecide() {
 	}
 	first := capacity.Decide(capacity.View{Claims: claims, Asked: now}, capacity.Memory{}, policy, now)
 	for _, work := range first.Works {
-		fmt.Println("make a pool of", work.Create[0], "for", work.For)
+		fmt.Println("create a pool of", work.Create[0], "for", work.For)
 	}
 
 	memory := first.Memory

@@ -21,7 +21,7 @@ import (
 // stillEvery is how often a long build reports that it continues.
 const stillEvery = 30 * time.Second
 
-// job builds what is missing of one module, in this directory:
+// job builds the missing programs of one module, in this directory:
 //
 //	go.mod, go.sum   the embedded module
 //	bin/             the programs, each complete or absent
@@ -47,8 +47,8 @@ func (j job) done() bool {
 	return len(j.missing) == 0
 }
 
-// build makes what is missing; place returns "2 of 5" for messages. One process works
-// in a directory at a time; the others wait and find the work done.
+// build builds what is missing; place returns "2 of 5" for messages. One process at a time works in a
+// directory; others wait and find the result.
 func (j job) build(ctx context.Context, place func() string) error {
 	if j.done() {
 		return nil
@@ -251,7 +251,7 @@ func replaceFile(path string, content io.Reader) error {
 	return os.Rename(file.Name(), path)
 }
 
-// roughly prints a duration in round numbers.
+// roughly formats a duration in round numbers.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:

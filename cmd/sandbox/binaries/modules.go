@@ -42,8 +42,7 @@ type Program struct {
 	Name, Package string
 	// Module is where the version is read, if not in the set's main module.
 	Module string
-	// Usual is what the first build takes on two cores, given that the programs
-	// before it in the list are built.
+	// Usual is the time of the first build on two cores after the programs before it in the list.
 	Usual time.Duration
 	// Test says that the program is the test binary of the package.
 	Test bool

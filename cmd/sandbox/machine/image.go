@@ -29,8 +29,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// What a machine is created of: the packages of Debian, with those units masked that would touch the
-// host, and the files of root.
+// The contents of a machine: the packages of Debian, without units that would change the host, and the files of root.
 //
 //go:embed all:image
 var files embed.FS

@@ -4,10 +4,10 @@
 // containerd, kubeadm and kubelet in namespaces. They read the user data of a Linode and join a
 // cluster as a Linode does.
 //
-// It needs root, and no KVM. What is not as on a Linode: there is no SMBIOS, so that cloud-init is
-// told where it runs; the kernel is the host's, with its cgroups and its clock; swap is only what
-// /proc/swaps says; the network ends at the machine, where the API server is at its usual port of the
-// loopback address, and the Metadata service at 169.254.169.254.
+// It needs root, and no KVM. It differs from a Linode: it has no SMBIOS, so cloud-init gets its platform as a
+// setting; the kernel is the host's, with its cgroups and its clock; swap is only what /proc/swaps says; the
+// network ends at the machine, where the API server is at its usual port of the loopback address, and the
+// Metadata service at 169.254.169.254.
 //
 // What runs in a machine leaves the host alone, as sysfs and the settings of the kernel are read-only, but it is root:
 // a program that wants to can change the host. New raises one limit of the host,
@@ -37,7 +37,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/machine/spec"
 )
 
-// Config is what machines are created with.
+// Config configures machines.
 type Config struct {
 	Cache string // directory of the Debian, which is made once
 	Dir   string // where machines keep what they write
@@ -73,7 +73,7 @@ func Possible() error {
 	return err
 }
 
-// New makes what all machines have.
+// New creates what all machines share.
 func New(ctx context.Context, cfg Config) (*Machines, error) {
 	if dirs := cfg.Cache + cfg.Dir; strings.ContainsAny(dirs, `,:\`) {
 		return nil, fmt.Errorf("%s and %s: no directory of machines may have a comma, a colon or a backslash in its name, "+
@@ -222,7 +222,7 @@ func (m *Machine) PowerOn() (err error) {
 	return ready.Close()
 }
 
-// end gives back what belongs to a boot.
+// end releases the resources of a boot.
 func (m *Machine) end() {
 	for _, f := range m.ending {
 		f()
@@ -230,7 +230,7 @@ func (m *Machine) end() {
 	m.ending = nil
 }
 
-// PowerOff ends the machine as if its power was cut: nothing in it can do anything before.
+// PowerOff stops the machine as if its power was cut: no program in it can react.
 func (m *Machine) PowerOff() {
 	m.mu.Lock()
 	pid, ended := m.pid, m.ended

@@ -26,7 +26,7 @@ const pollEvery = 10 * time.Millisecond
 type Identity struct {
 	PID int `json:"pid"`
 	// Start is the moment the process began, in the words of the operating
-	// system. It is only ever compared.
+	// system. It is only compared.
 	Start string `json:"start"`
 }
 
@@ -44,7 +44,7 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start}, nil
 }
 
-// Alive reports whether the very process that was identified still runs.
+// Alive reports whether the identified process still runs.
 func (id Identity) Alive() bool {
 	now, err := Identify(id.PID)
 	return err == nil && now == id

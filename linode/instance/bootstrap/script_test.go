@@ -594,8 +594,7 @@ func TestMachineWithK3sReportsWhyItDoesNotJoin(t *testing.T) {
 			}
 			m := boots(t, forK3s(t), programs)
 			m.write("/world/journal", `time="2026-11-27T01:02:03Z" level=info msg="Starting k3s agent"
-time="2026-11-27T01:02:04Z" level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: " +
-	"token abcdef.0123456789abcdef is no good"
+time="2026-11-27T01:02:04Z" level=error msg="Failed to validate connection to cluster at https://10.0.0.2:6443: token abcdef.0123456789abcdef is no good"
 time="2026-11-27T01:02:05Z" level=info msg="Connecting"
 `)
 			said, failed := m.runs()

@@ -43,7 +43,7 @@ func (s *tale) sees(later time.Duration, view View) (told []string) {
 	for _, drain := range d.Drains {
 		told = append(told, "drain "+drain.Node)
 	}
-	for word, uids := range map[string][]string{"lost": d.Lost, "taken": d.Taken, "starved": d.OutOfStock} {
+	for word, uids := range map[string][]string{"lost": d.Lost, "taken": d.Taken, "out of stock": d.OutOfStock} {
 		for _, uid := range uids {
 			told = append(told, uid+" "+word)
 		}
@@ -263,7 +263,7 @@ func TestFailureDelaysNextAttempt(t *testing.T) {
 		outcome Outcome
 		then    []string // five seconds later
 	}{
-		{NoStock, []string{"create b", "a no stock"}},
+		{NoStock, []string{"create b", "a out of stock"}},
 		{Taken, []string{"create b", "create c", "a taken"}},
 		{Refused, []string{"create a", "create b"}},
 		{NoRoom, []string{"create a"}},

@@ -5,8 +5,7 @@
 // LinodeNodeClass that karpenter-provider-linode serves, so that manifests
 // written for it apply unchanged. The API server serves the type as v1alpha1
 // and as v1 with one schema; the Go code knows it as v1alpha1 only.
-//
-// The package knows nothing of the Linode API, of HCL or of any client.
+// The package does not depend on the Linode API, HCL or any client.
 //
 // +kubebuilder:object:generate=true
 // +groupName=karpenter.k8s.linode

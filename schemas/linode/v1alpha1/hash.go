@@ -14,19 +14,17 @@ import (
 )
 
 // HashVersion names the way Hash is computed. It changes when a field enters
-// or leaves the hash or gets another default; nodes made under another version
-// are stamped again instead of being replaced.
+// or leaves the hash or gets another default; nodes of another version get the new hash instead of being replaced.
 const HashVersion = "lkeplan-v2"
 
-// AnnotationMode says on a LinodeNodeClass how its machines are made: ModeInstance, or
-// nothing where LKE makes them.
+// AnnotationMode, on a LinodeNodeClass, is ModeInstance in instance mode; it is not set if LKE creates the machines.
 const (
 	AnnotationMode = schemas.AnnotationMode
 	ModeInstance   = schemas.ModeInstance
 )
 
-// Hash is a digest of the fields whose change replaces nodes. Those are others in instance
-// mode, which AnnotationMode tells.
+// Hash is a digest of the fields whose change replaces nodes. Instance mode, as in AnnotationMode, has other
+// such fields.
 func (in *LinodeNodeClass) Hash() string {
 	if in.Annotations[AnnotationMode] == ModeInstance {
 		return in.Spec.instanceHash()
@@ -35,15 +33,14 @@ func (in *LinodeNodeClass) Hash() string {
 		SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true,
 	})
 	if err != nil {
-		// Only a field of a kind that hashstructure cannot read gets here,
-		// which no LinodeNodeClassSpec has.
+		// Only a field of a kind that hashstructure cannot read fails; LinodeNodeClassSpec has none.
 		panic(fmt.Sprintf("hash of LinodeNodeClass %q: %v", in.Name, err))
 	}
 	return strconv.FormatUint(sum, 10)
 }
 
-// instanceHash is made of the fields as JSON has them, without those that are set in place
-// or have no effect: so a quantity counts by its value, not by how it is written.
+// instanceHash hashes the fields as JSON, without those that are changed in place or have no effect. A
+// quantity counts by its value, not by its spelling.
 func (in LinodeNodeClassSpec) instanceHash() string {
 	in.Tags, in.LKEK8sVersion, in.DataDisks = nil, nil, nil
 	in.ReplaceBeforeMaintenance, in.Consolidation = nil, nil
@@ -58,7 +55,7 @@ func (in LinodeNodeClassSpec) instanceHash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Swap is the size of the swap disk in MiB, by whichever name it is given; nil where it is not.
+// Swap is the size of the swap disk in MiB under either name; nil if it is not set.
 func (in LinodeNodeClassSpec) Swap() *int {
 	if in.SwapSize == nil {
 		return in.GuideSwapSize
@@ -66,7 +63,7 @@ func (in LinodeNodeClassSpec) Swap() *int {
 	return in.SwapSize
 }
 
-// SwapField is the name by which the size of the swap disk is given.
+// SwapField is the field in which the size of the swap disk is set.
 func (in LinodeNodeClassSpec) SwapField() string {
 	if in.SwapSize == nil && in.GuideSwapSize != nil {
 		return "swapSize"
@@ -74,8 +71,8 @@ func (in LinodeNodeClassSpec) SwapField() string {
 	return "swap_size"
 }
 
-// NamesNothing reports whether a class names nothing that comes and goes without an event: a
-// version of Kubernetes, or a thing of the account.
+// NamesNothing reports whether a class references nothing that comes and goes without an event: a version of
+// Kubernetes or an object of the account.
 func (in LinodeNodeClassSpec) NamesNothing() bool {
 	return in.LKEK8sVersion == nil && in.FirewallID == nil && in.VPCID == nil && in.SubnetID == nil &&
 		in.PlacementGroup == nil && in.Select == nil && in.Image == "" && len(in.AuthorizedUsers) == 0

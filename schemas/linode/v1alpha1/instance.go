@@ -5,14 +5,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types in this file describe Linodes that the controller makes by itself, in
-// instance mode. All but Selection, Bootstrap and PerPool are those of
-// karpenter-provider-linode, so that manifests written for it are accepted.
+// The types in this file describe Linodes that the controller creates in instance mode. All but Selection,
+// Bootstrap and PerPool are those of karpenter-provider-linode, so that manifests written for it are
+// accepted.
 
-// Selection names things of the account by label.
+// Selection selects objects of the account by label.
 type Selection struct {
-	// Image is the label or a tag of a private image that the region has; of
-	// several the newest.
+	// Image is the label or a tag of a private image in the region; the newest image wins.
 	// +optional
 	Image string `json:"image,omitempty"`
 	// Firewall is the label of a Cloud Firewall.
@@ -29,9 +28,9 @@ type Selection struct {
 	PlacementGroup string `json:"placementGroup,omitempty"`
 }
 
-// Selected is what a class was found to name. A field is left out where it names nothing.
+// Selected has the resolved references of a class. A field without a reference is left out.
 type Selected struct {
-	// By is the selection that this was found for.
+	// By is the selection that was resolved.
 	// +optional
 	By Selection `json:"by,omitempty"`
 	// +optional
@@ -44,7 +43,7 @@ type Selected struct {
 	SubnetID int `json:"subnetID,omitempty"`
 	// +optional
 	PlacementGroupID int `json:"placementGroupID,omitempty"`
-	// PlacementGroupSize is how many Linodes the placement group takes.
+	// PlacementGroupSize is how many Linodes the placement group allows.
 	// +optional
 	PlacementGroupSize int `json:"placementGroupSize,omitempty"`
 }
@@ -56,12 +55,11 @@ const (
 	BootstrapCustom  = "custom"
 )
 
-// Bootstrap says how a machine joins the cluster.
+// Bootstrap configures how a machine joins the cluster.
 //
 // +kubebuilder:validation:XValidation:message="userDataSecret goes with kind custom, and only with it",rule="(self.kind == 'custom') == has(self.userDataSecret)"
 type Bootstrap struct {
-	// Kind is kubeadm, for which the image has kubeadm and a kubelet; k3s, for which
-	// it has k3s; or custom, for which you write what the machine does.
+	// Kind is kubeadm (the image has kubeadm and a kubelet), k3s (the image has k3s) or custom (you write the user data).
 	// +required
 	// +kubebuilder:validation:Enum=kubeadm;k3s;custom
 	Kind string `json:"kind"`
@@ -78,49 +76,46 @@ const (
 	PolicyFlexible = "flexible"
 )
 
-// PlacementGroup says in which placement group a Linode is made: that of an id, that
-// which select names, or one of its NodePool's own.
+// PlacementGroup is the placement group of a Linode: by id, by label in select, or one for each NodePool.
 type PlacementGroup struct {
-	// ID of the placement group; left out where select names one, or perPool asks
-	// for one.
+	// ID of the placement group; leave it out with select or perPool.
 	// +optional
 	ID int `json:"id,omitempty"`
-	// PerPool asks for a placement group for each NodePool of the class. It is made
-	// with the NodePool's first machine, and deleted when neither the NodePool nor a
-	// NodeClaim of it is left.
+	// PerPool creates a placement group for each NodePool of the class, with the NodePool's first machine. The
+	// group is deleted when neither the NodePool nor one of its NodeClaims is left.
 	// +optional
 	PerPool *PerPool `json:"perPool,omitempty"`
-	// CompliantOnly refuses a Linode that would break the group's rule.
+	// CompliantOnly refuses a Linode that would violate the policy of the group.
 	// +optional
 	CompliantOnly *bool `json:"compliant_only,omitempty"`
 }
 
-// PerPool says what the placement group of a NodePool is like.
+// PerPool configures the placement group of a NodePool.
 type PerPool struct {
-	// Policy is strict, where Linode refuses a machine that would share a host with
-	// another of the group, or flexible, where it makes that machine all the same.
+	// Policy is strict (Linode refuses a machine that would share a host with another machine of the group) or
+	// flexible (Linode creates the machine anyway).
 	// +required
 	// +kubebuilder:validation:Enum=strict;flexible
 	Policy string `json:"policy"`
 }
 
-// IPv6Options says which IPv6 addresses a Linode gets.
+// IPv6Options sets which IPv6 addresses a Linode gets.
 type IPv6Options struct {
-	// EnableSLAAC asks for an address by SLAAC.
+	// EnableSLAAC requests an address by SLAAC.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="Value is immutable"
 	// +optional
 	EnableSLAAC *bool `json:"enableSLAAC,omitempty"`
-	// EnableRanges asks for a range of addresses.
+	// EnableRanges requests a range of addresses.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="Value is immutable"
 	// +optional
 	EnableRanges *bool `json:"enableRanges,omitempty"`
-	// IsPublicIPv6 asks for a range that is routed publicly.
+	// IsPublicIPv6 requests a publicly routed range.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="Value is immutable"
 	// +optional
 	IsPublicIPv6 *bool `json:"isPublicIPv6,omitempty"`
 }
 
-// InstanceDisks are the disks of a Linode besides its root disk, by device.
+// InstanceDisks are the additional disks of a Linode by device.
 type InstanceDisks struct {
 	// +optional
 	SDB *InstanceDisk `json:"sdb,omitempty"`
@@ -140,16 +135,16 @@ type InstanceDisks struct {
 
 // InstanceDisk is one disk of a Linode.
 type InstanceDisk struct {
-	// DiskID is the number Linode gave the disk.
+	// DiskID is the ID of the disk.
 	// +optional
 	DiskID int `json:"diskID,omitempty"`
 	// Size of the disk, a quantity.
 	// +required
 	Size resource.Quantity `json:"size,omitempty"`
-	// Label of the disk; the device name where it is left out.
+	// Label of the disk; defaults to the device name.
 	// +optional
 	Label string `json:"label,omitempty"`
-	// Filesystem of the disk; ext4 where it is left out.
+	// Filesystem of the disk; defaults to ext4.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;swap;ext3;ext4;initrd
 	Filesystem string `json:"filesystem,omitempty"`
@@ -162,9 +157,8 @@ type InstanceConfiguration struct {
 	Kernel string `json:"kernel,omitempty"`
 }
 
-// KubeletConfiguration holds kubelet settings, named as the kubelet names
-// them (kubelet.config.k8s.io/v1beta1). FailSwapOn is one that
-// karpenter-provider-linode does not have.
+// KubeletConfiguration holds kubelet settings with the names of kubelet.config.k8s.io/v1beta1.
+// karpenter-provider-linode does not have FailSwapOn.
 type KubeletConfiguration struct {
 	// +optional
 	ClusterDNS []string `json:"clusterDNS,omitempty"`
@@ -195,8 +189,8 @@ type KubeletConfiguration struct {
 	EvictionMaxPodGracePeriod *int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 	// +optional
 	CPUCFSQuota *bool `json:"cpuCFSQuota,omitempty"`
-	// FailSwapOn keeps the kubelet from starting while swap is on. Left out, it is true,
-	// and with k3s false. False goes with swap_size.
+	// FailSwapOn prevents the kubelet from starting while swap is on. It defaults to true, and to false with
+	// k3s. Set it to false if you set swap_size.
 	// +optional
 	FailSwapOn *bool `json:"failSwapOn,omitempty"`
 }

@@ -1,8 +1,7 @@
 package v1alpha1
 
-// Labels that describe a plan. The provider puts them on NodeClaims; NodePools
-// and pods select by them. The names are those of karpenter-provider-linode
-// (its docs/CONFIGURATION.md, "Well-Known Labels").
+// Labels that describe a plan. The provider sets them on NodeClaims; NodePools and pods select by them. The
+// names are those of karpenter-provider-linode (its docs/CONFIGURATION.md, "Well-Known Labels").
 const (
 	LabelInstanceCPU                = Group + "/instance-cpu"                       // vCPUs
 	LabelInstanceMemory             = Group + "/instance-memory"                    // MiB
@@ -31,18 +30,18 @@ const (
 	AnnotationHashVersion = Group + "/linodenodeclass-hash-version"
 )
 
-// AnnotationCluster is what the controller writes on each LinodeNodeClass: the id and the
-// label of the LKE cluster, as 584692/prod. By it a directory of another cluster is known.
+// AnnotationCluster, which the controller writes on each LinodeNodeClass, has the id and the label of the LKE
+// cluster, such as 584692/prod. It shows whether a directory is for another cluster.
 const AnnotationCluster = "lkeplan.dev/lke-cluster"
 
-// ConfigMapCluster is the ConfigMap, next to its Lease, in which the controller notes which
-// cluster it is for: id, label, region, tier and version. In instance mode the tier is instance,
-// there is neither id nor version, and the tag is that of the cluster's Linodes.
+// ConfigMapCluster is the ConfigMap, next to its Lease, in which the controller records its cluster: id,
+// label, region, tier and version. In instance mode the tier is instance, there is neither id nor version,
+// and the tag is that of the cluster's Linodes.
 const ConfigMapCluster = "lkeplan-cluster"
 
 // Finalizer keeps a LinodeNodeClass while NodeClaims use it.
 const Finalizer = Group + "/termination"
 
-// AnnotationRegion is what the controller writes on each LinodeNodeClass: the region of the
-// LKE cluster, which is the only one that its nodes can be in.
+// AnnotationRegion, which the controller writes on each LinodeNodeClass, has the region of the LKE cluster,
+// the only region of its nodes.
 const AnnotationRegion = "lkeplan.dev/lke-region"

@@ -8,7 +8,7 @@ type Machine struct {
 	Console string // a terminal
 	Cgroups []Cgroup
 
-	// What is wrong with it.
+	// Faults of the machine.
 	SwapMiB      int            // of swap that the kernel says there is; none is used
 	NoForwarding bool           // nothing of the kernel's network settings can be changed
 	Small        map[string]int // KiB of file systems, by where they are
