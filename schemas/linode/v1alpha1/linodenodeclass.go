@@ -53,6 +53,24 @@ type LinodeNodeClassList struct {
 	Items           []LinodeNodeClass `json:"items"`
 }
 
+// Consolidation limits when Karpenter consolidates nodes, and for how little.
+type Consolidation struct {
+	// BeforePaidHourEnds is how long before the end of each hour that Linode bills a node
+	// can be removed to save money, 10m to 60m. Left out, it can be removed at any time.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Pattern=`^([0-9]+(s|m|h))+$`
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('10m') && duration(self) <= duration('60m')",message="must be 10m to 60m"
+	BeforePaidHourEnds *metav1.Duration `json:"beforePaidHourEnds,omitempty"`
+
+	// MinimumMonthlySaving is the least, in US dollars a month, for which Karpenter moves
+	// pods to other nodes. Left out, any saving is enough. Empty nodes move no pods.
+	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9]{1,6}(\.[0-9]{1,2})?$`
+	MinimumMonthlySaving string `json:"minimumMonthlySaving,omitempty"`
+}
+
 // LinodeNodeClassSpec is the desired configuration. On LKE, which creates the machines, only tags,
 // firewallID, diskEncryption and lkeK8sVersion have an effect. In instance mode, where the controller creates
 // Linodes, all fields except lkeK8sVersion have an effect.
