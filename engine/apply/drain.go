@@ -10,11 +10,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Drain waits until condemned pools have no nodes, and deletes each of them then. It
-// reports how many nodes are left. When ctx ends first, the error says how many those
-// are; who prunes again goes on.
-func Drain(ctx context.Context, to executor, in compare.View, condemned []compare.Target, report func(Progress)) error {
-	waiting, left := slices.Clone(condemned), map[string]int{}
+// Drain waits until draining pools have no nodes, and then deletes each of them. It reports how many nodes are left. If ctx
+// ends first, the error has that number, and another apply with pruning continues.
+func Drain(ctx context.Context, to executor, in compare.View, pools []compare.Target, report func(Progress)) error {
+	waiting, left := slices.Clone(pools), map[string]int{}
 	reported := map[string]int{}
 	return poll(ctx, pollNodes, func(ctx context.Context) (bool, error) {
 		nodes, err := in.Nodes(ctx)
@@ -44,7 +43,7 @@ func Drain(ctx context.Context, to executor, in compare.View, condemned []compar
 	}, func() error {
 		var errs []error
 		for _, t := range waiting {
-			errs = append(errs, fmt.Errorf("NodePool %s: it is condemned, nodes left: %d", manifest.Name(t.Live),
+			errs = append(errs, fmt.Errorf("NodePool %s: it is draining, nodes left: %d", manifest.Name(t.Live),
 				left[manifest.Name(t.Live)]))
 		}
 		return errors.Join(errs...)

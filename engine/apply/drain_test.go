@@ -45,7 +45,7 @@ func TestCondemnedPoolsAreDeletedAfterTheirLastNode(t *testing.T) {
 		{name: "one after the other", looks: [][]plan.Node{of(2, 1), of(2, 0), of(1, 0), of(1, 0), of(0, 0)},
 			reported: []string{"web drains 2", "batch drains 1", "batch deleted", "web drains 1", "web deleted"}},
 		{name: "a node that stays", looks: [][]plan.Node{of(1, 0)}, reported: []string{"web drains 1", "batch deleted"},
-			want: "NodePool web: it is condemned, nodes left: 1"},
+			want: "NodePool web: it is draining, nodes left: 1"},
 		{name: "a refusal", looks: [][]plan.Node{of(0, 3)}, refusal: errors.New("forbidden"), want: "forbidden"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

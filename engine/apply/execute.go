@@ -1,9 +1,7 @@
-// Package apply brings a cluster to what a plan says: objects are applied in the
-// order in which they refer to one another, what is left over is deleted or
-// detached, and whoever wants to can wait until all is ready.
+// Package apply applies a plan to a cluster: it applies objects in the order of their references, deletes or orphans
+// left-over objects, and can wait until everything is ready.
 //
-// It decides nothing: what is to change is in the plan, and who may say so was
-// asked before.
+// It decides nothing: the plan has the changes, and the caller has checked permissions.
 package apply
 
 import (
@@ -21,7 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// executor is the cluster as Run changes it; kube.Cluster is one.
+// executor is the cluster that Run changes; kube.Cluster is one.
 type executor interface {
 	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
@@ -29,13 +27,10 @@ type executor interface {
 	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// Run does what a comparison says: it applies the objects, node classes before
-// the pools that refer to them, condemns pools that have nodes to give up, and then
-// deletes what is left over, pools before their classes. It reports each step, and
-// stops at the first that fails; to run it again is to go on there. It returns the
-// objects that are being deleted.
-// If others have set fields, or the plan does not name all that would change, nothing is
-// applied.
+// Run applies a comparison: it applies the objects, node classes before the pools that refer to them, starts the removal of
+// pools that have nodes to drain, and then deletes left-over objects, pools before their classes. It reports each step, and
+// stops at the first error; another run continues there. It returns the objects that are being deleted.
+// If others have set fields, or changes are missing in the plan, nothing is applied.
 func Run(ctx context.Context, to executor, found compare.Comparison,
 	report func(Progress)) (deleted []map[string]any, err error) {
 	contested := ""
@@ -45,7 +40,7 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 		}
 	}
 	if contested != "" {
-		return nil, fmt.Errorf("others have set other values; nothing was applied:%s", contested)
+		return nil, fmt.Errorf("others have set fields to other values, so nothing was applied:%s", contested)
 	}
 	if err := found.Judged(); err != nil {
 		return nil, err
@@ -59,8 +54,7 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 	return end(ctx, to, found.Plan.Changes, report)
 }
 
-// startRemovals has pools give up their nodes. Fields that others have set are taken
-// over: the pools go in any case.
+// startRemovals starts to drain pools. It takes over fields that others have set, because the pools are removed anyway.
 func startRemovals(ctx context.Context, to executor, pools []compare.Target, report func(Progress)) error {
 	for _, t := range pools {
 		if t.Unchanged {
@@ -69,12 +63,12 @@ func startRemovals(ctx context.Context, to executor, pools []compare.Target, rep
 		if _, err := to.ApplyForced(ctx, t.Desired, t.Live); err != nil {
 			return err
 		}
-		report(Progress{Kind: manifest.Kind(t.Desired), Name: manifest.Name(t.Desired), Event: Condemned})
+		report(Progress{Kind: manifest.Kind(t.Desired), Name: manifest.Name(t.Desired), Event: Draining})
 	}
 	return nil
 }
 
-// end deletes or orphans what a plan ends.
+// end deletes or orphans objects.
 func end(ctx context.Context, to executor, changes []plan.Change,
 	report func(Progress)) (deleted []map[string]any, err error) {
 	for _, c := range ending(changes) {
@@ -93,8 +87,7 @@ func end(ctx context.Context, to executor, changes []plan.Change,
 	return deleted, nil
 }
 
-// forget ends the management of an object. A pool that was condemned, or waits for a
-// revision to prove itself, is let go of first.
+// forget stops managing an object. It first removes the marks of a removal or of a rollout from a pool.
 func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any) error {
 	if c.Released != nil {
 		if _, err := to.ApplyForced(ctx, c.Released, nil); err != nil {
@@ -104,7 +97,7 @@ func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any)
 	return to.Orphan(ctx, obj)
 }
 
-// ending are the changes that end an object, those of node classes last.
+// ending are the changes that delete or orphan an object, node classes last.
 func ending(changes []plan.Change) []plan.Change {
 	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
 		return c.UID == "" || c.Prune == plan.StartRemoval || (c.Action != plan.Delete && c.Action != plan.Forget)
@@ -123,9 +116,8 @@ func objectOf(c plan.Change) map[string]any {
 	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
 }
 
-// Orphan ends the management of all objects of an owner, the value of their inventory
-// label: they stay without it. Where the objects of one kind may not be listed, those of
-// the others are orphaned all the same, and the error says so.
+// Orphan stops managing all objects of an owner: it removes the inventory label. If the user may not list one kind, it still
+// orphans the objects of the others, and returns an error.
 func Orphan(ctx context.Context, to executor, view compare.View, owner string) error {
 	var changes []plan.Change
 	var forbidden error

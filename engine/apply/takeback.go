@@ -8,25 +8,25 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// retaker is the cluster as Taking needs it; kube.Cluster is one.
+// retaker is the cluster that Taking needs; kube.Cluster is one.
 type retaker interface {
 	executor
 	TakeBack(ctx context.Context, desired, before map[string]any, paths []string) (kube.Outcome, error)
 }
 
-// Taking is a cluster in which fields are taken back from those who have set them,
+// Taking is a cluster in which fields are taken back from their owners,
 // by object.
 type Taking struct {
 	retaker
 	fields map[manifest.Key][]plan.Conflict
 }
 
-// TakingBack returns a cluster to Run on that takes fields back.
+// TakingBack returns a cluster for Run that takes fields back.
 func TakingBack(to retaker, fields map[manifest.Key][]plan.Conflict) Taking {
 	return Taking{to, fields}
 }
 
-// Apply implements what Run asks of a cluster.
+// Apply implements executor.
 func (t Taking) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
 	var paths []string
 	for _, taken := range t.fields[manifest.KeyOf(desired)] {

@@ -17,20 +17,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// How often a cluster is polled. One poll is a list of each kind, however many
-// objects there are.
+// How often a cluster is polled. One poll lists each kind once.
 const (
 	pollObjects    = 500 * time.Millisecond
 	pollNodes      = 2 * time.Second
 	mostUnfinished = 20 // that an error names
 )
 
-// WaitReady returns when all objects are ready that can be, and reports each one
-// as it gets there. When ctx ends first the error names those that are not, and
+// WaitReady returns when all objects that have a readiness are ready, and reports each of them. If ctx ends first, the error
+// names the others, and
 // why.
 func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool {
-		return manifest.Kind(obj) == schemas.Buffer.Object.Kind // its conditions come and go with the pods
+		return manifest.Kind(obj) == schemas.Buffer.Object.Kind // its conditions change with the pods
 	})
 	return waitEach(ctx, in, waiting, Ready, report, func(_, live map[string]any) (bool, string) {
 		if live == nil {
@@ -40,9 +39,8 @@ func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, r
 	})
 }
 
-// WaitNodes returns when all nodes that pools have now are nodes of the cluster and ready,
-// or gone. Machines that are made later are not waited for: with pods that come and go
-// there are always some.
+// WaitNodes returns when all current machines of pools have joined the cluster and are ready, or are removed. It does not
+// wait for machines that are created later: as pods change, there are always some.
 func WaitNodes(ctx context.Context, in compare.View, objects []map[string]any) error {
 	pools := map[string]bool{}
 	for _, obj := range objects {
@@ -50,7 +48,7 @@ func WaitNodes(ctx context.Context, in compare.View, objects []map[string]any) e
 			pools[manifest.Name(obj)] = true
 		}
 	}
-	var waiting map[string]bool // for these nodes; nil before the first poll
+	var waiting map[string]bool // nodes to wait for; nil before the first poll
 	missing := map[string]int{} // by pool
 	return poll(ctx, pollNodes, func(ctx context.Context) (bool, error) {
 		nodes, err := in.Nodes(ctx)
@@ -71,14 +69,13 @@ func WaitNodes(ctx context.Context, in compare.View, objects []map[string]any) e
 		var errs []error
 		for _, pool := range slices.Sorted(maps.Keys(missing)) {
 			errs = append(errs,
-				fmt.Errorf("NodePool %s: nodes that have not joined, or are not ready: %d", pool, missing[pool]))
+				fmt.Errorf("NodePool %s: nodes that have not joined or are not ready: %d", pool, missing[pool]))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// WaitGone returns when none of the objects exists any more. Pools go after their
-// nodes.
+// WaitGone returns when none of the objects exists. Pools are deleted after their nodes.
 func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	return waitEach(ctx, in, slices.Clone(objects), Gone, report, func(obj, live map[string]any) (bool, string) {
 		finalizers, _ := manifest.Lookup(live, "metadata", "finalizers")
@@ -87,9 +84,8 @@ func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, re
 	})
 }
 
-// waitEach returns when each of the objects, which it changes, is done, and
-// reports each one with an event. The live object is nil where there is none; the
-// state says why one is not done.
+// waitEach returns when each of the objects is done, and reports each one with an event. It changes the slice. Done gets the
+// live object, or nil if there is none; state is why an object is not done.
 func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, event Event, report func(Progress),
 	done func(obj, live map[string]any) (ok bool, state string)) error {
 	states := map[manifest.Key]string{}
@@ -109,9 +105,8 @@ func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, ev
 	}, func() error { return unfinished(waiting, states) })
 }
 
-// WaitRolled returns when each node matches its pool and class and has joined, and
-// reports how far each pool is. When ctx ends first the error says how many nodes
-// of which pools are not as they should be.
+// WaitRolled returns when each node matches its pool and class and has joined, and reports the progress of each pool. If ctx
+// ends first, the error has the number of other nodes of each pool.
 func WaitRolled(ctx context.Context, in compare.View, head compile.Result, report func(Progress)) error {
 	reported := map[string]Progress{}
 	var left []plan.Rolling
@@ -134,15 +129,14 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 	}, func() error {
 		var errs []error
 		for _, r := range plan.UnderWay(left) {
-			errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are not as they should be yet", r.Pool,
+			errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes do not match their pool yet, or have not joined", r.Pool,
 				r.Of-r.Good(), r.Of))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// UnfinishedError says what was missing when a wait ended before its time, by a
-// deadline or by whoever cancelled it. What it waited for goes on.
+// UnfinishedError reports what was missing when a wait ended early, by a deadline or a cancelation. The cluster continues.
 type UnfinishedError struct {
 	Missing error
 	Cause   error // of the context
@@ -154,9 +148,8 @@ func (e UnfinishedError) Error() string { return e.Missing.Error() }
 // Unwrap is for package errors.
 func (e UnfinishedError) Unwrap() []error { return []error{e.Missing, e.Cause} }
 
-// poll asks repeatedly whether something is done: after a while, or twice as long as the
-// answer took, for what is waited for needs the API server too. When ctx ends first the error
-// is an UnfinishedError.
+// poll checks repeatedly whether something is done. It waits at least twice as long as a check took, to leave the API server
+// time for others. If ctx ends first, the error is an UnfinishedError.
 func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error),
 	missing func() error) error {
 	for {
@@ -167,14 +160,13 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 		}
 		select {
 		case <-ctx.Done():
-			return UnfinishedError{cmp.Or(missing(), err, ctx.Err()), ctx.Err()} // none is missing before a look
+			return UnfinishedError{cmp.Or(missing(), err, ctx.Err()), ctx.Err()} // missing returns nil before the first check
 		case <-time.After(max(every, 2*time.Since(asked))):
 		}
 	}
 }
 
-// over reports whether the time is up. A client with a rate limit says so by an
-// error of its own, some moments before ctx does.
+// over reports whether the time is up. A client with a rate limit returns a separate error shortly before ctx ends.
 func over(ctx context.Context) bool {
 	deadline, bounded := ctx.Deadline()
 	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
@@ -201,14 +193,14 @@ func list(ctx context.Context, in compare.View, objects []map[string]any) (map[m
 	return found, nil
 }
 
-// unfinished names the objects that are not done in time, sorted.
+// unfinished names the objects that are not done, sorted.
 func unfinished(objects []map[string]any, states map[manifest.Key]string) error {
 	var lines []string
 	for _, obj := range objects {
 		at := manifest.KeyOf(obj)
 		state := states[at]
 		if state == "" {
-			state = "it was not read yet"
+			state = "its state is unknown"
 		}
 		lines = append(lines, fmt.Sprintf("%s is not ready: %s", at, state))
 	}

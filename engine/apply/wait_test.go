@@ -48,7 +48,7 @@ func TestNodesAreWaitedFor(t *testing.T) {
 		{"no nodes", [][]plan.Node{nil}, ""},
 		{"all ready", [][]plan.Node{{node("a", nil)}}, ""},
 		{"one joins", [][]plan.Node{{node("a", joining)}, {node("a", joining)}, {node("a", nil)}}, ""},
-		{"one never joins", [][]plan.Node{{node("a", joining), node("b", nil)}}, "NodePool web: nodes that have not joined, or are not ready: 1"},
+		{"one never joins", [][]plan.Node{{node("a", joining), node("b", nil)}}, "NodePool web: nodes that have not joined or are not ready: 1"},
 		{"one is not ready", [][]plan.Node{{node("a", unready)}}, "not ready: 1"},
 		{"one goes", [][]plan.Node{{node("a", joining)}, {node("a", leaving)}}, ""},
 		{"one is gone", [][]plan.Node{{node("a", joining)}, nil}, ""},

@@ -13,32 +13,29 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Progress is one thing that was done to an object, or that happened to it.
+// Progress is one event of an object.
 type Progress struct {
 	Kind, Name string
 	Event      Event
-	Rolled, Of int // of a pool that Rolls: nodes that match it, and all of its nodes
+	Rolled, Of int // for Rolls: nodes that match their pool, and all its nodes
 }
 
-// Event is what has happened to an object.
+// Event is what happened to an object.
 type Event string
 
-// What may happen to an object, besides the outcomes of kube.Cluster.Apply.
+// The events, in addition to the outcomes of kube.Cluster.Apply.
 const (
 	Ready    Event = "ready"
-	Deleted  Event = "deleted"  // it will be gone when nothing needs it any more
+	Deleted  Event = "deleted"  // its deletion has been requested
 	Orphaned Event = "orphaned" // it stays, and is no longer managed
-	// Condemned is of a pool that gives up its nodes from now on, to be deleted after
-	// them.
-	Condemned Event = "condemned"
-	Drains    Event = "drains" // a condemned pool has Of nodes left
-	Gone      Event = "gone"
-	Rolls     Event = "rolls"
+	Draining Event = "draining" // its removal has started: the pool is deleted after its nodes
+	Drains   Event = "drains"   // a draining pool has Of nodes left
+	Gone     Event = "gone"
+	Rolls    Event = "rolls"
 )
 
-// objects brings objects into a cluster, node classes before the pools that refer
-// to them, and reports each one in order. It stops at the first object that cannot
-// be applied: what was applied before stays, and applying again continues there.
+// objects applies objects, node classes before the pools that refer to them, and reports each one in order. It stops at the
+// first error: objects that were applied stay, and another apply continues there.
 func objects(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	isClass := func(t compare.Target) bool { return manifest.Kind(t.Desired) == schemas.NodeClass.Object.Kind }
 	classes := slices.DeleteFunc(slices.Clone(targets), func(t compare.Target) bool { return !isClass(t) })
@@ -48,11 +45,10 @@ func objects(ctx context.Context, to executor, targets []compare.Target, report 
 	return applyWave(ctx, to, slices.DeleteFunc(slices.Clone(targets), isClass), report)
 }
 
-// atOnce is how many objects are applied at a time.
+// atOnce is how many objects are applied in parallel.
 const atOnce = 8
 
-// applyWave applies objects that do not refer to one another, several at a time.
-// One that is as it should be costs no request.
+// applyWave applies objects that do not refer to one another, in parallel. An unchanged object needs no request.
 func applyWave(ctx context.Context, to executor, targets []compare.Target, report func(Progress)) error {
 	for some := range slices.Chunk(targets, atOnce) {
 		outcomes, errs := make([]kube.Outcome, len(some)), make([]error, len(some))

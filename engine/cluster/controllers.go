@@ -39,7 +39,7 @@ func (c Controller) String() string {
 	case c.Holder == "":
 		return name + " is stopped"
 	case !c.Works():
-		return fmt.Sprintf("%s has said nothing for %s", name, c.Silent.Round(time.Second))
+		return fmt.Sprintf("%s has not reported for %s", name, c.Silent.Round(time.Second))
 	}
 	return name + " works"
 }

@@ -15,7 +15,7 @@ func TestWhoWorks(t *testing.T) {
 	}{
 		{Controller{"ns", "lkeplan-controller", "", time.Hour}, false, "ns/lkeplan-controller is stopped"},
 		{Controller{"ns", "lkeplan-controller", "pod", 2 * time.Second}, true, "ns/lkeplan-controller works"},
-		{Controller{"ns", "lkeplan-gitops", "pod", time.Minute}, false, "ns/lkeplan-gitops has said nothing for 1m0s"},
+		{Controller{"ns", "lkeplan-gitops", "pod", time.Minute}, false, "ns/lkeplan-gitops has not reported for 1m0s"},
 	} {
 		if tt.is.Works() != tt.works || tt.is.String() != tt.says {
 			t.Errorf("%+v: %v, %q", tt.is, tt.is.Works(), tt.is)

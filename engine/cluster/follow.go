@@ -154,15 +154,15 @@ func (f *Follower) note(ctx context.Context, k *known, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	problem := fmt.Sprintf("%s are as they were: %v", k.Name, err)
+	problem := fmt.Sprintf("%s are not updated: %v", k.Name, err)
 	unlisted := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) // where it knows no such kind, there are none
 	switch {
 	case apierrors.IsForbidden(err):
 		problem = fmt.Sprintf("%s cannot be shown: the user may not list %s.", k.Name, k.resource())
 	case apierrors.IsNotFound(err):
-		problem = k.Name + " cannot be shown: the API server has no list of them."
+		problem = k.Name + " cannot be shown: the API server does not serve them."
 	case meta.IsNoMatchError(err):
-		problem = k.Name + " cannot be shown: the cluster does not know them."
+		problem = k.Name + " cannot be shown: the cluster does not have this kind."
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,15 +10,14 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Measured is how far nodes are what a configuration asks for, whatever the objects in the
-// cluster ask for.
+// Measured is how far nodes match a configuration, regardless of the live objects.
 type Measured struct {
 	Rolling  []plan.Rolling  // of each pool of the configuration
-	Nodes    []plan.Node     // of the cluster, with what holds them
-	Outdated map[string]bool // the nodes that are to be replaced, by the names of their NodeClaims
+	Nodes    []plan.Node     // of the cluster, with holds
+	Outdated map[string]bool // nodes still to be replaced, by the names of their NodeClaims
 }
 
-// Against measures the nodes of a cluster against a configuration.
+// Against compares the nodes of a cluster with a configuration.
 func Against(
 	ctx context.Context, in View, head compile.Result, prices *catalog.Catalog, now time.Time,
 ) (Measured, error) {
@@ -39,7 +38,7 @@ func Against(
 	return m, err
 }
 
-// Counts says how many nodes of each pool are to be replaced, by name.
+// Counts returns the number of nodes still to be replaced, by pool.
 func (m Measured) Counts() map[string]int {
 	counts := map[string]int{}
 	for _, r := range m.Rolling {

@@ -8,9 +8,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Ahead begins to list what Live will ask a view for, so that a cluster answers while the
-// configuration is compiled. Each list is asked for once. What goes wrong is told to
-// who asks for the list; until then nobody has to wait for it.
+// Ahead starts to list what Live will read, so that a cluster answers while the configuration is compiled. Each list is
+// requested once. The reader of a list waits for it and gets its error.
 func Ahead(ctx context.Context, view View) View {
 	a := ahead{View: view, objects: map[schemas.Object]list[map[string]any]{}}
 	for _, kind := range Kinds() {
@@ -26,7 +25,7 @@ type ahead struct {
 	nodes   list[plan.Node]
 }
 
-// A list waits for its answer.
+// A list is a pending or finished request.
 type list[T any] func() ([]T, error)
 
 func startList[T any](ask list[T]) list[T] {

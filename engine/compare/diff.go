@@ -23,14 +23,13 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Revisions says what going from base to head does, at the prices of a catalogue, and
-// when the budgets let it happen from a moment on. Both must have compiled
-// without errors; one that is empty is a directory that is not there.
+// Revisions plans the change from base to head with the prices of a catalogue, and the budgets from a given time on. Both
+// must have compiled without errors. An empty Result is a directory that does not exist.
 func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
 	return RevisionsAmong(base, head, nil, prices, now)
 }
 
-// RevisionsAmong is Revisions on nodes that no cluster has: simulated ones.
+// RevisionsAmong is Revisions with simulated nodes.
 func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog, now time.Time) (plan.Plan,
 	error) {
 	linode.Register()
@@ -42,15 +41,14 @@ func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalo
 	return plan.Diff(before, after)
 }
 
-// statesOf are the states before and after a change of a configuration.
+// statesOf returns the states before and after a change of a configuration.
 func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time) (before, after plan.State, err error) {
 	head.Objects, err = Applied(base.Objects, head.Objects)
 	return stateOf(base, prices, now), stateOf(head, prices, now), err
 }
 
-// Applied returns the objects of head with what applying them makes of those of base. A field
-// that says the same in other words stays as it is, and so does an empty list that is no
-// longer written: package plan compares values to the letter.
+// Applied returns the objects of head as they are after an apply to those of base. A field with an equal value in another
+// spelling keeps its spelling, and an empty list that is no longer written stays: package plan compares values literally.
 func Applied(base, head []config.Object) ([]config.Object, error) {
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -67,7 +65,7 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 		}
 		if loses(was.Manifest, o.Manifest) {
 			head[i].Defaulted, failures[i] = predicted(validator, was.Manifest, o.Manifest)
-		} else { // what is written is what is there then, and to predict it takes a millisecond
+		} else { // the result is the manifest, and predicting it takes a millisecond
 			head[i].Defaulted = kube.Spelled(o.Defaulted, was.Defaulted)
 		}
 	})
@@ -77,7 +75,7 @@ func Applied(base, head []config.Object) ([]config.Object, error) {
 	return head, nil
 }
 
-// predicted is what applying a manifest makes of an object that another one has made.
+// predicted is the result of applying a manifest to an object that another manifest created.
 func predicted(validator *kube.Validator, was, now map[string]any) (map[string]any, error) {
 	live, _, err := validator.Predict(nil, was)
 	if err != nil {
@@ -87,8 +85,8 @@ func predicted(validator *kube.Validator, was, now map[string]any) (map[string]a
 	return after, err
 }
 
-// loses reports whether a value no longer has a field or an element that it had. A null, which removes a field, is a loss, and
-// an empty map may be one.
+// loses reports whether a value has lost a field or an element. A null, which removes a field, is a loss, and an empty map may
+// be one.
 func loses(was, now any) bool {
 	fields, isMap := now.(map[string]any)
 	if now == nil || isMap && len(fields) == 0 {
@@ -113,7 +111,7 @@ func loses(was, now any) bool {
 	return false
 }
 
-// spelledAs are objects in the spelling of the live ones.
+// spelledAs returns objects in the spelling of the live ones.
 func spelledAs(objects []config.Object, live map[manifest.Key]map[string]any) []config.Object {
 	objects = slices.Clone(objects)
 	for i, o := range objects {
@@ -132,7 +130,7 @@ func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.Stat
 	}
 }
 
-// pricing is what nodes of plan types cost in the cluster's region, sold out ones as well.
+// pricing returns the prices of plan types in the cluster's region, even of sold out ones.
 func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (catalog.Money, bool) {
 	return func(planType string) (catalog.Money, bool) {
 		sold, known := prices.Price(planType, cluster.Region)
@@ -140,8 +138,8 @@ func pricing(cluster config.Cluster, prices *catalog.Catalog) func(string) (cata
 	}
 }
 
-// offersFor are the plans that the cluster's region sells, and those that pools ask for by name and that are on no price
-// list: what they cost is not known.
+// offersFor are the plan types that the cluster's region sells, and those that pools require by name and that are on no
+// price list, with an unknown price.
 func offersFor(c compile.Result, prices *catalog.Catalog) []plan.Offer {
 	all := offers(c.Cluster, prices)
 	for _, id := range plan.NamedTypes(c.Objects) {
@@ -153,14 +151,14 @@ func offersFor(c compile.Result, prices *catalog.Catalog) []plan.Offer {
 	return all
 }
 
-// offers are the plans that the cluster's region sells.
+// offers are the plan types that the cluster's region sells.
 func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard))).WithGPUs(cluster.GPUPlans)
 	types := instancetype.New(prices, cluster.Region, tier)
 	var offers []plan.Offer
 	unknown := maps.Collect(types.Unknown())
 	for id, requirements := range unknown {
-		if sold, _ := prices.Plan(id); !sold.Sized() { // it is no type
+		if sold, _ := prices.Plan(id); !sold.Sized() { // not a type
 			offers = append(offers, plan.Offer{Name: id, Requirements: requirements, Unknown: true})
 		}
 	}

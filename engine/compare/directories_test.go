@@ -41,11 +41,11 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "its own, not declared", label: "dev", origin: "b", want: "deleted"},
 		{name: "of another directory, not declared", label: "dev", origin: "a", want: "nothing"},
 		{name: "of another directory, declared", label: "dev", origin: "a", head: web, want: "conflict",
-			note: `This is the directory b, and objects of it were applied from the directory a: 1. If it has been moved, write ` +
-				`directory = "a" into its lkeplan block. `},
+			note: `This directory is b, and some of its objects (1) were applied from the directory a. If the directory was ` +
+				`renamed, set directory = "a" in its lkeplan block. `},
 		{name: "of another directory, imported", label: "dev", origin: "a", head: web + adopt, want: "handed over"},
 		{name: "of another directory, imported with other values", label: "dev", origin: "a",
-			head: strings.Replace(web, "= 4", "= 8", 1) + adopt, want: "conflict", note: "with the values that it has"},
+			head: strings.Replace(web, "= 4", "= 8", 1) + adopt, want: "conflict", note: "with its current values"},
 		{name: "of another directory, imported by a directory that the base does not have", label: "dev", origin: "a",
 			head: web + adopt, before: "-", want: "conflict", note: "The base does not have this directory"},
 		{name: "of another directory, removed here", label: "dev", origin: "a", head: release("  delete = true\n"), want: "nothing"},
@@ -54,18 +54,18 @@ func TestADirectoryOwnsWhatItApplied(t *testing.T) {
 		{name: "of a directory below it", label: "dev", origin: "b/c", want: "nothing"},
 		{name: "of an older lkeplan, declared", label: "dev", head: web, want: "nothing"},
 		{name: "of an older lkeplan, not declared", label: "dev", want: "nothing",
-			note: "NodePool web was applied for this cluster by an older lkeplan, which did not note from which directory"},
+			note: "NodePool web was applied to this cluster by an older lkeplan, which did not record the directory"},
 		{name: "of an older lkeplan, removed", label: "dev", head: release("  delete = true\n"), want: "deleted"},
 		{name: "of an older lkeplan, let go of", label: "dev", head: release(""), want: "forgotten"},
 		{name: "its own, let go of", label: "dev", origin: "b", head: release(""), want: "forgotten"},
-		{name: "of no one", label: "-", origin: "", want: "nothing"},
+		{name: "without an owner", label: "-", origin: "", want: "nothing"},
 		{name: "of another cluster's directory of that name", label: "prod", origin: "b", want: "nothing"},
 		{name: "of a NodePlan, with what an older apply has left", label: "nodeplan.x.y", origin: "a", head: web, want: "conflict"},
 		{name: "of a NodePlan", label: "nodeplan.x.y", origin: "", want: "nothing"},
 		{name: "for a NodePlan, of a directory", nodePlan: "nodeplan.x.y", label: "dev", origin: "a", head: web, want: "handed over"},
 		{name: "for a NodePlan, of another directory, not declared", nodePlan: "nodeplan.x.y", label: "dev", origin: "a", want: "nothing"},
-		{name: "called so by the change", label: "dev", origin: "b", before: "c", want: "nothing",
-			note: "The change calls this directory b, and it was c"},
+		{name: "renamed by the change", label: "dev", origin: "b", before: "c", want: "nothing",
+			note: "The change renames this directory to b; it was c"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			pool := asApplied(t, compiled(t, class+web))["NodePool"]

@@ -53,7 +53,7 @@ func TestGuards(t *testing.T) {
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, and how many is not known without a " +
-		"cluster: add --cluster live, or --cluster snapshot:FILE."
+		"cluster: add --cluster live or --cluster snapshot:FILE."
 	tests := []struct {
 		name       string
 		base, head string
@@ -70,15 +70,15 @@ func TestGuards(t *testing.T) {
 		{name: "not more nodes may be given up than may be replaced",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("b", "720h") + pool("c", "720h"),
 			nodes: nodes,
-			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and at most 25% may be in one change."}},
+			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced; one change may affect at most 25%."}},
 		{name: "one pool with a node may not go at once", base: three + now,
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
-			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and at most 0 may be in one change."}},
+			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted; one change may affect at most 0."}},
 		{name: "a change does not have its own pools go at once", base: three,
 			head: class + now + pool("a", "720h") + pool("b", "720h"), nodes: nodes},
 		{name: "unless it says so of the pool, and then it is asked", base: three, nodes: nodes,
 			head: class + pool("a", "720h") + pool("b", "720h") + "removed {\n  from   = pool.c\n  delete = true\n  prune  = \"now\"\n}\n",
-			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and at most 0 may be in one change."}},
+			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted; one change may affect at most 0."}},
 		{name: "nor if the base has all pools go at once", base: three + now, nodes: nodes,
 			head: class + pool("a", "720h") + pool("b", "720h") +
 				"removed {\n  from   = pool.c\n  delete = true\n  prune  = \"graceful\"\n}\n"},
@@ -88,84 +88,84 @@ func TestGuards(t *testing.T) {
 			base: three + "guards {\n  prune = \"now\"\n  max_deleted_nodes = \"50%\"\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "two may not", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
-			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
+			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted; one change may delete at most 1."}},
 		{name: "nor may two that would give up their nodes first", base: three, head: class + pool("a", "720h"), nodes: nodes,
-			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
+			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted; one change may delete at most 1."}},
 		{name: "two may with a permission for each of them", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			allow: []string{"max_deleted_pools:pool.b", "max_deleted_pools:pool.c"},
-			want:  []string{"max_deleted_pools: allowed: 2 pools would be deleted, and at most 1 may be in one change."}},
+			want:  []string{"max_deleted_pools: allowed: 2 pools would be deleted; one change may delete at most 1."}},
 		{name: "nothing is left", base: three, head: "", nodes: nodes[:0],
-			want: []string{"allow_empty: blocked: Nothing is left of 4 objects.",
-				"max_deleted_pools: blocked: 3 pools would be deleted, and at most 1 may be in one change."}},
+			want: []string{"allow_empty: blocked: No objects are left; the base has 4 objects.",
+				"max_deleted_pools: blocked: 3 pools would be deleted; one change may delete at most 1."}},
 		{name: "nothing may be left", base: three + "guards {\n  allow_empty       = true\n  max_deleted_pools = 3\n}\n",
 			head: "", nodes: nodes[:0]},
 		{name: "a change lifts no guard of its own", base: three, head: class + "guards {\n  max_deleted_pools = 9\n}\n" +
 			pool("a", "720h"), nodes: nodes[:2],
-			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
+			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted; one change may delete at most 1."}},
 		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n",
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes[:3],
-			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
+			want: []string{"protected pool.c: blocked: pool.c is protected and would be deleted."}},
 		{name: "a protected pool that would give up its nodes first", base: three + "guards {\n  protected = [pool.c]\n}\n",
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
-			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
+			want: []string{"protected pool.c: blocked: pool.c is protected and would be deleted."}},
 		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
-			want: []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and at most 25% may be in one change."}},
+			want: []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced; one change may affect at most 25%."}},
 		{name: "as many nodes as may be replaced", base: three + "guards {\n  max_rolled_nodes = \"2\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
-				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+				"cluster: add --cluster live or --cluster snapshot:FILE."}},
 		{name: "nodes that are not counted, of which none may be replaced", base: three + "guards {\n  max_rolled_nodes = \"0%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
-				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+				"cluster: add --cluster live or --cluster snapshot:FILE."}},
 		{name: "a pool that is taken over has nodes, and how it differs is not known",
 			base: class + "guards {\n  max_rolled_nodes = \"0\"\n}\n",
 			head: class + pool("a", "720h") + "import {\n  to = pool.a\n  id = \"a\"\n}\n",
 			want: []string{
 				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
-					"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+					"cluster: add --cluster live or --cluster snapshot:FILE."}},
 		{name: "nodes that are not counted, and have to be",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
-				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+				"cluster: add --cluster live or --cluster snapshot:FILE."}},
 		{name: "nodes that may be removed, and are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, and how many is not known without a " +
-				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
+				"cluster: add --cluster live or --cluster snapshot:FILE."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
-			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "more nodes than may be deleted", base: three + "guards {\n  prune             = \"now\"\n  max_deleted_nodes = 1\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
-			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 1 may be in one change."}},
+			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted; one change may affect at most 1."}},
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "a freeze that does not end", base: three + "guards {\n  freeze \"always\" {\n    schedule = \"0 0 * * *\"\n" +
 			"    duration = \"24h\"\n  }\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"freeze always: blocked: No change replaces or deletes nodes: the freeze does not end within a year."}},
+			want: []string{"freeze always: blocked: Changes that replace or delete nodes are frozen, and the freeze does not end within a year."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
 		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +
+			want: []string{"window: waiting: Nodes are replaced and deleted only in change windows; the next one opens at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "outside of windows, a pool that goes", base: three + nights, head: class + pool("a", "720h") + pool("b", "720h"),
-			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +
+			want: []string{"window: waiting: Nodes are replaced and deleted only in change windows; the next one opens at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "somebody may let it pass all the same", base: three + nights,
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), allow: []string{"window:pool.a"},
-			want: []string{"window: allowed: Nodes are replaced and deleted in change windows only; the next one opens at " +
+			want: []string{"window: allowed: Nodes are replaced and deleted only in change windows; the next one opens at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "in a window", base: three + strings.ReplaceAll(nights, "0 22", "0 15"),
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h")},
 		{name: "windows let pass what touches no node", base: three + nights, head: three},
 		{name: "a change opens no window of its own", base: three + nights,
 			head: three[:len(class)] + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +
+			want: []string{"window: waiting: Nodes are replaced and deleted only in change windows; the next one opens at " +
 				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "a policy",
 			base: three +
@@ -176,25 +176,25 @@ func TestGuards(t *testing.T) {
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster: " +
-				"add --cluster live, or --cluster snapshot:FILE."}},
+				"add --cluster live or --cluster snapshot:FILE."}},
 		{name: "a policy about what is not known, and has to be",
 			base: three + "guards {\n  unknown = \"refuse\"\n}\n" +
 				"policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"policy.few: blocked: It is about nodes or their cost, which are not known without a cluster: " +
-				"add --cluster live, or --cluster snapshot:FILE."}},
+				"add --cluster live or --cluster snapshot:FILE."}},
 		{name: "a policy about nodes of a change that touches none", head: three,
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n"},
 		{name: "fewer replicas delete nodes", base: class + static(2), head: class + static(0), nodes: nodes,
-			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 0 may be in one change."}},
+			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted; one change may affect at most 0."}},
 		{name: "a freeze of replicas", base: class + static(2) + weekend, head: class + static(1),
-			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
+			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer.", uncounted}},
 		{name: "fewer replicas and another template replace an unknown number of nodes",
 			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",
 			head: class + strings.Replace(static(1), "replicas ", "labels = { a = \"b\" }\n  replicas ", 1),
 			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
-				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a cluster: add --cluster live, " +
+				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster: add --cluster live, " +
 					"or --cluster snapshot:FILE."}},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}
@@ -262,8 +262,8 @@ func TestPermissionsThatLiftNothingAreMistakes(t *testing.T) {
 	for permission, want := range map[string]string{
 		"protected":                 "write GUARD:ADDRESS",
 		"protected:":                "write GUARD:ADDRESS",
-		"protected:pool.web":        "what does: protected:pool.db",
-		"max_deleted_pools:pool.db": "what does: protected:pool.db",
+		"protected:pool.web":        "possible values: protected:pool.db",
+		"max_deleted_pools:pool.db": "possible values: protected:pool.db",
 	} {
 		if err := p.Allow([]string{permission}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", permission, err, want)

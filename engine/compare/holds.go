@@ -25,10 +25,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Hold notes on nodes what keeps Karpenter from replacing them, by Karpenter's
-// own judgement of pods and PodDisruptionBudgets (karpenter v1.14.1,
-// ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node
-// that has a terminationGracePeriod.
+// Hold sets what keeps Karpenter from replacing each node, with Karpenter's own code for pods and PodDisruptionBudgets
+// (karpenter v1.14.1, ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node that has a
+// terminationGracePeriod.
 func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Node, error) {
 	capacityLimits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})
 	if err != nil {
@@ -51,7 +50,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 			switch kept := machine.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true"; {
 			case kept && looped:
 				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes " +
-					"of this pool, as it did not end (condition " + limits.ConditionReplacementsStopped + ")"})
+					"of this pool, because the replacements did not end (condition " + limits.ConditionReplacementsStopped + ")"})
 			case kept:
 				n.Holds = append(n.Holds, plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "node " + n.Node})
 			}
@@ -67,8 +66,7 @@ func Hold(nodes []plan.Node, found clusters.Snapshot, now time.Time) ([]plan.Nod
 	return held, nil
 }
 
-// otherPlaces are where the pods of condemned pools can go; nil where that is not known, or
-// no pool is condemned.
+// otherPlaces are where the pods of draining pools can run instead; nil if that is unknown, or no pool is draining.
 func otherPlaces(in clusters.Snapshot, nodes []plan.Node) *places {
 	leaving := map[string]bool{}
 	for _, n := range nodes {
@@ -105,7 +103,7 @@ func byPods(pods []*corev1.Pod, limits pdb.Limits, at clock.Clock) (holds []plan
 	return holds
 }
 
-// workloadOf is what has made a pod; "" for a pod that nothing has made.
+// workloadOf is the controller of a pod; "" if it has none.
 func workloadOf(pod *corev1.Pod) string {
 	if owner := simulate.Owner(pod); !strings.HasPrefix(owner, "Pod ") {
 		return owner
@@ -113,8 +111,7 @@ func workloadOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// lists answers Karpenter's question for the PodDisruptionBudgets of a cluster
-// with those that were read, and no other.
+// lists is a client that lists only the PodDisruptionBudgets that were read.
 type lists struct {
 	client.Client
 	budgets []*policyv1.PodDisruptionBudget
@@ -123,12 +120,12 @@ type lists struct {
 func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
 	list, ok := into.(*policyv1.PodDisruptionBudgetList)
 	if !ok {
-		return fmt.Errorf("there is no list of %T", into)
+		return fmt.Errorf("cannot list %T", into)
 	}
 	for _, budget := range l.budgets {
 		if _, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector); err != nil {
 			budget = budget.DeepCopy()
-			budget.Spec.Selector = &metav1.LabelSelector{} // which pods it is for is not known: all of its namespace
+			budget.Spec.Selector = &metav1.LabelSelector{} // its pods are unknown: assume all of its namespace
 		}
 		list.Items = append(list.Items, *budget)
 	}
@@ -140,28 +137,27 @@ type noEvents struct{}
 
 func (noEvents) Publish(...events.Event) {}
 
-// places knows where pods of condemned pools can go: to nodes that other pools make, or
-// to nodes that are there already. Whether there is room it does not know, so what it says is
-// certain only where it finds none.
+// places are where pods of draining pools can run instead: on new nodes of other pools, or on existing nodes. It does not
+// check capacity, so only the absence of a place is certain.
 type places struct {
 	pools    []place
 	machines []place
-	known    map[string]bool // whether there is one, by what pods ask for
+	known    map[string]bool // results, by the requirements of pods
 }
 
-// place is where pods can go, or not: nodes of a pool, or one node.
+// place is the nodes of a pool, or one node.
 type place struct {
-	pool   string // "" for a node that no pool has made
+	pool   string // "" for a node without a pool
 	labels scheduling.Requirements
 	taints scheduling.Taints
 }
 
-// placesOf are all places but those that are condemned, or on their way out.
+// placesOf are all pools and nodes, without those that are draining or being deleted.
 func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[string]bool) *places {
 	p := &places{known: map[string]bool{}}
 	for _, pool := range pools {
-		_, condemned := pool.Annotations[schemas.AnnotationRemoval]
-		if leaving[pool.Name] || condemned || !pool.DeletionTimestamp.IsZero() {
+		_, draining := pool.Annotations[schemas.AnnotationRemoval]
+		if leaving[pool.Name] || draining || !pool.DeletionTimestamp.IsZero() {
 			continue
 		}
 		labels := scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
@@ -181,7 +177,7 @@ func placesOf(pools []*karpv1.NodePool, machines []*corev1.Node, leaving map[str
 	return p
 }
 
-// withoutOtherPlace are the holds of pods that have no place but the pool that they are to leave.
+// withoutOtherPlace are the holds of pods that fit only in the pool that is draining.
 func (p *places) withoutOtherPlace(pods []*corev1.Pod) (holds []plan.Hold) {
 	for _, pod := range pods {
 		if podutil.IsReschedulable(pod) && !p.takes(pod) {
@@ -192,7 +188,7 @@ func (p *places) withoutOtherPlace(pods []*corev1.Pod) (holds []plan.Hold) {
 	return holds
 }
 
-// takes reports whether there is a place that a pod may go to.
+// takes reports whether a pod fits in some place.
 func (p *places) takes(pod *corev1.Pod) bool {
 	key := fmt.Sprint(pod.Spec.NodeSelector, pod.Spec.Affinity, pod.Spec.Tolerations)
 	taken, known := p.known[key]
@@ -212,7 +208,7 @@ func (p *places) takes(pod *corev1.Pod) bool {
 	return taken
 }
 
-// alternatives are what a pod requires of its node, one of which is enough.
+// alternatives are the requirements of a pod, of which a node must match one.
 func alternatives(pod *corev1.Pod) []scheduling.Requirements {
 	affinity := pod.Spec.Affinity
 	if affinity == nil || affinity.NodeAffinity == nil ||

@@ -71,7 +71,7 @@ func TestHolds(t *testing.T) {
 			want: []plan.Hold{{Reason: plan.HeldByDoNotDisrupt, Object: "node lke1-1"}}},
 		{name: "a node of a pool that replaced them without end", machine: machine(corev1.ConditionTrue,
 			map[string]string{karpv1.DoNotDisruptAnnotationKey: "true", limits.AnnotationHeld: "replacements"}),
-			want: []plan.Hold{{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes of this pool, as it did " +
+			want: []plan.Hold{{Reason: plan.HeldAsLoop, Object: "the controller has stopped replacing nodes of this pool, because the replacements did " +
 				"not end (condition ReplacementsStopped)"}}},
 		{name: "a node that was taken from the controller's hands", machine: machine(corev1.ConditionTrue,
 			map[string]string{limits.AnnotationHeld: "replacements"})},

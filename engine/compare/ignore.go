@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Without returns a configuration without the fields that others have set and
-// may set, and reports whether it set any. What it is given is not changed.
+// Without returns a configuration without the fields that others have set and own, and reports whether there were any. It
+// does not change its arguments.
 func Without(head compile.Result, drift []plan.Drift,
 	ignore func(plan.Drift) bool) (without compile.Result, found bool) {
 	if ignore == nil {
@@ -32,8 +32,7 @@ func Without(head compile.Result, drift []plan.Drift,
 	return head, found
 }
 
-// withoutField is an object without the field at a path of a plan. Of a list, which
-// is owned as a whole, all of it goes.
+// withoutField is an object without the field at a path of a plan. Lists are owned as a whole, and removed as a whole.
 func withoutField(obj map[string]any, path string) map[string]any {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	steps := strings.Split(list, ".")

@@ -1,9 +1,8 @@
-// Package compare reads two states of a configuration, or a configuration and a
-// cluster, and has package plan say what going from one to the other does. A
-// cluster is a View: the live one, by lists only, or a Snapshot of it. A plan
-// can be saved, and checked against the cluster before it is applied.
+// Package compare reads two states of a configuration, or a configuration and a cluster, and computes the plan between them
+// with package plan. A cluster is a View: the live cluster, which is only listed, or a Snapshot of it. A plan can be saved,
+// and checked against the cluster before it is applied.
 //
-// It changes nothing in a cluster and prints nothing.
+// The package changes nothing in a cluster and prints nothing.
 package compare
 
 import (
@@ -31,43 +30,38 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// LiveOptions are the inputs of Live besides the configuration and the cluster.
+// LiveOptions are further inputs of Live.
 type LiveOptions struct {
-	// Base is the configuration that was last applied, as far as it is known: what
-	// differs from it in the cluster is drift.
+	// Base is the last applied configuration, if known: differences of the cluster from it are drift.
 	Base   compile.Result
 	Prices *catalog.Catalog
 	Now    time.Time
-	// Prune puts objects into the plan that were applied from an earlier state of
-	// the configuration and are no longer in it.
+	// Prune adds objects to the plan that were applied from an earlier state of the configuration and are no longer in it.
 	Prune bool
 	// Keeps reports whether such an object is left as it is, and is not in the plan; nil
 	// for none.
 	Keeps func(config.Object) bool
-	// PruneNow has pools among them go at once, with their nodes.
+	// PruneNow deletes such pools immediately, with their nodes.
 	PruneNow bool
-	// Predict says what applying a desired object makes of the live one, which is
-	// nil where there is none; nil works it out locally.
+	// Predict computes the result of applying a desired object to the live one, which is nil if there is none; nil computes
+	// it locally.
 	Predict Predictor
-	// Ignore reports whether others may set a field, so that the configuration no
-	// longer does; nil for none.
+	// Ignore reports whether others own a field, so that the configuration no longer sets it; nil for none.
 	Ignore func(plan.Drift) bool
-	// By is the revision that is applied, to be noted on the objects whose nodes it rolls;
-	// the zero Revision where nobody knows it.
+	// By is the applied revision, which is recorded on the objects whose nodes it rolls; the zero Revision if unknown.
 	By manifest.RolledBy
 }
 
-// Comparison is a plan, with what it takes to apply it.
+// Comparison is a plan with the input to apply it.
 type Comparison struct {
 	Plan    plan.Plan
 	Targets []Target // of the objects of head, in their order
-	// Condemned are pools that head does not declare and that have nodes to give up.
+	// Condemned are pools that head does not declare and that have nodes to drain.
 	Condemned []Target
 }
 
-// Live says what applying head to a cluster does: to its objects, field by
-// field as a server-side apply would leave them, to each of its nodes, and what
-// others have changed in it. The cluster is only read.
+// Live plans to apply head to a cluster: the changes of objects, field by field as by server-side apply, the effect on each
+// node, and the drift. It only reads the cluster.
 func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptions) (Comparison, error) {
 	linode.Register()
 	objects, nodes, notes, err := read(ctx, head, cluster, true)
@@ -111,14 +105,14 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	switch before := opts.Base.Directory; {
 	case head.Origin() != "" && before != "" && before != head.Directory && len(over) > 0:
-		// Otherwise a change could have objects deleted that it has just called its own.
-		notes = append(notes, fmt.Sprintf("The change calls this directory %s, and it was %s: what was applied from %s and is not "+
-			"in it stays. Once that is the base, --prune deletes it.", head.Directory, before, head.Directory))
+		// Otherwise a change could claim objects and delete them.
+		notes = append(notes, fmt.Sprintf("The change renames this directory to %s; it was %s. Objects that were applied from %s and "+
+			"are not in it stay. After the change is merged, --prune deletes them.", head.Directory, before, head.Directory))
 		over = nil
 	case !opts.Prune:
 		for _, o := range over {
 			notes = append(notes,
-				fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
+				fmt.Sprintf("%s was applied from this directory and is no longer in it; --prune deletes it.", o.Key()))
 		}
 		over = nil
 	}
@@ -139,16 +133,14 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	return found, found.addRemovals(ctx, over, nodes, opts.Predict, opts.Now)
 }
 
-// addUpgrades puts into a plan where the control plane is, next to the versions that
-// the nodes are to have.
+// addUpgrades adds differences between the versions of the control plane and of the nodes to a plan.
 func addUpgrades(p *plan.Plan, head compile.Result, live map[manifest.Key]map[string]any) {
 	drifts, notes := plan.Upgrades(head.Objects, live)
 	p.Drift, p.Notes = append(p.Drift, drifts...), append(p.Notes, notes...)
 	slices.SortStableFunc(p.Drift, func(a, b plan.Drift) int { return strings.Compare(a.Addr, b.Addr) })
 }
 
-// RevisionsOn compares two configurations as Revisions does, and says of a
-// cluster how many of its nodes that means, and what others have changed in it.
+// RevisionsOn compares two configurations as Revisions does, with the nodes and the drift of a cluster.
 func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, prices *catalog.Catalog,
 	now time.Time) (plan.Plan, error) {
 	linode.Register()
@@ -172,9 +164,8 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	return p, err
 }
 
-// diff compares two states on the nodes of a cluster, which live objects have made.
-// Only where nodes are rolled, for this change or an earlier one, is it worth
-// reading every pod for what holds them.
+// diff compares two states with the nodes of a cluster. It reads pods, to find what holds nodes, only if nodes are rolled
+// by this change or an earlier one.
 func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View,
 	notes []string) (plan.Plan, error) {
 	p, err := plan.Diff(before, after)
@@ -202,19 +193,18 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 	return p, p.SetImpact(before, after)
 }
 
-// moves reports whether nodes are replaced, in their pool or elsewhere.
+// moves reports whether nodes are replaced or drained.
 func moves(s plan.Summary) bool { return s.NodesRolled.Nodes+s.NodesDrained.Nodes > 0 }
 
-// read lists the objects of the kinds that head has, or of all kinds, and the
-// nodes; pools also where head has only classes. Of a kind that head does not have, it
-// is no error that this user may not list it.
+// read lists nodes, and the objects of the kinds in head or of all kinds; pools even if head has only classes. If the user
+// may not list a kind that head does not have, that is not an error.
 func read(ctx context.Context, head compile.Result, cluster View,
 	all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
 	needed := map[schemas.Object]bool{}
 	for _, o := range head.Objects {
 		needed[schemas.Object{APIVersion: o.APIVersion(), Kind: o.Kind()}] = true
 	}
-	rolls := needed[*schemas.NodeClass.Object] // pools that are not declared may use its classes
+	rolls := needed[*schemas.NodeClass.Object] // undeclared pools may use its classes
 	asked := slices.DeleteFunc(Kinds(), func(k schemas.Object) bool {
 		return !all && !needed[k] && (!rolls || k != *schemas.Pool.Object)
 	})
@@ -234,20 +224,19 @@ func read(ctx context.Context, head compile.Result, cluster View,
 		if err := errs[i]; apierrors.IsForbidden(err) && !needed[kind] {
 			errs[i] = nil
 			notes = append(notes,
-				fmt.Sprintf("This user may not list %s, so those that are left over are not known.", clusters.Refused(err)))
+				fmt.Sprintf("This user may not list %s, so objects to prune are unknown.", clusters.Refused(err)))
 		}
 	}
-	// One cause fails every list; the first says it.
+	// One cause fails every list; report it once.
 	return slices.Concat(lists...), nodes, notes, cmp.Or(errs...)
 }
 
-// withoutCopies leaves out objects that others have applied with the label, as a copy that
-// is made with kubectl: the label alone says nothing. An object that does not tell who has
-// applied it, as in a snapshot, counts as ours.
+// withoutCopies leaves out objects that others have applied with the label, such as copies by kubectl: the label alone does
+// not prove ownership. An object without field managers, as in a snapshot, counts as ours.
 func withoutCopies(over []config.Object) (ours []config.Object, notes []string) {
 	for _, o := range over {
-		if _, told := manifest.Lookup(o.Manifest, "metadata", "managedFields"); told && !kube.Applied(o.Manifest) {
-			notes = append(notes, fmt.Sprintf("%s has this directory's label %s, and lkeplan has not applied it: it stays.",
+		if _, managed := manifest.Lookup(o.Manifest, "metadata", "managedFields"); managed && !kube.Applied(o.Manifest) {
+			notes = append(notes, fmt.Sprintf("%s has this directory's label %s, but lkeplan has not applied it; it stays.",
 				o.Key(), kube.InventoryLabel))
 			continue
 		}
@@ -256,10 +245,9 @@ func withoutCopies(over []config.Object) (ours []config.Object, notes []string) 
 	return ours, notes
 }
 
-// leftOver are the live objects that were applied from this directory and are no longer in
-// it. Those that are deleted already were in an earlier plan. Of an object that an older
-// lkeplan has applied it is not known which directory of the cluster that was: a removed
-// block claims it, and otherwise it is in the notes.
+// leftOver are the live objects that were applied from this directory and are no longer in it, without those that are
+// being deleted. Objects from an older lkeplan have no recorded directory: a removed block claims them, otherwise they are in
+// the notes.
 func leftOver(head compile.Result, live []map[string]any) (objects []config.Object, unclaimed []string) {
 	owner := head.Owner()
 	if owner == "" {
@@ -284,16 +272,15 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 		case head.Origin() == "", origin == head.Origin(), origin == "" && known:
 			objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
 		case origin == "":
-			unclaimed = append(unclaimed, fmt.Sprintf("%s was applied for this cluster by an older lkeplan, which did not note "+
-				"from which directory, and is not in this one: it stays. If no directory declares it, a removed block with "+
-				"delete = true has --prune delete it: removed { from = %s }.", key, addr))
+			unclaimed = append(unclaimed, fmt.Sprintf("%s was applied to this cluster by an older lkeplan, which did not record "+
+				"the directory. It is not in this directory, and stays. If no directory declares it, add a removed block with "+
+				"delete = true, and --prune deletes it: removed { from = %s }.", key, addr))
 		}
 	}
 	return objects, unclaimed
 }
 
-// Rolling says how far the nodes of each pool of head are what the pool and its
-// class ask for as they are in the cluster.
+// Rolling returns how far the nodes of each pool of head match the live pool and its class.
 func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling, error) {
 	objects, nodes, _, err := read(ctx, head, in, false)
 	if err != nil {
@@ -302,8 +289,8 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 	return plan.Rolls(plan.State{Objects: liveOf(head, index(objects)), Nodes: nodes})
 }
 
-// UnderWay are the pools of head that have nodes to be replaced, or machines that
-// have not joined, with what holds them, and notes of what could not be read.
+// UnderWay are the pools of head with nodes that are still to be replaced or have not joined, with their holds, and notes
+// about what could not be read.
 func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog.Catalog,
 	now time.Time) ([]plan.Rolling, []string, error) {
 	objects, nodes, notes, err := read(ctx, head, in, false)
@@ -320,8 +307,7 @@ func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog
 	return plan.UnderWay(all), append(notes, more...), err
 }
 
-// liveOf are the objects of head as the cluster has them. That one is condemned is no
-// matter: head takes that back.
+// liveOf are the live objects of head, without marks of a removal: head cancels it.
 func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects []config.Object) {
 	for _, o := range head.Objects {
 		if o.Defaulted = plan.UnmarkRemoval(live[o.Key()]); o.Defaulted != nil {
@@ -331,8 +317,7 @@ func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects 
 	return objects
 }
 
-// Guard has the guards and policies of the last applied configuration judge a
-// plan, and adds their verdicts to it. A permission is the name of a guard and the address
+// Guard evaluates the guards and policies of the last applied configuration, and adds their verdicts to the plan. A permission is the name of a guard and the address
 // that it is given for, as in max_deleted_pools:pool.web; one that is not
 // needed is an error, as is one that names nothing.
 func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {

@@ -16,17 +16,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Asked is a cluster that is asked which one it is; kube.Cluster is one.
+// Asked is a cluster whose identity is checked; kube.Cluster is one.
 type Asked interface {
 	clusters.Lister
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 }
 
-// note is what a controller says of the cluster that it is for, and where. What it does not
-// say is empty.
+// note is the identity of a cluster that its controller recorded, and the place. Unknown fields are empty.
 type note struct{ id, label, region, mode, in string }
 
-// writtenDown is what the controller has written on a node class.
+// writtenDown is the note on a node class.
 func writtenDown(obj map[string]any) note {
 	record, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
 	id, label, _ := strings.Cut(record, "/")
@@ -34,9 +33,8 @@ func writtenDown(obj map[string]any) note {
 	return note{id: id, label: label, in: in}
 }
 
-// noted returns what the controllers of a cluster have noted, next to their Leases: all
-// that is known of a cluster before anything is applied to it. None is no error where the
-// user may not read them.
+// noted returns the notes of the controllers of a cluster, next to their Leases: the only information before the first
+// apply. If the user may not read them, there are none, without an error.
 func noted(ctx context.Context, in Asked) (notes []note, err error) {
 	if in == nil {
 		return nil, nil
@@ -62,7 +60,7 @@ func noted(ctx context.Context, in Asked) (notes []note, err error) {
 	return notes, nil
 }
 
-// modeOf is the mode of a cluster of a tier; "" where that is not said.
+// modeOf is the mode of a cluster of a tier; "" if unknown.
 func modeOf(tier string) string {
 	switch tier {
 	case "", schemas.ModeInstance:
@@ -71,7 +69,7 @@ func modeOf(tier string) string {
 	return schemas.ModeLKE
 }
 
-// unread is an error that is more than that something may not be read.
+// unread drops errors about missing permissions.
 func unread(err error) error {
 	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
 		return nil
@@ -79,22 +77,22 @@ func unread(err error) error {
 	return err
 }
 
-// differs is an OtherClusterError where a note is of another cluster than the one that is
+// differs is an OtherClusterError if a note is about another cluster than the one that is
 // meant.
 func (n note) differs(tie Tie) error {
 	switch {
 	case n.label == "" || n.label == tie.Other:
 		return nil
 	case n.label != tie.Name:
-		return OtherClusterError{tie, n.label, "", fmt.Sprintf("its controller calls it %s, by the %s", n.label, n.in)}
+		return OtherClusterError{tie, n.label, "", fmt.Sprintf("its controller reports the name %s in the %s", n.label, n.in)}
 	case n.mode != "" && n.mode != tie.mode():
 		return OtherClusterError{tie, "", "mode",
-			fmt.Sprintf("its mode is %s and not %s, by the %s", n.mode, tie.mode(), n.in)}
+			fmt.Sprintf("its mode is %s, not %s, according to the %s", n.mode, tie.mode(), n.in)}
 	case tie.ID != 0 && n.id != fmt.Sprint(tie.ID):
-		return OtherClusterError{tie, "", "id", fmt.Sprintf("its id is %s and not %d, by the %s", n.id, tie.ID, n.in)}
+		return OtherClusterError{tie, "", "id", fmt.Sprintf("its id is %s, not %d, according to the %s", n.id, tie.ID, n.in)}
 	case tie.Region != "" && n.region != "" && n.region != tie.Region:
 		return OtherClusterError{tie, "", "region",
-			fmt.Sprintf("it is in %s, not in %s, by the %s", n.region, tie.Region, n.in)}
+			fmt.Sprintf("its region is %s, not %s, according to the %s", n.region, tie.Region, n.in)}
 	}
 	return nil
 }

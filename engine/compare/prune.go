@@ -14,16 +14,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// addRemovals adds to a comparison the pools of what is left over that have nodes to give
-// up, as they are to be applied: those that the plan condemns, and those that are
-// condemned and not as they should be. The node classes of both stay.
+// addRemovals adds to a comparison the left-over pools with nodes to drain, with the marks of their removal: those whose
+// removal starts, and draining pools whose marks have to be updated. The node classes of both stay.
 func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, nodes []plan.Node, predict Predictor,
 	now time.Time) error {
 	changes := c.Plan.ByKey()
 	var pools []map[string]any
 	for _, o := range over {
-		change, goes := changes[o.Key()]
-		if o.Kind() != schemas.Pool.Object.Kind || goes && change.Prune != plan.StartRemoval {
+		change, changed := changes[o.Key()]
+		if o.Kind() != schemas.Pool.Object.Kind || changed && change.Prune != plan.StartRemoval {
 			continue
 		}
 		t, err := removalTarget(ctx, o.Manifest, nodes, predict, now)
@@ -54,7 +53,7 @@ func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, 
 	return t, nil
 }
 
-// withRemovals are nodes, with a note on those whose pools are condemned, or are to be.
+// withRemovals marks the nodes whose pools are draining, or will be.
 func withRemovals(p plan.Plan, nodes []plan.Node) []plan.Node {
 	pools := map[string]bool{}
 	for _, c := range p.Changes {
@@ -70,8 +69,7 @@ func withRemovals(p plan.Plan, nodes []plan.Node) []plan.Node {
 	return nodes
 }
 
-// removingPools are the condemned pools of a cluster that head neither declares nor lets go
-// of, whoever has condemned them.
+// removingPools are the draining pools of a cluster that head neither declares nor releases, regardless of who removed them.
 func removingPools(objects []map[string]any, head compile.Result) (pools []config.Object) {
 	stays := map[manifest.Key]bool{}
 	for _, o := range head.Objects {
@@ -82,8 +80,8 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 	}
 	for _, obj := range objects {
 		key := manifest.KeyOf(obj)
-		_, condemned := plan.ReadRemoval(obj)
-		if !condemned || key.Kind != schemas.Pool.Object.Kind || stays[key] || manifest.Deleted(obj) {
+		_, draining := plan.ReadRemoval(obj)
+		if !draining || key.Kind != schemas.Pool.Object.Kind || stays[key] || manifest.Deleted(obj) {
 			continue
 		}
 		pools = append(pools, config.Object{
@@ -93,17 +91,16 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 	return pools
 }
 
-// Released returns a live pool as it is to be left where nobody manages it any more:
-// without what keeps it from making nodes, or from replacing them. It is nil where nothing
-// does.
+// Released returns the last state of a pool that lkeplan stops managing: without marks that keep it from creating or
+// replacing nodes. It is nil if the pool has no such marks.
 func Released(live map[string]any) map[string]any {
-	if _, condemned := plan.ReadRemoval(live); !condemned && !rollout.Waits(live) {
+	if _, draining := plan.ReadRemoval(live); !draining && !rollout.Waits(live) {
 		return nil
 	}
 	return rollout.Released(plan.ReleaseRemoval(live))
 }
 
-// release notes on pools that are no longer managed how they are to be left.
+// release sets the last state of pools that are no longer managed.
 func release(p *plan.Plan, objects []map[string]any) {
 	live := index(objects)
 	for i := range p.Changes {

@@ -135,7 +135,7 @@ func TestACopyIsNotPruned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		const note = "LinodeNodeClass default has this directory's label lkeplan.dev/part-of, and lkeplan has not applied it: it stays."
+		const note = "LinodeNodeClass default has this directory's label lkeplan.dev/part-of, but lkeplan has not applied it; it stays."
 		if found.Plan.Empty() != stays || slices.Contains(found.Plan.Notes, note) != stays {
 			t.Errorf("applied by %s: %d changes, notes %q", manager, len(found.Plan.Changes), found.Plan.Notes)
 		}

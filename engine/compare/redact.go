@@ -15,9 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// redacted is an object without what no comparison reads: its status but for versions of
-// Kubernetes, and the annotations, labels and metadata that others than lkeplan have set,
-// which may say anything.
+// redacted is an object without the parts that no comparison reads: its status except Kubernetes versions, and
+// annotations, labels and metadata that others have set, which may contain anything.
 func redacted(obj map[string]any, salt string) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
 	versions := map[string]any{}
@@ -35,7 +34,7 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	for _, part := range []string{"annotations", "labels"} {
 		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
 			func(name string, _ any) bool {
-				return !ours[part+" "+name] && !slices.Contains(told, name)
+				return !ours[part+" "+name] && !slices.Contains(readKeys, name)
 			})
 	}
 	maps.DeleteFunc(metadata, func(field string, _ any) bool { return !slices.Contains(kept, field) })
@@ -43,19 +42,18 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	return obj
 }
 
-// told are labels and annotations of which a comparison follows, whoever wrote them.
-var told = []string{
+// readKeys are labels and annotations that a comparison reads, regardless of their owner.
+var readKeys = []string{
 	kube.InventoryLabel, kube.OriginAnnotation,
 	linodev1alpha1.AnnotationCluster, linodev1alpha1.AnnotationRegion, linodev1alpha1.AnnotationMode,
 	schemas.AnnotationGPUPlans,
 }
 
-// kept are the fields of metadata that a comparison reads.
+// kept are the metadata fields that a comparison reads.
 var kept = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
 	"deletionTimestamp", "labels", "annotations", "managedFields"}
 
-// owners leaves of what others manage the fields of the spec, which the spec itself names, and
-// of who they are what everybody knows.
+// owners keeps from managed fields only those of the spec, which the spec itself names, and only well-known managers.
 func owners(managed []any, salt string) {
 	for _, e := range managed {
 		entry, _ := e.(map[string]any)
@@ -72,7 +70,7 @@ func owners(managed []any, salt string) {
 	}
 }
 
-// tools are field managers that anybody may have.
+// tools are well-known field managers.
 var tools = []string{"kubectl", "helm", "argocd", "kustomize-controller", "helm-controller", "karpenter", "lkeplan",
 	"lkeplan-controller", "Terraform", "pulumi"}
 
@@ -93,7 +91,7 @@ func set(managed []any) map[string]bool {
 	return names
 }
 
-// chosen are the labels that pools give their nodes, or ask of them.
+// chosen are the labels that pools set on their nodes or require.
 func (s Snapshot) chosen() map[string]bool {
 	keys := map[string]bool{}
 	for _, obj := range s.Objects {
@@ -111,18 +109,18 @@ func (s Snapshot) chosen() map[string]bool {
 	return keys
 }
 
-// domains are those of labels and annotations that say nothing of anybody.
+// domains are the domains of labels and annotations that contain nothing private.
 var domains = []string{"karpenter.sh", "karpenter.k8s.linode", "kubernetes.io", "node.kubernetes.io",
 	"topology.kubernetes.io", "lkeplan.dev"}
 
-// known reports whether a label or an annotation is one that Kubernetes or Karpenter define.
+// known reports whether Kubernetes or Karpenter define a label or an annotation.
 func known(name string) bool {
 	domain, _, _ := strings.Cut(name, "/")
 	return slices.Contains(domains, domain)
 }
 
-// anonymous leaves out which pods hold a node, and its labels and annotations but for those
-// that Karpenter compares. A PodDisruptionBudget has the hash that it has among the shapes.
+// anonymous removes the names of pods that hold a node, and the labels and annotations that Karpenter does not compare. A
+// PodDisruptionBudget has the same hash as in the shapes.
 func anonymous(nodes []plan.Node, chosen map[string]bool, salt string) []plan.Node {
 	for i := range nodes {
 		n := &nodes[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Reprice notes on a plan which catalogue its prices are from, and what the change does to that.
+// Reprice sets the price catalogue of a plan, and how the change alters it.
 func Reprice(p *plan.Plan, base, head compile.Result) error {
 	if head.Catalog != nil {
 		p.Catalog = nameOf(head)
@@ -38,13 +38,13 @@ func Reprice(p *plan.Plan, base, head compile.Result) error {
 	return nil
 }
 
-// repriced reports whether a change goes to another catalogue. A directory that is not there has none.
+// repriced reports whether a change alters the catalogue. A directory that does not exist has none.
 func repriced(base, head compile.Result) bool {
 	return base.Cluster != (config.Cluster{}) && head.Cluster != (config.Cluster{}) &&
 		(nameOf(base) != nameOf(head) || !reflect.DeepEqual(base.Catalog, head.Catalog))
 }
 
-// JudgedBy is the catalogue that a change is judged by: that of the head, or catalog.Stricter if the change goes to another.
+// JudgedBy is the catalogue that a change is evaluated with: that of the head, or catalog.Stricter if the change alters it.
 func JudgedBy(base, head compile.Result) (*catalog.Catalog, error) {
 	after, err := head.Prices()
 	if err != nil || !repriced(base, head) {
@@ -57,7 +57,7 @@ func JudgedBy(base, head compile.Result) (*catalog.Catalog, error) {
 	return catalog.Stricter(before, after)
 }
 
-// nameOf names the catalogue of a directory, as it stands in a sentence.
+// nameOf names the catalogue of a directory, for use in a sentence.
 func nameOf(c compile.Result) string {
 	if c.Catalog == nil {
 		return "the built-in catalogue"

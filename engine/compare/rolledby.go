@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// carried is a desired object with the note of the live one on who has rolled its nodes: an
-// apply without it would take it off, and so each object would change in each apply.
+// carried is a desired object with the live annotation of the revision that rolled its nodes: an apply without it would
+// remove it, and so change each object.
 func carried(desired, live map[string]any) map[string]any {
 	if note := annotationsOf(live)[manifest.AnnotationRolledBy]; note != "" {
 		return manifest.Annotated(desired, manifest.AnnotationRolledBy, note)
@@ -21,8 +21,8 @@ func carried(desired, live map[string]any) map[string]any {
 	return desired
 }
 
-// sign notes on the objects that are changed which revision rolls their nodes. A change that
-// rolls none keeps the revision that has done so last.
+// sign sets the annotation of the revision on changed objects whose nodes it rolls. Other changes keep the previous
+// revision.
 func (c *Comparison) sign(by manifest.RolledBy) error {
 	changes := c.Plan.ByKey()
 	for i := range c.Targets {
@@ -54,13 +54,13 @@ func (c *Comparison) sign(by manifest.RolledBy) error {
 	return nil
 }
 
-// rolls reports whether a change of an object itself replaces nodes, or makes it: what a
-// class does to the nodes of its pools is noted on the class.
+// rolls reports whether a change creates an object, or replaces nodes through the object itself: a roll by a class is
+// recorded on the class, not on its pools.
 func rolls(c plan.Change) bool {
 	return c.Action == plan.Create || slices.ContainsFunc(c.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll })
 }
 
-// partOf is what of an object its nodes are replaced for; nil for objects without nodes.
+// partOf is the part of an object that determines its nodes; nil for objects without nodes.
 func partOf(obj map[string]any) (any, error) {
 	switch manifest.Kind(obj) {
 	case schemas.Pool.Object.Kind:
@@ -79,7 +79,7 @@ func partOf(obj map[string]any) (any, error) {
 	return nil, nil
 }
 
-// annotationsOf are the annotations that are text; one that is not hides no other.
+// annotationsOf are the annotations that are strings.
 func annotationsOf(obj map[string]any) map[string]string {
 	texts := map[string]string{}
 	for name, value := range manifest.Map(obj, "metadata", "annotations") {

@@ -13,27 +13,27 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// ruleChanges say what a change does to the rules that the next one is judged by, to the cluster
-// that the directory is for, and to whose objects it takes over. No object shows it.
+// ruleChanges describe changes of guards, policies, the cluster of the directory and import blocks, which are not visible in
+// objects.
 func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
-	if len(before.Files) == 0 || len(after.Files) == 0 { // the directory is new, or gone
+	if len(before.Files) == 0 || len(after.Files) == 0 { // the directory is new or removed
 		return nil
 	}
 	for _, of := range []struct {
 		guard, sentence string
 		rules           func(compile.Result) map[string]string
 	}{
-		{plan.OwnGuards, "The guards of the base judge this change, and the new ones the next.", guardRules},
-		{plan.OwnPolicies, "The policies of the base judge this change, and the new ones the next.", policyRules},
-		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster, or belong to another " +
+		{plan.OwnGuards, "The guards of the base apply to this change, the new ones to the next.", guardRules},
+		{plan.OwnPolicies, "The policies of the base apply to this change, the new ones to the next.", policyRules},
+		{plan.OwnCluster, "After the change the objects are for another cluster, another kind of cluster, or another " +
 			"directory.", clusterRules},
-		{plan.OwnImports, "An object that is there is taken over from who applied it, if it has the same values.", importRules},
+		{plan.OwnImports, "An existing object is taken over from its owner if it has the same values.", importRules},
 	} {
 		var changes []string
 		old, now := of.rules(before), of.rules(after)
 		for _, name := range slices.Sorted(maps.Keys(old)) {
 			if old[name] != now[name] {
-				changes = append(changes, fmt.Sprintf("%s: %s → %s", name, old[name], cmp.Or(now[name], "gone")))
+				changes = append(changes, fmt.Sprintf("%s: %s → %s", name, old[name], cmp.Or(now[name], "removed")))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -50,7 +50,7 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	return verdicts
 }
 
-// guardRules are the guards as text, by their arguments.
+// guardRules are the guards as text, by argument.
 func guardRules(c compile.Result) map[string]string {
 	g := c.Guards
 	rules := map[string]string{
@@ -81,7 +81,7 @@ func guardRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// policyRules are the policies as they are written, by name.
+// policyRules are the policies as written, by name.
 func policyRules(c compile.Result) map[string]string {
 	rules := map[string]string{}
 	for _, p := range c.Policies {
@@ -90,7 +90,7 @@ func policyRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// importRules are the objects that import blocks take over.
+// importRules are the objects of import blocks.
 func importRules(c compile.Result) map[string]string {
 	rules := map[string]string{}
 	for _, i := range c.Imports {
@@ -99,8 +99,8 @@ func importRules(c compile.Result) map[string]string {
 	return rules
 }
 
-// clusterRules are what the directory says of its cluster. What is new says nothing that
-// another cluster would have had. The version of Kubernetes is in the node classes.
+// clusterRules are the arguments of the cluster block. A new argument does not mean another cluster. The Kubernetes version
+// is in the node classes.
 func clusterRules(c compile.Result) map[string]string {
 	if c.Cluster == (config.Cluster{}) {
 		return nil

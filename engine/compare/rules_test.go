@@ -14,8 +14,8 @@ func TestRuleChanges(t *testing.T) {
 	policy := func(condition string) string {
 		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n  error_message = \"Too many.\"\n}\n"
 	}
-	const judged = " The guards of the base judge this change, and the new ones the next."
-	const policed = " The policies of the base judge this change, and the new ones the next."
+	const judged = " The guards of the base apply to this change, the new ones to the next."
+	const policed = " The policies of the base apply to this change, the new ones to the next."
 	for name, tt := range map[string]struct {
 		base, head string
 		want       []string
@@ -28,16 +28,16 @@ func TestRuleChanges(t *testing.T) {
 			[]string{"guards: freeze w: new, 0 16 * * fri for 64h0m0s." + judged}},
 		"a window goes": {cluster + "guards {\n  window \"n\" {\n    schedule = \"0 22 * * *\"\n    " +
 			"duration = \"6h\"\n  }\n}\n", cluster,
-			[]string{"guards: window n: 0 22 * * * for 6h0m0s → gone." + judged}},
+			[]string{"guards: window n: 0 22 * * * for 6h0m0s → removed." + judged}},
 		"a policy is weakened": {policy("plan.nodes.rolled < 1"), policy("plan.nodes.rolled < 9"),
 			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → condition = plan.nodes.rolled < 9 " +
 				"error_message = \"Too many.\"." + policed}},
 		"a policy goes": {policy("plan.nodes.rolled < 1"), cluster,
-			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → gone." + policed}},
+			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → removed." + policed}},
 		"another cluster": {
 			cluster, "cluster {\n  name   = \"b\"\n  region = \"us-ord\"\n  tier   = \"enterprise\"\n}\n",
-			[]string{"cluster: name: a → b; tier: standard → enterprise. The objects are for another cluster then, or another " +
-				"kind of cluster, or belong to another directory."},
+			[]string{"cluster: name: a → b; tier: standard → enterprise. After the change the objects are for another " +
+				"cluster, another kind of cluster, or another directory."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,30 +14,28 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Saved is a plan against a cluster, written down with what it takes to carry
-// it out: exactly what was shown is what is applied later, or nothing.
+// Saved is a plan for a cluster with the input to apply it: later, exactly the shown plan is applied, or nothing.
 type Saved struct {
 	FormatVersion string    `json:"format_version"`
 	Version       string    `json:"lkeplan_version"`
 	Made          time.Time `json:"made"`
-	// Result is the configuration that the plan was made from, but for its guards:
-	// they are those of what was last applied. No plan is judged by its own.
+	// Result is the configuration of the plan. Its guards are those of the last applied configuration: no plan is evaluated
+	// with its own guards.
 	compile.Result
-	Before int `json:"before"` // objects that were last applied
+	Before int `json:"before"` // last applied objects
 	// BaseDirectory is the name of the directory in the base; "" if the base does not have it.
 	BaseDirectory string `json:"base_directory,omitempty"`
 	Prune         bool   `json:"prune"`
-	// OtherCluster is the name of the cluster where that is not the directory's, and it is
-	// meant all the same.
+	// OtherCluster is the name of the cluster if the user chose another one than the directory's.
 	OtherCluster string    `json:"other_cluster,omitempty"`
 	Allowed      []string  `json:"allowed"`
 	Plan         plan.Plan `json:"plan"`
 }
 
-// savedVersion is the version of the form. Another major one is not read.
+// savedVersion is the version of the format. Other major versions are rejected.
 const savedVersion = "1.0"
 
-// Save puts a plan together with what it was made from.
+// Save joins a plan with its input.
 func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string,
 	now time.Time) Saved {
 	s := Saved{
@@ -63,19 +61,17 @@ func ReadSaved(r io.Reader) (Saved, error) {
 		return s, err
 	}
 	if err := utiljson.Unmarshal(raw, &s); err != nil {
-		return s, fmt.Errorf("it is not a plan; make one with: lkeplan plan --out FILE (%w)", err)
+		return s, fmt.Errorf("it is not a plan; create one with: lkeplan plan --out FILE (%w)", err)
 	}
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" || s.Made.IsZero() {
-		return s, errors.New("it is not a plan that this lkeplan can read; make one with: lkeplan plan --out FILE")
+		return s, errors.New("this lkeplan cannot read the format of the plan; create a new one with: lkeplan plan --out FILE")
 	}
 	return s, nil
 }
 
-// Judge has the guards that held when the plan was made judge it as it would be
-// applied now: a freeze may have begun since, or there may be more nodes. Pods were
-// simulated when it was made. Policies judged when it was made; what they refused then,
-// and nobody allowed, stays refused. What was allowed then is for as many nodes as the plan
-// touched: more of them need another permission.
+// Judge evaluates the saved guards for the plan as it would be applied now: a freeze may have started, or there may be more
+// nodes. Policies and pods were evaluated when the plan was created; a refusal of a policy stays, unless a permission lifted
+// it. Saved permissions hold for the number of nodes that the plan touched then: more nodes need another permission.
 func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	now.Workloads = s.Plan.Workloads
 	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Objects)})
@@ -98,18 +94,17 @@ func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	return nil
 }
 
-// StaleError says how a cluster differs from what a plan was made for.
+// StaleError lists how a cluster differs from the cluster of a plan.
 type StaleError struct{ Reasons []string }
 
 // Error implements error.
 func (e StaleError) Error() string {
-	return "the cluster has changed since the plan was made, so nothing is applied; make a new plan:\n  " +
+	return "the cluster has changed since the plan was created, so nothing is applied; create a new plan:\n  " +
 		strings.Join(e.Reasons, "\n  ")
 }
 
-// Fresh compares a plan with one that was made just now. What the earlier one
-// has done already, in a run that was interrupted, is fine; everything else
-// must be as it was, or the error is a StaleError.
+// Fresh compares the saved plan with a new one. Changes that an interrupted run has already applied are fine; for any other
+// difference the error is a StaleError.
 func (s Saved) Fresh(now plan.Plan) error {
 	planned := s.Plan.ByKey()
 	var e StaleError
@@ -124,31 +119,31 @@ func (s Saved) Fresh(now plan.Plan) error {
 	return nil
 }
 
-// staleness says in what an object is not as it was planned for; "" where it is.
+// staleness describes how an object differs from the plan; "" if it does not.
 func staleness(planned, now plan.Change) string {
 	switch {
 	case now.Action == plan.Keep && len(now.Conflicts) == 0:
-		return "" // its address or class has news, the object has not
+		return "" // only its address or class has changed
 	case planned.Action == "":
-		return "it was as it should be, and no longer is" + difference(plan.Change{}, now)
+		return "it needed no change when the plan was created, and needs one now" + difference(plan.Change{}, now)
 	case planned.Action != now.Action && now.Action == plan.Create:
 		return "it has been deleted"
 	case planned.Action != now.Action && planned.Action == plan.Create:
-		return "it did not exist, and somebody has created it"
+		return "it did not exist, and has been created"
 	case planned.Action != now.Action:
-		return fmt.Sprintf("it was to %s, and would %s now", becomes(planned.Action), becomes(now.Action))
+		return fmt.Sprintf("it would %s when the plan was created, and would %s now", becomes(planned.Action), becomes(now.Action))
 	case planned.UID != now.UID:
 		return "it has been deleted and created again"
 	case now.Action == plan.Delete && now.Prune == plan.RemoveAtOnce && now.Effect == plan.DeleteNodes && planned.Prune != now.Prune:
-		return "it was to give up its nodes first, and would go at once"
+		return "it would drain its nodes first, and would be deleted immediately now"
 	}
 	if text := difference(planned, now); text != "" {
-		return "it is not as it was" + text
+		return "it has changed" + text
 	}
 	return ""
 }
 
-// becomes says what becomes of an object, after "it would".
+// becomes is the action on an object, after "it would".
 func becomes(a plan.Action) string {
 	switch a {
 	case plan.Create:
@@ -160,10 +155,10 @@ func becomes(a plan.Action) string {
 	case plan.Forget:
 		return "be orphaned"
 	}
-	return "stay as it is"
+	return "not be changed"
 }
 
-// difference names the first field that changes in another way.
+// difference names the first field that changes in a different way.
 func difference(planned, now plan.Change) string {
 	before := map[string]plan.Field{}
 	for _, f := range planned.Fields {
@@ -178,7 +173,7 @@ func difference(planned, now plan.Change) string {
 	}
 	for _, f := range planned.Fields {
 		if _, left := before[f.Path]; left {
-			return fmt.Sprintf(": %s is %s already", f.Path, jsonOf(f.After))
+			return fmt.Sprintf(": %s is already %s", f.Path, jsonOf(f.After))
 		}
 	}
 	for i, c := range now.Conflicts {
@@ -189,7 +184,7 @@ func difference(planned, now plan.Change) string {
 	return ""
 }
 
-// jsonOf writes a JSON value, equal ones alike.
+// jsonOf writes a value as JSON.
 func jsonOf(v any) string {
 	if v == nil {
 		return "not set"

@@ -118,11 +118,11 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := old.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "make it anew with: lkeplan snapshot") {
+	if _, err := old.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "create it again with: lkeplan snapshot") {
 		t.Errorf("pods of an old snapshot: %v", err)
 	}
 	silent := Snapshot{Shapes: &workload.Shapes{}}
-	if _, err := silent.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "it does not say which pods there are") {
+	if _, err := silent.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "its list of pods is missing") {
 		t.Errorf("pods of a snapshot in which they are null: %v", err)
 	}
 	hostile := Snapshot{Shapes: &workload.Shapes{Pods: []workload.Shape{{Owner: "Deployment x", Count: -4}}}}
@@ -153,7 +153,7 @@ func TestAPodThatCannotBeReadIsLeftOut(t *testing.T) {
 	}
 	set, err := read.PodShapes(nil)
 	if err != nil || len(set.Pods) != 1 || set.Pods[0].Count != 2 || len(set.DaemonSets) > 0 || len(set.Notes) != 2 ||
-		!strings.HasPrefix(set.Notes[0], `Left out: 1 pod of "Pod h1" in the namespace "h2": its nodeAffinity`) {
+		!strings.HasPrefix(set.Notes[0], `Skipped 1 pod of "Pod h1" in the namespace "h2": its nodeAffinity`) {
 		t.Errorf("%+v, %v", set, err)
 	}
 }
@@ -180,8 +180,8 @@ func TestWhatMayNotBeListedOfPodsIsSaid(t *testing.T) {
 	}
 	set, err := Shapes(t.Context(), LiveView(forbidding{c, []string{"DaemonSet", "Namespace"}}))
 	said := strings.Join(set.Notes, " ")
-	if err != nil || len(set.DaemonSets) > 0 || !strings.Contains(said, "DaemonSets are not known") ||
-		!strings.Contains(said, "namespaces are not known") {
+	if err != nil || len(set.DaemonSets) > 0 || !strings.Contains(said, "DaemonSets are unknown") ||
+		!strings.Contains(said, "namespaces are unknown") {
 		t.Errorf("without DaemonSets and namespaces: %q, %v", set.Notes, err)
 	}
 }

@@ -30,34 +30,32 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Snapshot is what a comparison needs to know of a cluster, written down: for
-// pull requests that must not reach the cluster itself. Secrets are not in it,
-// nor anything of pods but how many PodDisruptionBudgets and pods hold a node, and
-// their shapes: what decides where they go, with hashes for words.
+// A Snapshot is the state of a cluster that a comparison reads, for pull requests that must not access the cluster. It has no
+// Secrets. Of pods it has only how many of them and of PodDisruptionBudgets hold a node, and their shapes: what determines
+// where they are scheduled, with hashes instead of names.
 type Snapshot struct {
 	FormatVersion string    `json:"format_version"`
 	Taken         time.Time `json:"taken"`
-	// Cluster is the id and the label of the LKE cluster, and Region where it is, as far as
-	// the controller has written that on its LinodeNodeClasses.
+	// Cluster is the id and the label of the LKE cluster, and Region its region, if the controller has written them on its
+	// LinodeNodeClasses.
 	Cluster string           `json:"cluster,omitempty"`
 	Region  string           `json:"region,omitempty"`
 	Objects []map[string]any `json:"objects"`
 	Nodes   []plan.Node      `json:"nodes"`
 	Notes   []string         `json:"notes"` // what could not be read
-	// Prices are those of the plan types of the nodes, as they were known when it was taken.
+	// Prices are the prices of the plan types of the nodes at that time.
 	Prices map[string]catalog.Price `json:"prices,omitempty"`
-	// Series has, for each hash of the shapes, the hash that the same word has in all snapshots
-	// of the cluster: by it pods are followed from one to the next.
+	// Series maps each hash in the shapes to a hash that is the same in all snapshots of the cluster, so that pods can be
+	// followed across snapshots.
 	Series map[string]string `json:"series,omitempty"`
-	// Shapes are those of the pods; nil where they could not be listed, or the snapshot is
-	// of a release that did not write them.
+	// Shapes are those of the pods; nil if they could not be listed, or an older release created the snapshot.
 	Shapes *workload.Shapes `json:"shapes,omitempty"`
 }
 
-// snapshotVersion is the version of the form. Another major one is not read.
+// snapshotVersion is the version of the format. Other major versions are rejected.
 const snapshotVersion = "1.3"
 
-// maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
+// maxSnapshot is the largest file that is read, in bytes, enough for about ten thousand nodes.
 const maxSnapshot = 64 << 20
 
 // TakeSnapshot reads a cluster.
@@ -87,14 +85,14 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Nodes = append([]plan.Node{}, anonymous(held, s.chosen(), s.salt())...) // written as a list, also if it is empty
+	s.Nodes = append([]plan.Node{}, anonymous(held, s.chosen(), s.salt())...) // written as a list, even if it is empty
 	s.Notes = slices.Concat(s.Notes, cluster.Notes(), notes)
 	if err := s.place(); err != nil {
 		return s, err
 	}
 	found, err := Shapes(ctx, cluster)
 	if apierrors.IsForbidden(err) {
-		return s, nil // the notes say that pods are not known
+		return s, nil // the notes report that pods are unknown
 	}
 	if err == nil {
 		hashed := found.Hashed(s.salt())
@@ -103,7 +101,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	return s, err
 }
 
-// place notes which cluster it is of, and what its nodes cost there.
+// place sets the identity of the cluster, and the prices of its nodes.
 func (s *Snapshot) place() error {
 	for _, obj := range s.Objects {
 		annotations := annotationsOf(obj)
@@ -124,7 +122,7 @@ func (s *Snapshot) place() error {
 	return nil
 }
 
-// PlanOf is the plan type of a node; "" where it is not known.
+// PlanOf is the plan type of a node; "" if unknown.
 func PlanOf(n plan.Node) string { return n.Labels[corev1.LabelInstanceTypeStable] }
 
 // Write writes the snapshot. Equal snapshots give equal bytes.
@@ -141,33 +139,33 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	}
 	var list metav1.TypeMeta
 	if json.Unmarshal(raw, &list) == nil && list.Kind != "" {
-		return s, fmt.Errorf("it is a Kubernetes %s, not a snapshot; make one with: lkeplan snapshot", list.Kind)
+		return s, fmt.Errorf("it is a Kubernetes %s, not a snapshot; create one with: lkeplan snapshot", list.Kind)
 	}
 	if err := utiljson.Unmarshal(raw, &s); err != nil {
-		return s, fmt.Errorf("it is not a snapshot; make one with: lkeplan snapshot (%w)", err)
+		return s, fmt.Errorf("it is not a snapshot; create one with: lkeplan snapshot (%w)", err)
 	}
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
-		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan",
+		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; create it with this lkeplan",
 			s.FormatVersion)
 	}
 	for _, part := range []struct {
 		name    string
-		missing bool // a list that is not there is not an empty one
+		missing bool // a missing list is not an empty one
 	}{{"objects", s.Objects == nil}, {"nodes", s.Nodes == nil}, {"taken", s.Taken.IsZero()}} {
 		if part.missing {
-			return s, fmt.Errorf("it has no %q, so what is in the cluster is not known; make it again with: lkeplan snapshot",
+			return s, fmt.Errorf("it has no %q, so the content of the cluster is unknown; create it again with: lkeplan snapshot",
 				part.name)
 		}
 	}
 	if slices.Contains([]string{"1.1", "1.2"}, s.FormatVersion) && s.Shapes != nil {
 		s.Shapes.Notes = append(s.Shapes.Notes,
-			"Volumes do not count: the snapshot is of an older lkeplan, which did not write them.")
+			"Volumes are ignored: an older lkeplan created the snapshot without them.")
 	}
 	s.leaveOut()
 	return s, nil
 }
 
-// readAll reads a file of JSON that may have maxSnapshot bytes.
+// readAll reads a JSON file of at most maxSnapshot bytes.
 func readAll(r io.Reader) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(r, maxSnapshot+1))
 	if err == nil && len(raw) > maxSnapshot {
@@ -199,31 +197,30 @@ func (t taken) Nodes(context.Context) ([]plan.Node, error) {
 	return append([]plan.Node{}, t.Snapshot.Nodes...), nil
 }
 
-// Holds implements View: the nodes of a snapshot know what held them.
+// Holds implements View. The nodes of a snapshot have their holds.
 func (t taken) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
 	return nodes, nil, nil
 }
 
-// Notes implements View: what the user could not read who took the snapshot.
+// Notes implements View: what could not be read when the snapshot was taken.
 func (t taken) Notes() []string { return t.Snapshot.Notes }
 
-// salt has the words of each snapshot hashed in another way.
+// salt makes the hashes of each snapshot different.
 func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
 
-// SeriesShapes are the shapes of the pods, in which equal words of snapshots of one cluster
-// are equal, with those words in them that are given. Where a snapshot does not say how, it
-// is an error with what to do.
+// SeriesShapes are the shapes of the pods, with hashes that are the same in all snapshots of one cluster, and with the given
+// words in clear text. If the snapshot lacks the mapping, the error says what to do.
 func (s Snapshot) SeriesShapes(words []string) (workload.Shapes, error) {
 	set, err := s.PodShapes(words)
 	switch {
 	case err != nil:
 		return set, err
 	case s.FormatVersion == "1.0" || s.FormatVersion == "1.1":
-		return set, fmt.Errorf("it has the format version %q, in which pods cannot be followed from one snapshot to the "+
-			"next; take snapshots from now on with this lkeplan: lkeplan snapshot", s.FormatVersion)
+		return set, fmt.Errorf("its format version %q does not identify pods across snapshots; "+
+			"take new snapshots with this lkeplan: lkeplan snapshot", s.FormatVersion)
 	case s.Cluster == "":
-		return set, errors.New("it does not say which cluster it is of, and its pods cannot be followed: the controller " +
-			"writes that on each LinodeNodeClass; take snapshots once it has")
+		return set, errors.New("it does not identify its cluster, which is required to follow pods across snapshots: the controller " +
+			"writes the identity on each LinodeNodeClass; take new snapshots after that")
 	}
 	return set.Followed(s.Series), nil
 }
@@ -239,12 +236,12 @@ func SimulationOf(compiled compile.Result, prices *catalog.Catalog) simulate.Inp
 	return in
 }
 
-// wordsOf are the words that the pools of a simulation have.
+// wordsOf are the words in the pools of a simulation.
 func wordsOf(in simulate.Input) []string {
 	return workload.KnownWords(in.Objects, instancetype.New(in.Catalog, in.Region, in.Tier).List())
 }
 
-// PodsFor are the pods, with the words in them that the pools of a simulation have.
+// PodsFor are the pods, with the words of the pools of a simulation in clear text.
 func (s Snapshot) PodsFor(in simulate.Input) (workload.Found, error) {
 	set, err := s.PodShapes(wordsOf(in))
 	return workload.FromShapes(set), err
@@ -263,26 +260,25 @@ func SeriesFor(in simulate.Input, snapshots []Snapshot) (all []workload.Found, e
 	return all, nil
 }
 
-// PodShapes are the shapes of the pods, with those words in them that are given.
+// PodShapes are the shapes of the pods, with the given words in clear text.
 func (s Snapshot) PodShapes(words []string) (workload.Shapes, error) {
 	if s.Shapes == nil {
-		return workload.Shapes{}, errors.New("it has no shapes of pods: it was made by an older lkeplan, or by a user who may " +
-			"not list pods; make it anew with: lkeplan snapshot")
+		return workload.Shapes{}, errors.New("it has no pods: an older lkeplan created it, or a user who may " +
+			"not list pods; create it again with: lkeplan snapshot")
 	}
 	if s.Shapes.Pods == nil {
-		return workload.Shapes{}, errors.New("it does not say which pods there are; make it anew with: lkeplan snapshot")
+		return workload.Shapes{}, errors.New("its list of pods is missing; create it again with: lkeplan snapshot")
 	}
 	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets) {
 		if shape.Count < 0 {
-			return workload.Shapes{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
+			return workload.Shapes{}, fmt.Errorf("it has %d pods of %q, which is not a valid number", shape.Count, shape.Owner)
 		}
 	}
 	return s.Shapes.Readable(s.salt(), words), nil
 }
 
-// leaveOut takes the pods out of a snapshot that no simulation can read, and notes them: API servers take what Karpenter
-// and this program do not, such as Gt with a number of twenty digits, and one of them is no reason to say nothing of the
-// others.
+// leaveOut removes pods that no simulation can read from a snapshot, with a note: API servers accept values that Karpenter and
+// this program reject, such as Gt with a number of twenty digits. The other pods are still simulated.
 func (s *Snapshot) leaveOut() {
 	if s.Shapes == nil {
 		return
@@ -291,7 +287,7 @@ func (s *Snapshot) leaveOut() {
 		kept := (*list)[:0]
 		for _, shape := range *list {
 			if err := simulate.CheckPod(shape.Spec); err != nil {
-				s.Shapes.Notes = append(s.Shapes.Notes, fmt.Sprintf("Left out: %s of %q in the namespace %q: %v.",
+				s.Shapes.Notes = append(s.Shapes.Notes, fmt.Sprintf("Skipped %s of %q in the namespace %q: %v.",
 					simulate.Count(shape.Count, "pod"), shape.Owner, shape.Namespace, err))
 				continue
 			}
@@ -301,7 +297,7 @@ func (s *Snapshot) leaveOut() {
 	}
 }
 
-// Shapes lists the pods of a cluster and what decides where they go.
+// Shapes lists the pods of a cluster, with what determines where they are scheduled.
 func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
 	from := viewed{cluster}
 	pods, err := clusters.List[corev1.Pod](ctx, from, "v1", "Pod")
@@ -321,12 +317,12 @@ func Shapes(ctx context.Context, cluster View) (workload.Shapes, error) {
 	}
 	found := workload.ShapesOf(read, index)
 	if index == nil {
-		found.Notes = append(found.Notes, "Volumes do not count: the user who read the cluster may not list "+
+		found.Notes = append(found.Notes, "Volumes are ignored: the user who read the cluster may not list "+
 			"PersistentVolumeClaims, PersistentVolumes and StorageClasses.")
 	}
 	for _, kind := range []string{clusters.KindDaemonSets, clusters.KindBudgets} {
 		if read.Unread(kind) != "" {
-			found.Notes = append(found.Notes, kind+" are not known: the user who read the cluster may not list "+
+			found.Notes = append(found.Notes, kind+" are unknown: the user who read the cluster may not list "+
 				read.Refused[kind]+".")
 		}
 	}

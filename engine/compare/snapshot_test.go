@@ -91,7 +91,7 @@ func TestWhatASnapshotLacksIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const note = "This user may not list pods, so what they hold back is not known."
+	const note = "This user may not list pods, so the nodes that they block are unknown."
 	view := Snapshot{Notes: []string{note}}.View()
 	head := compiled(t, "node_class \"default\" {}\n")
 	found, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})

@@ -18,29 +18,25 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Predictor says what a server-side apply of a desired object makes of the live
-// one, which is nil where there is none, and which fields it would take over.
-// Validator.Predict and Cluster.DryRun of package kube are two.
+// Predictor computes the result of a server-side apply of a desired object to the live one, which is nil if there is none,
+// and the conflicts. Validator.Predict and Cluster.DryRun of package kube are two.
 type Predictor func(ctx context.Context, live, desired map[string]any) (predicted map[string]any,
 	conflicts []manifest.Conflict, err error)
 
-// Target is an object of a configuration as it is to be applied to a cluster.
+// Target is an object of a configuration as it is applied to a cluster.
 type Target struct {
-	// Desired has the inventory label of its configuration, and spells what the
-	// live object says as well as that does.
+	// Desired has the inventory label of its configuration, and uses the spelling of equal values in the live object.
 	Desired map[string]any
-	Live    map[string]any // as it was read; nil where there is none
-	// Unchanged tells that an apply would change nothing of the live object, not
-	// even who owns its fields.
+	Live    map[string]any // as it was read; nil if there is none
+	// Unchanged reports that an apply would not change the live object, not even the owners of its fields.
 	Unchanged bool
 
 	predicted map[string]any
 	conflicts []plan.Conflict
 }
 
-// Judged returns an error if applying the targets would change something that no change of
-// the plan names: guards, windows and policies have not seen it, and nothing may be applied.
-// The error means a bug in lkeplan.
+// Judged returns an error if applying the targets would make a change that is not in the plan: guards, windows and policies
+// have not seen it, so nothing may be applied. The error means a bug in lkeplan.
 func (c Comparison) Judged() error {
 	changes := c.Plan.ByKey()
 	var unjudged []string
@@ -50,12 +46,12 @@ func (c Comparison) Judged() error {
 		}
 		key := manifest.KeyOf(t.Desired)
 		if t.Live == nil && changes[key].Action != plan.Create {
-			unjudged = append(unjudged, key.String()+": that it is created")
+			unjudged = append(unjudged, key.String()+": its creation")
 			continue
 		}
 		paths, err := changes[key].Unnamed(t.Live, t.predicted)
 		if err != nil {
-			return fmt.Errorf("compare what is applied to %s with its plan: %w", key, err)
+			return fmt.Errorf("compare the target of %s with its plan: %w", key, err)
 		}
 		for _, path := range paths {
 			unjudged = append(unjudged, fmt.Sprintf("%s: %s", key, path))
@@ -63,17 +59,17 @@ func (c Comparison) Judged() error {
 	}
 	for _, t := range c.Condemned {
 		if key := manifest.KeyOf(t.Desired); !t.Unchanged && changes[key].Prune == "" {
-			unjudged = append(unjudged, key.String()+": that its nodes are removed")
+			unjudged = append(unjudged, key.String()+": the removal of its nodes")
 		}
 	}
 	if len(unjudged) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the plan does not name all that it would change, so nothing is applied; this is a bug in lkeplan: "+
-		"report it with the objects and the plan:\n  %s", strings.Join(unjudged, "\n  "))
+	return fmt.Errorf("nothing is applied, because changes are missing in the plan; this is a bug in lkeplan: "+
+		"please report it with the objects and the plan:\n  %s", strings.Join(unjudged, "\n  "))
 }
 
-// predictor is the one that is given, or the local one.
+// predictor is the given one, or the local one.
 func predictor(given Predictor) (Predictor, error) {
 	if given != nil {
 		return given, nil
@@ -87,7 +83,7 @@ func predictor(given Predictor) (Predictor, error) {
 	}, nil
 }
 
-// targetsOf predicts what head makes of the live objects, on all processors.
+// targetsOf predicts the results of applying head to the live objects, on all processors.
 func targetsOf(ctx context.Context, head, base compile.Result, live map[manifest.Key]map[string]any,
 	predict Predictor) ([]Target, error) {
 	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
@@ -111,7 +107,7 @@ func targetOf(ctx context.Context, head, base compile.Result, o config.Object, l
 	return t, nil
 }
 
-// addTargets puts the objects of head into the states before and after an apply.
+// addTargets adds the objects of head to the states before and after an apply.
 func addTargets(before, after *plan.State, head compile.Result, targets []Target) {
 	after.Conflicts = map[manifest.Key][]plan.Conflict{}
 	for i, o := range head.Objects {
@@ -126,9 +122,9 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 	}
 }
 
-// keptByDirectory is the conflict about an object that another directory of the cluster has
-// applied. An import block takes it over if it keeps its values: the guards of the other
-// directory are not asked. What a directory or a NodePlan has released needs no block.
+// keptByDirectory is the conflict about an object that another directory of the cluster has applied. An import block takes
+// it over if its values stay, because the guards of the other directory are not evaluated. An object that a directory or a
+// NodePlan has released needs no block.
 func keptByDirectory(live, predicted map[string]any, head, base compile.Result) []plan.Conflict {
 	if head.Origin() == "" || live == nil {
 		return nil
@@ -145,7 +141,7 @@ func keptByDirectory(live, predicted map[string]any, head, base compile.Result) 
 	case manifest.Label(live, kube.InventoryLabel) != "" || !kube.Applied(live):
 		return nil
 	default: // another directory or a NodePlan has released it, with its guards
-		owner = "a configuration that is gone"
+		owner = "a configuration that no longer exists"
 		taken = true
 		if slices.ContainsFunc(base.Objects, func(o config.Object) bool { return o.Key() == manifest.KeyOf(live) }) {
 			return nil
@@ -157,7 +153,7 @@ func keptByDirectory(live, predicted map[string]any, head, base compile.Result) 
 	return []plan.Conflict{{Path: "metadata.annotations[" + kube.OriginAnnotation + "]", Owner: owner}}
 }
 
-// unowned is an object without what says who applies it.
+// unowned is an object without the marks of its owner.
 func unowned(obj map[string]any) map[string]any {
 	obj = maps.Clone(obj)
 	metadata := maps.Clone(manifest.Map(obj, "metadata"))
@@ -171,8 +167,7 @@ func unowned(obj map[string]any) map[string]any {
 	return obj
 }
 
-// originOf is the directory that an object was applied from; "" where none is known, or a
-// NodePlan applies it.
+// originOf is the directory that an object was applied from; "" if unknown, or if a NodePlan applies it.
 func originOf(live map[string]any) string {
 	owner := manifest.Label(live, kube.InventoryLabel)
 	if owner == "" || strings.HasPrefix(owner, kube.NodePlanOwner+".") {
@@ -181,8 +176,8 @@ func originOf(live map[string]any) string {
 	return manifest.Text(live, "metadata", "annotations", kube.OriginAnnotation)
 }
 
-// handedOver are the import blocks by which head takes objects over from other directories:
-// none if the base does not have the directory, whose guards would be those of the change.
+// handedOver are the import blocks that take over objects from other directories: none if the directory is not in the base,
+// because its guards would then be those of the change.
 func handedOver(head, base compile.Result) []config.Import {
 	if base.Directory != head.Directory {
 		return nil
@@ -190,7 +185,7 @@ func handedOver(head, base compile.Result) []config.Import {
 	return head.Imports
 }
 
-// directoryNotes say what to do about objects of other directories.
+// directoryNotes explain what to do about objects of other directories.
 func directoryNotes(head, base compile.Result, targets []Target) (notes []string) {
 	others := map[string]int{}
 	for _, t := range targets {
@@ -200,24 +195,24 @@ func directoryNotes(head, base compile.Result, targets []Target) (notes []string
 		if other := originOf(t.Live); other != "" {
 			others[other]++
 		} else {
-			notes = append(notes, fmt.Sprintf("%s is in the cluster, and the directory or NodePlan that had it has released it. "+
-				"Declare it with the values that it has, apply that, and change it in the next commit.", manifest.KeyOf(t.Live)))
+			notes = append(notes, fmt.Sprintf("%s is in the cluster, and its directory or NodePlan has released it. "+
+				"Declare it with its current values, apply that, and change it in the next commit.", manifest.KeyOf(t.Live)))
 		}
 	}
 	if len(others) > 0 && len(head.Imports) > 0 && base.Directory != head.Directory {
-		notes = append(notes, "The base does not have this directory, so its import blocks take nothing over from others yet.")
+		notes = append(notes, "The base does not have this directory, so its import blocks do not take over objects from other directories yet.")
 	}
 	for _, other := range slices.Sorted(maps.Keys(others)) {
-		notes = append(notes, fmt.Sprintf("This is the directory %[3]s, and objects of it were applied from the directory %[2]s: %[1]d. "+
-			"If it has been moved, write directory = %[2]q into its lkeplan block. If objects are to be moved between the two, "+
-			"give each an import block here, with the values that it has, and there a removed block in the place of its block.",
+		notes = append(notes, fmt.Sprintf("This directory is %[3]s, and some of its objects (%[1]d) were applied from the directory %[2]s. "+
+			"If the directory was renamed, set directory = %[2]q in its lkeplan block. To move objects between the two directories, "+
+			"add an import block for each here, with its current values, and replace its block there with a removed block.",
 			others[other], other, head.Origin()))
 	}
 	return notes
 }
 
-// keptByNodePlan is the conflict about an object that a NodePlan keeps, for
-// everybody else: it would be taken from the NodePlan, and taken back.
+// keptByNodePlan is the conflict of another owner with a NodePlan that manages the object: the NodePlan would revert the
+// change.
 func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
 	if name, kept := strings.CutPrefix(other, kube.NodePlanOwner+"."); kept && other != owner {

@@ -18,16 +18,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Tie is which cluster a configuration is for.
+// Tie is the cluster of a configuration.
 type Tie struct {
-	config.Cluster        // as the configuration says it
-	Other          string // another name that was given for the same cluster; "" for none
-	Place          string // of the cluster that is asked: its context and server
-	// Asked says what its controller has noted; nil if none can be asked, as of a snapshot.
+	config.Cluster        // from the configuration
+	Other          string // another name for the same cluster; "" for none
+	Place          string // the context and server of the cluster
+	// Asked reads the notes of its controller; nil if there is none, as for a snapshot.
 	Asked Asked
 }
 
-// mode is how the cluster's nodes are made.
+// mode is how the cluster's nodes are created.
 func (t Tie) mode() string {
 	if t.Instances() {
 		return schemas.ModeInstance
@@ -35,23 +35,22 @@ func (t Tie) mode() string {
 	return schemas.ModeLKE
 }
 
-// OtherClusterError says that a cluster is not the one that a configuration is for.
+// OtherClusterError reports that a cluster is not that of the configuration.
 type OtherClusterError struct {
 	Tie
-	Name     string // of the cluster that it is; "" where it has the same name
-	Differs  string // what of the configuration differs, where it has the same name: id, region or mode
+	Name     string // of the actual cluster; "" if it has the same name
+	Differs  string // what differs if it has the same name: id, region or mode
 	Evidence string
 }
 
 // Error implements error.
 func (e OtherClusterError) Error() string {
-	return fmt.Sprintf("this is not the cluster %s, which the directory is for: %s (%s)", e.Cluster.Name, e.Evidence, e.Place)
+	return fmt.Sprintf("this is not the cluster %s of the directory: %s (%s)", e.Cluster.Name, e.Evidence, e.Place)
 }
 
-// Tied is a cluster that is read only if it is the one that a configuration is for, as
-// far as it says so: by what the controller notes and writes on node classes, by the labels of
-// objects that were applied from another directory, and by the region of its nodes. Where
-// the controller calls it as the configuration does, such labels are noted only.
+// Tied is a view that returns an error if the cluster is not that of the configuration. It checks the notes of the
+// controller and its annotations on node classes, the labels of objects that were applied from another directory, and the
+// region of nodes. If the name from the controller is that of the configuration, other labels only lead to notes.
 func Tied(view View, tie Tie) View {
 	if tie.Name == "" {
 		return view
@@ -71,8 +70,7 @@ type tied struct {
 	renamed map[string]int // objects with another name of this cluster, by that name
 }
 
-// Objects implements View. The error is an OtherClusterError where the objects are of
-// another cluster.
+// Objects implements View. The error is an OtherClusterError if the objects belong to another cluster.
 func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := t.View.Objects(ctx, kind)
 	if err != nil {
@@ -101,8 +99,7 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 	return nil, OtherClusterError{t.tie, name, "", text}
 }
 
-// noted is an OtherClusterError where the controller has noted another cluster. It is asked
-// once.
+// noted is an OtherClusterError if the controller has noted another cluster. The notes are read once.
 func (t *tied) noted(ctx context.Context) error {
 	t.asked.Do(func() { t.notes, t.notesErr = noted(ctx, t.tie.Asked) })
 	if t.notesErr != nil {
@@ -111,7 +108,7 @@ func (t *tied) noted(ctx context.Context) error {
 	return t.differ(t.notes)
 }
 
-// recorded is an OtherClusterError where the controller has written another cluster on an
+// recorded is an OtherClusterError if the controller has written another cluster on an
 // object.
 func (t *tied) recorded(objects []map[string]any) error {
 	for _, obj := range objects {
@@ -131,8 +128,7 @@ func (t *tied) differ(notes []note) error {
 	return nil
 }
 
-// foreign counts the objects that were applied from directories of other clusters, by
-// their names, and returns the first.
+// foreign counts the objects that were applied from directories of other clusters, by cluster name, and returns the first.
 func (t *tied) foreign(objects []map[string]any) (foreign map[string]int, first map[string]any) {
 	foreign = map[string]int{}
 	for _, obj := range objects {
@@ -146,8 +142,8 @@ func (t *tied) foreign(objects []map[string]any) (foreign map[string]int, first 
 	return foreign, first
 }
 
-// confirmed reports whether the controller calls the cluster as the directory does. Where
-// the classes cannot be read it does not.
+// confirmed reports whether the controller uses the directory's name for the cluster. It does not if the classes cannot be
+// read.
 func (t *tied) confirmed(ctx context.Context, kind schemas.Object, objects []map[string]any) bool {
 	if class := *schemas.NodeClass.Object; kind != class {
 		var err error
@@ -170,8 +166,7 @@ func (t *tied) rename(foreign map[string]int) {
 	}
 }
 
-// Notes implements View. That objects have another name of the cluster is known when they
-// have been asked for.
+// Notes implements View. Objects with another name of the cluster are known after they have been read.
 func (t *tied) Notes() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -181,15 +176,14 @@ func (t *tied) Notes() []string {
 		if n := t.renamed[name]; n > 1 {
 			objects = fmt.Sprintf("%d objects were", n)
 		}
-		notes = append(notes, fmt.Sprintf("%s applied from the directory of the cluster %s. The controller calls this "+
-			"cluster %s, as the directory does, so an apply takes over those that are declared; the others stay.",
+		notes = append(notes, fmt.Sprintf("%s applied from a directory for the cluster name %s. The controller and this "+
+			"directory use the name %s, so an apply takes over the declared objects; the others stay.",
 			objects, name, t.tie.Name))
 	}
 	return notes
 }
 
-// appliedTo is the name of the cluster that an object was applied to; "" where none is
-// known, or a NodePlan has applied it.
+// appliedTo is the name of the cluster that an object was applied to; "" if unknown, or if a NodePlan has applied it.
 func appliedTo(obj map[string]any) string {
 	owner := manifest.Label(obj, kube.InventoryLabel)
 	if strings.HasPrefix(owner, kube.NodePlanOwner+".") {
@@ -204,19 +198,19 @@ func appliedTo(obj map[string]any) string {
 // Unverified: that the first number is the id of the cluster on Enterprise as well.
 var nodeName = regexp.MustCompile(`^lke([0-9]+)-[0-9]+-`)
 
-// Nodes implements View. The error is an OtherClusterError where a node is in another
-// region, as a cluster of LKE is in one, or has the id of another cluster in its name.
+// Nodes implements View. The error is an OtherClusterError if a node is in another region, because an LKE cluster has only
+// one, or has the id of another cluster in its name.
 func (t *tied) Nodes(ctx context.Context) ([]plan.Node, error) {
 	nodes, err := t.View.Nodes(ctx)
 	for _, n := range nodes {
 		if region := n.Labels[corev1.LabelTopologyRegion]; region != "" && t.tie.Region != "" && region != t.tie.Region {
 			return nil, OtherClusterError{t.tie, "", "region",
-				fmt.Sprintf("its node %s is in %s, not in %s", n.Name, region, t.tie.Region)}
+				fmt.Sprintf("its node %s is in the region %s, not %s", n.Name, region, t.tie.Region)}
 		}
 		m := nodeName.FindStringSubmatch(n.Node)
 		if m != nil && t.tie.ID != 0 && t.tie.Other == "" && m[1] != fmt.Sprint(t.tie.ID) {
 			return nil, OtherClusterError{t.tie, "", "id",
-				fmt.Sprintf("its id is %s and not %d, by the name of its node %s", m[1], t.tie.ID, n.Node)}
+				fmt.Sprintf("its id is %s, not %d, according to the name of its node %s", m[1], t.tie.ID, n.Node)}
 		}
 	}
 	return nodes, err

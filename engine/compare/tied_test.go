@@ -31,9 +31,9 @@ func TestANameThatWasWrittenWrongIsCorrected(t *testing.T) {
 		notes  []string
 		fails  bool
 	}{
-		"the controller has the directory's name": {record: "584692/dev", notes: []string{"2 objects were applied from the " +
-			"directory of the cluster quickstart. The controller calls this cluster dev, as the directory does, so an apply takes " +
-			"over those that are declared; the others stay."}},
+		"the controller has the directory's name": {record: "584692/dev", notes: []string{"2 objects were applied from a " +
+			"directory for the cluster name quickstart. The controller and this directory use the name dev, so an apply takes " +
+			"over the declared objects; the others stay."}},
 		"the controller has the old name":             {record: "584692/quickstart", fails: true},
 		"the controller has a third one":              {record: "584692/prod", fails: true},
 		"the id is that of another cluster":           {record: "584693/dev", fails: true},
@@ -90,18 +90,18 @@ func TestAnotherClusterIsNotCompared(t *testing.T) {
 		"of another, by its name":    {pool("prod"), "prod", ""},
 		"of another, by a wrong one": {pool("prod"), "staging", "NodePool web was applied from the directory of the cluster prod"},
 		"recorded as its own":        {class("584692/dev"), "", ""},
-		"recorded as another": {class("584692/prod"), "", "its controller calls it prod, by the annotation " +
+		"recorded as another": {class("584692/prod"), "", "its controller reports the name prod in the annotation " +
 			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
-		"recorded as another of its name": {class("584693/dev"), "", "its id is 584693 and not 584692, by the annotation " +
+		"recorded as another of its name": {class("584693/dev"), "", "its id is 584693, not 584692, according to the annotation " +
 			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
 		"recorded as another, which is meant":             {class("584693/prod"), "prod", ""},
 		"recorded as another of its name, which is meant": {class("584693/dev"), "dev", ""},
 		"with its nodes": {machine("lke584692-886455-0a1b2c3d"), "", ""},
 		"with nodes of another": {machine("lke584693-886455-0a1b2c3d"), "",
-			"its id is 584693 and not 584692, by the name of its node lke584693-886455-0a1b2c3d"},
+			"its id is 584693, not 584692, according to the name of its node lke584693-886455-0a1b2c3d"},
 		"with other nodes": {machine("worker-1"), "", ""},
 		"in its region":    {node("us-ord"), "", ""},
-		"in another one":   {node("us-sea"), "", "its node web-a is in us-sea, not in us-ord"},
+		"in another one":   {node("us-sea"), "", "its node web-a is in the region us-sea, not us-ord"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := Tied(LiveView(tt.in), Tie{

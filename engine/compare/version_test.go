@@ -128,7 +128,7 @@ func TestVersionsOfNodesInADiff(t *testing.T) {
 			[]string{"2 nodes roll: v1.33.4+lke2 → v1.34.1+lke1", "blocked: 2 of 2 nodes would be replaced"}},
 		{"which the control plane does not have yet", "enterprise", old, next, enterprise(old, old, old),
 			[]string{"2 nodes roll: v1.33.4+lke2 → v1.34.1+lke1", "blocked: 2 of 2 nodes would be replaced",
-				"note: node_class.default: the control plane has v1.33.4+lke2"}},
+				"note: node_class.default: the control plane runs v1.33.4+lke2"}},
 		{"a commit writes down what nodes have", "enterprise", "", old, enterprise(old, old, old),
 			[]string{"0 nodes roll"}},
 		{"a commit names none any more", "enterprise", old, "", enterprise(old, old, old), []string{"0 nodes roll"}},
@@ -195,7 +195,7 @@ func TestNodesStampedByAnotherReleaseAreReplacedForAChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const blocked = "2 nodes roll: \nblocked: 2 of 2 nodes would be replaced, and at most 0 may be in one change.\n"
+	const blocked = "2 nodes roll: \nblocked: 2 of 2 nodes would be replaced; one change may affect at most 0.\n"
 	now := time.Date(2026, time.May, 1, 7, 0, 0, 0, time.UTC)
 	config := func(class, pool string) compile.Result {
 		return compiledWhole(t, `

@@ -18,8 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// View is a cluster as a comparison sees it: the cluster itself, by Live, or a
-// Snapshot of it.
+// View is a cluster for a comparison: the live cluster, or a Snapshot of it.
 type View interface {
 	// Objects returns all objects of a kind; none where the cluster does not know
 	// the kind.
@@ -33,7 +32,7 @@ type View interface {
 	Notes() []string
 }
 
-// LiveView reads a cluster, by lists and nothing else.
+// LiveView reads a cluster. It only lists.
 func LiveView(cluster clusters.Lister) View { return &live{cluster: cluster} }
 
 type live struct {
@@ -59,8 +58,7 @@ func (l *live) Nodes(ctx context.Context) ([]plan.Node, error) {
 	return NodesOf(claims, read.Nodes), err
 }
 
-// NodesOf are NodeClaims as a plan knows them, without what holds them. Claims and
-// nodes are only read, and what is returned shares their labels and annotations.
+// NodesOf converts NodeClaims for a plan, without holds. The result shares labels and annotations with claims and nodes.
 func NodesOf(claims []*karpv1.NodeClaim, machines []*corev1.Node) []plan.Node {
 	joined := make(map[string]*corev1.Node, len(machines))
 	for _, machine := range machines {
@@ -104,8 +102,7 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 	return n
 }
 
-// Holds lists nodes, pods, disruption budgets and pools. A list that this user may not
-// have is left out, and noted.
+// Holds lists nodes, pods, disruption budgets and pools. It notes lists that this user may not read.
 func (l *live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
 	found, err := clusters.Load(ctx, l.cluster, clusters.KindNodes, clusters.KindPods, clusters.KindBudgets, clusters.KindPools)
 	if err != nil {
@@ -113,22 +110,22 @@ func (l *live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]p
 	}
 	var notes []string
 	for _, kind := range found.Unlisted {
-		notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", found.Refused[kind]))
+		notes = append(notes, fmt.Sprintf("This user may not list %s, so the nodes that they block are unknown.", found.Refused[kind]))
 	}
 	held, err := Hold(nodes, found, now)
 	return held, notes, err
 }
 
-// Notes implements View: the lists themselves say what else may not be read.
+// Notes implements View. Other missing permissions are errors of the lists.
 func (l *live) Notes() []string {
 	if l.nodeless.Load() {
-		return []string{"This user may not list nodes, so whether they are ready, and which version of Kubernetes they run, is " +
-			"not known."}
+		return []string{"This user may not list nodes, so their readiness and their Kubernetes versions are " +
+			"unknown."}
 	}
 	return nil
 }
 
-// Kinds are the kinds of object that a configuration compiles to.
+// Kinds are the kinds of objects that a configuration compiles to.
 func Kinds() (kinds []schemas.Object) {
 	for _, block := range schemas.Document() {
 		if block.Object != nil {

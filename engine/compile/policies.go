@@ -153,7 +153,7 @@ func checkSchedules(block, consequence string, periods []config.Period, g config
 			detail = fmt.Sprintf("%q begins whenever it is asked, so nobody can say when. Write the minutes and hours at "+
 				"which the %s begins, such as \"0 16 * * fri\".", p.Schedule, block)
 		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
-			detail = fmt.Sprintf("%q names a day that does not come, so %s.", p.Schedule, consequence)
+			detail = fmt.Sprintf("%q names a date that does not occur, so %s.", p.Schedule, consequence)
 		default:
 			continue
 		}

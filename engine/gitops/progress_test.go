@@ -37,15 +37,15 @@ func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
 	want := []lkeplanv1alpha1.PoolStatus{
 		{Name: "old", Nodes: 12, Outdated: 12, NextWindow: at(evening), Condemned: &lkeplanv1alpha1.CondemnedStatus{
 			Since: *at(now.Add(-time.Hour)), Nodes: 20, SoonestEnd: at(evening.Add(18 * time.Minute)),
-			Message: "condemned: 12 of 20 nodes are left, and it is deleted when it has none; by its budgets the last goes at " +
-				`Sun 22 Nov 18:18 UTC at the soonest; the budget 0 at "0 6 * * *" for 12h lets none go before Sun 22 Nov 18:00 UTC; ` +
-				"3 nodes held by the PodDisruptionBudget shop/cart, which allows no eviction",
+			Message: "draining: 12 of 20 nodes are left; the pool is deleted after the last one; by its budgets the last goes at " +
+				`Sun 22 Nov 18:18 UTC at the soonest; the budget 0 at "0 6 * * *" for 12h allows no disruption before Sun 22 Nov 18:00 UTC; ` +
+				"3 nodes blocked by the PodDisruptionBudget shop/cart, which allows no eviction",
 		}},
 		{Name: "edited", Nodes: 3, Outdated: 3, Condemned: &lkeplanv1alpha1.CondemnedStatus{
-			Since: *at(now), Nodes: 3, Message: "condemned: 3 of 3 nodes are left, and it is deleted when it has none",
+			Since: *at(now), Nodes: 3, Message: "draining: 3 of 3 nodes are left; the pool is deleted after the last one",
 		}},
 		{Name: "batch", Nodes: 4, Outdated: 4, Condemned: &lkeplanv1alpha1.CondemnedStatus{
-			Since: *at(now), Nodes: 4, Message: "condemned: 4 of 4 nodes are left, and it is deleted when it has none",
+			Since: *at(now), Nodes: 4, Message: "draining: 4 of 4 nodes are left; the pool is deleted after the last one",
 		}},
 	}
 	got := removalStatuses(p)

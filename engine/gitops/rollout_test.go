@@ -198,7 +198,7 @@ func TestARevisionProvesItself(t *testing.T) {
 		t.Errorf("last applied: %s", got)
 	}
 	p.replace("web")
-	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, and to stay so for 2m", "two, 0", "", "none")
+	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, and must stay ready for 2m", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
 	if s := p.np.Status; s.Rollout.Phase != lkeplanv1alpha1.PhaseApplied || s.LastAppliedRevision != "main@sha1:1" {
@@ -223,7 +223,7 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	o := p.after(time.Minute)
 	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", ", 0", "",
 		"two, new, condemned")
-	if !o.stalled || !strings.Contains(o.message, "NodePool new did not prove it within 5m") {
+	if !o.stalled || !strings.Contains(o.message, "NodePool new did not prove the revision within 5m") {
 		t.Error(o.message)
 	}
 	p.claims = p.claims[:len(p.claims)-1]
@@ -275,13 +275,13 @@ func TestARevisionIsHeld(t *testing.T) {
 	p.after(time.Minute)
 	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonHeld, "revision main@sha1:1 is held", "two, 0", "")
 	p.replace("web") // too late
-	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "did not prove it within 5m", "two, 0", "")
+	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "did not prove the revision within 5m", "two, 0", "")
 	p.np.Generation++ // of its interval
-	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "did not prove it within 5m", "two, 0", "")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "did not prove the revision within 5m", "two, 0", "")
 	p.np.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "7", meta.ForceRequestAnnotation: "7"}
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "") // the node that was too late
 	p.claims, p.nodes = p.claims[:len(p.claims)-1], p.nodes[:len(p.nodes)-1]
-	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonHeld, "1 that was ready and is gone", "two, 0", "")
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonHeld, "1 that was ready and has disappeared", "two, 0", "")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "", "two, 0", "")
 	p.np.Spec.Rollout.Timeout.Duration *= 2
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
@@ -301,7 +301,7 @@ func TestNodesThatGoProveNothing(t *testing.T) {
 	for range 22 {
 		i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 		p.claims = slices.Delete(p.claims, i, i+1)
-		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not made", "two, 1", "")
+		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created", "two, 1", "")
 	}
 	i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 	p.claims = slices.Delete(p.claims, i, i+1) // the last one
@@ -320,7 +320,7 @@ func TestNodesOfBeforeProveNothing(t *testing.T) {
 	p.put(was)
 	p.push("two")
 	p.after(time.Minute)
-	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not made", "two, 1", "")
+	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created", "two, 1", "")
 	p.replace("web")
 	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "")
 }
@@ -331,7 +331,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		p := newProving(t, onWeb)
 		p.skew = skew
 		p.push("two")
-		p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 not made", "two, 1", "")
+		p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 not created", "two, 1", "")
 		p.events = []corev1.Event{{
 			InvolvedObject: corev1.ObjectReference{Kind: "NodeClaim", Name: "web-xk2p9"}, Reason: "InsufficientCapacity",
 			Message: "no capacity", EventTime: metav1.NewMicroTime(p.now),
@@ -346,7 +346,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		p.push("two")
 		p.after(time.Minute)
 		p.skew = -skew // another leader
-		p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonProving, "1 not made", "two, 1", "")
+		p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonProving, "1 not created", "two, 1", "")
 		p.is(p.after(140*time.Second), lkeplanv1alpha1.ReasonRolledBack, "")
 	}
 }

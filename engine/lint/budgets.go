@@ -12,19 +12,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// reasons are what nodes are disrupted for, and budgets can be about.
+// reasons are the disruption reasons of budgets.
 var reasons = []karpv1.DisruptionReason{
 	karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonUnderutilized,
 }
 
-// closed reports whether a budget lets no node go.
+// closed reports whether a budget allows no disruption.
 func closed(b karpv1.Budget) bool { return b.Nodes == "0" || strings.Trim(b.Nodes, "0") == "%" }
 
 func concerns(b karpv1.Budget, reason karpv1.DisruptionReason) bool {
 	return b.Reasons == nil || slices.Contains(b.Reasons, reason)
 }
 
-// always reports whether a budget applies at every moment.
+// always reports whether a budget applies at all times.
 func (c *checker) always(b karpv1.Budget) bool {
 	if b.Schedule == nil && b.Duration == nil {
 		return true
@@ -35,12 +35,11 @@ func (c *checker) always(b karpv1.Budget) bool {
 	return c.covers(*b.Schedule, b.Duration.Duration)
 }
 
-// mostHits bounds the work on the schedules of one input: some hundred that
-// fire each hour, each over a year.
+// mostHits limits the work on the schedules of one input. It is enough for a year of some dozens of schedules that fire each
+// hour.
 const mostHits = 500_000
 
-// covers reports whether windows of the duration leave no gap in a year. What
-// it was asked before it knows.
+// covers reports whether windows of the duration leave no gap in a year. It caches results.
 func (c *checker) covers(text string, duration time.Duration) bool {
 	key := fmt.Sprint(text, " ", duration)
 	covers, known := c.covered[key]
@@ -65,15 +64,14 @@ func (c *checker) leavesNoGap(s schedule, duration time.Duration) bool {
 			return false
 		}
 		if next.Sub(hit) < 10*time.Minute && hit.Sub(aYear) > 7*24*time.Hour {
-			return true // what fires so often has shown its gaps in a week
+			return true // a schedule that fires so often shows its gaps within a week
 		}
 		hit = next
 	}
 	return true
 }
 
-// shut returns, for each reason that no node ever goes for, the budget that
-// says so.
+// shut returns the budget that always blocks a reason, for each such reason.
 func (c *checker) shut(p *pool) map[karpv1.DisruptionReason]int {
 	shut := map[karpv1.DisruptionReason]int{}
 	for i, b := range p.Spec.Disruption.Budgets {
@@ -89,7 +87,7 @@ func (c *checker) shut(p *pool) map[karpv1.DisruptionReason]int {
 	return shut
 }
 
-// neverOpens finds budgets that keep every node for ever.
+// neverOpens finds budgets that block all disruption forever.
 func neverOpens(c *checker, p *pool) {
 	shut := c.shut(p)
 	if len(shut) < len(reasons) {
@@ -98,15 +96,15 @@ func neverOpens(c *checker, p *pool) {
 	i := shut[karpv1.DisruptionReasonDrifted]
 	when := "at all times"
 	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
-		when = fmt.Sprintf("at all times, as a window of %s begins again before it ends",
+		when = fmt.Sprintf("at all times, because a window of %s starts again before it ends",
 			timing.WriteDuration(b.Duration.Duration))
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
-		"The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no "+
-			"change of the pool reaches its nodes before they expire.", when)
+		"The budget allows no disruption, %s: no node is ever consolidated, and no change of the pool reaches "+
+			"its nodes before they expire.", when)
 }
 
-// blocksDrift finds budgets that keep changes from the nodes there are.
+// blocksDrift finds budgets that block the replacement of nodes.
 func blocksDrift(c *checker, p *pool) {
 	shut := c.shut(p)
 	i, blocked := shut[karpv1.DisruptionReasonDrifted]
@@ -114,11 +112,11 @@ func blocksDrift(c *checker, p *pool) {
 		return // budget-never-opens
 	}
 	c.report(p.object.Addr, budgetPath(i)+".nodes",
-		"The budget allows no node to be replaced for drift, at any time: a change of the pool or of its node "+
-			"class never reaches the nodes that are there, until they expire.")
+		"The budget never allows nodes to be replaced for drift: a change of the pool or of its node "+
+			"class does not reach existing nodes until they expire.")
 }
 
-// neverFires finds schedules of days that do not come.
+// neverFires finds schedules whose date does not occur.
 func neverFires(c *checker, p *pool) {
 	for i, b := range p.Spec.Disruption.Budgets {
 		if b.Schedule == nil {
@@ -126,13 +124,13 @@ func neverFires(c *checker, p *pool) {
 		}
 		if s := c.schedule(*b.Schedule); s.err == nil && !s.fires {
 			c.report(p.object.Addr, budgetPath(i)+".schedule",
-				"%q names a day that does not come, so the budget never applies.", *b.Schedule)
+				"%q names a date that does not occur, so the budget never applies.", *b.Schedule)
 		}
 	}
 }
 
-// onlyScheduled finds budgets that apply at times, where nothing applies at
-// the others. It is read as a maintenance window, and means its opposite.
+// onlyScheduled finds scheduled budgets without a budget for the rest of the time. Such a budget is often mistaken for a
+// maintenance window, and means the opposite.
 func onlyScheduled(c *checker, p *pool) {
 	var open []string
 	first := -1
@@ -160,15 +158,14 @@ func onlyScheduled(c *checker, p *pool) {
 	}
 	which := "nodes"
 	if len(open) < len(reasons) {
-		which = "nodes that are " + say(open)
+		which = "nodes that are " + joined(open)
 	}
 	c.report(p.object.Addr, budgetPath(first)+".schedule",
-		"A budget restricts, and this one does so in its window only. Outside of it there is no other: all %s "+
-			"may be disrupted at once. Add a budget without a schedule, such as nodes = \"10%%\".", which)
+		"This budget limits disruption only during its window. Outside it there is no other budget: all %s "+
+			"may be disrupted at the same time. Add a budget without a schedule, such as nodes = \"10%%\".", which)
 }
 
-// expiryIgnoresBudgets finds pools whose author keeps nodes at times, and whose
-// nodes expire at any time.
+// expiryIgnoresBudgets finds pools whose budgets block disruption at times, and whose nodes expire at any time.
 func expiryIgnoresBudgets(c *checker, p *pool) {
 	expires := p.Spec.Template.Spec.ExpireAfter.Duration
 	i := slices.IndexFunc(p.Spec.Disruption.Budgets, closed)
@@ -180,21 +177,21 @@ func expiryIgnoresBudgets(c *checker, p *pool) {
 		path = "spec.template.spec.expireAfter"
 	}
 	c.report(p.object.Addr, path,
-		"Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its "+
-			"age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or "+
-			"accept it.", timing.WriteDuration(*expires))
+		"Nodes expire %s after their creation, and budgets do not delay that: a node is drained at its age "+
+			"even while a budget blocks disruption, and its replacement is created only then. Write expire_after = "+
+			"\"Never\", or ignore this with a reason.", timing.WriteDuration(*expires))
 }
 
-// joining is what a Linode can take until its node is ready, and pods have run for a moment.
+// joining is how long a Linode can take until its node is ready and pods have run for a moment.
 const joining = 10 * time.Minute
 
-// expiresTooSoon finds pools that make nodes and delete them without end, as Karpenter drains a
-// node at its age even if it has not joined.
+// expiresTooSoon finds pools that keep creating and deleting nodes, because Karpenter drains a node at its age even if it has
+// not joined.
 func expiresTooSoon(c *checker, p *pool) {
 	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < joining {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
-			"Each node is drained %s after it was asked for, and a Linode takes minutes to join: the pool buys nodes on "+
-				"which no pod runs, again and again. Write 10m or more, or \"Never\".", timing.WriteDuration(*expires))
+			"Each node is drained %s after it was requested, and a Linode takes minutes to join: the pool keeps buying "+
+				"nodes on which no pod runs. Write 10m or more, or \"Never\".", timing.WriteDuration(*expires))
 	}
 }
 
@@ -202,14 +199,14 @@ func shortExpiry(c *checker, p *pool) {
 	expires := p.Spec.Template.Spec.ExpireAfter.Duration
 	if expires != nil && *expires >= joining && *expires < 24*time.Hour {
 		c.report(p.object.Addr, "spec.template.spec.expireAfter",
-			"Each node is drained %s after it was made, whatever budgets say, and each costs its started "+
-				"hours. An age of days does for updates; use disruption to save money.",
+			"Each node is drained %s after its creation, regardless of budgets, and each started hour is "+
+				"billed. An age of days is enough for updates; use disruption to save money.",
 			timing.WriteDuration(*expires))
 	}
 }
 
-// churn is how long a node should be idle before it goes: an hour is paid for
-// once it has begun, and below this a node can be bought a dozen times in it.
+// churn is how long a node should be idle before it is removed. A started hour is billed, and with a shorter time a node can
+// be bought a dozen times per hour.
 const churn = 5 * time.Minute
 
 func beforeHour(c *checker, p *pool) {
@@ -219,7 +216,7 @@ func beforeHour(c *checker, p *pool) {
 		return
 	}
 	c.report(p.object.Addr, "spec.disruption.consolidateAfter",
-		"A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and "+
-			"pods that come back within the hour pay for a second one. Write 5m or more.",
+		"A node is removed after %s without changes. Linode bills each started hour, so you pay for it anyway, and "+
+			"pay for a second node if its pods return within the hour. Write 5m or more.",
 		timing.WriteDuration(*after))
 }

@@ -24,8 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A checker is one run of the rules over one input. Fleets repeat themselves:
-// what is worked out for one pool is kept for those that ask for the same.
+// A checker is one run of the rules over one input. It caches results, because pools often have the same requirements.
 type checker struct {
 	in       Input
 	rule     Rule
@@ -33,23 +32,21 @@ type checker struct {
 
 	pools     []*pool
 	set       *instancetype.Set                  // nil as types
-	types     []*cloudprovider.InstanceType      // what the region sells, by price
-	asked     map[string]scheduling.Requirements // of templates, without their labels
+	types     []*cloudprovider.InstanceType      // sold in the region, by price
+	asked     map[string]scheduling.Requirements // of templates without their labels
 	matches   map[string]cloudprovider.InstanceTypes
 	schedules map[string]schedule
 	covered   map[string]bool
-	hits      int // of schedules, in all
+	hits      int // of all schedules
 }
 
-// A pool is a NodePool, typed, with what its requirements leave.
+// A pool is a typed NodePool with the plans that it allows.
 type pool struct {
 	*karpv1.NodePool
 	object config.Object
-	// requirements are those of the template and its labels, as Karpenter
-	// joins them.
+	// requirements are those of the template and its labels, joined as in Karpenter.
 	requirements scheduling.Requirements
-	// plans are what is sold and allowed, the cheapest first; nil where that
-	// is not known, as the region is not.
+	// plans are the sold and allowed plans, the cheapest first; nil if the region is unknown.
 	plans cloudprovider.InstanceTypes
 }
 
@@ -68,18 +65,17 @@ func newChecker(in Input) *checker {
 	return c
 }
 
-// tier is the kind of cluster that the directory is for, as plans are sold to it.
+// tier is the kind of the cluster, which determines the plans that are sold to it.
 func (c *checker) tier() catalog.Tier {
 	return catalog.Tier(c.in.Cluster.Tier).WithGPUs(c.in.Cluster.GPUPlans)
 }
 
-// sells says whether nodes of a plan can be made in the cluster.
+// sells reports whether nodes of a plan can be created in the cluster.
 func (c *checker) sells(plan string) bool {
 	return c.in.Catalog.Sold(plan, c.in.Cluster.Region, c.tier())
 }
 
-// typed are the objects of a kind with their Go type, without those that the
-// CRD refused.
+// typed are the objects of a kind with their Go type, without objects that the CRD refused.
 func typed[T any](c *checker, kind string) iter.Seq2[config.Object, *T] {
 	return func(yield func(config.Object, *T) bool) {
 		for _, declared := range c.in.Objects {
@@ -93,7 +89,7 @@ func typed[T any](c *checker, kind string) iter.Seq2[config.Object, *T] {
 	}
 }
 
-// sold are the plans that nodes can be made of, the cheapest first.
+// sold are the plans for nodes, the cheapest first.
 func sold(set *instancetype.Set) []*cloudprovider.InstanceType {
 	types := slices.DeleteFunc(slices.Clone(set.List()), func(it *cloudprovider.InstanceType) bool {
 		return len(it.Offerings.Available()) == 0
@@ -123,7 +119,7 @@ func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	}
 	for label, value := range template.Labels {
 		if karpv1.WellKnownLabels.Has(label) {
-			key = fmt.Appendf(key, "%q=%q", label, value) // rare, and a different order only costs time
+			key = fmt.Appendf(key, "%q=%q", label, value) // rare; a different order only costs time
 		}
 	}
 	plans, ok := c.matches[string(key)]
@@ -135,8 +131,7 @@ func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	return p
 }
 
-// requirements are those of a template, as Karpenter reads them. They are the same for all
-// that are written alike.
+// requirements are those of a template as Karpenter reads them. Equal lists share the result.
 func (c *checker) requirements(written []karpv1.NodeSelectorRequirementWithMinValues) scheduling.Requirements {
 	key, err := json.Marshal(written)
 	all, ok := c.asked[string(key)]
@@ -147,8 +142,7 @@ func (c *checker) requirements(written []karpv1.NodeSelectorRequirementWithMinVa
 	return all
 }
 
-// allowed are the plans that a NodePool's requirements leave, as Karpenter's
-// scheduler computes it.
+// allowed are the plans that requirements allow, by the code of Karpenter's scheduler.
 func allowed(types []*cloudprovider.InstanceType, requirements scheduling.Requirements) cloudprovider.InstanceTypes {
 	plans := cloudprovider.InstanceTypes{}
 	for _, it := range types {
@@ -159,7 +153,7 @@ func allowed(types []*cloudprovider.InstanceType, requirements scheduling.Requir
 	return plans
 }
 
-// static reports whether a pool has a fixed number of nodes.
+// static reports whether a pool has replicas.
 func (p *pool) static() bool { return p.Spec.Replicas != nil }
 
 // requirementPath is the path of the first requirement on a label.
@@ -175,7 +169,7 @@ func (p *pool) requirementPath(key string) string {
 	return "spec.template.spec.requirements"
 }
 
-// short is how a label is called in a configuration.
+// short is the short name of a label in a configuration.
 func short(label string) string {
 	for _, key := range schemas.Keys() {
 		if key.Label == label {
@@ -185,10 +179,10 @@ func short(label string) string {
 	return label
 }
 
-// say joins the names of things, and leaves out those that are too many.
-func say(names []string) string { return Join(names, 4) }
+// joined lists at most four names.
+func joined(names []string) string { return Join(names, 4) }
 
-// Join joins the names of things, of which so many are shown.
+// Join lists names, at most shown of them.
 func Join(names []string, shown int) string {
 	switch n := len(names); {
 	case n == 0:
@@ -202,11 +196,11 @@ func Join(names []string, shown int) string {
 	}
 }
 
-// A schedule is a budget's, parsed; it may be wrong.
+// A schedule is the parsed schedule of a budget, or its error.
 type schedule struct {
 	cron  cron.Schedule
 	err   error
-	fires bool // on some day of the next years
+	fires bool // it has a date in the next years
 }
 
 // schedule reads a cron expression as Karpenter does.
@@ -221,10 +215,10 @@ func (c *checker) schedule(text string) schedule {
 	return s
 }
 
-// aYear is where schedules are tried: any year does, a leap year does better.
+// aYear is the year in which schedules are tried: a leap year.
 var aYear = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// smallest is the least that one of the plans has of a resource.
+// smallest is the plan with the least of a resource.
 func smallest(plans cloudprovider.InstanceTypes, resource corev1.ResourceName) (*cloudprovider.InstanceType, bool) {
 	if len(plans) == 0 {
 		return nil, false

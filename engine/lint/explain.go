@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Severity is what a finding is without a current catalogue: error or warning.
+// Severity is the severity of a finding without a current catalogue: error or warning.
 func (r Rule) Severity() string {
 	if r.Fatal {
 		return "error"
@@ -15,7 +15,7 @@ func (r Rule) Severity() string {
 	return "warning"
 }
 
-// Explanation is all that is known of the rule, for a terminal of 80 columns.
+// Explanation is the whole text about the rule, for a terminal of 80 columns.
 func (r Rule) Explanation() string {
 	var b strings.Builder
 	level := r.Severity()
@@ -23,7 +23,7 @@ func (r Rule) Explanation() string {
 		level += "; an error with --catalog"
 	}
 	if r.Pods {
-		level += "; looked for where pods are given, as by validate --workloads"
+		level += "; checked only with pods, such as by validate --workloads"
 	}
 	fmt.Fprintf(&b, "%s (%s)\n", r.Name, level)
 	for _, text := range []string{r.What, r.Why, r.Do} {

@@ -11,8 +11,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// elsewhere are the domains of labels that other providers of Karpenter and other clouds put on nodes, with what they are of.
-// Domains below them count as well: capacity.karpenter.cluster.x-k8s.io.
+// elsewhere maps the label domains of other Karpenter providers and clouds to their names.
+// Subdomains count as well: capacity.karpenter.cluster.x-k8s.io.
 var elsewhere = map[string]string{
 	"karpenter.k8s.aws": "AWS", "eks.amazonaws.com": "AWS", "k8s.amazonaws.com": "AWS", "topology.k8s.aws": "AWS",
 	"topology.ebs.csi.aws.com": "AWS", "vpc.amazonaws.com": "AWS",
@@ -38,7 +38,7 @@ var elsewhere = map[string]string{
 	"karpenter.kwok.sh":              "KWOK",
 }
 
-// here are the short names that mean what other providers' labels mean, by what those have behind the domain.
+// here maps the names of other providers' labels, without the domain, to equivalent short names.
 var here = map[string]string{
 	"instance-cpu": "cpu", "sku-cpu": "cpu", "cpu": "cpu", "vcpu": "cpu",
 	"instance-memory": "memory", "sku-memory": "memory", "memory": "memory",
@@ -55,7 +55,7 @@ var here = map[string]string{
 	"zone":                       "zone", "region": "region", "arch": "arch",
 }
 
-// needless are labels that no requirement is needed for here, with the reason.
+// needless maps labels that need no requirement on Linode to the reason.
 var needless = map[string]string{
 	"zone-id": oneZone, "availability-zone": oneZone, "placement-scope": oneZone, "network-zone": oneZone,
 	"capacityType": onDemand, "capacity-type": onDemand, "scalesetpriority": onDemand, "priority": onDemand, "gke-spot": onDemand,
@@ -64,10 +64,10 @@ var needless = map[string]string{
 
 const (
 	oneZone  = "A region of Linode is one zone"
-	onDemand = "Linode sells on demand only"
+	onDemand = "Linode sells only on demand"
 )
 
-// Cloud is the cloud or the provider that a label, or a group of objects, is of; "" if it is of none that is known.
+// Cloud is the cloud or provider of a label or an API group; "" if unknown.
 func Cloud(label string) string {
 	domain, _, _ := strings.Cut(label, "/")
 	for domain != "" {
@@ -79,30 +79,30 @@ func Cloud(label string) string {
 	return ""
 }
 
-// instead is what to write for a label of another cloud.
+// instead says what to write instead of a label of another cloud.
 func instead(label string) string {
 	name := label[strings.Index(label, "/")+1:]
 	switch {
 	case needless[name] != "":
-		return needless[name] + ": take the requirement out."
+		return needless[name] + ": remove the requirement."
 	case here[name] != "":
-		return "The requirement that means the same here is " + here[name] + "."
+		return "The equivalent requirement is " + here[name] + "."
 	}
-	return "Requirements on Linode's plans are under " + linodev1alpha1.LabelInstanceCPU + " and the like; see the reference for their " +
+	return "Labels of Linode's plans are " + linodev1alpha1.LabelInstanceCPU + " and others; see the reference for their " +
 		"short names."
 }
 
-// foreign is what is wrong with a requirement on a label that only nodes of another cloud have; "" for nothing.
+// foreign describes the problem of a requirement on a label of another cloud; "" if there is none.
 func foreign(label string, operator corev1.NodeSelectorOperator) string {
 	cloud := Cloud(label)
 	if cloud == "" || !strings.Contains(label, "/") {
 		return ""
 	}
-	effect := "selects none"
+	effect := "matches no plan"
 	if operator == corev1.NodeSelectorOpNotIn || operator == corev1.NodeSelectorOpDoesNotExist {
-		effect = "excludes none"
+		effect = "excludes no plan"
 	}
-	return fmt.Sprintf("The label %s is one of another cloud's provider (%s): no plan of Linode has it, and it %s. %s", label, cloud, effect,
+	return fmt.Sprintf("The label %s belongs to another provider (%s): no plan of Linode has it, so the requirement %s. %s", label, cloud, effect,
 		instead(label))
 }
 

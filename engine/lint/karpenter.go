@@ -17,9 +17,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Each rule of this file is about something that the CRDs allow
-// and that Karpenter trips over at run time: the pool is never ready, or it is
-// ready and never works.
+// The rules in this file find values that the CRDs allow and that Karpenter rejects at run time: the pool is never ready, or it
+// is ready and never works.
 
 func schedules(c *checker, p *pool) {
 	for i, b := range p.Spec.Disruption.Budgets {
@@ -29,7 +28,7 @@ func schedules(c *checker, p *pool) {
 		if s := c.schedule(*b.Schedule); s.err != nil {
 			c.report(p.object.Addr, budgetPath(i)+".schedule",
 				"%q is not a schedule: %s. The fields are minute, hour, day of the month, month and day of the "+
-					"week, in UTC. Karpenter would let none of the pool's nodes be disrupted.", *b.Schedule,
+					"week, in UTC. Karpenter would not disrupt any node of the pool.", *b.Schedule,
 				strings.TrimSuffix(s.err.Error(), "."))
 		}
 	}
@@ -49,7 +48,7 @@ func taintsTwice(c *checker, p *pool) {
 		for i, t := range list.taints {
 			if earlier, taken := seen[identity{t.Key, t.Effect}]; taken {
 				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.%s.%d", list.field, i),
-					"The taint %s with the effect %s is in %s already. A node has one taint of a key and an "+
+					"The taint %s with the effect %s is already in %s. A node can have only one taint with a key and an "+
 						"effect; Karpenter would not use the pool.", t.Key, t.Effect, earlier)
 			}
 			seen[identity{t.Key, t.Effect}] = list.argument
@@ -62,13 +61,13 @@ func operatorValues(c *checker, p *pool) {
 		exists := r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist
 		if exists && len(r.Values) > 0 {
 			c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values", i),
-				"%s takes no values; Karpenter would ignore %s. To allow certain values only, use In.",
-				r.Operator, say(r.Values))
+				"%s has no values; Karpenter would ignore %s. To allow only certain values, use In.",
+				r.Operator, joined(r.Values))
 		}
 	}
 }
 
-// planLabel finds labels in Linode's own domain that no plan has.
+// planLabels finds labels in the provider's domain that no plan has.
 func planLabels(c *checker, p *pool) {
 	for i, r := range p.Spec.Template.Spec.Requirements {
 		if problem := unknownPlanLabel(r.Key); problem != "" {
@@ -95,14 +94,13 @@ func unknownPlanLabel(label string) string {
 	}
 	hint := eval.DidYouMean(name, names)
 	if like := eval.Suggest(name, names); like != "" {
-		hint += fmt.Sprintf(" In requirements its short name is %s.", short(schemas.NodeClassGroup+"/"+like))
+		hint += fmt.Sprintf(" Its short name in requirements is %s.", short(schemas.NodeClassGroup+"/"+like))
 	}
-	return fmt.Sprintf("Plans have no label %q, and Karpenter takes no other in this domain.%s", label, hint)
+	return fmt.Sprintf("Plans have no label %q, and Karpenter accepts no other labels in this domain.%s", label, hint)
 }
 
-// contradictions finds labels of a pool's own nodes that its requirements do not allow. Karpenter
-// makes such nodes, and then finds that they have drifted from the requirement (karpenter v1.14.1,
-// areRequirementsDrifted).
+// contradictions finds labels of a pool's nodes that its requirements do not allow. Karpenter creates such nodes, and then
+// finds that they have drifted from the requirement (karpenter v1.14.1, areRequirementsDrifted).
 func contradictions(c *checker, p *pool) {
 	template := p.Spec.Template
 	asks := c.requirements(template.Spec.Requirements)
@@ -118,7 +116,7 @@ func contradictions(c *checker, p *pool) {
 		}
 		c.report(p.object.Addr, "spec.template.metadata.labels."+key,
 			"The nodes of the pool have the label %s = %q, which its requirement %s does not allow: Karpenter would replace "+
-				"each node as soon as it is there, again and again. Change one of the two, or leave the label out.", key, value,
+				"each node as soon as it exists, again and again. Change one of the two, or remove the label.", key, value,
 			strings.Join(texts, "; "))
 	}
 }
@@ -127,7 +125,7 @@ func negativeLimits(c *checker, p *pool) {
 	for name, limit := range p.Spec.Limits {
 		if limit.Sign() < 0 {
 			c.report(p.object.Addr, "spec.limits."+string(name),
-				"%s = %s allows nothing at all, not even what is there already.", name, limit.String())
+				"%s = %s allows nothing, not even existing nodes.", name, limit.String())
 		}
 	}
 }
@@ -140,8 +138,8 @@ func capacityTypes(c *checker, p *pool) {
 		for j, value := range r.Values {
 			if value != karpv1.CapacityTypeOnDemand {
 				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j),
-					"Linode sells on demand only, so there is never %q.%s Leave the requirement out: every "+
-						"pool has it.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand}))
+					"Linode sells only on demand, so %q never matches.%s Remove the requirement: every "+
+						"pool requires on-demand.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand}))
 			}
 		}
 	}
@@ -156,7 +154,7 @@ func labelSyntax(c *checker, p *pool) {
 		problems := validation.IsQualifiedName(strings.ToLower(key))
 		if len(problems) > 0 {
 			c.report(p.object.Addr, "spec.template.metadata.annotations."+key,
-				"%q cannot be an annotation: %s. No node could be made.", key, say(problems))
+				"%q cannot be an annotation: %s. No node could be created.", key, joined(problems))
 		}
 	}
 	for i, r := range template.Spec.Requirements {
@@ -171,8 +169,8 @@ func labelSyntax(c *checker, p *pool) {
 	taintSyntax(c, p, "startupTaints", template.Spec.StartupTaints)
 }
 
-// taintSyntax is stricter than Karpenter where Kubernetes is: a value with a
-// prefix passes the CRD and Karpenter, and then no Node takes it.
+// taintSyntax is stricter than Karpenter if Kubernetes is: a value with a prefix passes the CRD and Karpenter, but no Node can
+// have it.
 func taintSyntax(c *checker, p *pool, field string, taints []corev1.Taint) {
 	for i, t := range taints {
 		path := fmt.Sprintf("spec.template.spec.%s.%d", field, i)
@@ -181,10 +179,10 @@ func taintSyntax(c *checker, p *pool, field string, taints []corev1.Taint) {
 	}
 }
 
-// refuse reports the problems of a text, if it has some.
+// refuse reports the problems of a text, if there are any.
 func (c *checker) refuse(p *pool, path, text, what string, problems []string) {
 	if len(problems) > 0 {
-		c.report(p.object.Addr, path, "%q %s: %s.", text, what, say(problems))
+		c.report(p.object.Addr, path, "%q %s: %s.", text, what, joined(problems))
 	}
 }
 
@@ -196,13 +194,13 @@ func otherNodeClass(c *checker, p *pool) {
 			field = "group"
 		}
 		c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
-			"The pool refers to a %s of %s, which nothing here makes nodes of: Karpenter would ignore the "+
+			"The pool refers to a %s of %s, from which no controller creates nodes: Karpenter would ignore the "+
 				"pool. Refer to a %s of %s.",
 			ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup)
 	}
 }
 
-// overlays asks Karpenter about NodeOverlays.
+// overlays runs Karpenter's validation of NodeOverlays.
 func overlays(c *checker) {
 	for object, overlay := range typed[v1alpha1.NodeOverlay](c, schemas.Overlay.Object.Kind) {
 		if err := overlay.RuntimeValidate(context.Background()); err != nil {
@@ -211,8 +209,7 @@ func overlays(c *checker) {
 	}
 }
 
-// theRest is Karpenter's own validation, whose words are shown where none of
-// the rules before had better ones.
+// theRest is Karpenter's own validation. Its message is reported if no previous rule has reported the pool.
 func theRest(c *checker, p *pool) {
 	refused := func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }
 	if slices.ContainsFunc(c.findings, refused) {

@@ -1,13 +1,9 @@
-// Package lint finds what an API server takes and that still goes wrong: what
-// Karpenter chokes on, what LKE refuses, and what is allowed but hardly meant.
-// Each rule has a name, under which it can be explained and, where it is only
-// a warning, silenced.
+// Package lint finds problems in objects that an API server accepts: what Karpenter or LKE refuses, and what is allowed but
+// probably not intended. Each rule has a name, by which it can be explained and, if it is only a warning, silenced.
 //
-// It is pure: compiled objects and a catalogue of plans come in, findings go
-// out. It knows no cluster, no clock and no source files; the caller turns the
-// path of a finding into a line. Rules that another package owns are asked
-// there and not written again: Karpenter's own validation, the provider's
-// conditions for a LinodeNodeClass, the catalogue's word on what is sold.
+// It is pure: it turns compiled objects and a price catalogue into findings. It knows no cluster, no clock and no source
+// files; the caller turns the path of a finding into a line. It calls the rules of other packages instead of repeating them:
+// Karpenter's own validation, the provider's conditions for a LinodeNodeClass, the catalogue's offers.
 package lint
 
 import (
@@ -21,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A Severity says whether a finding ends in a refusal.
+// A Severity is whether a finding refuses the configuration.
 type Severity int
 
 // The severities.
@@ -30,41 +26,39 @@ const (
 	Error
 )
 
-// A Finding is one thing that is wrong with one object, or with the cluster.
+// A Finding is one problem of one object, or of the cluster.
 type Finding struct {
 	Name     string // of the rule
 	Severity Severity
 	Addr     config.Addr // of the object; zero for the cluster
-	Path     string      // of the field: spec.limits.cpu; of an argument for the cluster
+	Path     string      // of a field: spec.limits.cpu; of an argument for the cluster
 	Message  string      // whole sentences
 }
 
-// Input is what is checked.
+// Input is the input of the rules.
 type Input struct {
-	Cluster config.Cluster  // a zero one is not checked, and no plans without it
-	Objects []config.Object // those that the API server would take, sorted by address
+	Cluster config.Cluster  // the zero value is not checked, and neither are plans then
+	Objects []config.Object // that the API server would accept, sorted by address
 	Catalog *catalog.Catalog
 
-	// Partial says that objects are missing, which are in error. Only errors
-	// are looked for then, in each object by itself.
+	// Partial reports that objects with errors are missing. Then only errors are reported, in each object separately.
 	Partial bool
 
-	// Current says that the catalogue is known to be up to date. What depends
-	// on it is then an error. Else it is a warning: the plan that is not in the
-	// catalogue may be new.
+	// Current reports that the catalogue is known to be up to date. Then findings that depend on it are errors. Otherwise
+	// they are warnings, because a plan that is not in the catalogue may be new.
 	Current bool
 }
 
-// Check returns what is found, sorted by object and field. Warnings are left
-// out where there are errors: the cause comes first. Labels of other clouds are no consequence of an error.
+// Check returns the findings, sorted by object and field. If there are errors, it leaves out warnings, which may be
+// consequences, except labels of other clouds.
 func Check(in Input) []Finding {
 	linode.Register()
 	c := newChecker(in)
-	c.look(refusals())
+	c.check(refusals())
 	if in.Partial || slices.ContainsFunc(c.findings, isError) {
 		c.findings = slices.DeleteFunc(c.findings, func(f Finding) bool { return !isError(f) && (in.Partial || f.Name != foreignLabel) })
 	} else {
-		c.look(lints())
+		c.check(lints())
 	}
 	Sort(c.findings)
 	return c.findings
@@ -80,7 +74,7 @@ func Sort(findings []Finding) {
 
 func isError(f Finding) bool { return f.Severity == Error }
 
-func (c *checker) look(rules []Rule) {
+func (c *checker) check(rules []Rule) {
 	for _, rule := range rules {
 		c.rule = rule
 		if rule.find != nil {
@@ -93,8 +87,7 @@ func (c *checker) look(rules []Rule) {
 	}
 }
 
-// report adds a finding of the present rule; without an address, about an
-// argument of the cluster block.
+// report adds a finding of the current rule; without an address, about an argument of the cluster block.
 func (c *checker) report(addr config.Addr, path, format string, args ...any) {
 	severity := Warning
 	if c.rule.Fatal || c.rule.Catalog && c.in.Current {

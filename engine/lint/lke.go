@@ -17,7 +17,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// where says for whom plans are sold: in us-ord on the standard tier.
+// where is where plans are sold: in us-ord on the standard tier.
 func (c *checker) where() string {
 	if c.in.Cluster.Instances() {
 		return "in " + c.in.Cluster.Region
@@ -25,8 +25,7 @@ func (c *checker) where() string {
 	return fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
 }
 
-// What LKE refuses: the numbers are those of the Linode API's specification
-// and of Cloud Manager.
+// Limits of LKE, from the Linode API's specification and Cloud Manager.
 const (
 	maxStandardNodes = 250 // in a cluster of the standard tier
 	maxPoolNodes     = 500 // in a pool of the Enterprise tier
@@ -45,14 +44,14 @@ func region(c *checker) {
 	for _, r := range c.in.Catalog.Regions() {
 		ids = append(ids, r.ID)
 	}
-	c.report(config.Addr{}, "region", "Linode has no region %q by the price list %s.%s%s",
-		cluster.Region, c.in.Catalog.Age(), eval.DidYouMean(cluster.Region, ids), refresh)
+	c.report(config.Addr{}, "region", "The price catalogue %s has no region %q.%s%s",
+		c.in.Catalog.Age(), cluster.Region, eval.DidYouMean(cluster.Region, ids), refresh)
 }
 
-// refresh is what to do where the catalogue may be the one that is wrong.
+// refresh says what to do if the catalogue may be outdated.
 const refresh = " If it is new, pin today's catalogue: lkeplan catalog refresh."
 
-// tier finds regions that have no clusters of the tier.
+// tier finds regions without clusters of the tier.
 func tier(c *checker) {
 	cluster := c.in.Cluster
 	if c.in.Catalog == nil || cluster.Region == "" {
@@ -76,11 +75,11 @@ func tier(c *checker) {
 	case catalog.Instances:
 		what = "Linodes"
 	}
-	c.report(config.Addr{}, argument, "The region %s (%s) has no %s by the price list %s. Regions that have: %s.%s",
-		r.ID, r.Label, what, c.in.Catalog.Age(), say(others), refresh)
+	c.report(config.Addr{}, argument, "The region %s (%s) has no %s, according to the price catalogue %s. Regions that have them: %s.%s",
+		r.ID, r.Label, what, c.in.Catalog.Age(), joined(others), refresh)
 }
 
-// classes asks the provider whether nodes can be made by each class.
+// classes runs the provider's check of each class.
 func classes(c *checker) {
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
 		problem := ""
@@ -95,7 +94,7 @@ func classes(c *checker) {
 	}
 }
 
-// sentence makes one of a condition's message.
+// sentence turns the message of a condition into a sentence.
 func sentence(text string) string {
 	if text[0] >= 'a' && text[0] <= 'z' {
 		text = strings.ToUpper(text[:1]) + text[1:]
@@ -103,8 +102,8 @@ func sentence(text string) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// poolLabels asks the provider what LKE would refuse of each pool. Keys that the
-// provider keeps back are put on the Node by Karpenter.
+// poolLabels runs the provider's check of labels and taints. Keys that the provider does not send are set on the Node by
+// Karpenter.
 func poolLabels(c *checker, p *pool) {
 	if c.in.Cluster.Instances() {
 		return
@@ -117,7 +116,7 @@ func poolLabels(c *checker, p *pool) {
 // counts adds up the nodes of static pools.
 func counts(c *checker) {
 	if c.in.Cluster.Instances() {
-		return // what an account may have, only Linode knows
+		return // only Linode knows the limits of an account
 	}
 	enterprise := catalog.Tier(c.in.Cluster.Tier) == catalog.Enterprise
 	var sum int64
@@ -129,20 +128,20 @@ func counts(c *checker) {
 		switch sum += n; {
 		case enterprise && n > maxPoolNodes:
 			c.report(p.object.Addr, "spec.replicas",
-				"LKE Enterprise takes %d nodes in a pool, and these are %d. Divide them among several pools.",
+				"LKE Enterprise allows %d nodes in a pool, and this pool has %d. Divide them among several pools.",
 				maxPoolNodes, n)
 		case !enterprise && n > maxStandardNodes:
 			c.report(p.object.Addr, "spec.replicas",
-				"A standard LKE cluster has room for %d nodes, and these are %d.", maxStandardNodes, n)
+				"A standard LKE cluster allows %d nodes, and this pool has %d.", maxStandardNodes, n)
 		case !enterprise && sum > maxStandardNodes && sum-n <= maxStandardNodes:
 			c.report(p.object.Addr, "spec.replicas",
-				"A standard LKE cluster has room for %d nodes, and with this pool the static pools want %d.",
+				"A standard LKE cluster allows %d nodes, and with this pool the static pools have %d.",
 				maxStandardNodes, sum)
 		}
 	}
 }
 
-// unreachable finds node limits that LKE's own comes before.
+// unreachable finds node limits above that of LKE.
 func unreachable(c *checker, p *pool) {
 	cluster := c.in.Cluster
 	if catalog.Tier(cluster.Tier) == catalog.Enterprise || cluster.Instances() || cluster.Name == "" {
@@ -150,12 +149,12 @@ func unreachable(c *checker, p *pool) {
 	}
 	if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
 		c.report(p.object.Addr, "spec.limits.nodes",
-			"A standard LKE cluster has room for %d nodes, so the limit of %s is never reached; LKE refuses "+
+			"A standard LKE cluster allows %d nodes, so the limit of %s is never reached; LKE refuses "+
 				"the next node instead.", maxStandardNodes, limit.String())
 	}
 }
 
-// unknownPlans finds plans that are asked for by name and not in the catalogue.
+// unknownPlans finds named plans that are not in the catalogue.
 func unknownPlans(c *checker) {
 	if c.in.Catalog == nil {
 		return
@@ -166,14 +165,13 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, "There is no plan %q in the price list %s.%s%s",
+			c.report(p.object.Addr, path, "The price catalogue %[2]s has no plan %[1]q.%[3]s%[4]s",
 				id, c.in.Catalog.Age(), eval.DidYouMean(id, ids), refresh)
 		}
 	})
 }
 
-// withoutPrice finds plans that are asked for by name, that are sold, and of which the catalogue lacks what nodes of
-// them need.
+// withoutPrice finds named plans that are sold, but whose price or size is not in the catalogue.
 func withoutPrice(c *checker) {
 	if len(c.types) == 0 {
 		return
@@ -185,22 +183,22 @@ func withoutPrice(c *checker) {
 		if !ok || lacks == "" || !c.sells(id) {
 			return
 		}
-		c.report(p.object.Addr, path, "The plan %s is sold, and its %s is not in the price list %s (%s). Without it, it is "+
-			"left out of what is planned and simulated. Pin today's catalogue: lkeplan catalog "+
+		c.report(p.object.Addr, path, "The plan %s is sold, but its %s is not in the price catalogue %s (%s). Plans and "+
+			"simulations leave it out. Pin today's catalogue: lkeplan catalog "+
 			"refresh.", id, lacks, c.in.Catalog.Age(), cmp.Or(plan.From, c.in.Catalog.Source()))
 	})
 	for _, p := range c.pools {
-		if len(p.plans) > 0 || c.asksForUnknown(p) {
+		if len(p.plans) > 0 || c.namesUnknown(p) {
 			continue
 		}
 		if why := c.set.WhyNothing(p.requirements); why != "" {
-			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plans of which too little is known are like "+
-				"that: %s. Nothing is planned or simulated for this pool.%s", why, refresh)
+			c.report(p.object.Addr, "spec.template.spec.requirements", "Only plans with an unknown size or price "+
+				"match: %s. Plans and simulations leave this pool out.%s", why, refresh)
 		}
 	}
 }
 
-// outOfStock finds plans that are asked for by name and that the region had none of when the catalogue was made.
+// outOfStock finds named plans that were out of stock in the region when the catalogue was created.
 func outOfStock(c *checker) {
 	region := c.in.Cluster.Region
 	if len(c.types) == 0 {
@@ -208,14 +206,14 @@ func outOfStock(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if c.sells(id) && !c.in.Catalog.InStock(id, region) {
-			c.report(p.object.Addr, path, "The plan %s was out of stock in %s by the price list %s. It is tried all the same; "+
-				"while Linode has none, nodes are of the next plan that the pool allows, or wait.", id, region,
+			c.report(p.object.Addr, path, "The plan %s was out of stock in %s, according to the price catalogue %s. The controller still tries "+
+				"it; while it is out of stock, it uses the next plan that the pool allows, or waits.", id, region,
 				c.in.Catalog.Age())
 		}
 	})
 }
 
-// needsCapability finds pools all of whose plans are for accounts with a capability.
+// needsCapability finds pools all of whose plans require an account capability.
 func needsCapability(c *checker, p *pool) {
 	needed := ""
 	for _, it := range p.plans {
@@ -226,12 +224,12 @@ func needsCapability(c *checker, p *pool) {
 	}
 	if needed != "" {
 		c.report(p.object.Addr, p.requirementPath(linodev1alpha1.LabelInstanceClass),
-			"All plans that the pool allows (%s) are for accounts with the capability %q. The controller offers them if the "+
-				"account has it, which is not asked here.", say(names(p.plans)), needed)
+			"All plans that the pool allows (%s) require the account capability %q. The controller offers them if the "+
+				"account has it, which is not checked here.", joined(names(p.plans)), needed)
 	}
 }
 
-// lacks is what a catalogue does not say of a plan and nodes of it need; "" if that is nothing.
+// lacks names what a catalogue lacks about a plan, price or size; "" if nothing.
 func lacks(facts *catalog.Catalog, plan catalog.Plan, region string) string {
 	if !plan.Sized() {
 		return "size"
@@ -242,8 +240,7 @@ func lacks(facts *catalog.Catalog, plan catalog.Plan, region string) string {
 	return ""
 }
 
-// notSold finds plans that are asked for by name and not sold where the
-// cluster is. A pool that is left without any plan is told so elsewhere.
+// notSold finds named plans that are not sold in the cluster's region. Another rule reports pools that are left without a plan.
 func notSold(c *checker) {
 	if len(c.types) == 0 {
 		return
@@ -258,7 +255,7 @@ func notSold(c *checker) {
 		if !cluster.Instances() {
 			whose = fmt.Sprintf("for %s clusters ", cluster.Tier)
 		}
-		c.report(p.object.Addr, path, "The plan %s (%s) is not sold %sin %s by the price list %s.%s",
+		c.report(p.object.Addr, path, "The plan %s (%s) is not sold %sin %s, according to the price catalogue %s.%s",
 			id, plan.Label, whose, cluster.Region, c.in.Catalog.Age(), refresh)
 	})
 }
@@ -271,13 +268,13 @@ func retiredPlans(c *checker) {
 	c.namedPlans(func(p *pool, path, id string) {
 		if plan, ok := c.in.Catalog.Plan(id); ok && plan.Successor != "" {
 			c.report(p.object.Addr, path,
-				"Linode is replacing the plan %s by %s. Its nodes keep running; new ones may not be sold for long. "+
+				"Linode is replacing the plan %s with %s. Existing nodes keep running, but the plan may soon not be sold. "+
 					"Allow %s as well.", id, plan.Successor, plan.Successor)
 		}
 	})
 }
 
-// namedPlans calls f for each plan that a pool asks for by its name.
+// namedPlans calls f for each plan that a pool names.
 func (c *checker) namedPlans(f func(p *pool, path, id string)) {
 	for _, p := range c.pools {
 		for i, r := range p.Spec.Template.Spec.Requirements {

@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// An overlay is a NodeOverlay with the plans that it is about.
+// An overlay is a NodeOverlay with the plans that it selects.
 type overlay struct {
 	*v1alpha1.NodeOverlay
 	object       config.Object
@@ -36,8 +36,7 @@ func (c *checker) overlays() (all []overlay) {
 	return all
 }
 
-// wellKnown leaves out what plans have nothing to say about, such as the pool
-// that an overlay is for.
+// wellKnown leaves out requirements that do not select plans, such as the pool of an overlay.
 func wellKnown(r scheduling.Requirements) scheduling.Requirements {
 	known := scheduling.NewRequirements()
 	for key, requirement := range r {
@@ -48,20 +47,19 @@ func wellKnown(r scheduling.Requirements) scheduling.Requirements {
 	return known
 }
 
-// overlaysOfNothing finds overlays that are about no plan.
+// overlaysOfNothing finds overlays that match no plan.
 func overlaysOfNothing(c *checker) {
 	for _, o := range c.overlays() {
 		if len(o.plans) == 0 {
 			c.report(o.object.Addr, "spec.requirements",
-				"None of the %d plans that are sold %s has what the overlay requires, so that it changes nothing.",
+				"None of the %d plans that are sold %s meets the requirements of the overlay, so it has no effect.",
 				len(c.types), c.where())
 		}
 	}
 }
 
-// overlaysConflict finds overlays that set the same thing of one plan, and have
-// the same weight: Karpenter then takes the one whose name comes last in the
-// alphabet, and applies no part of the other (karpenter v1.14.1, controllers/nodeoverlay).
+// overlaysConflict finds overlays of the same weight that set the same field of one plan: Karpenter then applies the overlay
+// whose name is last in the alphabet, and ignores the other completely (karpenter v1.14.1, controllers/nodeoverlay).
 func overlaysConflict(c *checker) {
 	all := c.overlays()
 	pairs := mostPairs
@@ -89,17 +87,16 @@ func overlaysConflict(c *checker) {
 				first, second = other, o
 			}
 			c.report(o.object.Addr, path,
-				"This overlay and %s set the same thing of %s, and both have the weight %d. Karpenter then applies "+
-					"the one whose name is last in the alphabet, %s, and no part of %s. Give the one that is to count "+
-					"a larger weight.",
+				"This overlay and %s set the same field of %s, and both have the weight %d. Karpenter then applies "+
+					"the overlay whose name is last in the alphabet, %s, and ignores %s completely. Give the overlay "+
+					"that must win a larger weight.",
 				other.object.Addr, o.plans[at].Name, ptr.Deref(o.Spec.Weight, 0), first.object.Addr, second.object.Addr)
 			break
 		}
 	}
 }
 
-// clash reports whether two overlays set the same thing, be it to the same
-// value: Karpenter does not compare values.
+// clash reports whether two overlays set the same field, even to the same value: Karpenter does not compare values.
 func clash(a, b overlay) bool {
 	priced := func(o overlay) bool { return o.Spec.Price != nil || o.Spec.PriceAdjustment != nil }
 	if priced(a) && priced(b) {

@@ -18,16 +18,15 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// matchesNoPlan finds pools that can never have a node, and the requirement
-// that takes the last plan away.
+// matchesNoPlan finds pools that can never have a node, and the requirement that excludes the last plan.
 func matchesNoPlan(c *checker, p *pool) {
 	if len(c.types) == 0 {
 		return
 	}
-	if len(p.plans) > 0 || c.asksForUnknown(p) || c.set.WhyNothing(p.requirements) != "" {
+	if len(p.plans) > 0 || c.namesUnknown(p) || c.set.WhyNothing(p.requirements) != "" {
 		return
 	}
-	key, before := c.killer(p)
+	key, before := c.excluding(p)
 	if c.unseen(p, key) {
 		return
 	}
@@ -36,21 +35,19 @@ func matchesNoPlan(c *checker, p *pool) {
 	message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
 	if len(before) < len(c.types) {
 		message = fmt.Sprintf(
-			"The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them "+
-				"away.", say(names(before)), len(c.types), where, asked)
+			"The other requirements leave %s of the %d plans that are sold %s, and %s excludes the last of them.", joined(names(before)), len(c.types), where, asked)
 	}
 	if c.tier() == catalog.Enterprise &&
 		instancetype.New(c.in.Catalog, c.in.Cluster.Region, catalog.EnterpriseGPU).OnlyGPUs(p.requirements) {
 		message += " If Linode sells you GPU plans there, set gpu_plans = true in the cluster block."
 	}
-	c.report(p.object.Addr, p.requirementPath(key), "%s%s Nodes are never made for this pool.",
+	c.report(p.object.Addr, p.requirementPath(key), "%s%s This pool never gets nodes.",
 		message, values(before, key))
 }
 
-// asksForUnknown finds pools that ask for plans that the catalogue does not
-// have, or not the price or the size of: unknown-plan and plan-without-price say
-// which, and nobody knows whether they match.
-func (c *checker) asksForUnknown(p *pool) bool {
+// namesUnknown finds pools that name plans which are not in the catalogue, or not with their price and size. It is unknown
+// whether they match; unknown-plan and plan-without-price report them.
+func (c *checker) namesUnknown(p *pool) bool {
 	r := p.requirements.Get(corev1.LabelInstanceTypeStable)
 	return r.Operator() == corev1.NodeSelectorOpIn && slices.ContainsFunc(r.Values(), func(id string) bool {
 		plan, ok := c.in.Catalog.Plan(id)
@@ -58,8 +55,7 @@ func (c *checker) asksForUnknown(p *pool) bool {
 	})
 }
 
-// unseen finds pools that ask for hardware that the region has and of which an
-// old catalogue holds no plan: nobody knows whether they match.
+// unseen finds pools that require hardware that the region has and an old catalogue lacks. It is unknown whether they match.
 func (c *checker) unseen(p *pool, key string) bool {
 	hardware := []string{
 		linodev1alpha1.LabelInstanceClass, linodev1alpha1.LabelInstanceGPUCount,
@@ -76,10 +72,9 @@ func (c *checker) unseen(p *pool, key string) bool {
 	})
 }
 
-// killer returns the requirement to name, and the plans that the others leave:
-// one that no plan has at all, else one without which plans would be left,
-// else the last, in the order of labels, of those that leave none together.
-func (c *checker) killer(p *pool) (string, cloudprovider.InstanceTypes) {
+// excluding returns the requirement to report, and the plans that the others leave: a requirement that no plan meets, else one
+// without which plans would be left, else the last one, in the order of labels, of those that together leave none.
+func (c *checker) excluding(p *pool) (string, cloudprovider.InstanceTypes) {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(p.requirements)) {
 		if karpv1.WellKnownLabels.Has(key) {
@@ -114,12 +109,12 @@ func (c *checker) killer(p *pool) (string, cloudprovider.InstanceTypes) {
 	return keys[len(keys)-1], left
 }
 
-// spell writes what a pool asks of a label as people say it.
+// spell writes the requirement on a label for people.
 func (p *pool) spell(key string) string {
 	var parts []string
 	for _, r := range p.Spec.Template.Spec.Requirements {
 		if r.Key == key {
-			parts = append(parts, words[r.Operator]+say(slices.Sorted(slices.Values(r.Values))))
+			parts = append(parts, words[r.Operator]+joined(slices.Sorted(slices.Values(r.Values))))
 		}
 	}
 	if value, ok := p.Spec.Template.Labels[key]; ok {
@@ -138,7 +133,7 @@ var words = map[corev1.NodeSelectorOperator]string{
 	karpv1.NodeSelectorOpLte:          "at most ",
 }
 
-// values says what plans have for a label, where there is not much to choose.
+// values lists the values that plans have for a label, if there are only a few.
 func values(plans cloudprovider.InstanceTypes, key string) string {
 	have := map[string]bool{}
 	for _, it := range plans {
@@ -160,7 +155,7 @@ func names(plans cloudprovider.InstanceTypes) (names []string) {
 	return names
 }
 
-// minValues finds wishes for more different values than there are.
+// minValues finds requirements for more different values than there are.
 func minValues(c *checker, p *pool) {
 	if len(p.plans) == 0 || !p.requirements.HasMinValues() || c.set.WhyNothing(p.requirements) != "" {
 		return
@@ -168,13 +163,13 @@ func minValues(c *checker, p *pool) {
 	_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
 	for _, key := range slices.Sorted(maps.Keys(missing)) {
 		c.report(p.object.Addr, p.requirementPath(key),
-			"%d different values of %s are required, and the plans that the pool allows (%s) have %d. Nodes "+
-				"are never made for this pool.",
-			*p.requirements.Get(key).MinValues, short(key), say(names(p.plans)), missing[key])
+			"%d different values of %s are required, but the plans that the pool allows (%s) have %d. This "+
+				"pool never gets nodes.",
+			*p.requirements.Get(key).MinValues, short(key), joined(names(p.plans)), missing[key])
 	}
 }
 
-// limitBelowPlan finds limits that not even the first node fits in.
+// limitBelowPlan finds limits that are too low for the first node.
 func limitBelowPlan(c *checker, p *pool) {
 	for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
 		limit := p.Spec.Limits[name]
@@ -184,7 +179,7 @@ func limitBelowPlan(c *checker, p *pool) {
 		if name == "nodes" {
 			if limit.IsZero() && !p.static() {
 				c.report(p.object.Addr, "spec.limits.nodes",
-					"The limit is zero, so nodes are never made for this pool. To take a pool out of use, "+
+					"The limit is zero, so this pool never gets nodes. To disable a pool, "+
 						"write enabled = false.")
 			}
 			continue
@@ -196,15 +191,14 @@ func limitBelowPlan(c *checker, p *pool) {
 		if have := least.Capacity[name]; limit.Cmp(have) < 0 {
 			c.report(p.object.Addr, "spec.limits."+string(name),
 				"The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. "+
-					"Nodes are never made for this pool.",
+					"This pool never gets nodes.",
 				least.Name, amount(name, have), name, limit.String())
 		}
 	}
 }
 
-// blocksARoll finds limits with room for one node: it cannot be replaced, as
-// its successor is made before it goes. Node counts are left out: for pools
-// that are not static Karpenter lets them be exceeded meanwhile.
+// blocksARoll finds limits that allow only one node: it cannot be replaced, because the replacement is created first. It
+// ignores limits on the number of nodes, which Karpenter may exceed temporarily if pools are not static.
 func blocksARoll(c *checker, p *pool) {
 	if p.static() {
 		return
@@ -219,15 +213,15 @@ func blocksARoll(c *checker, p *pool) {
 		twice.Add(have)
 		if limit.Cmp(have) >= 0 && limit.Cmp(twice) < 0 && have.Sign() > 0 {
 			c.report(p.object.Addr, "spec.limits."+string(name),
-				"There is room for one node: the smallest plan that the pool allows, %s, has %s of %s. A node "+
-					"is replaced by making the new one first, which the limit of %s forbids, so that a change of "+
+				"The limit allows one node: the smallest plan that the pool allows, %s, has %s of %s. A node "+
+					"is replaced by creating the new one first, which the limit of %s forbids, so a change of "+
 					"the pool never reaches its node.",
 				least.Name, amount(name, have), name, limit.String())
 		}
 	}
 }
 
-// amount writes a quantity in the unit that people count it in.
+// amount writes a quantity in a readable unit.
 func amount(name corev1.ResourceName, q resource.Quantity) string {
 	if name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage {
 		return schemas.Bytes(q.Value())
@@ -235,12 +229,11 @@ func amount(name corev1.ResourceName, q resource.Quantity) string {
 	return q.String()
 }
 
-// largePlan is where a plan is too large to be bought without being asked for,
-// in vCPUs: from here on they cost some $580 a month.
+// largePlan is the number of vCPUs from which a plan must be required explicitly: it costs about $580 a month.
 const largePlan = 32
 
-// uncapped finds pools that may buy the largest plans although nothing says
-// that they should: Karpenter prefers one large node to several small ones.
+// uncapped finds pools that may buy the largest plans without an explicit requirement: Karpenter prefers one large node to
+// several small ones.
 func uncapped(c *checker, p *pool) {
 	if p.static() || capped(p) || len(p.plans) == 0 {
 		return
@@ -251,13 +244,13 @@ func uncapped(c *checker, p *pool) {
 	}
 	price, _ := c.in.Catalog.Price(dearest.Name, c.in.Cluster.Region)
 	c.report(p.object.Addr, "spec.template.spec.requirements",
-		"Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. "+
+		"The size of nodes is not capped, so the pool may buy up to a %s for $%s a month when many pods are pending. "+
 			"One large node is harder to fill and to drain than several small ones. "+
 			"Add a cap such as cpu = lte(16).",
 		dearest.Name, price.PerMonth())
 }
 
-// capped reports whether the author has thought of the size of plans.
+// capped reports whether the requirements mention the size of plans.
 func capped(p *pool) bool {
 	for _, r := range p.Spec.Template.Spec.Requirements {
 		switch r.Key {

@@ -14,17 +14,15 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Fleets have as many pairs as the square of their pools. Those with different
-// taints are not compared at all, and those with different labels cheaply; what
-// is left is bounded, so that a fleet of thousands is not compared to its end.
+// The number of pairs is the square of the number of pools. Pools with different taints are not compared, and pools with
+// different labels cheaply. The rest is limited, for directories with thousands of pools.
 const (
 	mostPairs = 20_000
 	mostLooks = 1_000_000
 )
 
-// equals finds pools that the same pods can go to, none of them before the
-// others. Karpenter then takes the one whose name comes last in the alphabet
-// (karpenter v1.14.1, OrderByWeight), which hardly anybody means.
+// equals finds pools that fit the same pods and have no order. Karpenter then uses the pool whose name is last in the alphabet
+// (karpenter v1.14.1, OrderByWeight), which is rarely intended.
 func equals(c *checker) {
 	looks, pairs := mostLooks, mostPairs
 	for _, group := range groups(c.pools, func(p *pool) string { return fmt.Sprint(weight(p), " ", taintKey(p)) }) {
@@ -68,14 +66,13 @@ func (c *checker) equal(p *pool, rivals []*pool) {
 		path = "spec.weight"
 	}
 	c.report(p.object.Addr, path,
-		"The same pods can go to this pool and to %s, and all have the weight %d. Karpenter then takes the one "+
-			"whose name is last in the alphabet: %s. Give the pool that is to come first a weight, or tell them apart "+
+		"The same pods fit in this pool and in %s, and all have the weight %d. Karpenter then uses the pool "+
+			"whose name is last in the alphabet: %s. Give the preferred pool a larger weight, or distinguish the pools "+
 			"by taints or labels.",
-		say(addrs), weight(p), first.object.Addr)
+		joined(addrs), weight(p), first.object.Addr)
 }
 
-// shadowed finds pools that never get a pod: each one that could go there
-// goes to a pool with more weight, which has no limit.
+// shadowed finds pools that never get a pod, because a pool with more weight and without limits takes all of them.
 func shadowed(c *checker) {
 	budget, grouped := mostPairs, grouped(c)
 	heavy := slices.DeleteFunc(slices.Clone(c.pools), func(p *pool) bool {
@@ -92,8 +89,8 @@ func shadowed(c *checker) {
 			}
 			if weight(above) > weight(p) && shadows(above, p) {
 				c.report(p.object.Addr, "metadata.name",
-					"Every pod that this pool could take, %s takes first: its weight is %d against %d, it allows "+
-						"the same plans, and it has no limit. No node is ever made for this pool.",
+					"%s takes every pod that fits in this pool: its weight is %d, compared with %d, it allows "+
+						"the same plans, and it has no limit. This pool never gets nodes.",
 					above.object.Addr, weight(above), weight(p))
 				break
 			}
@@ -101,7 +98,7 @@ func shadowed(c *checker) {
 	}
 }
 
-// grouped are the classes whose pools have room for few nodes, as their placement groups do.
+// grouped are the classes with a placement group, which limits the number of nodes.
 func grouped(c *checker) map[string]bool {
 	names := map[string]bool{}
 	if !c.in.Cluster.Instances() {
@@ -114,7 +111,7 @@ func grouped(c *checker) map[string]bool {
 	return names
 }
 
-// shadows reports whether whatever fits p fits above.
+// shadows reports whether every pod that fits in p fits in above.
 func shadows(above, p *pool) bool {
 	lacks := func(it *cloudprovider.InstanceType) bool { return !slices.Contains(above.plans, it) }
 	if len(p.plans) > len(above.plans) || slices.ContainsFunc(p.plans, lacks) {
@@ -129,17 +126,16 @@ func shadows(above, p *pool) bool {
 		if karpv1.WellKnownLabels.Has(key) {
 			continue
 		}
-		// A pod may ask for a label of p: above must promise the same.
+		// A pod may select a label of p, so above must have the same.
 		have, ok := above.requirements[key]
 		if !ok || have.Intersection(want).String() != want.String() {
 			return false
 		}
 	}
-	return true // labels that above has besides keep no pod away
+	return true // further labels of above exclude no pod
 }
 
-// groups divides pools that are not static and can have nodes, in the order of
-// their first member.
+// groups divides the pools that are not static and can have nodes, in the order of their first member.
 func groups(pools []*pool, key func(*pool) string) [][]*pool {
 	var all [][]*pool
 	index := map[string]int{}
@@ -158,7 +154,7 @@ func groups(pools []*pool, key func(*pool) string) [][]*pool {
 
 func weight(p *pool) int32 { return ptr.Deref(p.Spec.Weight, 0) }
 
-// taintKey is the same for pools that the same pods tolerate.
+// taintKey is equal for pools that the same pods tolerate.
 func taintKey(p *pool) string {
 	var taints []string
 	for _, t := range p.Spec.Template.Spec.Taints {
@@ -170,7 +166,7 @@ func taintKey(p *pool) string {
 	return strings.Join(slices.Compact(taints), " ")
 }
 
-// apart reports whether a label distinguishes two pools: pods choose by it.
+// apart reports whether a label distinguishes two pools, so that pods can select one.
 func apart(a, b *pool) bool {
 	for key, value := range a.Spec.Template.Labels {
 		if other, ok := b.Spec.Template.Labels[key]; ok && other != value {
@@ -180,7 +176,7 @@ func apart(a, b *pool) bool {
 	return false
 }
 
-// shares reports whether a pod can go to both pools, on the same plan.
+// shares reports whether a pod fits in both pools, on the same plan.
 func shares(a, b *pool) bool {
 	if a.requirements.Intersects(b.requirements) != nil {
 		return false

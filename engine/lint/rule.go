@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A Rule is one kind of finding, and what is known of it.
+// A Rule is one kind of finding, with its explanation.
 type Rule struct {
 	Name    string // as in "lkeplan:ignore NAME"
 	Title   string // the summary of a finding
 	Fatal   bool   // a finding is an error, which cannot be silenced
-	Catalog bool   // a finding is an error where the catalogue is current
-	Note    bool   // a finding is never an error, not where warnings are
-	Pods    bool   // it is looked for where pods are given, by package podlint
+	Catalog bool   // a finding is an error if the catalogue is current
+	Note    bool   // a finding is never an error, even if warnings are
+	Pods    bool   // package podlint checks it if there are pods
 	What    string // what is found, in one line
 	Why     string // what happens
 	Do      string // what to do about it
-	Example string // a document that is right, or ""
+	Example string // a correct document, or ""
 
-	// One of these finds it; neither for what is found elsewhere: comments, and in pods.
-	pool func(*checker, *pool) // is called for each pool
+	// One of these finds it; neither for comments and pods.
+	pool func(*checker, *pool) // called for each pool
 	find func(*checker)
 }
 

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// refusals are what ends in an error: Karpenter or LKE would not take it,
-// although the API server does.
+// refusals are the rules whose findings are errors: the API server accepts the object, but Karpenter or LKE does not.
 func refusals() []Rule {
 	return explained([]Rule{
 		{Name: "bad-schedule", Fatal: true, pool: schedules},
@@ -31,10 +30,10 @@ func refusals() []Rule {
 	})
 }
 
-// foreignLabel is shown with errors as well.
+// foreignLabel is also reported if there are errors.
 const foreignLabel = "foreign-label"
 
-// lints are what is taken, and hardly meant.
+// lints find what is accepted but probably not intended.
 func lints() []Rule {
 	return explained([]Rule{
 		{Name: "matches-no-plan", Catalog: true, pool: matchesNoPlan},
@@ -72,21 +71,21 @@ func lints() []Rule {
 	})
 }
 
-// The names of what is found in comments.
+// The names of the rules about comments.
 const (
 	IgnoreUnknown       = "ignore-unknown"
 	IgnoreUnused        = "ignore-unused"
 	IgnoreWithoutReason = "ignore-without-reason"
 )
 
-// comments are rules about comments, which the caller has.
+// comments are rules about comments, which the caller checks.
 func comments() []Rule {
 	return explained([]Rule{{Name: IgnoreUnknown}, {Name: IgnoreUnused}, {Name: IgnoreWithoutReason}})
 }
 
-// The rules about pods, which package podlint looks for.
+// The rules about pods, which package podlint checks.
 const (
-	TaintNobodyTolerates = "taint-nobody-tolerates"
+	UntoleratedTaint     = "untolerated-taint"
 	TolerationOnly       = "toleration-without-selector"
 	StartupTaintStays    = "startup-taint-stays"
 	PodsBlockDrift       = "pods-block-drift"
@@ -101,20 +100,20 @@ const (
 // aboutPods are the rules that need pods.
 func aboutPods() []Rule {
 	return explained([]Rule{
-		{Name: TaintNobodyTolerates, Pods: true}, {Name: TolerationOnly, Pods: true}, {Name: StartupTaintStays, Pods: true},
+		{Name: UntoleratedTaint, Pods: true}, {Name: TolerationOnly, Pods: true}, {Name: StartupTaintStays, Pods: true},
 		{Name: PodsBlockDrift, Pods: true}, {Name: TerminationCutsShort, Pods: true},
 		{Name: LabelOfNoPool, Pods: true}, {Name: SpreadOverNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
 		{Name: ZoneSpreadOfOneZone, Pods: true}, {Name: GPUPodsWithoutPool, Pods: true},
 	})
 }
 
-// rulesText has a section for each rule, as a page of Markdown: its name and
-// title, a paragraph for each of what, why and do, and an example in HCL.
+// rulesText is a Markdown page with a section for each rule: its name and title, a paragraph each for What, Why and Do, and an
+// example in HCL.
 //
 //go:embed rules.md
 var rulesText string
 
-// texts are the sections of the page by name, as rules that find nothing.
+// texts are the sections of the page by name, as rules without a check.
 var texts = sync.OnceValue(func() map[string]Rule {
 	rules := map[string]Rule{}
 	for section := range strings.SplitSeq("\n"+rulesText, "\n## ") {
@@ -133,7 +132,7 @@ var texts = sync.OnceValue(func() map[string]Rule {
 	return rules
 })
 
-// explained adds to rules what the page says of them.
+// explained adds the texts of the page to rules.
 func explained(rules []Rule) []Rule {
 	for i, r := range rules {
 		text := texts()[r.Name]

@@ -93,15 +93,15 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 	case path.Base(name) == "Kustomization":
 	case !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name))):
 		if info, err := fs.Stat(w.FS, name); entry.Type()&fs.ModeSymlink != 0 && err == nil && info.IsDir() {
-			w.leave(shown, "a link to a directory is not followed", true)
+			w.leave(shown, "links to directories are not followed", true)
 		}
 		return nil
 	}
 	if w.files++; w.files > maxFiles {
-		return fmt.Errorf("there are more than %d files", maxFiles)
+		return fmt.Errorf("more than %d files", maxFiles)
 	}
 	if entry.Type()&fs.ModeSymlink != 0 && !w.Links {
-		w.leave(shown, "a link is not followed", true)
+		w.leave(shown, "links are not followed", true)
 		return nil
 	}
 	w.read(name, shown)
@@ -111,7 +111,7 @@ func (w *walk) visit(name string, entry fs.DirEntry, err error) error {
 // read reads a file.
 func (w *walk) read(name, shown string) {
 	if info, err := fs.Stat(w.FS, name); err == nil && !info.Mode().IsRegular() {
-		w.leave(shown, "it is no file", false) // to open a pipe would be to wait for who writes it
+		w.leave(shown, "it is not a regular file", false) // to open a pipe would be to wait for who writes it
 		return
 	}
 	file, err := w.FS.Open(name)
@@ -138,14 +138,14 @@ func (w *walk) document(at Object, text []byte, found []map[string]any, problem 
 	switch matters := w.wanted.Match(text); {
 	case strings.ToLower(strings.TrimSuffix(base, path.Ext(base))) == "kustomization" && !errors.Is(problem, errTemplate):
 		if what := w.changes(at.File, text); what != "" {
-			w.leave(at.File, fmt.Sprintf("it has %s: give what kustomize builds of it", what), true)
+			w.leave(at.File, fmt.Sprintf("it has %s; use the output of kustomize build", what), true)
 		} else {
-			w.leave(at.File, "give what kustomize builds of it", false)
+			w.leave(at.File, "use the output of kustomize build", false)
 		}
 	case problem == nil:
 		for _, fields := range found {
 			if strings.HasPrefix(manifest.APIVersion(fields), "kustomize.config.k8s.io/") {
-				w.leave(at.Place(), "give what kustomize builds of it", false)
+				w.leave(at.Place(), "use the output of kustomize build", false)
 				continue
 			}
 			at.Fields = fields
@@ -170,7 +170,7 @@ func (w *walk) changes(file string, text []byte) string {
 	fields := map[string]any{}
 	raw, err := toJSON(text)
 	if err != nil || json.Unmarshal(raw, &k) != nil || json.Unmarshal(raw, &fields) != nil {
-		return "what cannot be read"
+		return "unreadable content"
 	}
 	for _, name := range []string{"patches", "patchesStrategicMerge", "patchesJson6902", "replicas", "replacements", "components",
 		"bases", "helmCharts", "helmChartInflationGenerator", "generators", "transformers"} {
@@ -181,7 +181,7 @@ func (w *walk) changes(file string, text []byte) string {
 	for _, resource := range k.Resources {
 		below, err := filepath.Rel(cmp.Or(w.Shown, w.Root), filepath.Join(filepath.Dir(file), filepath.FromSlash(resource)))
 		if err != nil || strings.HasPrefix(below, "..") || strings.Contains(resource, "://") || strings.HasPrefix(resource, "github.com/") {
-			return "resources from elsewhere"
+			return "remote resources"
 		}
 	}
 	return ""
@@ -209,9 +209,9 @@ func (f Found) Notes() (notes, missing []string) {
 		case k.matters:
 			missing = append(missing, fmt.Sprintf("%s: %s", all, k.why))
 		case k.why == "":
-			notes = append(notes, "No Kubernetes objects, and left out: "+all+".")
+			notes = append(notes, "Skipped files without Kubernetes objects: "+all+".")
 		default:
-			notes = append(notes, fmt.Sprintf("Left out: %s: %s.", all, k.why))
+			notes = append(notes, fmt.Sprintf("Skipped %s: %s.", all, k.why))
 		}
 	}
 	return notes, missing

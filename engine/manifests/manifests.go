@@ -86,7 +86,7 @@ func Text(raw []byte) ([]byte, error) {
 		return bytes.TrimPrefix(raw, []byte("\ufeff")), nil
 	}
 	if len(raw)%2 != 0 {
-		return nil, errors.New("text in UTF-16 with half a character at its end")
+		return nil, errors.New("the UTF-16 text ends in the middle of a character")
 	}
 	units := make([]uint16, len(raw)/2-1)
 	for i := range units {
@@ -144,7 +144,7 @@ func placed(err error, before int) string {
 var inLine = regexp.MustCompile(`\byaml: line ([0-9]+)`)
 
 var (
-	errNoObject = errors.New("this is no Kubernetes object with a kind and a name")
+	errNoObject = errors.New("this is not a Kubernetes object with a kind and a name")
 	errTemplate = errors.New(`this looks like a Helm template: render it with "helm template"`)
 )
 

@@ -29,9 +29,9 @@ func TestRead(t *testing.T) {
 		{"JSON", `{"kind": "NodePool", "metadata": {"name": "a"}}`, 1, ""},
 		{"a list", "kind: List\nitems:\n- {kind: NodePool, metadata: {name: a}}\n", 1, ""},
 		{"an empty list", "kind: NodePoolList\nitems: []\n", 0, ""},
-		{"no object", "- a\n", 0, "document 1: this is no Kubernetes object"},
-		{"no name", "kind: NodePool\n", 0, "document 1: this is no Kubernetes object"},
-		{"an item without a kind", "kind: List\nitems: [{a: b}]\n", 0, "item 1 of the list: this is no Kubernetes object"},
+		{"no object", "- a\n", 0, "document 1: this is not a Kubernetes object"},
+		{"no name", "kind: NodePool\n", 0, "document 1: this is not a Kubernetes object"},
+		{"an item without a kind", "kind: List\nitems: [{a: b}]\n", 0, "item 1 of the list: this is not a Kubernetes object"},
 		{"a key twice", "kind: NodePool\nmetadata: {name: a}\nkind: NodePool\n", 0, "already set"},
 		{"no YAML", "a: [\n", 0, "document 1"},
 		{"no YAML in a later document", "# first\n---\nkind: A\nmetadata: {name: a}\n---\n---\nkind: A\nb: [\n", 0,
@@ -111,35 +111,35 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"another ending", "web.txt", web, "", "", 0},
 		{"a hidden directory", ".git/web.yaml", web, "", "", 0},
 		{"in capitals", "WEB.YAML", web, "", "", 1},
-		{"values of Helm", "values.yaml", "replicaCount: 2\n", "No Kubernetes objects, and left out: d/values.yaml.", "", 0},
-		{"a dashboard", "board.json", `{"panels": [{"items": []}]}`, "No Kubernetes objects, and left out: d/board.json.", "", 0},
+		{"values of Helm", "values.yaml", "replicaCount: 2\n", "Skipped files without Kubernetes objects: d/values.yaml.", "", 0},
+		{"a dashboard", "board.json", `{"panels": [{"items": []}]}`, "Skipped files without Kubernetes objects: d/board.json.", "", 0},
 		{"a policy of IAM", "iam.json", `{"Version": "2012-10-17", "Statement": []}`,
-			"No Kubernetes objects, and left out: d/iam.json.", "", 0},
+			"Skipped files without Kubernetes objects: d/iam.json.", "", 0},
 		{"a JSON patch", "patch.yaml", "- {op: replace, path: /spec/replicas, value: 3}\n",
-			"No Kubernetes objects, and left out: d/patch.yaml.", "", 0},
-		{"a file of a tool", ".commitlintrc.yml", "extends: [a]\n", "No Kubernetes objects, and left out: d/.commitlintrc.yml.", "", 0},
-		{"items that are no objects", "menu.yaml", "items: [{dish: soup}]\n", "No Kubernetes objects, and left out: d/menu.yaml.", "", 0},
-		{"words", "a.yml", "words\n", "No Kubernetes objects, and left out: d/a.yml.", "", 0},
+			"Skipped files without Kubernetes objects: d/patch.yaml.", "", 0},
+		{"a file of a tool", ".commitlintrc.yml", "extends: [a]\n", "Skipped files without Kubernetes objects: d/.commitlintrc.yml.", "", 0},
+		{"items that are no objects", "menu.yaml", "items: [{dish: soup}]\n", "Skipped files without Kubernetes objects: d/menu.yaml.", "", 0},
+		{"words", "a.yml", "words\n", "Skipped files without Kubernetes objects: d/a.yml.", "", 0},
 		{"nothing", "a.yml", "# nothing\n", "", "", 0},
 		{"an object without a name", "istio.yaml", "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nspec: {}\n",
-			"No Kubernetes objects, and left out: d/istio.yaml.", "", 0},
+			"Skipped files without Kubernetes objects: d/istio.yaml.", "", 0},
 		{"a Deployment without a name", "web.yaml", "kind: Deployment\nspec: {}\n", "",
-			"d/web.yaml: document 1: this is no Kubernetes object with a kind and a name", 0},
+			"d/web.yaml: document 1: this is not a Kubernetes object with a kind and a name", 0},
 		{"a name that is made", "run.yaml", "kind: PipelineRun\nmetadata: {generateName: run-}\n", "", "", 1},
 		{"a kustomization", "kustomization.yaml", "resources: [web.yaml, below]\n",
-			"Left out: d/kustomization.yaml: give what kustomize builds of it.", "", 0},
+			"Skipped d/kustomization.yaml: use the output of kustomize build.", "", 0},
 		{"one with patches", "x/kustomization.yml", "patches: [{path: a.yaml}]\n", "",
-			"d/x/kustomization.yml: it has patches: give what kustomize builds of it", 0},
+			"d/x/kustomization.yml: it has patches; use the output of kustomize build", 0},
 		{"one of objects below", "x/kustomization.yaml", "resources: [../base]\n",
-			"Left out: d/x/kustomization.yaml: give what kustomize builds of it.", "", 0},
+			"Skipped d/x/kustomization.yaml: use the output of kustomize build.", "", 0},
 		{"one of objects from elsewhere", "kustomization.yaml", "resources: [../base]\n", "",
-			"d/kustomization.yaml: it has resources from elsewhere: give what kustomize builds of it", 0},
+			"d/kustomization.yaml: it has remote resources; use the output of kustomize build", 0},
 		{"one from a URL", "kustomization.yaml", "resources: [\"https://example.com/web.yaml\"]\n", "",
-			"d/kustomization.yaml: it has resources from elsewhere: give what kustomize builds of it", 0},
+			"d/kustomization.yaml: it has remote resources; use the output of kustomize build", 0},
 		{"one that is none", "kustomization.yaml", "a: [\n", "",
-			"d/kustomization.yaml: it has what cannot be read: give what kustomize builds of it", 0},
+			"d/kustomization.yaml: it has unreadable content; use the output of kustomize build", 0},
 		{"a component", "part.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nmetadata: {name: a}\n",
-			"Left out: d/part.yaml: document 1: give what kustomize builds of it.", "", 0},
+			"Skipped d/part.yaml: document 1: use the output of kustomize build.", "", 0},
 		{"a template", "web.yaml", web + "spec: {replicas: {{ .Values.replicas }}}\n", "",
 			"d/web.yaml: this looks like a Helm template: render it with \"helm template\"", 0},
 		{"a template that is YAML", "web.yaml", "kind: Deployment\nmetadata: {name: '{{ .Release.Name }}'}\n", "",
@@ -147,15 +147,15 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"a template of a kind", "web.yaml", "kind: {{ .Values.kind }}\nmetadata: {name: a}\n", "",
 			"d/web.yaml: this looks like a Helm template: render it with \"helm template\"", 0},
 		{"a template of a Service", "svc.yaml", "kind: Service\nmetadata: {name: {{ .Release.Name }}}\n",
-			"Left out: d/svc.yaml: this looks like a Helm template: render it with \"helm template\".", "", 0},
+			"Skipped d/svc.yaml: this looks like a Helm template: render it with \"helm template\".", "", 0},
 		{"words in braces", "rule.yaml", "kind: PrometheusRule\nmetadata: {name: a}\nspec: {text: '{{ $value }}'}\n", "", "", 1},
 		{"no YAML", "web.yaml", web + "---\n" + web + "  x: [\n", "",
 			"d/web.yaml: document 2: line 7: did not find expected key", 1},
 		{"no YAML, and no pods", "a.yaml", "a: [\n",
-			"Left out: d/a.yaml: document 1: line 1: did not find expected node content.", "", 0},
+			"Skipped d/a.yaml: document 1: line 1: did not find expected node content.", "", 0},
 		{"a Deployment in JSON that is cut short", "web.json", `{"apiVersion":"apps/v1","kind":"Deployment","meta`, "",
 			"d/web.json: document 1: line 2: found unexpected end of stream", 0},
-		{"too much", "big.json", strings.Repeat("\n", 17<<20), "Left out: d/big.json: more than 16 MiB.", "", 0},
+		{"too much", "big.json", strings.Repeat("\n", 17<<20), "Skipped d/big.json: more than 16 MiB.", "", 0},
 		{"too many pods", "big.yaml", web + strings.Repeat("\n", 17<<20), "", "d/big.yaml: more than 16 MiB", 0},
 		{"text in UTF-16 without a mark", "web.yaml", strings.Join(strings.Split(web, ""), "\x00"), "",
 			"d/web.yaml: document 1: yaml: control characters are not allowed", 0},
@@ -164,9 +164,9 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"a key in other words", "web.yaml", "\"\\u006bind\": Deployment\nx: [\n", "",
 			"d/web.yaml: document 1: line 2: did not find expected node content", 0},
 		{"a kustomization without an ending", "x/Kustomization", "namePrefix: a-\ncomponents: [../b]\n", "",
-			"d/x/Kustomization: it has components: give what kustomize builds of it", 0},
+			"d/x/Kustomization: it has components; use the output of kustomize build", 0},
 		{"half a character", "web.yaml", wide(binary.BigEndian, web) + "x", "",
-			"d/web.yaml: text in UTF-16 with half a character at its end", 0},
+			"d/web.yaml: the UTF-16 text ends in the middle of a character", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			fsys := fstest.MapFS{tt.file: {Data: []byte(tt.text)}}
@@ -194,7 +194,7 @@ func TestManyFilesAreOneNote(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes, _ := found.Notes()
-	want := []string{"No Kubernetes objects, and left out: k8s/a.yaml, k8s/b.yaml, k8s/c.yaml and 2 more."}
+	want := []string{"Skipped files without Kubernetes objects: k8s/a.yaml, k8s/b.yaml, k8s/c.yaml and 2 more."}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Error(diff)
 	}
@@ -211,7 +211,7 @@ func TestLinksToDirectoriesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, missing := found.Notes()
-	if diff := cmp.Diff([]string{"d/apps: a link to a directory is not followed"}, missing); diff != "" {
+	if diff := cmp.Diff([]string{"d/apps: links to directories are not followed"}, missing); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -10,10 +10,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// LiftByApproval lifts the guards that an approval names, where it is for this plan, names as
-// many nodes as the plan touches, and has not ended. It notes on all guards that refuse
-// the plan what lifts them. It returns why they still refuse it, in a sentence; "" where
-// they do not, or nothing was approved.
+// LiftByApproval lifts the guards that an approval names, if it is for this plan, covers the number of nodes that the
+// plan touches, and has not expired. It sets the permission of each guard that refuses the plan. It returns a sentence on
+// why the plan is still refused; "" if it is not, or there is no approval.
 func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now time.Time) (why string) {
 	p.Permit()
 	if a == nil || !p.Refused() {
@@ -25,11 +24,11 @@ func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now tim
 	case a.PlanDigest != digest:
 		return fmt.Sprintf("%s is for another plan, %s.", given, a.PlanDigest)
 	case !now.Before(a.Expires.Time):
-		return fmt.Sprintf("%s ended at %s.", given, a.Expires.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("%s expired at %s.", given, a.Expires.UTC().Format(time.RFC3339))
 	case !nodes.Known:
-		return given + " is for a number of nodes, and how many the plan touches is not known."
+		return given + " limits the number of nodes, and the number that the plan affects is unknown."
 	case nodes.Nodes > a.MaxNodes:
-		return fmt.Sprintf("%s is for %s at most, and the plan deletes, drains, replaces or may remove %d.", given,
+		return fmt.Sprintf("%s covers at most %s, and the plan deletes, drains, replaces or may remove %d.", given,
 			diag.Counted(a.MaxNodes, "node"), nodes.Nodes)
 	}
 	var left []string
@@ -49,8 +48,8 @@ func LiftByApproval(a *lkeplanv1alpha1.Approval, p *Plan, digest string, now tim
 	return ""
 }
 
-// covers reports whether permissions name each object that one is about: of a plan that is carried
-// out in waves, each wave is about some of them.
+// covers reports whether permissions together name each object of one permission. If a plan is applied in waves, each
+// wave is about some of the objects.
 func covers(given []string, permission string) bool {
 	guard, addrs, _ := strings.Cut(permission, ":")
 	for addr := range strings.SplitSeq(addrs, ",") {
@@ -65,9 +64,8 @@ func covers(given []string, permission string) bool {
 	return true
 }
 
-// ApprovalFor returns the approval that lets pass what a NodePlan waits with: its plan, what
-// refuses it now, and as many nodes as it touches now. Who gives it, and until when, is
-// left to the caller. Where nothing waits the error says what there is instead.
+// ApprovalFor returns the approval that a NodePlan waits for: its plan, the guards that refuse it, and the number of
+// nodes that it touches now. The caller adds the approver and the expiry. If nothing waits, the error explains why.
 func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	name := np.Namespace + "/" + np.Name
 	if np.Status.Plan == nil {
@@ -88,7 +86,7 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 		}
 	}
 	if given := np.Status.Approval; len(a.Guards) == 0 && given != nil && given.PlanDigest == a.PlanDigest {
-		a.Guards = slices.Clone(given.Guards) // it may be prolonged
+		a.Guards = slices.Clone(given.Guards) // to extend it
 	}
 	if len(a.Guards) == 0 {
 		return a, fmt.Errorf("nothing refuses the plan of NodePlan %s, so there is nothing to approve", name)
@@ -98,9 +96,8 @@ func ApprovalFor(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error)
 	return a, nil
 }
 
-// SpendApproval takes an approval out of the status where it was for a plan that is applied, and
-// returns it for the history. Another plan needs another one, and so does the same plan
-// a second time.
+// SpendApproval removes the approval of an applied plan from the status, and returns it for the history. An approval is
+// for one plan, applied once.
 func SpendApproval(np *lkeplanv1alpha1.NodePlan, digest string) *lkeplanv1alpha1.Approval {
 	a := np.Status.Approval
 	if a == nil || a.PlanDigest != digest {

@@ -45,12 +45,12 @@ func TestWhatAnApprovalLetsPass(t *testing.T) {
 		"another plan": {given(another, 7, pools, batch), []string{pools, batch},
 			"The approval by jane is for another plan, " + another + "."},
 		"fewer nodes": {given(digest, 6, pools, batch), []string{pools, batch},
-			"The approval by jane is for 6 nodes at most, and the plan deletes, drains, replaces or may remove 7."},
-		"no nodes": {given(digest, 0, pools, batch), []string{pools, batch}, "is for 0 nodes at most"},
+			"The approval by jane covers at most 6 nodes, and the plan deletes, drains, replaces or may remove 7."},
+		"no nodes": {given(digest, 0, pools, batch), []string{pools, batch}, "covers at most 0 nodes"},
 		"one that has ended": {until(given(digest, 7, pools, batch), now.Add(-time.Second)), []string{pools, batch},
-			"The approval by jane ended at 2026-11-20T11:59:59Z."},
-		"one that ends now": {until(given(digest, 7, pools, batch), now), []string{pools, batch}, "ended at"},
-		"no end":            {until(given(digest, 7, pools, batch), time.Time{}), []string{pools, batch}, "ended at"},
+			"The approval by jane expired at 2026-11-20T11:59:59Z."},
+		"one that ends now": {until(given(digest, 7, pools, batch), now), []string{pools, batch}, "expired at"},
+		"no end":            {until(given(digest, 7, pools, batch), time.Time{}), []string{pools, batch}, "expired at"},
 		"one guard of two": {given(digest, 7, pools), []string{batch},
 			"The approval by jane does not lift protected:pool.b."},
 		"a guard for another pool": {given(digest, 7, pools, "protected:pool.c"), []string{batch}, "does not lift"},
@@ -187,13 +187,12 @@ func TestAnApprovalIsForAKnownNumberOfNodes(t *testing.T) {
 		By: "jane", PlanDigest: "sha256:1", MaxNodes: 99, Expires: metav1.NewTime(now.Add(time.Hour)),
 		Guards: []string{"max_rolled_nodes:pool.a"},
 	}
-	if why := LiftByApproval(given, &p, "sha256:1", now); !strings.Contains(why, "is not known") || !p.Refused() {
+	if why := LiftByApproval(given, &p, "sha256:1", now); !strings.Contains(why, "is unknown") || !p.Refused() {
 		t.Errorf("%q; refused: %v", why, p.Refused())
 	}
 }
 
-// TestAnApprovalMayBeGivenAhead: what it lifts is lifted, and the plan waits for its
-// change window all the same.
+// TestAnApprovalMayBeGivenAhead: the approval lifts its guards, and the plan still waits for its change window.
 func TestAnApprovalMayBeGivenAhead(t *testing.T) {
 	opens := now.Add(10 * time.Hour)
 	p := Plan{

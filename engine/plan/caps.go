@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A limitsBlock is a CapacityLimit: what several pools may hold and cost together.
+// A limitsBlock is a CapacityLimit: a limit on the size and cost of several pools together.
 type limitsBlock struct {
 	addr    string
 	pools   map[string]bool              // nil stands for all of them
@@ -22,7 +22,7 @@ type limitsBlock struct {
 
 func (l limitsBlock) covers(pool string) bool { return l.pools == nil || l.pools[pool] }
 
-// limitsOfSeveral are the CapacityLimits among objects.
+// limitsOfSeveral returns the CapacityLimits among objects.
 func limitsOfSeveral(objects []object) (all []limitsBlock, err error) {
 	for _, o := range objects {
 		if o.limit == nil {
@@ -56,8 +56,8 @@ func limitsOfSeveral(objects []object) (all []limitsBlock, err error) {
 	return all, nil
 }
 
-// bound is what the nodes of pools cost at most within the limits: the least of the money that the
-// block allows, of what fits its limits in any pool, and of what fits each limit within the pools' ceilings.
+// bound is the maximum cost of pools within the limits. It is the minimum of the money that the block allows, of the cost
+// of nodes that fit its limits in any pool, and of the cost of nodes that fit each limit within the pools' ceilings.
 func (l limitsBlock) bound(pools []pricedPool) Ceiling {
 	var nodes mix
 	for _, p := range pools {
@@ -74,12 +74,12 @@ func (l limitsBlock) bound(pools []pricedPool) Ceiling {
 	return most
 }
 
-// filled is the most that pools cost together if they share so much of one resource: those that cost most for it come
-// first, each up to its ceiling.
+// filled is the maximum cost of pools that share an amount of one resource: the pools that cost most per unit come first,
+// each up to its ceiling.
 func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
 	type cheap struct {
 		pricedPool
-		share *big.Rat // the least of the resource that a dollar's worth of nodes takes up
+		share *big.Rat // the least of the resource that a dollar buys
 	}
 	var order []cheap
 	for _, p := range pools {
@@ -105,7 +105,7 @@ func filled(pools []pricedPool, resource int, amount *big.Rat) (most Ceiling) {
 	return most
 }
 
-// or is the lower of two ceilings that both hold. One that is known holds whatever the other is.
+// or is the lower of two ceilings that both hold. A known ceiling holds even if the other is unknown.
 func (c Ceiling) or(other Ceiling) Ceiling {
 	switch {
 	case c.Known() != other.Known() && !c.Unlimited && !other.Unlimited:
@@ -119,24 +119,23 @@ func (c Ceiling) or(other Ceiling) Ceiling {
 	return c
 }
 
-// A priced pool is a pool with what its nodes can be made of.
+// A priced pool is a pool with the offers for its nodes.
 type pricedPool struct {
 	name  string
 	nodes mix
 	cost  Cost
 }
 
-// A bounded set is pools that together cost no more than a ceiling.
+// A bounded set is a set of pools with a common ceiling.
 type boundedSet struct {
 	pools   []pricedPool
 	ceiling Ceiling
 	by      []string // the limits blocks that bind
 }
 
-// together bounds what pools cost within limits on several of them. Each pool is
-// counted in one set; a limit joins the sets that it meets where that is less than
-// they are by themselves. Where limits lie side by side or within each other the
-// result is the least bound, and where they overlap it is a bound.
+// together bounds the cost of pools with limits on several of them. Each pool is in one set. A limit joins the sets that
+// it covers if its bound is lower than their sum. If limits are disjoint or nested, the result is the least bound; if they
+// overlap, it is an upper bound.
 func together(pools []pricedPool, limits []limitsBlock) (sum Ceiling, by []string) {
 	var sets []boundedSet
 	for _, p := range pools {

@@ -8,13 +8,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Conflict is a field of an object that is in the way of an apply.
+// Conflict is a field that another owner has set, so that an apply is refused.
 type Conflict = manifest.Conflict
 
-// TakeBack drops the conflicts about fields that are named, as ADDRESS:PATH or as
-// a path in any object, and returns them by object: an apply is to take them from
-// their owners. A name that is no conflict is an error: it was meant for another
-// plan.
+// TakeBack removes the conflicts of the named fields, as ADDRESS:PATH or as a path in any object, and returns them by
+// object: apply takes them from their owners. A name that is not in conflict is an error: it was meant for another plan.
 func (p *Plan) TakeBack(names []string) (map[manifest.Key][]Conflict, error) {
 	taken, named := map[manifest.Key][]Conflict{}, map[string]bool{}
 	changes := slices.Clone(p.Changes)
@@ -29,8 +27,8 @@ func (p *Plan) TakeBack(names []string) (map[manifest.Key][]Conflict, error) {
 				left = append(left, found)
 				continue
 			case found.Holder != "":
-				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s applies %s here, and would take it back; commit "+
-					"to its source instead", names[j], found.Holder, c.Key())
+				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s manages %s and would revert it; commit to its source "+
+					"instead", names[j], found.Holder, c.Key())
 			}
 			named[names[j]] = true
 			taken[c.Key()] = append(taken[c.Key()], found)
@@ -46,7 +44,7 @@ func (p *Plan) TakeBack(names []string) (map[manifest.Key][]Conflict, error) {
 	return taken, nil
 }
 
-// contested says which fields could be taken back.
+// contested lists the fields that can be taken back.
 func (p Plan) contested() string {
 	var names []string
 	for _, c := range p.Changes {
@@ -55,7 +53,7 @@ func (p Plan) contested() string {
 		}
 	}
 	if len(names) == 0 {
-		return "nobody has set a field of this plan to another value, this one neither"
+		return "no field of this plan is in conflict"
 	}
-	return "nobody has set it to another value; what others have set: " + strings.Join(names, ", ")
+	return "this field is not in conflict; fields in conflict: " + strings.Join(names, ", ")
 }

@@ -18,14 +18,14 @@ func TestFieldsAreTakenBackByName(t *testing.T) {
 		left  int
 		err   string
 	}{
-		"none":                    {nil, map[manifest.Key][]Conflict{}, 3, ""},
-		"one of an object":        {[]string{"pool.web:spec.weight"}, map[manifest.Key][]Conflict{web: {weight}}, 2, ""},
-		"in any object":           {[]string{"spec.weight"}, map[manifest.Key][]Conflict{web: {weight}, api: {weight}}, 1, ""},
-		"all":                     {[]string{"spec.weight", "pool.web:spec.limits.cpu"}, map[manifest.Key][]Conflict{web: {weight, cpu}, api: {weight}}, 0, ""},
-		"a field of nobody":       {[]string{"pool.web:spec.weight", "spec.replicas"}, nil, 3, "--force-conflicts spec.replicas: nobody has set it to another value; what others have set: pool.api:spec.weight, pool.web:spec.weight, pool.web:spec.limits.cpu"},
-		"an object of nobody":     {[]string{"pool.none:spec.weight"}, nil, 3, "nobody has set it"},
-		"a part of a path":        {[]string{"weight"}, nil, 3, "nobody has set it"},
-		"an object of a NodePlan": {[]string{"pool.kept:metadata.labels[x]"}, nil, 3, "the NodePlan default/fleet applies NodePool kept here"},
+		"none":                         {nil, map[manifest.Key][]Conflict{}, 3, ""},
+		"one of an object":             {[]string{"pool.web:spec.weight"}, map[manifest.Key][]Conflict{web: {weight}}, 2, ""},
+		"in any object":                {[]string{"spec.weight"}, map[manifest.Key][]Conflict{web: {weight}, api: {weight}}, 1, ""},
+		"all":                          {[]string{"spec.weight", "pool.web:spec.limits.cpu"}, map[manifest.Key][]Conflict{web: {weight, cpu}, api: {weight}}, 0, ""},
+		"a field without a conflict":   {[]string{"pool.web:spec.weight", "spec.replicas"}, nil, 3, "--force-conflicts spec.replicas: this field is not in conflict; fields in conflict: pool.api:spec.weight, pool.web:spec.weight, pool.web:spec.limits.cpu"},
+		"an object without a conflict": {[]string{"pool.none:spec.weight"}, nil, 3, "this field is not in conflict"},
+		"a part of a path":             {[]string{"weight"}, nil, 3, "this field is not in conflict"},
+		"an object of a NodePlan":      {[]string{"pool.kept:metadata.labels[x]"}, nil, 3, "the NodePlan default/fleet manages NodePool kept"},
 	} {
 		p := Plan{Changes: []Change{
 			{Addr: "pool.api", Kind: "NodePool", Name: "api", Conflicts: []Conflict{weight}},

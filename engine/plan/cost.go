@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// cost adds up what all pools can cost, before and after, and what their nodes
-// cost now, and notes it on the changes.
+// cost computes the possible cost of all pools before and after, and the cost of the live nodes, and sets those of the
+// changes.
 func (p *Plan) cost(base, head side) error {
 	before, err := costsOf(base.objects, base.Offers, &p.Before)
 	if err != nil {
@@ -33,11 +33,11 @@ func (p *Plan) cost(base, head side) error {
 	}
 	if types := slices.Sorted(maps.Values(unknown)); len(types) > 0 {
 		p.Notes = append(p.Notes, "The price of "+strings.Join(slices.Compact(types), ", ")+
-			" is not known, so what the nodes cost now is not; a newer catalogue may have it.")
+			" is unknown, and so is the cost of the live nodes. A newer catalogue may have it: lkeplan catalog refresh.")
 	}
 	if most := p.After.Ceiling; most.AtLeast && !most.Unlimited && len(p.Changes) > 0 {
-		p.Notes = append(p.Notes, "What the pools cost at most is not known: they allow plans of which the catalogue lacks the "+
-			"price or the size ("+head.unpriced()+"). A newer one may have it: lkeplan catalog refresh.")
+		p.Notes = append(p.Notes, "The maximum cost of the pools is unknown: they allow plan types whose price or size is not in the "+
+			"catalogue ("+head.unpriced()+"). A newer catalogue may have it: lkeplan catalog refresh.")
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -59,7 +59,7 @@ func (p *Plan) cost(base, head side) error {
 	return nil
 }
 
-// unpriced names the plans that pools allow and whose price or size is not known.
+// unpriced names the plan types that pools allow and whose price or size is unknown.
 func (s side) unpriced() string {
 	unknown := slices.DeleteFunc(slices.Clone(s.Offers), func(o Offer) bool { return !o.Unknown })
 	names := map[string]bool{}
@@ -78,8 +78,8 @@ func (s side) unpriced() string {
 	return strings.Join(all, " and ")
 }
 
-// spent is what the nodes of each pool cost in a month, by the pool's name, and which pools have
-// nodes of a plan type whose price is not known. One that has no plan type yet costs nothing.
+// spent is the monthly cost of the nodes of each pool, by its name, and the pools that have nodes of a plan type with an
+// unknown price. A node without a plan type costs nothing yet.
 func (s State) spent() (spent map[string]catalog.Money, unknown map[string]string) {
 	prices := make(map[string]catalog.Money, len(s.Offers))
 	for _, o := range s.Offers {

@@ -13,8 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Diff compares two revisions. Objects are the same when kind and name are; an
-// object that is called otherwise is another one.
+// Diff compares two revisions. Objects with the same kind and name are the same object.
 func Diff(from, to State) (Plan, error) {
 	base, err := sideOf(from)
 	if err != nil {
@@ -41,7 +40,7 @@ func Diff(from, to State) (Plan, error) {
 		if _, stays := head.byKey[o.Key()]; stays {
 			continue
 		}
-		if c := gone(o.Object, base.State, head.State); c.Prune != Draining { // Rolling says how far it is
+		if c := removed(o.Object, base.State, head.State); c.Prune != Draining { // Rolling shows its progress
 			p.Changes = append(p.Changes, c)
 		}
 	}
@@ -64,7 +63,7 @@ func Diff(from, to State) (Plan, error) {
 	return p, p.cost(base, head)
 }
 
-// ByKey are objects by their keys.
+// ByKey indexes objects by their keys.
 func ByKey(objects []config.Object) map[manifest.Key]config.Object {
 	m := make(map[manifest.Key]config.Object, len(objects))
 	for _, o := range objects {
@@ -80,7 +79,7 @@ func changeOf(o config.Object, action Action) Change {
 	}
 }
 
-// stored is an object without what the API server and controllers put into it.
+// stored is an object without the fields that the API server and controllers add.
 func stored(o config.Object) map[string]any {
 	obj := o.Defaulted
 	if obj == nil {
@@ -103,11 +102,11 @@ func stored(o config.Object) map[string]any {
 	return kept
 }
 
-// created lists what was written; defaults are no news.
+// created lists the fields that the configuration sets, without defaults.
 func created(o config.Object, head State) Change {
 	c := changeOf(o, Create)
 	c.New = stored(o)
-	// A pool that is taken over is there, and without a cluster it is not known how it differs.
+	// An imported pool exists already, and without a cluster its differences are unknown.
 	if o.Kind() == "NodePool" && head.Nodes == nil && slices.ContainsFunc(head.Imports, func(i config.Import) bool {
 		return i.Kind == o.Kind() && i.Name == o.Name()
 	}) {
@@ -122,7 +121,7 @@ func created(o config.Object, head State) Change {
 	return c
 }
 
-// empty reports whether a field is a map or a list with nothing in it.
+// empty reports whether a field is an empty map or list.
 func empty(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
@@ -133,9 +132,8 @@ func empty(value any) bool {
 	return false
 }
 
-// gone is what becomes of an object that the head does not have: it is deleted,
-// unless a removed block says that it stays.
-func gone(o config.Object, base, head State) Change {
+// removed is the change of an object that the head does not have: it is deleted, unless a removed block keeps it.
+func removed(o config.Object, base, head State) Change {
 	now := base.PruneNow
 	for _, r := range head.Removed {
 		if r.Key() != o.Key() {
@@ -157,8 +155,8 @@ func gone(o config.Object, base, head State) Change {
 	return c
 }
 
-// deleted is the end of an object. The nodes of a NodePool go with it, at once
-// and past its budgets: its NodeClaims are its dependents.
+// deleted is the deletion of an object. The nodes of a NodePool are deleted with it, regardless of budgets: its NodeClaims
+// are its dependents.
 func deleted(o config.Object) Change {
 	c := changeOf(o, Delete)
 	c.Old = stored(o)
@@ -169,8 +167,7 @@ func deleted(o config.Object) Change {
 	return c
 }
 
-// startRemoval has a pool that goes give up its nodes first. Without a cluster they are not
-// known, and it is as if it had some.
+// startRemoval makes a pool drain its nodes before it is deleted. Without a cluster, it is assumed to have nodes.
 func (c *Change) startRemoval(o config.Object, nodes []Node) {
 	c.Prune = StartRemoval
 	if nodes != nil {
@@ -184,17 +181,15 @@ func (c *Change) startRemoval(o config.Object, nodes []Node) {
 	}
 }
 
-// inventory is the path of the label that says which cluster's directory, or which NodePlan,
-// an object was applied from. One that another has applied changes hands; that a first
-// apply puts the label on is no news.
+// inventory is the path of the label with the cluster or the NodePlan that an object was applied from. A plan shows the
+// label if the owner changes, and not if the first apply adds it.
 const inventory = "metadata.labels[lkeplan.dev/part-of]"
 
-// directory is the path of the annotation that says which of the directories of a cluster
-// an object was applied from, and is shown as the label is.
+// directory is the path of the annotation with the directory of the cluster that an object was applied from. It is shown
+// like the label.
 const directory = "metadata.annotations[lkeplan.dev/directory]"
 
-// updated compares the objects as the API server would store them: a default
-// that is written out is no change.
+// updated compares objects as the API server would store them: an explicit default is not a change.
 func updated(old, o object, unheld func(map[string]any) map[string]any) (Change, error) {
 	c := changeOf(o.Object, Keep)
 	c.Old, c.New = stored(old.Object), stored(o.Object)
@@ -202,7 +197,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
 	}
-	if _, condemned := ReadRemoval(old.Defaulted); condemned { // its nodes are what they were before
+	if _, condemned := ReadRemoval(old.Defaulted); condemned { // its nodes stay as they were
 		c.Prune = CancelRemoval
 	}
 	acted := old.Object
@@ -241,8 +236,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 	return c, nil
 }
 
-// fanOut carries a roll from a class to the pools that refer to it. One that is forgotten is
-// as it was before.
+// fanOut applies the roll of a class to the pools that refer to it. A forgotten class has not changed.
 func (p *Plan) fanOut(base, head side) {
 	rolled := p.rolledClasses()
 	for i := range p.Changes {
@@ -261,7 +255,7 @@ func (p *Plan) fanOut(base, head side) {
 	}
 }
 
-// rolledClasses are the changes of classes that roll nodes, by the name of the class.
+// rolledClasses are the changes of classes that roll nodes, by name.
 func (p Plan) rolledClasses() map[string]Change {
 	rolled := map[string]Change{}
 	for _, c := range p.Changes {

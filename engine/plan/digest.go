@@ -10,8 +10,8 @@ import (
 // Digest names what the plan does to objects, as sha256 and 64 hexadecimal
 // digits: two plans with the same digest change the same fields of the same
 // objects in the same way, and the nodes of the same pools are deleted, replaced, or
-// stay. How many nodes those are changes by the minute, and is not in it: an approval
-// bounds it by a number, and so holds for a plan that is worked out again later.
+// stay. The number of nodes is not in it, because it changes all the time: an
+// approval limits that number, and so stays valid for a plan that is computed again later.
 func (p Plan) Digest() (string, error) {
 	type field struct {
 		Path          string

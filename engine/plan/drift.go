@@ -16,9 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Drifts compares objects of a cluster with what the head wants of them, and
-// returns the fields that others than the manager have set to something else.
-// The base is what was applied last, as far as that is known; it may be empty.
+// Drifts compares objects of a cluster with the head, and returns the fields that other owners than the manager have set
+// to another value. The base is the last applied state, if known; it may be empty.
 func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
 	applied := ByKey(base)
 	var drifts []Drift
@@ -29,7 +28,7 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 		}
 		all, err := ownersOf(there)
 		if err != nil {
-			return nil, fmt.Errorf("read who owns the fields of %s: %w", o.Addr, err)
+			return nil, fmt.Errorf("read the field owners of %s: %w", o.Addr, err)
 		}
 		if all.only(manager) {
 			continue
@@ -46,8 +45,7 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 	return drifts, nil
 }
 
-// driftOf lists what others have set in one object. A value that the head
-// wants as well is no drift, whoever has set it.
+// driftOf lists the fields that others have set in one object. A value that the head also sets is not drift.
 func driftOf(o config.Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
 	wanted, written := flatten(o.Defaulted), flatten(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(live)) {
@@ -67,12 +65,12 @@ func driftOf(o config.Object, applied, live map[string]any, all owners, manager 
 	return drifts
 }
 
-// SetByOthers lists the fields of a live object's spec that others than the manager have set,
-// and the manager does not: no configuration declares them, or somebody has taken them over.
+// SetByOthers lists the fields of a live object's spec that the manager does not own: no configuration declares them, or
+// another owner has taken them over.
 func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error) {
 	all, err := ownersOf(live)
 	if err != nil {
-		return nil, fmt.Errorf("read who owns the fields of %s: %w", manifest.KeyOf(live), err)
+		return nil, fmt.Errorf("read the field owners of %s: %w", manifest.KeyOf(live), err)
 	}
 	fields := flatten(live)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
@@ -86,14 +84,13 @@ func SetByOthers(live map[string]any, manager string) (drifts []Drift, err error
 	return drifts, nil
 }
 
-// foreign are the prefixes of labels and annotations that controllers and
-// deployment tools keep for themselves.
+// foreign are the prefixes of labels and annotations that controllers and deployment tools write.
 var foreign = []string{
 	"karpenter.sh/", "karpenter.k8s.linode/", "lkeplan.dev/", "kubectl.kubernetes.io/",
 	"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "argocd.argoproj.io/", "meta.helm.sh/", "helm.sh/",
 }
 
-// byController reports whether a field of the object itself is for programs to write.
+// byController reports whether programs write a field of the object.
 func byController(path string) bool {
 	if path == "metadata.finalizers" || path == "metadata.ownerReferences" {
 		return true
@@ -106,13 +103,12 @@ func byController(path string) bool {
 	return false
 }
 
-// ours reports whether a field is a label or an annotation of the object that lkeplan itself
-// writes. No configuration can set one.
+// ours reports whether a field is a label or an annotation of the object that only lkeplan writes.
 func ours(path string) bool {
 	return strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/")
 }
 
-// owners are the field managers of an object, with the fields of each.
+// owners are the field managers of an object with their fields.
 type owners []owner
 
 type owner struct {
@@ -120,7 +116,7 @@ type owner struct {
 	fields  *fieldpath.Set
 }
 
-// ownersOf reads the managed fields of an object; those of its status apart.
+// ownersOf reads the managed fields of an object, without those of its status.
 func ownersOf(obj map[string]any) (owners, error) {
 	metadata := map[string]any{"managedFields": manifest.Map(obj, "metadata")["managedFields"]}
 	var typed metav1.PartialObjectMetadata
@@ -142,7 +138,7 @@ func ownersOf(obj map[string]any) (owners, error) {
 	return all, nil
 }
 
-// only reports whether nobody else than the manager owns fields.
+// only reports whether the manager owns all fields.
 func (all owners) only(manager string) bool {
 	return !slices.ContainsFunc(all, func(o owner) bool { return o.manager != manager })
 }
@@ -160,8 +156,7 @@ func (all owners) of(path string) []string {
 	return slices.Compact(who)
 }
 
-// fieldPath turns a path of flatten into one of managed fields. Lists are owned
-// as a whole: no CRD has keys for its elements.
+// fieldPath turns a path of flatten into one of managed fields. Lists are owned as a whole: the CRDs define no list keys.
 func fieldPath(path string) fieldpath.Path {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	var at fieldpath.Path

@@ -12,15 +12,14 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// An outcome is what the change of a field does to nodes that are there.
+// An outcome is what the change of a field does to existing nodes.
 type outcome struct {
 	effect  Effect
-	partial bool // of Roll: only to nodes that do not match any more
+	partial bool // of Roll: only nodes that no longer match
 	loosens bool // nodes that match may be removed
 }
 
-// effectsOf returns what the change of a field means, for two versions of one
-// object with their defaults.
+// effectsOf returns the outcome of a changed field, for two defaulted versions of an object.
 func effectsOf(before, after object) func(path string) outcome {
 	switch {
 	case before.pool != nil && after.pool != nil:
@@ -31,9 +30,8 @@ func effectsOf(before, after object) func(path string) outcome {
 	return func(string) outcome { return outcome{effect: InPlace} }
 }
 
-// replacePart replaces the part of a template that a path is in, as a whole, and reports whether there is one that is in
-// the hash. Karpenter replaces nodes when the hash that they were made under is another one (karpenter v1.14.1,
-// areStaticFieldsDrifted).
+// replacePart replaces the whole part of a template that contains a path, and reports whether such a part is in the hash.
+// Karpenter replaces nodes whose hash differs from that of the pool (karpenter v1.14.1, areStaticFieldsDrifted).
 func replacePart(path string, of, by *karpv1.NodeClaimTemplate) bool {
 	in := func(part string) bool { return strings.HasPrefix(path, "spec.template."+part) }
 	switch {
@@ -61,7 +59,7 @@ func poolEffects(old, changed object) func(string) outcome {
 	before, after, misfit := old.pool, changed.pool, misfits(old, changed)
 	return func(path string) outcome {
 		if path == "spec.replicas" && after.Spec.Replicas != nil && *after.Spec.Replicas < ptr.Deref(before.Spec.Replicas, 0) {
-			// Karpenter deletes them at once, past the budgets (karpenter v1.14.1, controllers/static/deprovisioning).
+			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.14.1, controllers/static/deprovisioning).
 			return outcome{effect: DeleteNodes}
 		}
 		if replaced := before.DeepCopy(); replacePart(path, &replaced.Spec.Template, &after.Spec.Template) {
@@ -82,9 +80,8 @@ func poolEffects(old, changed object) func(string) outcome {
 	}
 }
 
-// misfits returns the label keys of whose requirements nodes may fall out that
-// fitted before: Karpenter compares the new requirements with the labels of
-// each node (karpenter v1.14.1, areRequirementsDrifted).
+// misfits returns the keys of requirements that nodes which matched before may no longer match: Karpenter compares the new
+// requirements with the labels of each node (karpenter v1.14.1, areRequirementsDrifted).
 func misfits(before, after object) map[string]bool {
 	misfit, old := map[string]bool{}, before.requirements()
 	for key, want := range after.requirements() {
@@ -98,7 +95,7 @@ func misfits(before, after object) map[string]bool {
 	return misfit
 }
 
-// allowsNone reports whether a node fits that does not have the label at all (karpenter
+// allowsNone reports whether a node without the label matches (karpenter
 // v1.14.1, Requirements.Compatible).
 func allowsNone(r *scheduling.Requirement) bool {
 	return r.Operator() == corev1.NodeSelectorOpNotIn || r.Operator() == corev1.NodeSelectorOpDoesNotExist
@@ -117,7 +114,7 @@ func classEffects(before, after *linodev1alpha1.LinodeNodeClass) func(string) ou
 		field, _, _ = strings.Cut(field, ".")
 		switch {
 		case field == versionField && ptr.Deref(after.Spec.LKEK8sVersion, "") == "":
-			return outcome{effect: None} // nodes keep what they have
+			return outcome{effect: None} // existing nodes do not change
 		case field == versionField:
 			return outcome{effect: Roll, partial: true}
 		case rolls[field]:

@@ -8,15 +8,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// served is the metadata that an object is known by, and that the API server writes.
+// served is the metadata that identifies an object, or that the API server writes.
 var served = []string{
 	"name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
 	"deletionGracePeriodSeconds", "managedFields", "selfLink",
 }
 
-// flatten lists what an object asks for, by path. Requirements and taints are
-// told apart by what they are about, so that their order does not matter;
-// other lists are one value.
+// flatten lists the fields of an object by path. Requirements and taints are identified by their keys, so that their order
+// does not matter; other lists are one value.
 func flatten(obj map[string]any) map[string]any {
 	fields := map[string]any{}
 	for key, value := range obj {
@@ -41,7 +40,7 @@ func flattenInto(fields map[string]any, path string, value any) {
 	case nil:
 	case map[string]any:
 		if len(v) == 0 {
-			fields[path] = v // an empty map has another hash than none
+			fields[path] = v // the hash of an empty map differs from that of none
 		}
 		for key, inner := range v {
 			flattenInto(fields, join(path, key), inner)
@@ -62,8 +61,7 @@ func flattenInto(fields map[string]any, path string, value any) {
 	}
 }
 
-// join adds a key to a path. Keys with dots or slashes, such as labels, stand
-// in brackets.
+// join adds a key to a path. Keys with dots or slashes, such as labels, are in brackets.
 func join(path, key string) string {
 	if strings.ContainsAny(key, "./") {
 		return path + "[" + key + "]"
@@ -81,8 +79,7 @@ func PathOf(pointer string) string {
 	return strings.TrimPrefix(path, ".")
 }
 
-// identify returns what names an element of the list at a path; nil for lists
-// that are compared as a whole.
+// identify returns the function that names the elements of the list at a path; nil for lists that are compared as a whole.
 func identify(path string) func(any) string {
 	field := func(element any, key string) string {
 		m, _ := element.(map[string]any)
@@ -97,8 +94,8 @@ func identify(path string) func(any) string {
 	return nil
 }
 
-// position turns a path of flatten into one of the manifest, with indexes for
-// list elements. It says no where the manifest does not have the field.
+// position turns a path of flatten into one of the manifest, with indexes of list elements. It returns false if the
+// manifest does not have the field.
 func position(manifest map[string]any, path string) (string, bool) {
 	list, rest, inList := strings.Cut(path, "[")
 	if !inList {
@@ -117,7 +114,7 @@ func position(manifest map[string]any, path string) (string, bool) {
 	return "", false
 }
 
-// lookup returns the value at a path of names with dots; nil where there is none.
+// lookup returns the value at a dotted path; nil if there is none.
 func lookup(obj map[string]any, path string) any {
 	value, _ := manifest.Lookup(obj, strings.Split(path, ".")...)
 	return value

@@ -12,27 +12,27 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Bounds are what a plan is judged by.
+// Bounds are what a plan is evaluated against.
 type Bounds struct {
 	Guards        config.Guards
 	Before, After int // objects in the base and in the head
 }
 
-// The guards, by the names that permissions use.
+// The names of the guards, as permissions use them.
 const (
 	EmptyResult     = "allow_empty"
 	ProtectedPool   = "protected"
 	MaxDeletedPools = "max_deleted_pools"
 	MaxDeletedNodes = "max_deleted_nodes"
 	MaxRolledNodes  = "max_rolled_nodes"
-	// MaxUnschedulablePods is about pods that are simulated.
+	// MaxUnschedulablePods needs simulated pods.
 	MaxUnschedulablePods = "max_unschedulable_pods"
 
 	Frozen       = "freeze"
 	ChangeWindow = "window"
 )
 
-// What a plan says is Changed, beside objects: the rules and the cluster of the directory.
+// What a plan reports as Changed, in addition to objects: the rules and the cluster of the directory.
 const (
 	OwnGuards   = "guards"
 	OwnPolicies = "policies"
@@ -40,8 +40,8 @@ const (
 	OwnImports  = "imports"
 )
 
-// Judge says what each guard thinks of the plan, sorted by guard and address.
-// Guards that have nothing to say of a plan of its kind are left out.
+// Judge returns the verdict of each guard on the plan, sorted by guard and address. It omits guards that do not apply to
+// the plan.
 func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	s := p.Summary()
 	verdicts := append(p.protected(b.Guards), b.empty(), p.deletedPools(b.Guards))
@@ -68,25 +68,24 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	return verdicts, nil
 }
 
-// empty refuses a directory out of which everything has gone: more often than
-// not it is a path that is not there.
+// empty refuses a change that removes all objects: usually the path is wrong.
 func (b Bounds) empty() Verdict {
 	v := Verdict{Guard: EmptyResult, Status: Passed, Source: b.Guards.Origins.Find(EmptyResult).Range}
 	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
 		v.Status = Blocked
 		v.Actual = "0"
-		v.Detail = fmt.Sprintf("Nothing is left of %s.", diag.Counted(b.Before, "object"))
+		v.Detail = fmt.Sprintf("No objects are left; the base has %s.", diag.Counted(b.Before, "object"))
 	}
 	return v
 }
 
 func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 	for _, c := range p.Changes {
-		judged := c.Prune == Drained // when it was condemned
+		judged := c.Prune == Drained // when its removal started
 		if c.Kind == "NodePool" && c.Action == Delete && !judged && slices.Contains(g.Protected, c.Name) {
 			verdicts = append(verdicts, Verdict{
 				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: g.Origins.Find(ProtectedPool).Range,
-				Detail: fmt.Sprintf("%s is protected, and would be deleted.", c.Addr),
+				Detail: fmt.Sprintf("%s is protected and would be deleted.", c.Addr),
 			})
 		}
 	}
@@ -106,15 +105,14 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	}
 	if deleted > g.MaxDeletedPools {
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", diag.Counted(deleted, "pool"),
+		v.Detail = fmt.Sprintf("%s would be deleted; one change may delete at most %d.", diag.Counted(deleted, "pool"),
 			g.MaxDeletedPools)
 	}
 	return v
 }
 
-// deletedNodes is how many nodes may go with deleted pools: none where the guard is
-// not written, so that no pool that is still in use goes unasked. Of a plan that
-// deletes no pool, the guard then has nothing to say.
+// deletedNodes is how many nodes may be deleted with their pools. The default is none, so that a pool in use is not
+// deleted by accident. Without a value, the guard does not apply to a plan that deletes no pool.
 func (p Plan) deletedNodes(g config.Guards) config.Share {
 	if g.MaxDeletedNodes.Text == "" && len(p.Summary().Deleted) > 0 {
 		return config.Share{Text: "0"}
@@ -122,8 +120,8 @@ func (p Plan) deletedNodes(g config.Guards) config.Share {
 	return g.MaxDeletedNodes
 }
 
-// share bounds a number of nodes. If they are not counted, one that allows none refuses what may
-// touch any, and of others the guards say what is done.
+// share limits a number of nodes. If nodes are not counted, a limit of zero refuses every plan that may affect a node;
+// for other limits, the guards block determines the status.
 func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guards) []Verdict {
 	if most.Text == "" {
 		return nil
@@ -137,20 +135,20 @@ func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guard
 	switch {
 	case !nodes.Known:
 		v.Actual = ""
-		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, and how many is not known without a cluster: "+
-			"add --cluster live, or --cluster snapshot:FILE.", happens))
+		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, but their number is unknown without a cluster; "+
+			"add --cluster live or --cluster snapshot:FILE.", happens))
 		if most.Number == 0 {
 			v.Status = Blocked
 		}
 	case most.Exceeds(nodes.Nodes, p.Nodes):
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%d of %d nodes %s, and at most %s may be in one change.", nodes.Nodes, p.Nodes, happens,
+		v.Detail = fmt.Sprintf("%d of %d nodes %s; one change may affect at most %s.", nodes.Nodes, p.Nodes, happens,
 			most.Text)
 	}
 	return []Verdict{v}
 }
 
-// Uncounted is what a guard or a policy says of a plan if what it is about is not known, and why.
+// Uncounted is the verdict of a guard or a policy that cannot be evaluated, with the reason.
 func Uncounted(g config.Guards, why string) (Status, string) {
 	if g.RefuseUnknown {
 		return Blocked, why
@@ -158,7 +156,7 @@ func Uncounted(g config.Guards, why string) (Status, string) {
 	return Unknown, why
 }
 
-// moves says what the nodes of Moved do.
+// moves describes what happens to the nodes of Moved.
 func (p Plan) moves() string {
 	s := p.Summary()
 	switch replaced := len(s.Rolled)+len(s.Condemned) > 0; {
@@ -170,20 +168,18 @@ func (p Plan) moves() string {
 	return "would be replaced"
 }
 
-// Moved are the nodes that a plan replaces, has pools give up, or may remove, which the guard
-// max_rolled_nodes counts.
+// Moved are the nodes that a plan replaces, drains or may remove: those that the guard max_rolled_nodes counts.
 func (s Summary) Moved() Count { return s.NodesRolled.Plus(s.NodesDrained).Plus(s.NodesRemovable) }
 
-// Touched are the nodes that a plan deletes, drains, replaces or may remove, which an approval
-// bounds.
+// Touched are the nodes that a plan deletes, drains, replaces or may remove: those that an approval limits.
 func (s Summary) Touched() Count { return s.NodesDeleted.Plus(s.Moved()) }
 
-// touches reports whether a plan replaces, removes or deletes nodes, or may.
+// touches reports whether a plan replaces, removes or deletes nodes, or may do so.
 func (s Summary) touches() bool {
 	return len(s.Rolled)+len(s.Deleted)+len(s.Condemned)+len(s.Removable) > 0
 }
 
-// frozen refuses what touches nodes while a freeze lasts.
+// frozen refuses plans that touch nodes during a freeze.
 func (p Plan) frozen(f config.Period) (Verdict, error) {
 	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
 	all, err := recurrencesOf([]config.Period{f})
@@ -192,9 +188,9 @@ func (p Plan) frozen(f config.Period) (Verdict, error) {
 		return v, err
 	}
 	v.Status = Blocked
-	v.Detail = fmt.Sprintf("No change replaces or deletes nodes until %s.", moment(until))
-	if until.After(p.Now.AddDate(1, 0, 0)) { // it begins again before it ends
-		v.Detail = "No change replaces or deletes nodes: the freeze does not end within a year."
+	v.Detail = fmt.Sprintf("Changes that replace or delete nodes are frozen until %s.", moment(until))
+	if until.After(p.Now.AddDate(1, 0, 0)) { // it recurs before it ends
+		v.Detail = "Changes that replace or delete nodes are frozen, and the freeze does not end within a year."
 	}
 	if f.Reason != "" {
 		v.Detail += " " + f.Reason
@@ -202,8 +198,7 @@ func (p Plan) frozen(f config.Period) (Verdict, error) {
 	return v, nil
 }
 
-// windowed has what touches nodes wait for a change window. It is nil where there are no
-// windows.
+// windowed makes plans that touch nodes wait for a change window. It returns nil if there are no windows.
 func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if len(g.Windows) == 0 {
 		return nil, nil
@@ -220,9 +215,9 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	if v.Until, err = WindowOpens(g.Windows, g.Freezes, p.Now); err != nil {
 		return nil, err
 	}
-	v.Detail = "Nodes are replaced and deleted in change windows only; the next one "
+	v.Detail = "Nodes are replaced and deleted only in change windows; the next one "
 	if v.Until.IsZero() {
-		v.Detail += "does not come within a year."
+		v.Detail += "does not open within a year."
 	} else {
 		v.Detail += "opens at " + moment(v.Until) + "."
 	}
@@ -234,15 +229,12 @@ func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
 	return []Verdict{v}, nil
 }
 
-// moment writes a time for people.
+// moment formats a time for people.
 func moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
 
-// Allow lifts guards and policies by permissions such as
-// max_deleted_pools:pool.web, and notes it in the plan. The addresses are those of
-// objects that the guard is about, with commas between them, or * for all. A guard
-// that counts what happens to several objects is lifted if each of them is
-// allowed: a permission that was given for one of them does not let the others
-// pass. A permission that lifts nothing is an error: it was meant for another plan.
+// Allow lifts guards and policies by permissions such as max_deleted_pools:pool.web, and records that in the plan. A
+// permission names objects of the guard, separated by commas, or * for all. A guard that counts several objects is lifted
+// only if each of them is allowed. A permission that lifts nothing is an error: it was meant for another plan.
 func (p *Plan) Allow(permissions []string) error {
 	p.Permit()
 	for _, permission := range permissions {
@@ -252,7 +244,7 @@ func (p *Plan) Allow(permissions []string) error {
 		}
 		for addr := range strings.SplitSeq(addr, ",") {
 			if !slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Guard == guard && v.refuses() && p.about(v, addr) }) {
-				return fmt.Errorf("--allow %s: %s", permission, p.unneeded(guard))
+				return fmt.Errorf("--allow %s: %s", permission, p.unneeded())
 			}
 		}
 	}
@@ -261,15 +253,14 @@ func (p *Plan) Allow(permissions []string) error {
 		guard, _, _ := strings.Cut(permission, ":")
 		for _, v := range p.Verdicts {
 			if v.Guard == guard && v.Addr == "" && v.refuses() {
-				return fmt.Errorf("--allow %s: it does not name all that %s is about: %s", permission, guard, v.Permission)
+				return fmt.Errorf("--allow %s: it does not name every object of %s; write %s", permission, guard, v.Permission)
 			}
 		}
 	}
 	return nil
 }
 
-// Reallow lifts what permissions lifted that were given earlier. Some may have
-// nothing to lift any more.
+// Reallow lifts guards by permissions that were given earlier. Some of them may no longer be needed.
 func (p *Plan) Reallow(permissions []string) {
 	given := map[string]bool{} // GUARD:ADDRESS, of one object each
 	for _, permission := range permissions {
@@ -308,8 +299,8 @@ func (p Plan) about(v Verdict, addr string) bool {
 	return v.Addr == "" && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Addr == addr })
 }
 
-// unneeded says why a permission lifts nothing, and what could be lifted.
-func (p Plan) unneeded(guard string) string {
+// unneeded explains why a permission lifts nothing, and lists the guards that can be lifted.
+func (p Plan) unneeded() string {
 	var blocked []string
 	for _, v := range p.Verdicts {
 		if v.refuses() {
@@ -317,13 +308,12 @@ func (p Plan) unneeded(guard string) string {
 		}
 	}
 	if len(blocked) == 0 {
-		return fmt.Sprintf("no guard refuses this plan, %s neither", guard)
+		return "no guard refuses this plan"
 	}
-	return "it lifts nothing that refuses this plan; what does: " + strings.Join(blocked, ", ")
+	return "it lifts no guard that refuses this plan; possible values: " + strings.Join(blocked, ", ")
 }
 
-// Permit notes on what is blocked the permission that lets it pass: for each object that the
-// verdict is about, or else for all.
+// Permit sets the permission of each blocked verdict: it names the objects of the verdict, or else all.
 func (p *Plan) Permit() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
@@ -332,14 +322,13 @@ func (p *Plan) Permit() {
 		}
 		counted := p.counted(v.Guard)
 		if slices.ContainsFunc(counted, func(addr string) bool { return strings.Contains(addr, ",") }) {
-			counted = nil // a list of them could not be read
+			counted = nil // a comma would split the address
 		}
 		v.Permission = v.Guard + ":" + cmp.Or(v.Addr, strings.Join(counted, ","), "*")
 	}
 }
 
-// counted are the addresses of the changes whose nodes, pools or pods a guard counts; none if it
-// counts nothing.
+// counted are the addresses of the changes whose nodes, pools or pods a guard counts; none if it counts nothing.
 func (p Plan) counted(guard string) (addrs []string) {
 	for _, c := range p.Changes {
 		counts := c.Effect == DeleteNodes || c.Prune == StartRemoval
@@ -352,15 +341,14 @@ func (p Plan) counted(guard string) (addrs []string) {
 		default:
 			return nil
 		}
-		if counts && !c.Outside && len(c.Because) == 0 { // else it counts for its class, say
+		if counts && !c.Outside && len(c.Because) == 0 { // otherwise it counts for another object, such as its class
 			addrs = append(addrs, c.Addr)
 		}
 	}
 	return addrs
 }
 
-// StricterShare returns the share that allows fewer of a number of nodes: a, or the
-// one that is written as text; "" is none.
+// StricterShare returns the share that allows fewer nodes: a, or the one that text contains, unless it is empty.
 func StricterShare(a config.Share, text string, of int) config.Share {
 	if text == "" {
 		return a
@@ -368,7 +356,7 @@ func StricterShare(a config.Share, text string, of int) config.Share {
 	number, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(number)
 	if err != nil {
-		return a // the CRD of NodePlan forbids such a text
+		return a // the CRD of NodePlan forbids that
 	}
 	b := config.Share{Text: text, Percent: percent, Number: n}
 	if a.Text != "" && hundredths(a, of) <= hundredths(b, of) {
@@ -377,7 +365,7 @@ func StricterShare(a config.Share, text string, of int) config.Share {
 	return b
 }
 
-// hundredths is how much a share allows of a number of nodes, in hundredths of a
+// hundredths is how many nodes a share allows, in hundredths of a
 // node.
 func hundredths(s config.Share, of int) int {
 	if s.Percent {

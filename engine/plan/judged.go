@@ -9,10 +9,9 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// Unnamed returns the paths in which two states of an object differ and that the change does
-// not name: what applying it would do without anything that judges the plan having seen it.
-// A template or a requirement by which nodes are replaced is named only by a change that
-// replaces them. Labels and annotations that lkeplan itself writes are in no plan.
+// Unnamed returns the paths that differ between two states of an object and that the change does not name: guards have not
+// seen these changes. If a template or a requirement replaces nodes, a change names it only if its effect is Roll. Labels
+// and annotations that lkeplan writes are in no plan.
 func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	if c.Action == Create {
 		return nil, nil
@@ -49,8 +48,8 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 	return unnamed, nil
 }
 
-// differs reports whether a field is another one, of two objects as flatten lists them. A map
-// or a list that was empty and no longer is differs by what is in it.
+// differs reports whether a field differs between two flattened objects. A map or a list that is no longer empty differs
+// in its elements instead.
 func differs(before, after map[string]any, path string) bool {
 	was, is := before[path], after[path]
 	changesHands := (path == inventory || path == directory) && was != nil && is != nil

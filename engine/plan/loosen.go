@@ -23,9 +23,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each
-// includes those before it (karpenter v1.14.1, ShouldDisrupt of emptiness and consolidation;
-// Balanced only leaves out moves of WhenEmptyOrUnderutilized).
+// A consolidation is which nodes of a pool Karpenter removes or replaces to save money. Each value includes the previous
+// ones (karpenter v1.14.1, ShouldDisrupt of emptiness and consolidation; Balanced is a subset of
+// WhenEmptyOrUnderutilized).
 type consolidation int
 
 const (
@@ -35,7 +35,7 @@ const (
 	consolidatesUnderutilized
 )
 
-// policyOf is what a policy allows, apart from the time that it waits.
+// policyOf is what a policy allows, regardless of consolidateAfter.
 func policyOf(pool *karpv1.NodePool) consolidation {
 	switch pool.Spec.Disruption.ConsolidationPolicy {
 	case karpv1.ConsolidationPolicyWhenEmpty:
@@ -53,8 +53,8 @@ func consolidationOf(pool *karpv1.NodePool) consolidation {
 	return policyOf(pool)
 }
 
-// loosens reports whether the change of a field of a pool may have Karpenter remove or replace
-// nodes that match the pool before and after it. What is not known to be as strict as before
+// loosens reports whether the change of a field of a pool may let Karpenter remove or replace
+// nodes that match the pool before and after it. A value that is not known to be as strict as before
 // may.
 func loosens(before, after *karpv1.NodePool, path string) bool {
 	is := consolidationOf(after)
@@ -73,7 +73,7 @@ func loosens(before, after *karpv1.NodePool, path string) bool {
 	return strings.HasPrefix(path, "spec.disruption")
 }
 
-// loosensAny is loosens for all fields of a pool.
+// loosensAny applies loosens to all fields of a pool.
 func loosensAny(before, after *karpv1.NodePool) bool {
 	for _, field := range []string{"consolidationPolicy", "consolidateAfter", "budgets"} {
 		if loosens(before, after, "spec.disruption."+field) {
@@ -92,20 +92,20 @@ func requirementOf(path string) (key string, ok bool) {
 	return strings.TrimSuffix(key, "]"), ok
 }
 
-// widens reports whether a pool allows nodes by a key that it did not allow before. Karpenter
+// widens reports whether a pool allows nodes, by a key, that it did not allow before. Karpenter
 // replaces under-utilized nodes by cheaper ones of those that the pool allows.
 func widens(before, after *karpv1.NodePool, key string) bool {
 	have := scheduling.NewNodeSelectorRequirementsWithMinValues(before.Spec.Template.Spec.Requirements...).Get(key)
 	want := scheduling.NewNodeSelectorRequirementsWithMinValues(after.Spec.Template.Spec.Requirements...).Get(key)
 	if have.MinValues != nil && (want.MinValues == nil || *want.MinValues < *have.MinValues) {
-		return true // fewer kinds of machines have to be left for a replacement
+		return true // a replacement needs fewer remaining plan types
 	}
 	both := have.Intersection(want)
 	want.MinValues, both.MinValues = nil, nil
 	return want.String() != both.String()
 }
 
-// A budget is a Karpenter budget as it acts.
+// A budget is the effect of a Karpenter budget.
 type budget struct {
 	reasons  []karpv1.DisruptionReason // nil: all
 	percent  bool
@@ -115,8 +115,8 @@ type budget struct {
 	duration time.Duration
 }
 
-// budgetOf reads a budget. One that Karpenter cannot read allows no disruption of any reason as
-// long as it is active (karpenter v1.14.1, MustGetAllowedDisruptions).
+// budgetOf reads a budget. A budget that Karpenter cannot read allows no disruption for any reason while
+// it is active (karpenter v1.14.1, MustGetAllowedDisruptions).
 func budgetOf(b karpv1.Budget) budget {
 	read := budget{reasons: b.Reasons, always: b.Schedule == nil && b.Duration == nil}
 	if !read.always {
@@ -147,8 +147,8 @@ func (b budget) applies(reason karpv1.DisruptionReason) bool {
 	return b.reasons == nil || slices.Contains(b.reasons, reason)
 }
 
-// within reports whether a budget never allows more nodes than another one, of any number of
-// nodes, and is active at least as long as that. Not all pairs can be compared.
+// within reports whether a budget never allows more nodes than another one, for any number of nodes, and is active at least
+// as long. Not all pairs can be compared.
 func (b budget) within(other budget) bool {
 	switch {
 	case b.nodes <= 0, other.percent && other.nodes >= 100:
@@ -160,8 +160,8 @@ func (b budget) within(other budget) bool {
 	return b.always || !other.always && b.duration >= other.duration && reflect.DeepEqual(b.schedule, other.schedule)
 }
 
-// asStrict reports whether budgets allow no more disruptions than others, at any time, for any
-// reason and of any number of nodes: for each of the others one of them is within it.
+// asStrict reports whether budgets allow no more disruptions than others at any time, for any reason and any number of
+// nodes: each of the others has a budget that is within it.
 func asStrict(budgets, others []karpv1.Budget) bool {
 	for _, o := range others {
 		other := budgetOf(o)
@@ -179,23 +179,18 @@ func asStrict(budgets, others []karpv1.Budget) bool {
 	return true
 }
 
-// A loosener is a change of one object that may have Karpenter remove or replace nodes of pools
-// that do not change.
+// A loosener is a change of one object that may let Karpenter remove or replace nodes of unchanged pools.
 type loosener struct {
 	change int           // in the plan
-	least  consolidation // that a pool has to allow
-	class  string        // whose pools alone it may change; "" for all pools
+	least  consolidation // that a pool must allow
 }
 
-// loosenOthers carries to the pools that exist before and after a change what other objects do
-// to their nodes:
-//   - An overlay and another order of the pools by weight change which machines are the cheaper ones, for the
-//     nodes of all pools: a replacement may be of any pool (karpenter v1.14.1, SimulateScheduling).
-//   - Without a buffer's room, nodes are empty, or fit on fewer machines.
-//   - A class that lets nodes be consolidated at more times or for less.
-//   - A class that asks for it earlier has nodes replaced before maintenance of their hosts, whatever they consolidate.
+// loosenOthers applies the effects of other objects to the pools that exist before and after a change:
+//   - An overlay, or a new order of the pools by weight, changes which machines are cheaper, for the nodes of all pools: a
+//     replacement may be in any pool (karpenter v1.14.1, SimulateScheduling).
+//   - Without the capacity of a buffer, nodes become empty, or their pods fit on fewer machines.
 //
-// A new pool and a higher limit only add capacity and are not held back, although Karpenter may
+// A new pool and a higher limit only add capacity. They do not count, although Karpenter may
 // then find a better place for the pods of a node that is under-utilized.
 func (p *Plan) loosenOthers(base, head side) {
 	all := p.looseners(base, head)
@@ -232,7 +227,7 @@ func (p *Plan) loosenOthers(base, head side) {
 		}
 		if !ofPool {
 			source.worsen(MayRemove, false)
-			source.Loosens = len(loosened) == 0 // it is not known which pools there are
+			source.Loosens = len(loosened) == 0 // the existing pools are unknown
 		}
 	}
 	for i := range p.Changes {
@@ -243,39 +238,7 @@ func (p *Plan) loosenOthers(base, head side) {
 	}
 }
 
-// maintenanceLead is how long before maintenance of their hosts a class has its nodes replaced; -1 if it does not.
-func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
-	if class.Spec.ReplaceBeforeMaintenance == nil {
-		return -1
-	}
-	return class.Spec.ReplaceBeforeMaintenance.Duration
-}
-
-// consolidatesMore reports whether a class lets Karpenter consolidate nodes at other times than before, or for less. What
-// cannot be read counts as more.
-func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) bool {
-	old, errOld := paidhour.PolicyOf(before)
-	now, errNow := paidhour.PolicyOf(after)
-	return errOld != nil || errNow != nil || now.Saving < old.Saving ||
-		old.Last > 0 && (now.Last == 0 || now.Last > old.Last)
-}
-
-// classOf is the class that the pool of a change refers to after it.
-func classOf(c Change, base, head side) string {
-	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
-		if o.pool != nil {
-			return o.classRef()
-		}
-	}
-	for _, o := range head.others {
-		if o.Key() == c.Key() {
-			return o.classRef()
-		}
-	}
-	return ""
-}
-
-// allows is what the pool of a change allows after it.
+// allows returns the requirements of the pool after its change.
 func allows(c Change, base, head side) consolidation {
 	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
 		if o.pool != nil {
@@ -292,7 +255,7 @@ func allows(c Change, base, head side) consolidation {
 
 const weight = "spec.weight"
 
-// looseners are the changes of a plan that may loosen other pools.
+// looseners returns the changes of a plan that may loosen other pools.
 func (p *Plan) looseners(base, head side) (all []loosener) {
 	stay := func(o object) bool {
 		_, existed := base.byKey[o.Key()]
@@ -334,8 +297,8 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 	return all
 }
 
-// byWeight are the names of some of the objects that are pools, and of other pools, in the order
-// in which Karpenter tries them (karpenter v1.14.1, OrderByWeight).
+// byWeight are the names of pools among objects, and of other pools, in the order in which
+// Karpenter tries them (karpenter v1.14.1, OrderByWeight).
 func byWeight(objects, others []object, some func(object) bool) (names []string) {
 	weights := map[string]int32{}
 	for _, o := range slices.Concat(objects, others) {
@@ -351,9 +314,9 @@ func byWeight(objects, others []object, some func(object) bool) (names []string)
 	return names
 }
 
-// shrinksBuffer reports whether a buffer may keep less room than before. It keeps room for as many pods
-// as the larger one of replicas and percentage says, or else as limits allow, and for no more
-// than those (karpenter v1.14.1, computeReplicas of the capacity buffer).
+// shrinksBuffer reports whether a buffer may keep less capacity than before. Its capacity is for the larger number of pods
+// of replicas and percentage, or else for the number that limits allow, and never more than that (karpenter v1.14.1,
+// computeReplicas of the capacity buffer).
 func shrinksBuffer(before, after map[string]any) bool {
 	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
 	less := func(was, is map[string]any, key string) bool {
@@ -400,8 +363,8 @@ func amountOf(v any) (resource.Quantity, bool) {
 	return resource.Quantity{}, false
 }
 
-// selectsAny reports whether an overlay may be about machines of a pool that is there before the
-// change. Without a cluster, it may be about pools that are not declared.
+// selectsAny reports whether an overlay may select machines of an existing pool. Without a cluster, it may select those of
+// pools that are not declared.
 func selectsAny(overlay *v1alpha1.NodeOverlay, base, head side) bool {
 	if overlay == nil {
 		return false
@@ -429,8 +392,7 @@ func selectsAny(overlay *v1alpha1.NodeOverlay, base, head side) bool {
 	return head.Nodes == nil && !confined
 }
 
-// selectsPool reports whether requirements of an overlay may select machines of a pool, as far
-// as the pool tells.
+// selectsPool reports whether the requirements of an overlay may select machines of a pool.
 func selectsPool(wanted scheduling.Requirements, o object) bool {
 	has := o.requirements()
 	has.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, "In", o.Name()))

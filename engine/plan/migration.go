@@ -15,16 +15,14 @@ import (
 	"github.com/lkeplan/lkeplan/config/encode"
 )
 
-// Migration is how a pool becomes another object without its nodes going at
-// once: Kubernetes cannot rename objects, and Karpenter does not let a pool
-// begin or cease to be static. The plan itself would delete the old pool, or be
-// refused; the steps are what to commit instead, one after the other.
+// Migration is how a pool becomes another object without deleting its nodes immediately: Kubernetes cannot rename objects,
+// and Karpenter cannot make an existing pool static or dynamic. The plan itself would delete the old pool, or be refused.
+// The steps are commits to make instead, one after the other.
 type Migration struct {
 	From   string // the address in the base
 	To     string // the address of the pool that takes over
-	Reason string // why it is another object, as a sentence without its end
-	// Moved is the block that keeps the object, with the name that it had, and all of
-	// its nodes; "" where there is no such way.
+	Reason string // why it becomes another object, as a sentence without the period
+	// Moved is the moved block that keeps the object with its name and its nodes; "" if that is not possible.
 	Moved string
 	Steps []Step
 }
@@ -32,10 +30,10 @@ type Migration struct {
 // Step is one commit of a migration, or a time to wait.
 type Step struct {
 	Title string
-	HCL   string // what to write for it; "" where there is nothing to write
+	HCL   string // to write; may be ""
 }
 
-// migrations finds the pools that become other objects.
+// migrations finds pools that become other objects.
 func (p *Plan) migrations(base, head side) error {
 	var created, deleted []object
 	for _, c := range p.Changes {
@@ -60,8 +58,7 @@ func (p *Plan) migrations(base, head side) error {
 	return nil
 }
 
-// renames pairs pools that go with those that come. Who is at the same address
-// comes before who is only similar.
+// renames pairs removed pools with new ones. Pools with the same address have precedence over similar pools.
 func (p *Plan) renames(deleted, created []object, head State) error {
 	for _, succeeds := range []func(old, o object) bool{sameAddress, alike} {
 		var left []object
@@ -83,20 +80,19 @@ func (p *Plan) renames(deleted, created []object, head State) error {
 	return nil
 }
 
-// static reports whether a pool has a fixed number of nodes.
+// static reports whether a pool has replicas.
 func static(o object) bool { return o.pool != nil && o.pool.Spec.Replicas != nil }
 
-// sameAddress reports whether a new pool is at the address of the old one, or
-// where that was moved to.
+// sameAddress reports whether a new pool has the address of the old one, or the address that it was moved to.
 func sameAddress(old, o object) bool { return o.Addr == old.Addr || o.Before == old.Addr }
 
-// alike reports whether nodes of two pools are interchangeable: Karpenter's hash
-// is the same, and so are the requirements, which are not in it.
+// alike reports whether nodes of two pools are interchangeable: Karpenter's hash is the same, and so are the
+// requirements, which are not in the hash.
 func alike(a, b object) bool {
 	return a.hash() == b.hash() && reflect.DeepEqual(requirementFields(a), requirementFields(b))
 }
 
-// requirementFields are what a pool requires, whatever the order.
+// requirementFields are the requirements of a pool, regardless of their order.
 func requirementFields(o object) map[string]any {
 	fields := flatten(o.Defaulted)
 	maps.DeleteFunc(fields,
@@ -121,12 +117,11 @@ func rename(old, o object, head State) (Migration, error) {
 	return m, err
 }
 
-// inModule reports whether one of the pools is in a module. What its block may refer to there is not known,
-// so no steps are written if there is another way.
+// inModule reports whether one of the pools is in a module. It is unknown what its block can refer to there, so no steps
+// are written if there is another way.
 func (m migration) inModule() bool { return m.old.Addr.Module != "" || m.next.Addr.Module != "" }
 
-// moved is the block for the root that says that a pool has only moved. It works if the names
-// of both pools are those that follow from their addresses.
+// moved is the moved block for the root module. It works if both pools have the default name for their address.
 func (m migration) moved() string {
 	named := func(o object) bool { return o.Name() != o.Addr.ObjectName() }
 	if m.old.Addr == m.next.Addr || named(m.old) || named(m.next) {
@@ -135,7 +130,7 @@ func (m migration) moved() string {
 	return fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}\n", m.old.Addr, m.next.Addr)
 }
 
-// transition is the migration of a pool that becomes static or dynamic, to one
+// transition is the migration of a pool that becomes static or dynamic, to a pool
 // next to it.
 func transition(old, o object, head State) (Migration, error) {
 	kind := "dynamic"
@@ -145,28 +140,28 @@ func transition(old, o object, head State) (Migration, error) {
 	w := migration{old: old, next: o, head: head, oldLabel: old.Addr.Name}
 	w.label = w.free(o.Addr.Name + "_" + kind)
 	w.next.Manifest = with(w.next.Manifest, "metadata.name", strings.ReplaceAll(w.label, "_", "-"))
-	return w.plan("it becomes "+kind+", and Karpenter refuses that for a pool that is there", "pool."+w.label)
+	return w.plan("it becomes "+kind+", which Karpenter does not allow for an existing pool", "pool."+w.label)
 }
 
-// with returns a manifest with another value of a field; nil takes it away.
+// with returns a manifest with a field set to a value; nil removes the field.
 func with(manifest map[string]any, path string, value any) map[string]any {
 	changed, keys := runtime.DeepCopyJSON(manifest), strings.Split(path, ".")
 	if value == nil {
 		unstructured.RemoveNestedField(changed, keys...)
 		return changed
 	}
-	// The only error is that a part of the path is no map, which its CRD refuses.
+	// It fails only if a part of the path is not a map, which the CRD forbids.
 	_ = unstructured.SetNestedField(changed, value, keys...)
 	return changed
 }
 
-// taken reports whether a pool of the head has a label.
+// taken reports whether the block of a pool in the head has a label.
 func (m migration) taken(label string) bool {
 	return slices.ContainsFunc(m.head.Objects,
 		func(o config.Object) bool { return o.Addr.Type == m.old.Addr.Type && o.Addr.Name == label })
 }
 
-// free returns a label that no pool of the head has.
+// free returns a label that no block of a pool in the head has.
 func (m migration) free(label string) string {
 	free := label
 	for n := 2; m.taken(free); n++ {
@@ -175,8 +170,8 @@ func (m migration) free(label string) string {
 	return free
 }
 
-// block writes a pool as HCL, under a label of the migration. A pool of a module names its class, as no
-// block of the root can be referred to there.
+// block writes a pool as HCL, with a label of the migration. A pool of a module names its class, because it cannot refer
+// to a block of the root module.
 func (m migration) block(label string, manifest map[string]any) (string, error) {
 	objects := []config.Object{{Addr: config.Addr{Name: label}, Manifest: manifest, Defaulted: manifest}}
 	for _, o := range m.head.Objects {

@@ -8,19 +8,18 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A migration is one that is being written.
+// A migration is the input of a Migration.
 type migration struct {
 	old, next       object
-	oldLabel, label string // of their blocks while both are there
+	oldLabel, label string // of their blocks while both exist
 	head            State
 }
 
-// movedTo is an annotation of the nodes of the old pool. It is in Karpenter's
-// hash, so it makes each of them drift: they are replaced within the budgets, by
-// nodes of the new pool, as the old one cannot grow.
+// movedTo is an annotation of the nodes of the old pool. It is in Karpenter's hash, so all nodes drift: they are replaced
+// within the budgets, by nodes of the new pool because the old one cannot grow.
 const movedTo = schemas.MovedTo
 
-// maxWeight is the largest that the CRD of NodePool allows.
+// maxWeight is the largest weight that the CRD of NodePool allows.
 const maxWeight = 100
 
 func (m migration) plan(reason, to string) (Migration, error) {
@@ -32,26 +31,25 @@ func (m migration) plan(reason, to string) (Migration, error) {
 	}
 	draining := with(with(old, "spec.limits", map[string]any{"nodes": "0"}), "spec.template.metadata.annotations",
 		annotated(old, name))
-	pace := fmt.Sprintf("Let nodes of %s go within its budgets: it cannot grow any more, and all of its nodes have "+
-		"drifted", oldName)
+	pace := fmt.Sprintf("Drain %s within its budgets: it can no longer grow, and all its nodes have drifted", oldName)
 	if static(m.old) {
 		draining = with(old, "spec.replicas", int64(0))
-		pace = fmt.Sprintf("Take the nodes of %s away: lower replicas step by step to 0; what goes in a step is "+
-			"drained at once, and held back only by PodDisruptionBudgets", oldName)
+		pace = fmt.Sprintf("Drain %s: lower replicas step by step to 0; the nodes of a step drain at the same time, "+
+			"and only PodDisruptionBudgets delay them", oldName)
 	}
 	drained, err := m.block(m.oldLabel, draining)
 	if err != nil {
 		return Migration{}, err
 	}
-	first := fmt.Sprintf("Make %s next to %s", name, oldName)
+	first := fmt.Sprintf("Create %s next to %s", name, oldName)
 	if !static(m.old) && !static(m.next) {
 		first += ", and prefer it for new nodes"
 	}
 	return Migration{From: m.old.Addr.String(), To: to, Reason: reason, Steps: []Step{
 		{Title: first, HCL: both},
 		{Title: pace, HCL: drained},
-		{Title: fmt.Sprintf("Wait until it has none: kubectl get nodes -l karpenter.sh/nodepool=%s", oldName)},
-		{Title: fmt.Sprintf("Delete %s: put this in place of its block", oldName), HCL: m.removal(oldName)},
+		{Title: fmt.Sprintf("Wait until no nodes are left: kubectl get nodes -l karpenter.sh/nodepool=%s", oldName)},
+		{Title: fmt.Sprintf("Delete %s: replace its block with this", oldName), HCL: m.removal(oldName)},
 	}}, nil
 }
 
@@ -68,8 +66,7 @@ func (m migration) removal(name string) string {
 	return fmt.Sprintf("removed {\n  from   = pool.%s\n  id     = %q\n  delete = true\n}\n", m.oldLabel, name)
 }
 
-// weighted returns both pools as they are written, the new one with more weight
-// than the old one. Static pools have no weight.
+// weighted returns both pools as written, the new one with a higher weight than the old one. Static pools have no weight.
 func (m migration) weighted() (old, next map[string]any) {
 	old, next = asWritten(m.old.Manifest), asWritten(m.next.Manifest)
 	if static(m.old) || static(m.next) {
@@ -90,7 +87,7 @@ func weightOf(manifest map[string]any) int64 {
 	return weight
 }
 
-// asWritten is an object without what an API server adds to it.
+// asWritten is an object without the fields that an API server adds.
 func asWritten(obj map[string]any) map[string]any {
 	live := manifest.UID(obj) != ""
 	kept := map[string]any{"name": manifest.Name(obj)}
@@ -102,8 +99,7 @@ func asWritten(obj map[string]any) map[string]any {
 	return map[string]any{"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": kept, "spec": obj["spec"]}
 }
 
-// annotated returns the annotations of a pool's nodes, with the one that makes
-// them drift.
+// annotated returns the annotations of a pool's nodes, with the one that makes them drift.
 func annotated(pool map[string]any, name string) map[string]any {
 	annotations := map[string]any{movedTo: name}
 	maps.Copy(annotations, manifest.Map(pool, "spec", "template", "metadata", "annotations"))

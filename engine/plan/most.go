@@ -12,15 +12,14 @@ import (
 // The resources that limits count, in the order of shares.
 var counted = [...]string{"nodes", "cpu", "memory"}
 
-// A share is how much of each counted resource a dollar's worth of an offer takes up; CPUs are
-// thousandths.
+// A share is how much of each counted resource a dollar buys with an offer. CPUs are in thousandths.
 type share []*big.Rat
 
-// A mix is the offers that nodes can be made of, as shares. Offers that take up more of each
-// resource for the same money are left out: no limit holds more of their money.
+// A mix is the shares of the offers for nodes. Offers that use more of each resource for the same money are left out: limits
+// allow less money for them.
 type mix struct {
 	shares  []share
-	unknown bool // there is an offer without a price, which may cost more than all others
+	unknown bool // an offer has no price, and may cost more than all others
 }
 
 func mixOf(offers []Offer) (m mix) {
@@ -47,7 +46,7 @@ func (m *mix) add(more ...share) {
 	}
 }
 
-// within reports whether a share takes up no more of any resource than another.
+// within reports whether a share uses no more of any resource than another.
 func (s share) within(other share) bool {
 	for i := range s {
 		if s[i].Cmp(other[i]) > 0 {
@@ -57,9 +56,8 @@ func (s share) within(other share) bool {
 	return true
 }
 
-// most is what nodes of the mix cost at most in a month within limits on nodes, cpu and memory,
-// and which of the limits bind. Fractions of nodes count, so that it is an upper bound: the largest
-// value of a linear program.
+// most is the maximum monthly cost of nodes of the mix within limits on nodes, cpu and memory, and the limits that bind. It
+// is the maximum of a linear program. Fractions of nodes count, so it is an upper bound.
 func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []string) {
 	var names []string
 	var amounts []*big.Rat
@@ -76,7 +74,7 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 	if len(names) == 0 {
 		return Ceiling{Unlimited: true}, nil
 	}
-	var limited mix // with the resources that are limited
+	var limited mix // the limited resources
 	for _, s := range m.shares {
 		var column share
 		for j, name := range counted {
@@ -89,7 +87,7 @@ func (m mix) most(limits map[string]resource.Quantity) (most Ceiling, by []strin
 	sum, binding := maximize(limited.shares, amounts)
 	most = ceilingOf(sum)
 	most.AtLeast = m.unknown && !most.Unlimited
-	if most.Unlimited { // there is more than an amount can say
+	if most.Unlimited { // more than an amount can hold
 		return most, nil
 	}
 	for i, name := range names {
@@ -116,7 +114,7 @@ func inShares(name string, limit resource.Quantity) *big.Rat {
 	return amount
 }
 
-// ceilingOf is an amount of money; nil stands for one without bound.
+// ceilingOf returns the ceiling of an amount; nil stands for unlimited.
 func ceilingOf(sum *big.Rat) Ceiling {
 	if sum == nil {
 		return Ceiling{Unlimited: true}
@@ -128,15 +126,15 @@ func ceilingOf(sum *big.Rat) Ceiling {
 	return Ceiling{Monthly: catalog.Money(whole.Int64())}
 }
 
-// maximize is the largest sum of amounts, none negative, of columns such that each row of them,
-// weighted with the amounts, is within its limit, which is positive. It also reports which limits
-// bind: with more of all of them, the sum is more. It is nil if the sum has no bound.
+// maximize returns the largest sum of non-negative amounts of columns such that each row, weighted with the amounts, is
+// within its positive limit. It also returns the limits that bind: if all of them grow, the sum grows. It returns nil if the
+// sum has no bound.
 //
-// It is the simplex method on fractions, with Bland's rule, so that it ends and is exact.
+// It is the simplex method on fractions with Bland's rule, so that it terminates and is exact.
 func maximize(columns []share, limits []*big.Rat) (sum *big.Rat, binding []bool) {
 	rows, width := len(limits), len(columns)+len(limits)
-	// A row is the coefficients of the columns, then of what is left of each limit, then the
-	// amount of the column that is basic in it. The last row is the objective.
+	// A row has the coefficients of the columns, then those of the slack of each limit, then the amount of its basic column.
+	// The last row is the objective.
 	table := make([][]*big.Rat, rows+1)
 	basic := make([]int, rows)
 	for r := range table {
@@ -187,7 +185,7 @@ func maximize(columns []share, limits []*big.Rat) (sum *big.Rat, binding []bool)
 	return table[rows][width], binding
 }
 
-// pivot makes a column that of one row only.
+// pivot makes a column the basic column of a row.
 func pivot(table [][]*big.Rat, row, column int) {
 	by := new(big.Rat).Inv(table[row][column])
 	for _, v := range table[row] {
@@ -204,7 +202,7 @@ func pivot(table [][]*big.Rat, row, column int) {
 	}
 }
 
-// both are the names of two lists, each once, sorted.
+// both is the sorted union of two lists of names.
 func both(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }

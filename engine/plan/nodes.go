@@ -12,14 +12,14 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Node is a NodeClaim of a cluster and the node that it became, as far as its
-// replacement goes.
+// Node is a NodeClaim of a cluster and its Node, with what matters for replacing it.
 type Node struct {
 	Name               string            `json:"name"`           // of the NodeClaim
 	Node               string            `json:"node,omitempty"` // "" until it has joined
@@ -27,78 +27,70 @@ type Node struct {
 	Class              string            `json:"class"`
 	Labels             map[string]string `json:"labels"` // of the NodeClaim
 	Annotations        map[string]string `json:"annotations,omitempty"`
-	Version            string            `json:"version,omitempty"` // of Kubernetes; "" where it is not known
+	Version            string            `json:"version,omitempty"` // of Kubernetes; "" if unknown
 	Created            time.Time         `json:"made"`
 	ExpireAfter        time.Duration     `json:"expire_after,omitempty"` // 0: never
 	MilliCPU           int64             `json:"milli_cpu"`              // capacity
 	MemoryBytes        int64             `json:"memory_bytes"`
-	Unlaunched         bool              `json:"unlaunched,omitempty"` // it has no plan type, and not the labels of one
-	Initialized        bool              `json:"settled"`              // it counts for budgets: Karpenter has initialized it
-	Unready            bool              `json:"unready,omitempty"`    // it has joined, and is not ready
-	Deleting           bool              `json:"leaving,omitempty"`    // it counts against budgets: deleted, or not ready
-	NoTerminationGrace bool              `json:"patient"`              // it waits for its pods: it has no terminationGracePeriod
-	Holds              []Hold            `json:"holds,omitempty"`      // what keeps Karpenter from replacing it
-	Condemned          bool              `json:"-"`                    // its pool is, or is to be
+	Unlaunched         bool              `json:"unlaunched,omitempty"` // without a plan type and its labels
+	Initialized        bool              `json:"settled"`              // by Karpenter, so that it counts for budgets
+	Unready            bool              `json:"unready,omitempty"`    // it has joined and is not ready
+	Deleting           bool              `json:"leaving,omitempty"`    // it uses up budgets: deleted or not ready
+	NoTerminationGrace bool              `json:"patient"`              // it has no terminationGracePeriod, and waits for its pods
+	Holds              []Hold            `json:"holds,omitempty"`      // that keep Karpenter from replacing it
+	Condemned          bool              `json:"-"`                    // its pool is draining, or will be
 }
 
-// Impact is what becomes of the nodes of a pool. Where no cluster was asked,
-// only Pace is known, and of it no number.
+// Impact is what happens to the nodes of a pool. If no cluster was read, only Pace is known, without numbers.
 type Impact struct {
-	Known   bool // a cluster was asked
+	Known   bool // a cluster was read
 	Of      int  // nodes of the pool
-	Rolled  int  // that are replaced for the change, and not already before it
-	Deleted int  // that go at once: with the pool, or because it has fewer replicas
-	// Removable are the other nodes that Karpenter may remove or replace for the change, within
-	// the budgets.
+	Rolled  int  // replaced because of the change
+	Deleted int  // deleted immediately: with the pool, or because it has fewer replicas
+	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets.
 	Removable int
-	// Elsewhere tells that it is nodes of other pools that replace those that are
-	// rolled: the pool is condemned.
+	// Elsewhere reports that the pool is draining: nodes of other pools replace its nodes.
 	Elsewhere bool
-	// Upgrade is the old and the new version of Kubernetes of the rolled nodes:
-	// v1.33.4+lke2 → v1.34.1+lke1; "" where it stays the same.
+	// Upgrade is the old and the new Kubernetes version of the rolled nodes: v1.33.4+lke2 → v1.34.1+lke1; "" if it stays.
 	Upgrade string
-	// Pace is how the budgets spread a roll; nil where no node rolls.
+	// Pace is when the budgets allow the roll; nil if no node rolls.
 	Pace *Pace
 	// Holds keep rolled nodes from being replaced, most nodes first.
 	Holds []Held
-	// Expiring nodes come to the end of their expireAfter within a week, and go
-	// without regard to budgets.
+	// Expiring nodes reach their expireAfter within a week, and are then replaced regardless of budgets.
 	Expiring int
 }
 
-// Hold is one thing that keeps a node from being replaced.
+// Hold is something that keeps a node from being replaced.
 type Hold struct {
 	Reason HoldReason `json:"reason"`
-	Object string     `json:"object"` // namespace and name of what holds it; a sentence for NoRoom and HeldAsLoop
-	// Workload is what has made the pod that holds it, such as Deployment shop/web; "" if it is no pod, or nothing has.
+	Object string     `json:"object"` // namespace and name; a sentence for NoRoom and HeldAsLoop
+	// Workload is the controller of the pod that holds the node, such as Deployment shop/web; "" if there is none.
 	Workload string `json:"-"`
 }
 
-// HoldReason is a class of holds.
+// HoldReason is a kind of hold.
 type HoldReason string
 
-// What may hold a node.
+// The reasons.
 const (
 	HeldByPDB          HoldReason = "pdb"            // a PodDisruptionBudget allows no eviction
-	HeldByDoNotDisrupt HoldReason = "do-not-disrupt" // the annotation of a pod, or of the node
-	NoRoom             HoldReason = "limits"         // the pool's limits leave no room for a replacement
-	HeldAsLoop         HoldReason = "replacements"   // of a pool whose replacements did not end; a sentence
-	NoOtherPlace       HoldReason = "no-other-place" // of a condemned pool: a pod fits no other pool and no other node
+	HeldByDoNotDisrupt HoldReason = "do-not-disrupt" // the annotation of a pod or of the node
+	NoRoom             HoldReason = "limits"         // the pool's limits leave no capacity for a replacement
+	HeldAsLoop         HoldReason = "replacements"   // the pool kept replacing its nodes, and was stopped
+	NoOtherPlace       HoldReason = "no-other-place" // of a draining pool: a pod fits on no other pool or node
 )
 
-// Held is a hold and how many of the rolled nodes it is on.
+// Held is a hold with the rolled nodes that it blocks.
 type Held struct {
 	Hold
 	Nodes int
-	On    []string `json:"-"` // names of the nodes; nil if they are not known
+	On    []string `json:"-"` // names of the nodes; nil if unknown
 }
 
-// SetImpact fills in, for each pool that changes, what becomes of its nodes, as
-// Diff has done for the nodes that it knew. Which
-// drift by the new objects and did not by the old ones is told by the
-// comparison that Karpenter makes for each NodeClaim (karpenter v1.14.1,
-// drift.go in pkg/controllers/nodeclaim/disruption), and the provider for its
-// class.
+// SetImpact sets what happens to the nodes of each changed pool, as Diff does for the nodes of its states. A node rolls if
+// it drifts from the new objects and did not drift from the old ones, by the comparisons of Karpenter (karpenter v1.14.1,
+// drift.go in pkg/controllers/nodeclaim/disruption) and of the provider.
 func (p *Plan) SetImpact(base, head State) error {
 	before, err := sideOf(base)
 	if err != nil {
@@ -119,18 +111,18 @@ func (p *Plan) setImpact(base, head side) error {
 	changed := func(key manifest.Key) bool { return changes[key] }
 	before := judgesOf(base, changed)
 	kept := side{objects: head.objects, others: slices.Concat(base.objects, head.others)}
-	after := judgesOf(kept, changed) // pools that are forgotten among them
+	after := judgesOf(kept, changed) // including forgotten pools
 	pools := byPool(head.Nodes)
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		key := c.Key()
 		stays := c.Action == Forget && c.Effect != Roll && !c.Loosens
 		if c.Kind != "NodePool" || c.Action == Create && before[key].pool == nil || stays {
-			continue // without nodes, or with nodes that stay
+			continue // it has no nodes, or they stay
 		}
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
 		asks, was := after[key], before[key]
-		was.removing = false // of one that is declared again, the nodes are judged as if it had never been
+		was.removing = false // compare with the pool as it was before its removal
 		switch {
 		case c.Prune == StartRemoval:
 			asks, was = before[key], judge{}
@@ -143,7 +135,7 @@ func (p *Plan) setImpact(base, head side) error {
 			return fmt.Errorf("%s: %w", c.Addr, err)
 		}
 		if c.Action == Create && c.Impact.Rolled > 0 {
-			c.worsen(Roll, true) // the cluster has it already, otherwise
+			c.worsen(Roll, true) // the cluster already has it, in another form
 		}
 		if c.Action == Create && was.pool != nil && asks.pool != nil && loosensAny(was.pool, asks.pool) {
 			c.Loosens = true
@@ -162,9 +154,8 @@ func (p *Plan) setImpact(base, head side) error {
 	return nil
 }
 
-// removable counts the nodes of a pool that match after a change that loosens, and that may be
-// removed for it. A pool that consolidates nothing replaces only those that have drifted before, and those
-// whose hosts have maintenance, which may be any.
+// removable counts the nodes of a pool that match after a loosening change and that Karpenter may remove because of it. A
+// pool without consolidation replaces only nodes that had already drifted.
 func removable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
@@ -176,16 +167,16 @@ func removable(after, before judge, nodes []Node) (n int) {
 	return n
 }
 
-// roll works out what replacing the nodes of a pool takes.
+// roll computes which nodes of a pool are replaced, when, and what blocks them.
 func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 	var rolled []Node
-	settled, leaving := 0, 0
+	initialized, leaving := 0, 0
 	for _, n := range nodes {
 		if after.replaces(before, n) {
 			rolled = append(rolled, n)
 		}
 		if n.Initialized {
-			settled++
+			initialized++
 		}
 		if n.Initialized && n.Deleting {
 			leaving++
@@ -198,10 +189,10 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		im.Upgrade = after.upgraded(rolled)
 	}
 	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
-		if settled == 0 {
-			settled = len(nodes) // they will count when they are ready
+		if initialized == 0 {
+			initialized = len(nodes) // they count once they are ready
 		}
-		spread, err := PaceOf(after.pool, settled, leaving, len(rolled), head.Now)
+		spread, err := PaceOf(after.pool, initialized, leaving, len(rolled), head.Now)
 		if err != nil {
 			return err
 		}
@@ -235,9 +226,8 @@ func held(nodes []Node) []Held {
 	return holds
 }
 
-// noRoom says which limit of a pool leaves no room for a replacement of any plan
-// type next to its nodes: Karpenter creates the replacement before the old node
-// goes.
+// noRoom describes the limit of a pool that leaves no capacity for a replacement of any plan type: Karpenter creates the
+// replacement before it deletes the old node.
 func (j judge) noRoom(nodes []Node, offers []Offer) string {
 	if j.pool == nil || j.removing || len(offers) == 0 {
 		return ""
@@ -260,22 +250,21 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 			return used[name]+o.Size(name) <= total
 		})
 		if !fits {
-			return fmt.Sprintf("limits.%s = %s leaves no room for one more node next to the %d there are", name, limit.String(),
-				len(nodes))
+			return fmt.Sprintf("limits.%s = %s leaves no capacity for a replacement next to %s", name, limit.String(),
+				diag.Counted(len(nodes), "existing node"))
 		}
 	}
 	return ""
 }
 
-// judge knows what the nodes of one pool must be like.
+// judge decides whether the nodes of one pool match it.
 type judge struct {
-	pool         *karpv1.NodePool // nil: there is none, or it is not known
+	pool         *karpv1.NodePool // nil: none, or unknown
 	hash         func() string
 	requirements scheduling.Requirements
-	classes      map[string]string        // hashes by name
-	versions     map[string]string        // of Kubernetes, that nodes are to have, by class
-	leads        map[string]time.Duration // as maintenanceLead has them, by class
-	removing     bool                     // it is to have no nodes at all
+	classes      map[string]string // hashes by name
+	versions     map[string]string // desired Kubernetes versions, by class
+	removing     bool              // the pool is draining
 }
 
 func judges(s side) map[manifest.Key]judge {
@@ -292,7 +281,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 			leads[o.Name()] = maintenanceLead(o.class)
 		}
 	}
-	for _, o := range slices.Concat(s.others, s.objects) { // what is declared counts
+	for _, o := range slices.Concat(s.others, s.objects) { // declared objects override others
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
@@ -300,7 +289,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 		if _, j.removing = ReadRemoval(o.Defaulted); j.removing && j.pool != nil {
 			j.pool = j.pool.DeepCopy()
 			if delete(j.pool.Spec.Template.Annotations, schemas.AnnotationRemoval); len(j.pool.Spec.Template.Annotations) == 0 {
-				j.pool.Spec.Template.Annotations = nil // none has another hash than an empty map
+				j.pool.Spec.Template.Annotations = nil // an empty map has another hash than nil
 			}
 		}
 		if j.pool != nil {
@@ -311,8 +300,8 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 	return all
 }
 
-// replaces reports whether a node is replaced that was not before. One whose version is not
-// known, as this user may not list nodes, may have another than it is to have now.
+// replaces reports whether a node is replaced that was not before. The version of a node is unknown if the user may not
+// list nodes; it may then differ from the desired one.
 func (j judge) replaces(before judge, n Node) bool {
 	want := j.versions[n.Class]
 	_, version := catalog.ParseVersion(want)
@@ -320,8 +309,8 @@ func (j judge) replaces(before judge, n Node) bool {
 	return (j.drifted(n) || unknown || j.rehashes(before, n)) && !before.drifted(n)
 }
 
-// rehashes reports whether the hash of pool or class is another than before, where a node has a hash of another version.
-// What that version says of the change is not known, and a controller of that version replaces the node by it.
+// rehashes reports whether the hash of pool or class changes, and the node has a hash of another hash version. The effect
+// under that version is unknown, and a controller with that version may replace the node.
 func (j judge) rehashes(before judge, n Node) bool {
 	other := func(key, version string) bool { return n.Annotations[key] != "" && n.Annotations[key] != version }
 	if j.pool != nil && before.pool != nil && other(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion) &&
@@ -329,12 +318,12 @@ func (j judge) rehashes(before judge, n Node) bool {
 		return true
 	}
 	hash, known := j.classes[n.Class]
-	return known && before.classes != nil && hash != before.classes[n.Class] && // a class that was not known, too
+	return known && before.classes != nil && hash != before.classes[n.Class] && // or the class was unknown
 		other(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
 }
 
-// drifted reports whether a node is not what the pool asks for. Hashes of
-// another version are not compared, as Karpenter and the provider compare none.
+// drifted reports whether a node does not match its pool. Like Karpenter and the provider, it compares only hashes of the
+// same hash version.
 func (j judge) drifted(n Node) bool {
 	if j.removing {
 		return true
@@ -351,7 +340,7 @@ func (j judge) drifted(n Node) bool {
 		return true
 	}
 	if catalog.OutdatedVersion(n.Version, j.versions[n.Class]) {
-		return true // when the control plane has the version, and it is the pool's turn
+		return true // once the control plane has the version, and the pool's turn has come
 	}
 	return j.pool != nil && !n.Unlaunched && scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }

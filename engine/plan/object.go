@@ -42,7 +42,7 @@ func typed(o config.Object) (t object, err error) {
 	return t, err
 }
 
-// hash is the digest by which Karpenter and the provider find that nodes have drifted; "" for objects that no nodes are
+// hash is the digest by which Karpenter and the provider detect drifted nodes; "" for objects that no nodes are
 // made from.
 func (o object) hash() string {
 	switch {
@@ -54,7 +54,7 @@ func (o object) hash() string {
 	return ""
 }
 
-// requirements are those of a pool; none where it is not known.
+// requirements returns the requirements of a pool; none if the pool is unknown.
 func (o object) requirements() scheduling.Requirements {
 	if o.pool == nil {
 		return scheduling.NewRequirements()
@@ -62,7 +62,7 @@ func (o object) requirements() scheduling.Requirements {
 	return scheduling.NewNodeSelectorRequirementsWithMinValues(o.pool.Spec.Template.Spec.Requirements...)
 }
 
-// classRef is the name of the node class of a pool; "" where it is not known.
+// classRef is the name of the node class of a pool; "" if unknown.
 func (o object) classRef() string {
 	if o.pool == nil || o.pool.Spec.Template.Spec.NodeClassRef == nil {
 		return ""
@@ -70,14 +70,14 @@ func (o object) classRef() string {
 	return o.pool.Spec.Template.Spec.NodeClassRef.Name
 }
 
-// TemplateHash is the hash of an object by which Karpenter and the provider find that nodes have drifted; "" for kinds that
+// TemplateHash is the hash of an object by which Karpenter and the provider detect drifted nodes; "" for kinds that
 // no nodes are made from.
 func TemplateHash(obj map[string]any) (string, error) {
 	o, err := typed(config.Object{Manifest: obj, Defaulted: obj})
 	return o.hash(), err
 }
 
-// A side is one of the two states that are compared, with its objects decoded once.
+// A side is one of the two compared states, with decoded objects.
 type side struct {
 	State
 	objects, others []object

@@ -6,15 +6,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// outside adds a change for each pool that neither state declares, which rolls the pool if its
-// class rolls: the nodes of such a pool are replaced as those of any other. One without an
-// effect is left out later.
+// outside adds a change for each pool that neither state declares. It rolls the pool if the class rolls, like any other
+// pool. Changes without an effect are left out later.
 func (p *Plan) outside(head side) {
 	rolled := p.rolledClasses()
 	nodes := byPool(head.Nodes)
 	for _, o := range head.others {
 		if _, condemned := ReadRemoval(o.Defaulted); condemned {
-			continue // its nodes go in any case
+			continue // its nodes are removed anyway
 		}
 		c := changeOf(o.Object, Keep)
 		c.Addr, c.Outside, c.UID = o.Key().String(), true, manifest.UID(o.Defaulted)
@@ -28,8 +27,7 @@ func (p *Plan) outside(head side) {
 	}
 }
 
-// classesOf are the node classes of a pool: the one that it names, or else those that its
-// nodes were made of, sorted.
+// classesOf are the node classes of a pool: the class that it names, or else the classes of its nodes, sorted.
 func classesOf(pool object, nodes []Node) (classes []string) {
 	if class := pool.classRef(); class != "" {
 		return []string{class}

@@ -10,18 +10,18 @@ import (
 	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
-// Pace is how the budgets of a pool spread a roll over time.
+// Pace is when the budgets of a pool allow a roll.
 type Pace struct {
-	Now     int       // nodes that may go at this moment
-	Wave    int       // at a time, when the budgets next let any go; 0 without a cluster
-	Waves   int       // turns until all are replaced; 0 where they never are, or are not counted
-	Next    time.Time // when they next let any go; zero: at once, or never
-	Never   bool      // no node goes within a year
-	Closed  []string  // the budgets that let none go at this moment: 0 at "0 9 * * mon-fri" for 8h
-	Windows []Window  // of the next week, in order: without gaps, together the whole of it
+	Now     int       // nodes that may be disrupted now
+	Wave    int       // nodes at a time when the budgets next allow a disruption; 0 without a cluster
+	Waves   int       // batches until all nodes are replaced; 0 if never, or if they are not counted
+	Next    time.Time // when the budgets next allow a disruption; zero: now, or never
+	Never   bool      // no disruption within a year
+	Closed  []string  // the budgets that allow none now: 0 at "0 9 * * mon-fri" for 8h
+	Windows []Window  // of the next week, in order and without gaps
 }
 
-// Window is a span in which the budgets let the same number of nodes go.
+// Window is a span in which the budgets allow the same number of disruptions.
 type Window struct {
 	From, Until time.Time
 	Nodes       int
@@ -32,9 +32,8 @@ const (
 	year = 366 * 24 * time.Hour
 )
 
-// PaceOf asks Karpenter's own reading of the budgets (karpenter v1.14.1,
-// GetAllowedDisruptionsByReason) at each moment at which one begins or ends.
-// If nodes are not counted, a hundred are assumed: it says when any can go.
+// PaceOf evaluates the budgets with Karpenter's own code (karpenter v1.14.1, GetAllowedDisruptionsByReason) whenever a
+// budget starts or ends. If nodes are not counted, it assumes a hundred, to find out when any can be disrupted.
 func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	counted := nodes
@@ -84,34 +83,33 @@ func PaceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	return pace, nil
 }
 
-// Turn is about what it takes to replace some nodes at a time: machines of LKE are nodes
-// after some two minutes, and the pods move then.
-const Turn = 3 * time.Minute
+// batchTime is roughly how long a batch of replacements takes: LKE machines become nodes after about two minutes, then the
+// pods move.
+const batchTime = 3 * time.Minute
 
-// Soonest is when the last of a number of nodes can have gone, if each turn takes as
-// long as Turn and nothing but the budgets holds a node. It is the zero time where that
-// is not within the windows.
+// Soonest is when the last of a number of nodes can have drained if each batch takes batchTime and only the budgets delay
+// nodes. It is the zero time if that is not within the windows.
 func (p Pace) Soonest(nodes int) time.Time {
 	for _, w := range p.Windows {
 		if w.Nodes == 0 {
 			continue
 		}
-		room := int((w.Until.Sub(w.From) + Turn - 1) / Turn)
-		if turns := (nodes + w.Nodes - 1) / w.Nodes; turns <= room {
-			return w.From.Add(time.Duration(turns) * Turn)
+		room := int((w.Until.Sub(w.From) + batchTime - 1) / batchTime)
+		if batches := (nodes + w.Nodes - 1) / w.Nodes; batches <= room {
+			return w.From.Add(time.Duration(batches) * batchTime)
 		}
 		nodes -= room * w.Nodes
 	}
 	return time.Time{}
 }
 
-// closed are the budgets that let none of n nodes go, as they are written.
+// closed are the budgets that allow no disruption of n nodes, as written.
 func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if !concernsDrift(b) {
 			continue
 		}
-		// One that cannot be read lets none go.
+		// A budget that cannot be read allows none.
 		if n, err := b.GetAllowedDisruptions(timing.ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
@@ -139,7 +137,7 @@ func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
 	p.Windows = append(p.Windows, Window{from, until, nodes})
 }
 
-// schedulesOf reads the schedules of the budgets that are about drift.
+// schedulesOf reads the schedules of the budgets that apply to drift.
 func schedulesOf(pool *karpv1.NodePool) (all []recurrence, err error) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
@@ -154,7 +152,7 @@ func schedulesOf(pool *karpv1.NodePool) (all []recurrence, err error) {
 	return all, nil
 }
 
-// turnAt is the next moment at which a budget begins or ends, at most the limit.
+// turnAt is the next time at which a budget starts or ends, at most the limit.
 func turnAt(schedules []recurrence, at, limit time.Time) time.Time {
 	next := limit
 	for _, s := range schedules {

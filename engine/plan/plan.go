@@ -1,12 +1,9 @@
-// Package plan says what a change of configuration does: which objects change
-// in which fields, which nodes are replaced or removed, when the budgets let
-// them be (pace.go), in which change windows (window.go), how a pool is removed
-// without a gap in capacity (removal.go), what pools can cost in a month
-// (price.go), and what an approval lets pass.
+// Package plan computes the effect of a configuration change: which fields of which objects change, which nodes are
+// replaced or removed, when budgets (pace.go) and change windows (window.go) allow that, how a pool is removed without a
+// gap in capacity (removal.go), the monthly cost of pools (price.go), and what an approval allows.
 //
-// It is pure: objects go in, a Plan comes out, and renderers write it down.
-// What rolls nodes is asked of Karpenter's and the provider's own hashes, never
-// of a table. The package reads no files, no Git and no cluster.
+// It is pure: it turns objects into a Plan, which other packages write as text. Karpenter's and the provider's own hashes
+// decide which changes roll nodes, never a table. The package reads no files, no Git and no cluster.
 package plan
 
 import (
@@ -22,75 +19,67 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// State is one revision: its objects, and what nodes can be made of where they
-// are applied.
+// State is one revision: its objects, and the offers where they are applied.
 type State struct {
 	Objects []config.Object
-	// PruneNow has pools that are in this state, and no longer in the next one, go at
-	// once, with their nodes.
+	// PruneNow deletes pools that are in this state and not in the next one immediately, with their nodes.
 	PruneNow bool
-	// Conflicts are fields that somebody else has set to another value, by object;
-	// nil where no cluster was asked.
+	// Conflicts are fields that other owners have set to another value, by object; nil if no cluster was read.
 	Conflicts map[manifest.Key][]Conflict
-	Removed   []config.Removal // what becomes of objects that are no longer declared
-	Imports   []config.Import  // objects that are there, and are taken over
+	Removed   []config.Removal // what happens to objects that are no longer declared
+	Imports   []config.Import  // existing objects that are taken over
 	Offers    []Offer
-	// Price is what a node of a plan type costs in a month, also of one that is not offered any
-	// more; nil: that of the offers.
+	// Price is the monthly price of a plan type, even if it is no longer offered; nil: that of the offers.
 	Price func(planType string) (monthly catalog.Money, known bool)
-	// Others are the pools of the cluster that no state declares; those of which only nodes
-	// are known have no spec.
+	// Others are the pools of the cluster that no state declares. If only their nodes are known, they have no spec.
 	Others []config.Object
-	// Unheld returns a pool of this state without what holds its nodes back while a revision
-	// proves itself, which is no setting of the pool; nil: nothing does.
+	// Unheld returns a pool of this state without the temporary fields that hold its nodes back while a wave proves a
+	// revision; nil if there are none.
 	Unheld func(pool map[string]any) map[string]any
-	Nodes  []Node    // nil where no cluster was asked
-	Now    time.Time // when budgets and expiry are judged; zero: they are not
+	Nodes  []Node    // nil if no cluster was read
+	Now    time.Time // when budgets and expiry are evaluated; zero: they are not
 }
 
-// Plan is what going from a base to a head does.
+// Plan is the effect of changing a base to a head.
 type Plan struct {
 	Base, Head Revision
-	Rules      Revision  // whose guards and policies judge, where it is not the base
-	Now        time.Time // when budgets and expiry were judged; zero: they were not
-	Changes    []Change  // sorted by address; objects that stay as they are only where they moved
-	Drift      []Drift   // what others did to live objects; sorted by address and path
-	Verdicts   []Verdict // what guards and policies say; sorted by guard and address
-	// Before and After bound what all pools together cost in a month. Current is
-	// what the live nodes cost; nil where no cluster was asked, or the price of one is not known.
+	Rules      Revision  // revision of the guards and policies, if it is not the base
+	Now        time.Time // when budgets and expiry were evaluated; zero: they were not
+	Changes    []Change  // sorted by address; unchanged objects only if they moved
+	Drift      []Drift   // changes by others to live objects; sorted by address and path
+	Verdicts   []Verdict // of guards and policies; sorted by guard and address
+	// Before and After are the range of the monthly cost of all pools. Current is the cost of the live nodes; nil if no
+	// cluster was read, or a price is unknown.
 	Before, After Cost
 	Current       *catalog.Money
-	Counted       bool // whether a cluster was asked
-	Nodes         int  // in the cluster; 0 where none was asked
-	// Incomplete tells that a directory has no plan: nothing is known of its nodes and costs, nor
-	// of their sums.
+	Counted       bool // whether a cluster was read
+	Nodes         int  // in the cluster; 0 if none was read
+	// Incomplete reports that a directory has no plan, so that its nodes and costs, and the sums, are unknown.
 	Incomplete bool `json:",omitempty"`
-	// Repriced is what the change does to the prices of the catalogue; none if they stay. Of several directories, each
-	// has its own.
+	// Repriced is how the change alters the price catalogues: one of each directory; none if prices stay.
 	Repriced []Repricing `json:",omitempty"`
-	// Catalog is the catalogue that prices are from, as it stands in a sentence; "" for the built-in one.
+	// Catalog names the price catalogue; "" for the built-in one.
 	Catalog string `json:",omitempty"`
-	// Rolling are the pools whose nodes are not what the live objects ask for yet,
-	// by name; none where no cluster was asked.
+	// Rolling are the pools whose nodes do not match the live objects yet, by name; none if no cluster was read.
 	Rolling []Rolling
-	// Workloads are what becomes of pods; nil where none were simulated.
+	// Workloads are what happens to pods; nil if none were simulated.
 	Workloads *Workloads `json:",omitempty"`
-	// Notes say what could not be read, and so is missing.
+	// Notes describe what could not be read, and so is missing.
 	Notes []string
-	// Migrations say how to rename pools, and make them static or dynamic, without
-	// their nodes going at once; sorted by From.
+	// Migrations show how to rename pools, or make them static or dynamic, without deleting their nodes immediately; sorted by
+	// From.
 	Migrations []Migration
 }
 
 // Revision names one side of a comparison.
 type Revision struct {
 	Kind  string    // git, dir, live, snapshot or plan
-	Ref   string    // such as a commit, a path, a file's name, or a context and its server
-	Why   string    // why it is this one, as it follows the name; "" where somebody has named it
-	Taken time.Time // of a snapshot: when the cluster was read
+	Ref   string    // a commit, a path, a file name, or a context and its server
+	Why   string    // why it was chosen, to follow the name; "" if the user named it
+	Taken time.Time // when the cluster was read, for a snapshot
 }
 
-// String names the revision as it stands in a sentence: commit 1f2c3d4.
+// String names the revision for use in a sentence: commit 1f2c3d4.
 func (r Revision) String() string {
 	switch r.Kind {
 	case "git":
@@ -104,7 +93,7 @@ func (r Revision) String() string {
 		}
 		return "the cluster"
 	case "snapshot":
-		return fmt.Sprintf("the cluster as it was on %s", r.Taken.UTC().Format("2006-01-02 15:04 UTC"))
+		return fmt.Sprintf("the cluster as of %s", r.Taken.UTC().Format("2006-01-02 15:04 UTC"))
 	case "plan":
 		return "the plan " + r.Ref
 	}
@@ -113,126 +102,122 @@ func (r Revision) String() string {
 
 // Change is what happens to one object.
 type Change struct {
-	Addr       string // in the head; in the base where the object is deleted
-	Previous   string // the address in the base where that was another
+	Addr       string // in the head; in the base if the object is deleted
+	Previous   string // the address in the base if that differs
 	Block      string // the block type: pool, node_class
 	APIVersion string
 	Kind       string
 	Namespace  string // "" for most kinds
 	Name       string
-	UID        string    // of the object in the cluster; "" where there is none, or no cluster was asked
+	UID        string    // of the object in the cluster; "" if there is none, or no cluster was read
 	Source     hcl.Range // of the block
 	Action     Action
-	// Old and New are the object as it is stored, without what the API server and
-	// controllers add; nil where there is none.
+	// Old and New are the stored object without the fields that the API server and controllers add; nil if there is none.
 	Old, New map[string]any
 	Fields   []Field // sorted by path
-	Effect   Effect  // the gravest of the fields'
+	Effect   Effect  // the most disruptive of the fields'
 	Partial  bool    // of a Roll: only nodes that do not match any more
-	// Loosens tells that Karpenter may remove or replace nodes that Effect leaves as well: of
-	// the pool, or of pools that are not known.
+	// Loosens reports that Karpenter may remove or replace further nodes: of the pool, or of unknown pools.
 	Loosens bool
-	// Prune is how a pool goes, or that it stays after all; AtOnce for what does neither.
+	// Prune is the stage of the removal of a pool, or that it is canceled; RemoveAtOnce for other changes.
 	Prune RemovalStage
-	// Outside tells that no state declares the pool: it stays as it is, and its nodes are
-	// replaced because of their class. Its address is kind and name.
+	// Outside reports that no state declares the pool: it does not change, and its nodes are replaced because of their
+	// class. Its address is kind and name.
 	Outside bool
-	// Released is a pool that is forgotten as it is to be left; nil where it stays as it is.
+	// Released is the last state of a forgotten pool; nil if it does not change.
 	Released map[string]any
-	// Because names what rolls the pool, or may remove its nodes, without a change of its own:
-	// its class, an overlay, a buffer, the weight of another pool.
+	// Because names other objects whose changes roll the pool, or may remove its nodes: its class, an overlay, a buffer, a
+	// pool with another weight.
 	Because []string
-	// Before and After bound what a pool costs in a month; nil where there is no
-	// pool. Current is what its nodes cost; nil where no cluster was asked, or the price of one is
+	// Before and After are the range of the monthly cost of a pool; nil if there is no
+	// pool. Current is the cost of its nodes; nil if no cluster was read, or the price of one is
 	// not known.
 	Before, After *Cost
 	Current       *catalog.Money
-	// Impact is what becomes of a pool's nodes; nil for other kinds.
+	// Impact is what happens to a pool's nodes; nil for other kinds.
 	Impact *Impact
-	// Conflicts are fields that somebody else has set to another value. An apply
-	// would be refused.
+	// Conflicts are fields that other owners have set to another value, because of which an apply is refused.
 	Conflicts []Conflict
 }
 
-// Key says which object it happens to.
+// Key is the key of the changed object.
 func (c Change) Key() manifest.Key {
 	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 }
 
-// Drift is a field of a live object that others than lkeplan have set, or a version
-// of the control plane that its nodes have not followed.
+// Drift is a field of a live object that another owner than lkeplan has set, or a newer version of the control plane.
 type Drift struct {
 	Addr, Kind, Namespace, Name string
 	Path                        string
-	Applied                     any      // what the base says; nil where it says nothing
+	Applied                     any      // the value in the base; nil if it has none
 	Live                        any      // JSON-shaped
 	Owners                      []string // field managers, sorted
-	// Kept tells that an apply leaves the field as it is, because the head says
-	// nothing of it. Otherwise the apply is refused.
+	// Kept reports that an apply does not change the field, because the head does not set it. Otherwise the apply is
+	// refused.
 	Kept bool
-	// Detail says what follows from it, in sentences; "" where Kept says it all.
+	// Detail describes the consequences in sentences; may be "".
 	Detail string
 }
 
-// Key says which object has drifted.
+// Key is the key of the drifted object.
 func (d Drift) Key() manifest.Key {
 	return manifest.Key{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
 
-// Verdict is what a guard or a policy says of a plan.
+// Verdict is the result of evaluating a guard or a policy.
 type Verdict struct {
 	Guard  string // such as max_deleted_pools, or policy.NAME
-	Addr   string // of the object it is about; "" for the whole plan
+	Addr   string // of its object; "" for the whole plan
 	Status Status
-	Limit  string // what is allowed, as written; "" where it is no amount
-	Actual string // what the plan does
+	Limit  string // as written; "" if it is not an amount
+	Actual string // the value of the plan
 	Detail string // a sentence
-	// Permission lets pass what is Blocked: GUARD:ADDRESS.
+	// Permission lifts a guard that is Blocked: GUARD:ADDRESS.
 	Permission string
-	Until      time.Time // of Waiting: when it lets the plan pass by itself; zero: never
+	Until      time.Time // for Waiting: when the plan can be applied; zero: never
 	Source     hcl.Range
 }
 
-// refuses reports whether a plan is not applied now because of it.
+// refuses reports whether the verdict keeps a plan from being applied now.
 func (v Verdict) refuses() bool { return v.Status == Blocked || v.Status == Waiting }
 
 // Status is the outcome of a guard.
 type Status string
 
-// The outcomes. Blocked refuses the plan, and Waiting has it wait for its time.
+// The outcomes. Blocked refuses the plan, and Waiting delays it.
 const (
 	Passed  Status = "passed"
 	Blocked Status = "blocked"
 	Waiting Status = "waiting"
-	Allowed Status = "allowed" // it would be blocked, and somebody has said that it may be
-	Unknown Status = "unknown" // it counts nodes, and no cluster was asked
-	Changed Status = "changed" // what judges is changed itself: Detail says how
+	Allowed Status = "allowed" // it would be blocked, and a permission lifts it
+	Unknown Status = "unknown" // it counts nodes, and no cluster was read
+	Changed Status = "changed" // guards, policies or the cluster change, as Detail describes
 )
 
 // Action is what is done to an object.
 type Action string
 
-// What may be done to an object.
+// The actions.
 const (
 	Create Action = "create"
 	Update Action = "update"
 	Delete Action = "delete"
 	Keep   Action = "no-op"
-	Forget Action = "forget" // it stays as it is, and is no longer managed
+	Forget Action = "forget" // it stays, and is no longer managed
 )
 
-// Effect is what a change means for nodes that are there.
+// Effect is what a change does to existing nodes.
 type Effect string
 
-// The effects, from harmless to grave.
+// The effects, from harmless to disruptive.
 const (
-	None    Effect = "none"     // nothing that anybody acts on
-	InPlace Effect = "in_place" // takes effect at once; every node stays
+	None    Effect = "none"     // no controller acts on it
+	InPlace Effect = "in_place" // takes effect immediately; every node stays
 	// MayRemove lets Karpenter remove or replace nodes that match, within the budgets: sooner
 	// than before, more at a time, or for other reasons.
 	MayRemove   Effect = "may_remove_nodes"
 	Roll        Effect = "roll"         // nodes are replaced, in their pool or elsewhere, within the budgets
-	DeleteNodes Effect = "delete_nodes" // nodes go at once, past all budgets
+	DeleteNodes Effect = "delete_nodes" // nodes are deleted immediately, regardless of budgets
 )
 
 var gravity = map[Effect]int{None: 0, InPlace: 1, MayRemove: 2, Roll: 3, DeleteNodes: 4}
@@ -240,35 +225,33 @@ var gravity = map[Effect]int{None: 0, InPlace: 1, MayRemove: 2, Roll: 3, DeleteN
 // Field is one changed field.
 type Field struct {
 	Path    string // such as spec.template.spec.requirements[kubernetes.io/arch]
-	Before  any    // nil where there was none; JSON-shaped
-	After   any    // nil where there is none
+	Before  any    // nil if there was none; JSON-shaped
+	After   any    // nil if there is none
 	Effect  Effect
 	Partial bool      // of a Roll: only nodes that do not match any more
-	Source  hcl.Range // in the head; empty where the field is gone
-	Owners  []string  // field managers of the live field, sorted; none where no cluster was asked
+	Source  hcl.Range // in the head; empty if the field is removed
+	Owners  []string  // field managers of the live field, sorted; none if no cluster was read
 }
 
-// Summary counts what a plan does.
+// Summary counts the effects of a plan.
 type Summary struct {
 	Create, Update, Delete, Move, Forget int
 	NodesRolled, NodesDeleted            Count
-	NodesDrained                         Count // that condemned pools give up
+	NodesDrained                         Count // of draining pools
 	NodesRemovable                       Count // others that Karpenter may remove or replace
-	Conflicts                            int   // fields for which an apply is refused
-	// Rolled, Deleted and Condemned are the pools whose nodes roll, go at once, or go
-	// before the pool does, by address. Of those of Removable nodes may be removed; an
-	// overlay or a buffer is among them if it is not known of which pools.
+	Conflicts                            int   // fields because of which an apply is refused
+	// The addresses of pools whose nodes roll (Rolled), are deleted immediately (Deleted), drain before the pool is deleted
+	// (Condemned), or may be removed (Removable). Removable has an overlay or a buffer if its pools are unknown.
 	Rolled, Deleted, Condemned, Removable []string
 }
 
-// A Count is a number of nodes. It is not known if there are pools to count nodes of and no
-// cluster was asked.
+// A Count is a number of nodes. It is unknown if there are pools to count nodes of and no cluster was read.
 type Count struct {
 	Nodes int
 	Known bool
 }
 
-// String is the number; "" if it is not known.
+// String is the number; "" if unknown.
 func (c Count) String() string {
 	if !c.Known {
 		return ""
@@ -276,7 +259,7 @@ func (c Count) String() string {
 	return fmt.Sprint(c.Nodes)
 }
 
-// Number is the number; nil if it is not known.
+// Number is the number; nil if unknown.
 func (c Count) Number() *int {
 	if !c.Known {
 		return nil
@@ -284,13 +267,13 @@ func (c Count) Number() *int {
 	return &c.Nodes
 }
 
-// Plus is the sum, which is known if both are.
+// Plus is the sum; unknown if one of them is.
 func (c Count) Plus(other Count) Count { return Count{c.Nodes + other.Nodes, c.Known && other.Known} }
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 
-// ByKey are the changes by their objects.
+// ByKey indexes the changes by their objects.
 func (p Plan) ByKey() map[manifest.Key]Change {
 	m := make(map[manifest.Key]Change, len(p.Changes))
 	for _, c := range p.Changes {
@@ -304,8 +287,7 @@ func (p Plan) Refused() bool {
 	return slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Status == Blocked })
 }
 
-// Waits reports whether the plan has to wait for its time, and until when; the zero time
-// where that does not come.
+// Waits reports whether the plan must wait, and until when; the zero time if it has to wait forever.
 func (p Plan) Waits() (until time.Time, waits bool) {
 	for _, v := range p.Verdicts {
 		if v.Status == Waiting {
@@ -315,8 +297,7 @@ func (p Plan) Waits() (until time.Time, waits bool) {
 	return until, false
 }
 
-// rolls reports whether nodes of a pool are replaced, also if others are deleted because it has
-// fewer replicas.
+// rolls reports whether nodes of a pool are replaced, even if others are deleted because it has fewer replicas.
 func (c Change) rolls() bool {
 	ofField := func(f Field) bool { return f.Effect == Roll }
 	switch {
@@ -347,7 +328,7 @@ func (p Plan) Summary() Summary {
 			s.Move++
 		}
 		s.Conflicts += len(c.Conflicts)
-		var im Impact // nothing is known
+		var im Impact // unknown
 		if c.Impact != nil {
 			im = *c.Impact
 		}
@@ -375,7 +356,7 @@ func (p Plan) Summary() Summary {
 	return s
 }
 
-// worsen takes over the effect of a part.
+// worsen sets the effect if it is more disruptive.
 func (c *Change) worsen(e Effect, partial bool) {
 	switch {
 	case gravity[e] > gravity[c.Effect]:

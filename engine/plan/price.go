@@ -19,18 +19,17 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Offer is a plan that nodes can be made of, in the region of a cluster.
+// Offer is a plan type for nodes in the region of a cluster.
 type Offer struct {
 	Name         string
-	Requirements scheduling.Requirements // what the labels of such a node are
+	Requirements scheduling.Requirements // the labels of its nodes
 	MilliCPU     int64
 	MemoryBytes  int64
-	Monthly      catalog.Money // of a node that stays for a month
-	Unknown      bool          // its price or its size; the plan is on the price list
+	Monthly      catalog.Money // of one node
+	Unknown      bool          // its price or its size is unknown
 }
 
-// Size is how much of a limited resource a node of the plan takes up; CPUs are
-// thousandths.
+// Size is how much of a limited resource a node uses. CPUs are in thousandths.
 func (o Offer) Size(name string) int64 {
 	switch name {
 	case "cpu":
@@ -43,14 +42,14 @@ func (o Offer) Size(name string) int64 {
 	return 0
 }
 
-// Ceiling is the most that something can cost in a month.
+// Ceiling is a maximum monthly cost.
 type Ceiling struct {
 	Monthly   catalog.Money
-	Unlimited bool // nothing limits it
-	AtLeast   bool // it is more by what is not known: the price of a plan
+	Unlimited bool // there is no limit
+	AtLeast   bool // Monthly lacks plan types whose price is unknown
 }
 
-// Known says whether there is a most, and it is known.
+// Known reports whether there is a maximum and it is known.
 func (c Ceiling) Known() bool { return !c.Unlimited && !c.AtLeast }
 
 func (c Ceiling) plus(other Ceiling) Ceiling {
@@ -60,7 +59,7 @@ func (c Ceiling) plus(other Ceiling) Ceiling {
 	}
 }
 
-// String writes the amount, rounded up to dollars: $1,152, or that there is none, or what of it is known.
+// String writes the amount, rounded up to dollars, such as $1,152; unlimited; or unknown.
 func (c Ceiling) String() string {
 	amount := ((c.Monthly + catalog.Dollar - 1) / catalog.Dollar * catalog.Dollar).Text()
 	switch {
@@ -74,16 +73,16 @@ func (c Ceiling) String() string {
 	return amount
 }
 
-// Cost bounds what pools cost in a month.
+// Cost is the range of the monthly cost of pools.
 type Cost struct {
-	Floor   catalog.Money // of the nodes that are always there: those of static pools
+	Floor   catalog.Money // of the nodes that always exist: those of static pools
 	Ceiling Ceiling
-	// By are the limits that bind: with more of all of them, the ceiling is higher. They are cpu, memory and
-	// nodes of the pool, and addresses of limits blocks.
+	// By are the limits that bind: if all of them grow, the ceiling grows. They are cpu, memory and nodes of the pool, and
+	// addresses of limits blocks.
 	By []string `json:",omitempty"`
 	// Alone is the ceiling without limits blocks; nil if none is below it.
 	Alone *Ceiling `json:",omitempty"`
-	// FloorUnknown says that there are nodes that are always there whose price is not known. The floor is without them.
+	// FloorUnknown reports that the floor lacks nodes whose price is unknown.
 	FloorUnknown bool
 }
 
@@ -95,7 +94,7 @@ func (c Cost) Uncapped() Ceiling {
 	return c.Ceiling
 }
 
-// capTo lowers the ceiling to what a limits block allows, if that is less.
+// capTo lowers the ceiling to that of a limits block, if that is lower.
 func (c *Cost) capTo(most Ceiling, by ...string) {
 	if c.Ceiling.or(most) == c.Ceiling {
 		return
@@ -104,17 +103,17 @@ func (c *Cost) capTo(most Ceiling, by ...string) {
 	c.Ceiling, c.By, c.Alone = most, by, &alone
 }
 
-// capFloor lowers the floor to the ceiling: replicas that limits leave no room for are not made.
+// capFloor lowers the floor to the ceiling: replicas beyond the limits are not created.
 func (c *Cost) capFloor() {
 	if c.Ceiling.Known() {
 		c.Floor = min(c.Floor, c.Ceiling.Monthly)
 	}
 }
 
-// Plus adds the bounds of other pools.
+// Plus adds the cost of other pools.
 func (c Cost) Plus(other Cost) Cost {
 	floor := c.Floor + other.Floor
-	if floor < 0 { // it has wrapped
+	if floor < 0 { // overflow
 		floor = math.MaxInt64
 	}
 	sum := Cost{
@@ -127,8 +126,7 @@ func (c Cost) Plus(other Cost) Cost {
 	return sum
 }
 
-// costsOf tells what each pool among objects costs at least and at most in a month, and
-// adds it up. The limits of the objects count.
+// costsOf computes the monthly cost of each pool among objects within the limits of the objects, and adds them up.
 func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
 	each := map[manifest.Key]Cost{}
 	limits, err := limitsOfSeveral(objects)
@@ -141,7 +139,7 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 		offers []Offer
 		nodes  mix
 	}
-	admitted := map[string]offered{} // by requirements, which many pools have in common
+	admitted := map[string]offered{} // by requirements, which many pools share
 	for _, o := range objects {
 		if o.pool == nil {
 			continue
@@ -176,16 +174,16 @@ func costsOf(objects []object, offers []Offer, total *Cost) (map[manifest.Key]Co
 	return each, nil
 }
 
-// boundsOf tells what the nodes of a NodePool cost at least and at most, of the
-// offers that it allows, which are also the mix nodes. The floor is that of a static pool with its cheapest plan. A plan whose
-// price is not known may cost more than all others, and is taken to cost no less.
+// boundsOf computes the cost of the nodes of a NodePool from the offers that it allows, which are also the mix nodes. The
+// floor is that of a static pool with its cheapest plan type. A plan type with an unknown price may cost more than all
+// others, and is assumed to cost no less.
 func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes mix) Cost {
 	limits := map[string]resource.Quantity{}
 	for name, limit := range pool.Spec.Limits {
 		limits[string(name)] = limit
 	}
 	replicas, static := ptr.Deref(pool.Spec.Replicas, 0), pool.Spec.Replicas != nil
-	if most, limited := limits["nodes"]; static && (!limited || most.CmpInt64(replicas) > 0) { // the number of nodes is fixed
+	if most, limited := limits["nodes"]; static && (!limited || most.CmpInt64(replicas) > 0) { // its number of nodes is fixed
 		limits["nodes"] = *resource.NewQuantity(replicas, resource.DecimalSI)
 	}
 	var cost Cost
@@ -199,7 +197,7 @@ func boundsOf(pool *karpv1.NodePool, allowed []Offer, nodes mix) Cost {
 	return cost
 }
 
-// NamedTypes are the plan types that pools among objects ask for by name, sorted.
+// NamedTypes are the plan types that pools among objects require by name, sorted.
 func NamedTypes(objects []config.Object) []string {
 	names := map[string]bool{}
 	for _, o := range objects {
@@ -221,7 +219,7 @@ func NamedTypes(objects []config.Object) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Admitted are the offers that requirements allow.
+// Admitted returns the offers that requirements allow.
 func Admitted(offers []Offer, requirements scheduling.Requirements) []Offer {
 	return slices.DeleteFunc(slices.Clone(offers), func(o Offer) bool { return o.Requirements.Intersects(requirements) != nil })
 }

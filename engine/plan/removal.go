@@ -10,26 +10,25 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// RemovalStage is how far a NodePool is, that is no longer declared, on its way out.
+// RemovalStage is the progress of removing a NodePool that is no longer declared.
 type RemovalStage string
 
 // The stages.
 const (
-	RemoveAtOnce RemovalStage = ""         // it is deleted, and the nodes that it has with it
-	StartRemoval RemovalStage = "condemn"  // it has nodes, and is to give them up from now on
-	Draining     RemovalStage = "draining" // it is condemned, and has nodes left
-	Drained      RemovalStage = "drained"  // it is condemned, has no node left, and is deleted
-	// CancelRemoval is of a condemned NodePool that is declared again. It keeps the nodes
-	// that it has left.
+	RemoveAtOnce RemovalStage = ""         // it is deleted with its nodes
+	StartRemoval RemovalStage = "condemn"  // it has nodes, which drain from now on
+	Draining     RemovalStage = "draining" // its removal has started, and it has nodes left
+	Drained      RemovalStage = "drained"  // all its nodes have drained, and it is deleted
+	// CancelRemoval is for a draining NodePool that is declared again. It keeps its remaining nodes.
 	CancelRemoval RemovalStage = "reprieve"
 )
 
 // NextRemoval is the stage of a live NodePool that is no longer declared.
 func NextRemoval(pool map[string]any, nodes int) RemovalStage {
-	switch _, condemned := ReadRemoval(pool); {
-	case condemned && nodes > 0:
+	switch _, started := ReadRemoval(pool); {
+	case started && nodes > 0:
 		return Draining
-	case condemned:
+	case started:
 		return Drained
 	case nodes > 0:
 		return StartRemoval
@@ -37,19 +36,19 @@ func NextRemoval(pool map[string]any, nodes int) RemovalStage {
 	return RemoveAtOnce
 }
 
-// Removal is what is known of a condemned NodePool since its beginning.
+// Removal is what the annotation of a draining NodePool records.
 type Removal struct {
 	Since time.Time
-	Nodes int    // that it had then
-	Limit string // its limit of nodes before; "" where it had none
+	Nodes int    // at that time
+	Limit string // its previous limit of nodes; "" for none
 }
 
-// ReadRemoval returns the removal that a NodePool is marked with. Where its text cannot be read, it
-// is the zero Sentence, and the pool is condemned all the same.
-func ReadRemoval(pool map[string]any) (s Removal, condemned bool) {
-	value, condemned := manifest.Lookup(pool, "metadata", "annotations", schemas.AnnotationRemoval)
-	if !condemned {
-		return s, false
+// ReadRemoval reads the removal annotation of a NodePool. If its text cannot be read, the pool is still draining, with the
+// zero Removal.
+func ReadRemoval(pool map[string]any) (r Removal, started bool) {
+	value, started := manifest.Lookup(pool, "metadata", "annotations", schemas.AnnotationRemoval)
+	if !started {
+		return r, false
 	}
 	text, _ := value.(string)
 	words := append(strings.Fields(text), "", "")
@@ -62,12 +61,12 @@ func ReadRemoval(pool map[string]any) (s Removal, condemned bool) {
 }
 
 // String is the text of the annotation.
-func (s Removal) String() string {
-	return strings.TrimSpace(fmt.Sprintf("%s %d %s", s.Since.UTC().Format(time.RFC3339), s.Nodes, s.Limit))
+func (r Removal) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Since.UTC().Format(time.RFC3339), r.Nodes, r.Limit))
 }
 
-// RemovalClasses are the names of the node classes that NodePools refer to. Their nodes need
-// them until they are gone, and so does a plan that cancels a removal.
+// RemovalClasses are the names of the node classes that NodePools refer to. Nodes need their class until they are deleted,
+// and so does a plan that cancels a removal.
 func RemovalClasses(pools []map[string]any) map[string]bool {
 	used := map[string]bool{}
 	for _, pool := range pools {

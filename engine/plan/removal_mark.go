@@ -15,16 +15,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// MarkRemoval returns a live NodePool as it has to be applied to make no node any more
-// and to give up those that it has. It is that object and no other: it has its UID.
+// MarkRemoval returns the live NodePool to apply so that it creates no nodes and drains its nodes. It has the UID of the
+// object, so that no other object is changed.
 //
-// By karpenter v1.14.1: a limit of no nodes keeps the scheduler from new nodes
-// (addToNewNodeClaim) and is no obstacle for pods that go to other pools. An
-// annotation of the template is in the hash, so each node drifts
-// (areStaticFieldsDrifted): it goes within the budgets and the PodDisruptionBudgets
-// of its pods, after the nodes are there that its pods need elsewhere; where its pods
-// have no other place, it stays (Drift.ComputeCommands). A pool with replicas does not
-// heed limits; its replicas are lowered as its budgets let nodes go.
+// In karpenter v1.14.1, a limit of zero nodes keeps the scheduler from creating nodes (addToNewNodeClaim), and does not
+// affect pods that fit in other pools. An annotation of the template is in the hash, so each node drifts
+// (areStaticFieldsDrifted): it drains within the budgets and the PodDisruptionBudgets of its pods, after other pools have
+// created the nodes that its pods need. A node whose pods fit nowhere else stays (Drift.ComputeCommands). A pool with
+// replicas ignores limits; its replicas are lowered as its budgets allow.
 func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]any, error) {
 	pool := authored(live)
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
@@ -44,10 +42,10 @@ func MarkRemoval(live map[string]any, nodes []Node, now time.Time) (map[string]a
 	if template[schemas.AnnotationRemoval] == nil {
 		template[schemas.AnnotationRemoval] = stamp(now)
 	}
-	return pool, escapes(pool, template, nodes, now)
+	return pool, restamp(pool, template, nodes, now)
 }
 
-// authored is a live NodePool without what the API server and Karpenter write on it.
+// authored is a live NodePool without the fields that the API server and Karpenter write.
 func authored(live map[string]any) map[string]any {
 	live = runtime.DeepCopyJSON(live)
 	metadata := map[string]any{"name": manifest.Name(live), "uid": manifest.UID(live)}
@@ -63,7 +61,7 @@ func authored(live map[string]any) map[string]any {
 	}
 }
 
-// textOf is a limit as text; "" where there is none.
+// textOf is a limit as text; "" if there is none.
 func textOf(limit any) string {
 	if limit == nil {
 		return ""
@@ -73,9 +71,9 @@ func textOf(limit any) string {
 
 func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 
-// escapes gives the template another stamp where a node was made from it all the same,
-// by a scheduler that had not seen the limit yet: the node would never drift.
-func escapes(pool, template map[string]any, nodes []Node, now time.Time) error {
+// restamp gives the template a new stamp if a node was created from it after all, by a scheduler that had not seen the
+// limit yet: that node would never drift.
+func restamp(pool, template map[string]any, nodes []Node, now time.Time) error {
 	hash, err := TemplateHash(pool)
 	if err != nil {
 		return err
@@ -88,35 +86,34 @@ func escapes(pool, template map[string]any, nodes []Node, now time.Time) error {
 	return nil
 }
 
-// lower takes as many replicas from a pool as its budgets let nodes go at this moment.
+// lower reduces the replicas of a pool by the number of disruptions that its budgets allow now.
 func lower(pool map[string]any, typed *karpv1.NodePool, nodes []Node, now time.Time) error {
-	settled, going, staying := 0, 0, 0
+	initialized, deleting, staying := 0, 0, 0
 	for _, n := range nodes {
 		if n.Initialized {
-			settled++
+			initialized++
 		}
 		if n.Deleting {
-			going++
+			deleting++
 		} else {
 			staying++
 		}
 	}
-	may, err := typed.GetAllowedDisruptionsByReason(timing.ClockAt(now.UTC()), settled, karpv1.DisruptionReasonDrifted)
+	may, err := typed.GetAllowedDisruptionsByReason(timing.ClockAt(now.UTC()), initialized, karpv1.DisruptionReasonDrifted)
 	if err != nil {
-		may = 0 // Karpenter, too, lets none go by a budget that it cannot read
+		may = 0 // like Karpenter for a budget that it cannot read
 	}
 	if may == math.MaxInt32 {
 		may = len(nodes)
 	}
-	left := int64(max(0, staying-max(0, may-going)))
+	left := int64(max(0, staying-max(0, may-deleting)))
 	manifest.Ensure(pool, "spec")["replicas"] = min(left, *typed.Spec.Replicas)
 	return nil
 }
 
-// UnmarkRemoval returns a NodePool as it was before it was condemned, as far as its nodes
-// are concerned. It is the same object where it is not condemned.
+// UnmarkRemoval returns a NodePool without the marks of its removal; the same object if it has none.
 func UnmarkRemoval(pool map[string]any) map[string]any {
-	if _, condemned := ReadRemoval(pool); !condemned {
+	if _, started := ReadRemoval(pool); !started {
 		return pool
 	}
 	pool = runtime.DeepCopyJSON(pool)
@@ -130,12 +127,12 @@ func UnmarkRemoval(pool map[string]any) map[string]any {
 	return pool
 }
 
-// ReleaseRemoval returns a live NodePool as it has to be applied so that it makes nodes again,
-// which nobody manages from then on. A pool with replicas keeps those that it has left.
+// ReleaseRemoval returns the live NodePool to apply so that it creates nodes again, before lkeplan stops managing it. A pool
+// with replicas keeps its remaining replicas.
 func ReleaseRemoval(live map[string]any) map[string]any {
-	removal, condemned := ReadRemoval(live)
+	removal, started := ReadRemoval(live)
 	pool := authored(live)
-	if !condemned {
+	if !started {
 		return pool
 	}
 	pool = UnmarkRemoval(pool)

@@ -9,25 +9,24 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A Repricing is what a change does to the catalogue that costs are worked out with. All other costs of the plan are
-// at the prices after the change.
+// A Repricing is how a change alters the price catalogue. All other costs of the plan are at the new prices.
 type Repricing struct {
-	Directory string // if there are several
-	From, To  string // the catalogues, as they stand in a sentence: lkeplan.catalog of 2026-09-15
-	// Types are the plan types that pools allow and whose price is another one, by name.
+	Directory string // set if there are several
+	From, To  string // names of the catalogues, such as lkeplan.catalog of 2026-09-15
+	// Types are the plan types that pools allow and whose price changes, by name.
 	Types []PriceChange
-	// Others is how many plan types have another price in the region, and no pool allows them.
+	// Others counts the plan types with a new price that no pool allows.
 	Others int
-	// Before and After are what the pools of the change cost in a month, at the prices before and after it.
+	// Before and After are the monthly cost of the head's pools at the old and the new prices.
 	Before, After Cost
-	// Judged is the same by catalog.Stricter of the two. Policies judge it too: a change cannot alter the prices and sizes
-	// that it is judged by.
+	// Judged is the cost with catalog.Stricter of the two. Policies evaluate it, too: a change cannot alter the prices and
+	// sizes that it is evaluated with.
 	Judged Cost
-	// Facts are the plan types that pools allow, or allowed, and whose size or labels are others, by name.
+	// Facts are the plan types that pools allow, or allowed, and whose size or labels change, by name.
 	Facts []string
 }
 
-// A PriceChange is the price of a plan type in a month, before and after a change of the catalogue.
+// A PriceChange is the monthly price of a plan type before and after a change of the catalogue.
 type PriceChange struct {
 	Type          string
 	Before, After OfferedPrice
@@ -57,7 +56,7 @@ func priceOf(o Offer, sold bool) OfferedPrice {
 	return OfferedPrice{Monthly: o.Monthly, Known: sold, Sold: sold}
 }
 
-// Reprice compares the offers of two catalogues for the objects of a change, which is judged by a third.
+// Reprice compares the offers of two catalogues for the objects of a change. Judged are the offers for policies.
 func Reprice(objects []config.Object, before, after, judged []Offer) (r Repricing, err error) {
 	head, err := sideOf(State{Objects: objects})
 	if err != nil {
@@ -111,7 +110,7 @@ func byName(offers []Offer) map[string]Offer {
 	return named
 }
 
-// judgedAt are the plans that policies judge: this one, and this one by the stricter catalogue if that makes a difference.
+// judgedAt are the plans that policies evaluate: this one, and this one with the stricter catalogue if it differs.
 func (p Plan) judgedAt() []Plan {
 	plans := []Plan{p}
 	for _, r := range p.Repriced {
@@ -124,8 +123,8 @@ func (p Plan) judgedAt() []Plan {
 	return plans
 }
 
-// JudgePolicies asks the policies about the plan. If the change alters the catalogue, they are asked about the plan by the
-// stricter of the two, too, and both have to pass.
+// JudgePolicies evaluates the policies. If the change alters the catalogue, they are also evaluated with the stricter of
+// the two catalogues, and both must pass.
 func (p Plan) JudgePolicies(ask func(Plan) ([]Verdict, error)) ([]Verdict, error) {
 	var verdicts []Verdict
 	for i, judged := range p.judgedAt() {
@@ -139,7 +138,7 @@ func (p Plan) JudgePolicies(ask func(Plan) ([]Verdict, error)) ([]Verdict, error
 		}
 		for j, v := range more {
 			if v.Status == Blocked && verdicts[j].Status != Blocked {
-				v.Detail += " This is by the catalogue before the change: merge the new one first."
+				v.Detail += " This verdict uses the catalogue before the change; merge the new catalogue first."
 				verdicts[j] = v
 			}
 		}

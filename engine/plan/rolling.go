@@ -5,27 +5,24 @@ import (
 	"slices"
 )
 
-// Rolling is how far the nodes of a pool are what the pool and its class ask for.
+// Rolling is how far the nodes of a pool match the pool and its class.
 type Rolling struct {
 	Addr, Pool string // the address of the block, and the name of the NodePool
 	Of         int    // nodes of the pool
-	Outdated   int    // that are still to be replaced
-	Joining    int    // the others that are no nodes of the cluster yet
-	// Condemned is since when the pool gives up its nodes, to be deleted after them, and
-	// how many it had then; nil where it does not.
+	Outdated   int    // still to be replaced
+	Joining    int    // others that have not joined yet
+	// Condemned is the removal of a draining pool; nil for others.
 	Condemned *Removal
-	// Pace is how the budgets spread what is left; nil where nothing is, or the
-	// time is not known.
+	// Pace is when the budgets allow the rest; nil if nothing is left, or the time is unknown.
 	Pace *Pace
 	// Holds keep outdated nodes from being replaced, most nodes first.
 	Holds []Held
 }
 
-// Good is how many nodes are as they should be.
+// Good is how many nodes match and have joined.
 func (r Rolling) Good() int { return r.Of - r.Outdated - r.Joining }
 
-// Rolls says for each pool of a state, in order of its name, how far its nodes
-// are. Limits hold none where the state has no offers.
+// Rolls returns the progress of each pool of a state, sorted by name. Without offers in the state, limits do not hold nodes.
 func Rolls(s State) ([]Rolling, error) {
 	of, err := sideOf(s)
 	if err != nil {
@@ -46,8 +43,8 @@ func Rolls(s State) ([]Rolling, error) {
 			Addr: o.Addr.String(), Pool: o.Name(), Of: len(nodes), Outdated: im.Rolled, Joining: asks.joining(nodes),
 			Pace: im.Pace, Holds: im.Holds,
 		}
-		if sentence, condemned := ReadRemoval(o.Defaulted); condemned {
-			r.Condemned = &sentence
+		if removal, draining := ReadRemoval(o.Defaulted); draining {
+			r.Condemned = &removal
 		}
 		rolling = append(rolling, r)
 	}
@@ -55,8 +52,7 @@ func Rolls(s State) ([]Rolling, error) {
 	return rolling, nil
 }
 
-// Outdated are the nodes of a state that are to be replaced, by the names of their
-// NodeClaims.
+// Outdated are the nodes of a state that are still to be replaced, by the names of their NodeClaims.
 func Outdated(s State) (map[string]bool, error) {
 	of, err := sideOf(s)
 	if err != nil {
@@ -73,8 +69,7 @@ func Outdated(s State) (map[string]bool, error) {
 	return outdated, nil
 }
 
-// UnderWay are the pools that have nodes to be replaced, or machines that have not
-// joined.
+// UnderWay are the pools with nodes that are still to be replaced or have not joined.
 func UnderWay(all []Rolling) []Rolling {
 	return slices.DeleteFunc(slices.Clone(all), func(r Rolling) bool { return r.Good() == r.Of })
 }

@@ -11,13 +11,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// versionField is the field of a LinodeNodeClass that names the Kubernetes version
-// of its nodes. The hash of the class leaves it out: the provider compares it with
-// the version of each node.
+// versionField is the field of a LinodeNodeClass with the Kubernetes version of its nodes. It is not in the hash of the
+// class: the provider compares it with the version of each node.
 const versionField = "lkeK8sVersion"
 
-// upgraded says from which versions to which one the nodes go that are replaced;
-// "" where none has another version than it will have.
+// upgraded describes the old and the new version of the replaced nodes; "" if no version changes.
 func (j judge) upgraded(nodes []Node) string {
 	var from []string
 	to := ""
@@ -33,10 +31,9 @@ func (j judge) upgraded(nodes []Node) string {
 	return strings.Join(slices.Compact(from), ", ") + " → " + to
 }
 
-// Upgrades compares the version that the nodes of each class of the head are to have
-// with that of the control plane, as the provider has written both into the status of
-// the live class. A control plane that is ahead is drift: somebody, or Linode, has
-// upgraded it, and the nodes have not followed. One that is behind is said in notes.
+// Upgrades compares the desired version of the nodes of each class with that of the control plane. The provider writes
+// both into the status of the live class. A newer control plane is drift: a user or Linode upgraded it, and the nodes
+// have not followed. An older one leads to a note.
 func Upgrades(head []config.Object, live map[manifest.Key]map[string]any) (drifts []Drift, notes []string) {
 	for _, o := range head {
 		if o.Kind() != "LinodeNodeClass" || live[o.Key()] == nil {
@@ -53,8 +50,8 @@ func Upgrades(head []config.Object, live map[manifest.Key]map[string]any) (drift
 				Detail: catalog.VersionAhead(controlPlane, version, written != ""),
 			})
 		case !catalog.ReachesVersion(controlPlane, version):
-			notes = append(notes, fmt.Sprintf("%s: the control plane has %s, and its nodes get %s when that is upgraded, in "+
-				"Cloud Manager or by the Linode API. They are replaced then.", o.Addr, controlPlane, version))
+			notes = append(notes, fmt.Sprintf("%s: the control plane runs %s. Its nodes are replaced with %s after the control "+
+				"plane is upgraded, in Cloud Manager or with the Linode API.", o.Addr, controlPlane, version))
 		}
 	}
 	return drifts, notes

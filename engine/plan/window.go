@@ -10,9 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
-// WindowOpens is the first moment from now on at which one of the windows is open and none of
-// the freezes lasts. Without windows they are always open. It is the zero time where that
-// is never, within a year.
+// WindowOpens is the first time from now on at which a window is open and no freeze is active. Without windows, it is
+// always open. It is the zero time if that is not within a year.
 func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, error) {
 	open, err := recurrencesOf(windows)
 	if err != nil {
@@ -36,7 +35,7 @@ func WindowOpens(windows, freezes []config.Period, now time.Time) (time.Time, er
 	return time.Time{}, nil
 }
 
-// A recurrence is when a period recurs, and for how long it lasts each time.
+// A recurrence is the schedule of a period and its duration.
 type recurrence struct {
 	cron.Schedule
 	lasts time.Duration
@@ -53,22 +52,21 @@ func recurrencesOf(periods []config.Period) (all []recurrence, err error) {
 	return all, nil
 }
 
-// began is when a period began that lasts at a moment; the zero time where none does. The
-// moment at which it ends is not in it.
-func (t recurrence) began(at time.Time) time.Time {
-	if began := t.Next(at.Add(-t.lasts)); !began.IsZero() && !began.After(at) {
-		return began
+// startOf is when the period that is active at a time started; the zero time if none is active. Its end is exclusive.
+func (t recurrence) startOf(at time.Time) time.Time {
+	if start := t.Next(at.Add(-t.lasts)); !start.IsZero() && !start.After(at) {
+		return start
 	}
 	return time.Time{}
 }
 
-// thaws is the first moment from at on, at which none of the periods lasts.
+// thaws is the first time from at on at which no period is active.
 func thaws(periods []recurrence, at time.Time) time.Time {
 	for range timing.MostTurns {
 		until := at
 		for _, p := range periods {
-			if began := p.began(at); !began.IsZero() && began.Add(p.lasts).After(until) {
-				until = began.Add(p.lasts)
+			if start := p.startOf(at); !start.IsZero() && start.Add(p.lasts).After(until) {
+				until = start.Add(p.lasts)
 			}
 		}
 		if until.Equal(at) {
@@ -79,14 +77,14 @@ func thaws(periods []recurrence, at time.Time) time.Time {
 	return at
 }
 
-// opensAt is the first moment from at on, at which one of the periods lasts; at itself
-// where there are none, and the zero time where that is never.
+// opensAt is the first time from at on at which a period is active; at itself if there are no periods, and the zero time if
+// that is never.
 func opensAt(periods []recurrence, at time.Time) (first time.Time) {
 	if len(periods) == 0 {
 		return at
 	}
 	for _, p := range periods {
-		if !p.began(at).IsZero() {
+		if !p.startOf(at).IsZero() {
 			return at
 		}
 		if next := p.Next(at); !next.IsZero() && (first.IsZero() || next.Before(first)) {

@@ -10,24 +10,23 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Workloads are what becomes of pods on both sides of a change, each simulated on a
-// cluster without nodes.
+// Workloads are the pods on both sides of a change. Each side is simulated in an empty cluster.
 type Workloads struct {
 	Before, After Placed
 	PlanTypes     []PlanType // by pool
-	// Lost are the pods that have a node before the change, and none after it.
+	// Lost are the pods that have a node before the change and none after it.
 	Lost  []Lost
 	Notes []string // what was not simulated
-	// Missing is why it is not known how many pods lose their nodes; none if it is known.
+	// Missing is why the number of Lost pods is unknown; empty if it is known.
 	Missing []string
 }
 
-// Placed is where pods are on one side.
+// Placed is the result of one side.
 type Placed struct {
-	Pods          int // that have a node
-	Unschedulable int // pods without one
+	Pods          int // with a node
+	Unschedulable int // pods without a node
 	Nodes         int
-	Monthly       catalog.Money // that the nodes cost
+	Monthly       catalog.Money // cost of the nodes
 }
 
 // Plus is the sum of two.
@@ -38,27 +37,26 @@ func (p Placed) Plus(q Placed) Placed {
 	}
 }
 
-// PlanType is the nodes of a pool that are of one plan type, on both sides.
+// PlanType is the nodes of a pool with one plan type, on both sides.
 type PlanType struct {
 	Pool, Name    string
 	Before, After Placed
 }
 
-// Lost is the pods of a workload that get no node any more.
+// Lost is the pods of a workload that become unschedulable.
 type Lost struct {
 	Workload string // such as Deployment web/api
 	Pods     int
 	Reasons  []PoolReason
 }
 
-// PoolReason says in a sentence why a pool has no node for a pod; Pool is "" where it is
-// the same for all.
+// PoolReason is a sentence on why a pool has no node for a pod. Pool is "" if the reason is the same for all pools.
 type PoolReason struct{ Pool, Text string }
 
-// Asked counts the pods that were simulated.
+// Asked counts the simulated pods.
 func (w Workloads) Asked() int { return w.After.Pods + w.After.Unschedulable }
 
-// LostPods counts the pods that get no node any more.
+// LostPods counts the pods that become unschedulable.
 func (w Workloads) LostPods() (n int) {
 	for _, l := range w.Lost {
 		n += l.Pods
@@ -66,8 +64,8 @@ func (w Workloads) LostPods() (n int) {
 	return n
 }
 
-// unschedulable bounds the pods that lose their nodes. Where none were simulated, it has
-// nothing to say; it says so where the guard is written.
+// unschedulable limits the pods that become unschedulable. Without simulated pods it has no verdict, unless the guard is
+// configured: then it is unknown.
 func (p Plan) unschedulable(g config.Guards) []Verdict {
 	most := 0
 	if g.MaxUnschedulablePods != nil {
@@ -82,23 +80,23 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 		lost := p.Workloads.LostPods()
 		if v.Actual = fmt.Sprint(lost); lost > most {
 			v.Status = Blocked
-			v.Detail = fmt.Sprintf("%s would get no node any more, and at most %d may be in one change.",
+			v.Detail = fmt.Sprintf("%s would become unschedulable; one change may affect at most %d.",
 				diag.Counted(lost, "pod"), most)
 		} else if missing := p.Workloads.Missing; len(missing) > 0 && !p.Empty() {
 			v.Actual = ""
-			v.Status, v.Detail = Uncounted(g, "Whether all pods keep a node is not known: "+
+			v.Status, v.Detail = Uncounted(g, "It is unknown whether all pods keep a node: "+
 				strings.Join(missing, "; ")+".")
 		}
 	case g.MaxUnschedulablePods == nil:
 		return nil
 	case !p.Empty():
-		v.Status, v.Detail = Unknown, "What becomes of pods is not known without a simulation: add --simulate."
+		v.Status, v.Detail = Unknown, "The effect on pods is unknown without a simulation; add --simulate."
 	}
 	return []Verdict{v}
 }
 
-// Sides are the objects before and after the change, as they are stored. What of head does
-// not change is on both sides, and so is what is forgotten.
+// Sides are the objects before and after the change, as the API server stores them. Unchanged objects of the head and
+// forgotten objects are on both sides.
 func (p Plan) Sides(base, head []config.Object) (before, after []config.Object) {
 	changed, known := map[manifest.Key]bool{}, ByKey(base)
 	add := func(to *[]config.Object, stored map[string]any) {

@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// labels finds pods that select what no pool has.
+// labels finds pods that select labels which no pool sets.
 func (c *checker) labels() {
 	missing := map[string][]string{} // workloads by label
 	for _, w := range c.in.Workloads {
@@ -25,19 +25,18 @@ func (c *checker) labels() {
 			}
 			what := key
 			if len(values) > 0 {
-				what += "=" + say(values)
+				what += "=" + joined(values)
 			}
 			missing[what] = append(missing[what], w.Name)
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.LabelOfNoPool, config.Addr{}, "",
-			"%s selects nodes by %s, and no pool gives that to its nodes.", say(missing[what]), what)
+			"Pods of %s select nodes by %s, which no pool sets.", joined(missing[what]), what)
 	}
 }
 
-// selected are the labels that nodes must have for a pod, with the values that are
-// possible; none for any.
+// selected are the labels that a pod requires of its node, with the allowed values; none for any.
 func selected(spec corev1.PodSpec) map[string][]string {
 	all := map[string][]string{}
 	for key, value := range spec.NodeSelector {
@@ -48,7 +47,7 @@ func selected(spec corev1.PodSpec) map[string][]string {
 	}
 	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 	if required == nil || len(required.NodeSelectorTerms) != 1 {
-		return all // of several terms one is enough: the simulation says whether it is
+		return all // one of several terms is enough, which the simulation checks
 	}
 	for _, r := range required.NodeSelectorTerms[0].MatchExpressions {
 		switch r.Operator {
@@ -61,7 +60,7 @@ func selected(spec corev1.PodSpec) map[string][]string {
 	return all
 }
 
-// spreads finds pods that are spread over, or near others by, a label that nodes do not have.
+// spreads finds pods that are spread over a label, or placed near others by a label, that nodes do not have.
 func (c *checker) spreads() {
 	missing := map[string][]string{} // workloads by how they are placed
 	for _, w := range c.in.Workloads {
@@ -73,14 +72,14 @@ func (c *checker) spreads() {
 	}
 	for _, what := range slices.Sorted(maps.Keys(missing)) {
 		c.find(lint.SpreadOverNoPool, config.Addr{}, "",
-			"%s must %s, and no pool for its pods gives that label to its nodes: they wait for ever.", say(missing[what]), what)
+			"Pods of %s must %s, but no pool for them sets that label, so they stay pending.", joined(missing[what]), what)
 	}
 }
 
-// topology is a label that a node must have for a pod because of how its fellows are placed.
+// topology is a label that a node must have because of a spread or an affinity of a pod.
 type topology struct{ key, what string }
 
-// topologies are those of a pod, each once.
+// topologies are the distinct topologies of a pod.
 func topologies(spec corev1.PodSpec) (all []topology) {
 	for _, s := range spec.TopologySpreadConstraints {
 		if s.WhenUnsatisfiable == corev1.DoNotSchedule {
@@ -96,8 +95,7 @@ func topologies(spec corev1.PodSpec) (all []topology) {
 	return slices.Compact(all)
 }
 
-// poolsFor are the pools that pods may have nodes of, by their labels and taints; all, where
-// there is none.
+// poolsFor are the pools that match a pod by labels and taints; all pools if none does.
 func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
 	for _, p := range c.pools {
 		if _, ok := instancetype.ForPod(p.NodePool, &pod); ok {
@@ -110,14 +108,13 @@ func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
 	return pools
 }
 
-// everywhere reports whether all nodes have a label, also if no pool sets it.
+// everywhere reports whether all nodes have a label even if no pool sets it.
 func everywhere(key string) bool {
 	_, alias := karpv1.NormalizedLabels[key]
 	return alias || karpv1.WellKnownLabels.Has(key) || key == corev1.LabelHostname
 }
 
-// given reports whether one of some pools gives its nodes a label with one of some values, or
-// with any where none are said.
+// given reports whether a pool sets a label to one of the values, or to any value if there are none.
 func given(pools []pool, key string, values []string) bool {
 	return slices.ContainsFunc(pools, func(p pool) bool {
 		label, labelled := p.Spec.Template.Labels[key]

@@ -23,7 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
-// taints finds pools that no pod can go to.
+// taints finds pools that no pod tolerates.
 func (c *checker) taints() {
 	for _, p := range c.pools {
 		hard := slices.DeleteFunc(slices.Clone(p.Spec.Template.Spec.Taints), func(t corev1.Taint) bool {
@@ -34,12 +34,12 @@ func (c *checker) taints() {
 		}) {
 			continue
 		}
-		c.find(lint.TaintNobodyTolerates, p.addr, "spec.template.spec.taints",
-			"None of the pods tolerates %s, so that no node is ever made for this pool.", say(textsOf(hard)))
+		c.find(lint.UntoleratedTaint, p.addr, "spec.template.spec.taints",
+			"None of the pods tolerates %s, so this pool never gets nodes.", joined(textsOf(hard)))
 	}
 }
 
-// tolerations finds pods that tolerate the taint of a pool, and that nothing keeps from pools without it.
+// tolerations finds pods that tolerate the taint of a pool, and also fit in pools without it.
 func (c *checker) tolerations() {
 	for _, p := range c.pools {
 		for _, t := range p.Spec.Template.Spec.Taints {
@@ -61,31 +61,31 @@ func (c *checker) tolerations() {
 			}
 			if slices.Sort(pools); len(loads) > 0 {
 				c.find(lint.TolerationOnly, p.addr, "spec.template.spec.taints",
-					"Pods of %s tolerate %s, and nothing makes them go to this pool: they may go to %s as well.", say(loads),
-					t.ToString(), say(slices.Compact(pools)))
+					"Pods of %s tolerate %s, but nothing makes them run in this pool: they also fit in %s.", joined(loads),
+					t.ToString(), joined(slices.Compact(pools)))
 			}
 		}
 	}
 }
 
-// names reports whether one of some tolerations is for a taint that keeps pods away, by its key.
+// names reports whether a toleration names the key of a taint that excludes pods.
 func names(tolerations []corev1.Toleration, t corev1.Taint) bool {
 	return t.Effect != corev1.TaintEffectPreferNoSchedule && slices.ContainsFunc(tolerations, func(of corev1.Toleration) bool {
 		return of.Key == t.Key && scheduling.Taints{t}.ToleratesPod(&corev1.Pod{Spec: corev1.PodSpec{Tolerations: []corev1.Toleration{of}}}) == nil
 	})
 }
 
-// fits reports whether a pod of a workload may have a node of a pool, and one of its plans is large enough.
+// fits reports whether a pod of a workload matches a pool, and one of the pool's plans is large enough.
 func (c *checker) fits(p pool, w simulate.Workload) bool {
 	want, ok := instancetype.ForPod(p.NodePool, &w.Pod)
 	return ok && w.Why() == "" && len(instancetype.Candidates(c.types, want, resources.RequestsForPods(&w.Pod))) > 0
 }
 
-// startupTaints finds startup taints that no agent on the node can take off.
+// startupTaints finds startup taints that no agent on the node can remove.
 func (c *checker) startupTaints() {
-	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // which tolerate all taints, and take none off
+	sets := slices.DeleteFunc(slices.Clone(c.in.DaemonSets), lke.OwnDaemonSet) // which tolerate all taints and remove none
 	if len(sets) == 0 {
-		c.skip(lint.StartupTaintStays, "no DaemonSets are given")
+		c.skip(lint.StartupTaintStays, "there are no DaemonSets")
 		return
 	}
 	for _, p := range c.pools {
@@ -97,7 +97,7 @@ func (c *checker) startupTaints() {
 			}
 			if !tolerated {
 				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
-					"Of %s none tolerates %s, so that none can run on a new node and take it off.",
+					"None of %s tolerates %s, so none of them can run on a new node and remove it.",
 					diag.Counted(len(sets), "DaemonSet"), t.ToString())
 			}
 		}
@@ -127,19 +127,18 @@ func (c *checker) blocks() {
 		if len(causes) > 0 {
 			c.find(lint.PodsBlockDrift, p.addr, "metadata.name",
 				"Nodes with %s are never replaced: the pods cannot be evicted, and without a termination_grace_period "+
-					"Karpenter waits for them for ever.", say(causes))
+					"Karpenter waits for them forever.", joined(causes))
 		}
 	}
 }
 
-// notEvictable says what keeps the pods of workloads from being evicted for ever. Pods that end
-// by themselves are waited for.
+// notEvictable returns why pods of workloads can never be evicted. Jobs are left out, because their pods end.
 func (c *checker) notEvictable() map[string]string {
 	why := map[string]string{}
 	var pods []*corev1.Pod
 	for _, w := range c.in.Workloads {
 		pod := w.Pod.DeepCopy()
-		pod.Spec.NodeName = "there" // is what counts as healthy
+		pod.Spec.NodeName = "there" // so that it counts as healthy
 		for range w.Pods {
 			pods = append(pods, pod)
 		}
@@ -167,7 +166,7 @@ func (c *checker) notEvictable() map[string]string {
 	return why
 }
 
-// cutsShort finds pools whose nodes end before their pods have.
+// cutsShort finds pools whose termination grace period is too short for their pods.
 func (c *checker) cutsShort() {
 	const kubernetes = int64(corev1.DefaultTerminationGracePeriodSeconds)
 	for _, p := range c.pools {
@@ -184,7 +183,7 @@ func (c *checker) cutsShort() {
 		}
 		if len(longer) > 0 {
 			c.find(lint.TerminationCutsShort, p.addr, "spec.template.spec.terminationGracePeriod",
-				"A node of this pool has %v to end, and pods that go there may take longer: %s.", bound.Duration, say(longer))
+				"A node of this pool has %v to terminate, but pods on it may take longer: %s.", bound.Duration, joined(longer))
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package podlint finds what goes wrong between pods and the pools of a configuration: what
-// keeps pods from nodes, nodes from being replaced, and money from being saved.
+// Package podlint finds problems between pods and the pools of a configuration: pods that get no nodes, nodes that cannot be
+// replaced, and avoidable cost.
 //
-// It is pure: objects, prices and pods come in, findings go out. Where pods go, it asks the
-// simulation. The rules are explained in package lint, which the compiler and the controller
-// link: they know no pods, and do not link the simulation. So the rules that need pods are here.
+// It is pure: it turns objects, prices and pods into findings, and places pods with the simulation. The rules are explained in
+// package lint. The compiler and the controller link package lint, but not the simulation, so the rules that need pods are
+// here.
 package podlint
 
 import (
@@ -26,13 +26,13 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Skipped is a rule that was not looked at although pods are given.
+// Skipped is a rule that was not checked.
 type Skipped struct {
 	Rule string
-	Why  string // as it follows the name: no DaemonSets are given
+	Why  string // to follow the name: there are no DaemonSets
 }
 
-// Report is what was found.
+// Report is the result of the rules.
 type Report struct {
 	Findings []lint.Finding // sorted by object, field and rule
 	Skipped  []Skipped      // sorted by rule
@@ -47,21 +47,20 @@ type checker struct {
 	report Report
 }
 
-// A pool is a NodePool with the workloads that have a node of it.
+// A pool is a NodePool with the workloads that are placed on its nodes.
 type pool struct {
 	*karpv1.NodePool
 	addr      config.Addr
 	workloads []simulate.Workload
 }
 
-// Check looks at objects and at the pods of an input, which has the same objects. Without
-// pods each rule is Skipped.
+// Check checks objects with the pods of an input, which has the same objects. Without pods, each rule is Skipped.
 func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Report, error) {
 	c := &checker{in: in}
 	if len(in.Workloads) == 0 {
 		for _, rule := range lint.Rules() {
 			if rule.Pods {
-				c.skip(rule.Name, "no pods are given")
+				c.skip(rule.Name, "there are no pods")
 			}
 		}
 		return c.report, nil
@@ -91,7 +90,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 	return c.report, nil
 }
 
-// read reads the pools, and which workloads have nodes of them.
+// read reads the pools and the workloads on their nodes.
 func (c *checker) read(objects []config.Object) error {
 	named := map[string]simulate.Workload{}
 	for _, w := range c.in.Workloads {
@@ -128,7 +127,7 @@ func (c *checker) read(objects []config.Object) error {
 func (c *checker) find(rule string, addr config.Addr, path, format string, args ...any) {
 	c.report.Findings = append(c.report.Findings, lint.Finding{
 		Name: rule, Severity: lint.Warning, Addr: addr, Path: path,
-		Message: diag.OneLine(fmt.Sprintf(format, args...)), // affinities have any text
+		Message: diag.OneLine(fmt.Sprintf(format, args...)), // affinities may contain any text
 	})
 }
 
@@ -136,5 +135,5 @@ func (c *checker) skip(rule, why string) {
 	c.report.Skipped = append(c.report.Skipped, Skipped{rule, why})
 }
 
-// say joins names, and leaves out those that are too many.
-func say(names []string) string { return lint.Join(names, 3) }
+// joined lists at most three names.
+func joined(names []string) string { return lint.Join(names, 3) }

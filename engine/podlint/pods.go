@@ -17,19 +17,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// zones finds pods that are to be in several zones.
+// zones finds pods that must run in several zones.
 func (c *checker) zones() {
 	for _, w := range c.in.Workloads {
 		if most, why := inOneZone(w.Pod); why != "" && w.Pods > most {
 			c.find(lint.ZoneSpreadOfOneZone, config.Addr{}, "region",
-				"%s has %s, and all nodes of a cluster are in one zone: of its %s no more than %d can have a node.", w.Name, why,
+				"%s has %s, but all nodes of a cluster are in one zone: of its %s, at most %d can get a node.", w.Name, why,
 				diag.Counted(w.Pods, "pod"), most)
 		}
 	}
 }
 
-// inOneZone is how many pods of a workload one zone can have, and why; "" where nothing
-// bounds them.
+// inOneZone is how many pods of a workload fit in one zone, and why; "" if there is no limit.
 func inOneZone(pod corev1.Pod) (most int, why string) {
 	for _, s := range pod.Spec.TopologySpreadConstraints {
 		if s.TopologyKey == corev1.LabelTopologyZone && s.WhenUnsatisfiable == corev1.DoNotSchedule &&
@@ -49,7 +48,7 @@ func inOneZone(pod corev1.Pod) (most int, why string) {
 	return 0, ""
 }
 
-// gpus finds pods that ask for more GPUs than any plan of a pool has.
+// gpus finds pods that request more GPUs than any plan of a pool has.
 func (c *checker) gpus() {
 	var most int64
 	for _, p := range c.pools {
@@ -59,7 +58,7 @@ func (c *checker) gpus() {
 			most = max(most, has.Value())
 		}
 		if len(candidates) == 0 {
-			c.skip(lint.GPUPodsWithoutPool, fmt.Sprintf("no plan is known that %s allows", p.addr))
+			c.skip(lint.GPUPodsWithoutPool, fmt.Sprintf("no known plan matches %s", p.addr))
 			return
 		}
 	}
@@ -67,13 +66,13 @@ func (c *checker) gpus() {
 		requests := resources.RequestsForPods(&w.Pod)
 		if asks := requests[instancetype.ResourceGPU]; asks.Value() > most {
 			c.find(lint.GPUPodsWithoutPool, config.Addr{}, "",
-				"A pod of %s asks for %s, and the plans that the pools allow have %d at most.", w.Name,
+				"A pod of %s requests %s, but the plans that the pools allow have at most %d.", w.Name,
 				diag.Counted(int(asks.Value()), "GPU"), most)
 		}
 	}
 }
 
-// mostSwept bounds the pods that are simulated with each cap.
+// mostSwept is the largest number of pods that are simulated with each cap.
 const mostSwept = 2000
 
 // caps finds pools whose pods cost less on smaller nodes.
@@ -96,7 +95,7 @@ func (c *checker) caps(ctx context.Context) error {
 		for _, p := range c.pools {
 			if p.Name == capped.Pool {
 				c.find(lint.DearerThanCapped, p.addr, "spec.template.spec.requirements",
-					"The pods cost %s a month, and %s on smaller nodes. Write %s.",
+					"The pods cost %s a month, but only %s on smaller nodes. Write %s.",
 					now.Total.Monthly.Text(), best.Cost.Monthly.Text(), capped.HCL)
 			}
 		}

@@ -33,7 +33,7 @@ func Write(dir string, objects []map[string]any) (written, deleted int, err erro
 		return 0, 0, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return 0, 0, fmt.Errorf("make %s: %w", dir, files.Cause(err))
+		return 0, 0, fmt.Errorf("create %s: %w", dir, files.Cause(err))
 	}
 	root, err := os.OpenRoot(dir) // links in it do not lead out of it
 	if err != nil {
@@ -100,7 +100,7 @@ func (t tree) earlier() (names []string, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		entries, err := fs.ReadDir(t.root.FS(), ".")
 		if err == nil && len(entries) > 0 {
-			err = fmt.Errorf("%s is not empty, and lkeplan has not made it; give a new directory", t.dir)
+			err = fmt.Errorf("%s is not empty and was not created by lkeplan; choose a new directory", t.dir)
 		}
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (t tree) update(earlier []string, contents map[string][]byte) (deleted int,
 	names := slices.Sorted(maps.Keys(contents))
 	for _, name := range names {
 		if _, err := t.root.Lstat(name); err == nil && !slices.Contains(earlier, name) {
-			return 0, fmt.Errorf("%s/%s is in the way, and lkeplan has not written it; move it elsewhere", t.dir, name)
+			return 0, fmt.Errorf("%s/%s exists and was not written by lkeplan; move it elsewhere", t.dir, name)
 		}
 	}
 	// The list is written first: wherever this ends, the next run knows its files.

@@ -101,18 +101,18 @@ func (r *Request) addOwn(p parameter) (err error) {
 	switch p.Name {
 	case allowEmpty:
 		if p.String == nil {
-			return fmt.Errorf("give true or false as string")
+			return fmt.Errorf("use string with true or false")
 		}
 		if r.AllowEmpty, err = strconv.ParseBool(*p.String); err != nil {
 			return fmt.Errorf("%q is neither true nor false", *p.String)
 		}
 	case varFiles:
 		if p.Array == nil {
-			return fmt.Errorf("give the paths of the files as array")
+			return fmt.Errorf("use array with the paths of the files")
 		}
 		r.VarFiles = append(r.VarFiles, *p.Array...)
 	default:
-		return fmt.Errorf("no parameter has this name.%s", eval.DidYouMean(p.Name, []string{allowEmpty, varFiles}))
+		return fmt.Errorf("unknown parameter.%s", eval.DidYouMean(p.Name, []string{allowEmpty, varFiles}))
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (r *Request) addVariable(p parameter) error {
 		}
 		v.Value = syntax.Print(cty.ObjectVal(entries))
 	default:
-		return fmt.Errorf("it has no value; give string, array or map")
+		return fmt.Errorf("it has no value; use string, array or map")
 	}
 	r.Vars = append(r.Vars, v)
 	return nil

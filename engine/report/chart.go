@@ -17,7 +17,7 @@ import (
 // mostBars keeps a chart of many pools readable.
 const mostBars = 12
 
-// share is a part of a chart's width, in percent.
+// share is a fraction of a chart's width, in percent.
 type share string
 
 func shareOf(part, whole float64) share {
@@ -27,29 +27,28 @@ func shareOf(part, whole float64) share {
 	return share(fmt.Sprintf("%.2f", min(100, max(0, 100*part/whole))))
 }
 
-// costChart compares what things cost in a month.
+// costChart compares monthly costs before and after.
 type costChart struct {
 	Bars []costBar
-	More int // pools that are not in it
+	More int // number of pools that it leaves out
 }
 
-// costBar is one thing before and after: from the least that it costs to the
-// most, and what its nodes cost now.
+// costBar is the cost of a pool before and after, from minimum to maximum, and the cost of its live nodes.
 type costBar struct {
 	Name          string
 	Text          string // the amounts in words
 	Before, After *span
-	Now           share // "" where that is not known
+	Now           share // "" if unknown
 	Total, First  bool  // all pools together; the first of single pools
 }
 
-// span is a bar from nothing to the ceiling; up to the floor it is solid.
+// span is a bar from zero to the maximum. It is solid up to the minimum.
 type span struct {
 	Floor, Ceiling share
-	Endless        bool // nothing limits it, or it is not known
+	Endless        bool // there is no limit, or it is unknown
 }
 
-// costChartOf shows all pools together, and those whose cost changes most.
+// costChartOf shows the sum of all pools, and the pools whose cost changes most.
 func costChartOf(r Report) *costChart {
 	var changed []plan.Change
 	for _, c := range r.Changes {
@@ -85,7 +84,7 @@ func sameCost(a, b *plan.Cost) bool {
 	return a != nil && b != nil && a.Floor == b.Floor && a.FloorUnknown == b.FloorUnknown && a.Ceiling == b.Ceiling
 }
 
-// moves is by how much the cost of a pool changes; what nothing limits, or is not known,
+// moves is by how much the cost of a pool changes; a cost without a limit, or an unknown one,
 // comes first.
 func moves(c plan.Change) catalog.Money {
 	before, after := ptr.Deref(c.Before, plan.Cost{}), ptr.Deref(c.After, plan.Cost{})
@@ -96,8 +95,7 @@ func moves(c plan.Change) catalog.Money {
 	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// scale is what the whole width of a chart stands for. Next to bars without an
-// end, the others take two thirds.
+// scale is the amount that the whole width of a chart stands for. Next to endless bars, the others take two thirds.
 func scale(bounds []*plan.Cost, current []*catalog.Money) (most float64) {
 	endless := false
 	for _, c := range bounds {
@@ -139,33 +137,33 @@ func spanOf(c *plan.Cost, most float64) *span {
 	return &span{Floor: shareOf(c.Floor.Float64(), most), Ceiling: shareOf(c.Ceiling.Monthly.Float64(), most)}
 }
 
-// weekChart shows when the budgets let the nodes of pools go, that roll.
+// weekChart shows when the budgets allow to replace the nodes of the pools that roll.
 type weekChart struct {
 	Days []day
 	Rows []weekRow
-	More int // pools that are not in it
+	More int // number of pools that it leaves out
 }
 
 type day struct {
 	X          share
-	Name, Date string // "" where there is no room
+	Name, Date string // "" if it does not fit
 }
 
-// weekRow is one pool, or several whose nodes may go at the same times.
+// weekRow is one pool, or several whose budgets allow disruptions at the same times.
 type weekRow struct {
 	Name, Text string
 	Windows    []windowBar
 
-	others int // pools besides the first
-	rolled int // nodes of them all
+	others int // number of further pools
+	rolled int // nodes of all of them
 	impact *plan.Impact
 }
 
-// windowBar is a span in which nodes may go; the more may, the higher it is.
+// windowBar is a span in which budgets allow disruptions. Its height shows how many.
 type windowBar struct {
 	X, Width, Middle share
 	Y, Height        int
-	Nodes            string // "" where they are not counted, or there is no room for the number
+	Nodes            string // "" if they are not counted, or the bar is too narrow for the number
 	Text             string
 }
 
@@ -175,7 +173,7 @@ const weekHeight, leastHeight = 26, 15
 
 func weekChartOf(r Report) *weekChart {
 	chart := &weekChart{}
-	drawn := map[string]int{} // by what is drawn
+	drawn := map[string]int{} // indexes of rows by their bars
 	var from, until time.Time
 	for _, c := range r.Changes {
 		if c.Effect != plan.Roll || c.Impact == nil || c.Impact.Pace == nil || len(c.Impact.Pace.Windows) == 0 {
@@ -200,7 +198,7 @@ func weekChartOf(r Report) *weekChart {
 		return nil
 	}
 	for i := range chart.Rows {
-		chart.Rows[i].say()
+		chart.Rows[i].describe()
 		if i >= mostBars {
 			chart.More += 1 + chart.Rows[i].others
 		}
@@ -216,8 +214,8 @@ func weekChartOf(r Report) *weekChart {
 	return chart
 }
 
-// say puts a row into words.
-func (r *weekRow) say() {
+// describe sets the texts of a row.
+func (r *weekRow) describe() {
 	r.Text = plainText.consequence(r.impact)
 	if r.others > 0 {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
@@ -228,7 +226,7 @@ func (r *weekRow) say() {
 		}
 	}
 	if r.Text == "" {
-		r.Text = "nodes may go now"
+		r.Text = "the budgets allow disruptions now"
 	}
 }
 

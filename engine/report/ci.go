@@ -16,8 +16,7 @@ const (
 	mostSummary = 1 << 20
 )
 
-// GitHub writes what a reviewer should check as commands to a runner of GitHub
-// Actions, gravest first, and not more than it shows.
+// GitHub writes the findings as workflow commands for a GitHub Actions runner, worst first, and not more than GitHub shows.
 func GitHub(w io.Writer, r Report, _ Options) error {
 	var shown []diag.Diagnostic
 	left := map[string]int{"error": mostAnnotations, "warning": mostAnnotations}
@@ -75,8 +74,7 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	return err
 }
 
-// simulatedDelta is by how much the nodes that pods get cost more; "" where none are
-// simulated, or some may be missing.
+// simulatedDelta is how much more the nodes of the simulated pods cost; "" if none are simulated, or some may be missing.
 func simulatedDelta(r Report) string {
 	if r.Workloads == nil || len(r.Workloads.Missing) > 0 {
 		return ""
@@ -84,7 +82,7 @@ func simulatedDelta(r Report) string {
 	return Dollars(r.Workloads.After.Monthly - r.Workloads.Before.Monthly)
 }
 
-// lostCount is how many pods get no node any more; "" where none are simulated, or some may be missing.
+// lostCount is how many pods become unschedulable; "" if none are simulated, or some may be missing.
 func lostCount(r Report) string {
 	if r.Workloads == nil || len(r.Workloads.Missing) > 0 {
 		return ""
@@ -92,8 +90,7 @@ func lostCount(r Report) string {
 	return fmt.Sprint(r.Workloads.LostPods())
 }
 
-// costDelta is by how much the most that all pools can cost changes; "" where
-// nothing limits it, or it is not known.
+// costDelta is by how much the maximum cost of all pools changes; "" if it has no limit or is unknown.
 func costDelta(r Report) string {
 	if !r.Before.Ceiling.Known() || !r.After.Ceiling.Known() {
 		return ""
@@ -116,7 +113,7 @@ func GitLabTerraform(w io.Writer, r Report, _ Options) error {
 	}{s.Create, s.Update, s.Delete})
 }
 
-// GitLabCodeQuality writes what a reviewer should check, for
+// GitLabCodeQuality writes the findings for
 // artifacts:reports:codequality.
 func GitLabCodeQuality(w io.Writer, r Report, _ Options) error {
 	return diag.CodeQuality(w, diagnostics(findings(r)), func(d diag.Diagnostic) string {

@@ -16,18 +16,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// The JSON form of a plan is one document, the same as lines for programs that read a stream
-// (lines.go), and the schema of both. Its member resource_changes has the shape of Terraform's
-// plans, so that what scans those for deletions works; fields, effects and impact are lkeplan's
-// own. Its types are not those of package plan, because saved plans store these by the names of
-// their Go fields: with tags, other releases could not read them.
+// A plan as JSON is one document, or the same content as lines for programs that read a stream (lines.go). One schema
+// describes both. The member resource_changes has the shape of Terraform's plans, so that tools that scan those for
+// deletions work; fields, effects and impact are specific to lkeplan. The types are not those of package plan, because
+// saved plans store those by the names of their Go fields: with tags, other releases could not read them.
 
-// FormatVersion is the version of the JSON form. A new minor one only adds.
+// FormatVersion is the version of the JSON format. A new minor version only adds to it.
 const FormatVersion = "1.0"
 
-// newDocument returns the document of a plan, with the diagnostics of compiling the head.
-// Digest is that of the saved plan and version that of the program; each is ""
-// where there is none.
+// newDocument returns the document of a plan, with the diagnostics of compiling the head. Digest is that of the saved
+// plan, and version that of the program; each may be "".
 func newDocument(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Document {
 	doc := Document{
 		FormatVersion: FormatVersion, Version: version, Complete: len(p.Notes) == 0,
@@ -63,26 +61,26 @@ func newDocument(p plan.Plan, diagnostics []diag.Diagnostic, digest, version str
 // Write writes the document as Schema describes it.
 func (d Document) Write(w io.Writer) error { return diag.JSON(w, d) }
 
-// Document is the whole plan. The texts of the tag doc are in the schema.
+// Document is the whole plan. The doc tags are the descriptions in the schema.
 type Document struct {
-	FormatVersion string            `json:"format_version" doc:"The version of this form. A new minor one only adds."`
-	Version       string            `json:"lkeplan_version,omitempty" doc:"The program that wrote it."`
-	Applyable     bool              `json:"applyable" doc:"Whether there is something to apply, and nothing refuses it."`
-	Complete      bool              `json:"complete" doc:"Whether everything could be checked; otherwise notes say what could not."`
+	FormatVersion string            `json:"format_version" doc:"The version of this format. A new minor version only adds to it."`
+	Version       string            `json:"lkeplan_version,omitempty" doc:"The version of the program that wrote it."`
+	Applyable     bool              `json:"applyable" doc:"Whether the plan has changes to apply and is not refused."`
+	Complete      bool              `json:"complete" doc:"Whether everything could be checked. Otherwise notes list what could not."`
 	Errored       bool              `json:"errored"`
-	Base          *revision         `json:"base,omitempty" doc:"What it is compared with."`
+	Base          *revision         `json:"base,omitempty" doc:"The state that the head is compared with."`
 	Head          *revision         `json:"head,omitempty"`
-	Rules         *revision         `json:"rules,omitempty" doc:"Whose guards and policies judge, where it is not the base."`
+	Rules         *revision         `json:"rules,omitempty" doc:"The revision of the guards and policies, if it is not the base."`
 	Digest        string            `json:"plan_digest,omitempty" doc:"Of the saved plan."`
-	Changes       []resourceChange  `json:"resource_changes" doc:"What changes, by address."`
-	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, and make them static or dynamic, and keep their nodes."`
-	Drift         []resourceDrift   `json:"resource_drift" doc:"What others have changed in the cluster, by address."`
-	Rolling       []rolling         `json:"rolling,omitempty" doc:"Pools whose nodes are not what the live objects ask for yet."`
-	Catalog       string            `json:"catalog,omitempty" doc:"The catalogue that prices are from; absent for the built-in one."`
-	Prices        []repricing       `json:"price_changes,omitempty" doc:"What the change does to the prices of the catalogue. All other costs are at the prices after it."`
-	Workloads     *workloads        `json:"workloads,omitempty" doc:"What becomes of pods, where they are simulated."`
-	Guards        []guard           `json:"guards" doc:"What guards and policies say of the plan."`
-	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"What is to be said of the configuration."`
+	Changes       []resourceChange  `json:"resource_changes" doc:"The changes, by address."`
+	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, or make them static or dynamic, and keep their nodes."`
+	Drift         []resourceDrift   `json:"resource_drift" doc:"Manual edits and changes by other programs in the cluster, by address."`
+	Rolling       []rolling         `json:"rolling,omitempty" doc:"Pools whose nodes are still draining, joining or being replaced."`
+	Catalog       string            `json:"catalog,omitempty" doc:"The price catalogue; absent for the built-in one."`
+	Prices        []repricing       `json:"price_changes,omitempty" doc:"How the change alters the prices of the catalogue. All other costs are at the new prices."`
+	Workloads     *workloads        `json:"workloads,omitempty" doc:"What happens to pods, if they are simulated."`
+	Guards        []guard           `json:"guards" doc:"The verdicts of guards and policies."`
+	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"The diagnostics of the configuration."`
 	Notes         []string          `json:"notes" doc:"What could not be checked."`
 	Cost          *cost             `json:"cost" doc:"Of all pools together."`
 	Summary       summary           `json:"summary"`
@@ -90,9 +88,9 @@ type Document struct {
 
 type revision struct {
 	Kind  string     `json:"kind" doc:"git, dir, live, snapshot or plan."`
-	Ref   string     `json:"ref,omitempty" doc:"Such as a commit, a path, or a context and its server."`
-	Why   string     `json:"why,omitempty" doc:"Why it is this one: which branch it is the merge base with, and what names that."`
-	Taken *time.Time `json:"taken,omitempty" doc:"Of a snapshot: when the cluster was read."`
+	Ref   string     `json:"ref,omitempty" doc:"A commit, a path, or a context and its server."`
+	Why   string     `json:"why,omitempty" doc:"Why this revision was chosen: the branch that it is the merge base with, and where the name of that branch comes from."`
+	Taken *time.Time `json:"taken,omitempty" doc:"When the cluster was read, for a snapshot."`
 }
 
 func revisionOf(r plan.Revision) *revision {
@@ -102,7 +100,7 @@ func revisionOf(r plan.Revision) *revision {
 	return &revision{r.Kind, r.Ref, r.Why, moment(r.Taken)}
 }
 
-// moment is nil for the zero time.
+// moment returns nil for the zero time.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -112,33 +110,33 @@ func moment(t time.Time) *time.Time {
 }
 
 type resourceChange struct {
-	Address  string            `json:"address" doc:"Of the block: pool.general."`
-	Previous string            `json:"previous_address,omitempty" doc:"Of a block that was moved."`
+	Address  string            `json:"address" doc:"Of the block, such as pool.general."`
+	Previous string            `json:"previous_address,omitempty" doc:"The address in the base, for a block that was moved."`
 	Mode     string            `json:"mode" doc:"Always managed."`
-	Type     string            `json:"type" doc:"The type of the block: pool, node_class."`
+	Type     string            `json:"type" doc:"The type of the block, such as pool or node_class."`
 	Name     string            `json:"name" doc:"Of the object in the cluster."`
 	Object   object            `json:"object"`
-	Source   *diag.Range       `json:"source,omitempty" doc:"Where the block is; in the base, if it is deleted."`
+	Source   *diag.Range       `json:"source,omitempty" doc:"The place of the block. That of a deleted block is in the base."`
 	Change   alteration        `json:"change"`
 	Reason   string            `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_may_remove_nodes, update_in_place or delete_because_no_resource_config."`
-	Effect   plan.Effect       `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
-	Partial  bool              `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
-	Loosens  bool              `json:"loosens,omitempty" doc:"Whether Karpenter may remove nodes that the effect leaves."`
-	Prune    plan.RemovalStage `json:"prune,omitempty" doc:"Of a pool. condemn: it is not declared any more, gives up its nodes within its budgets, and is deleted after them. drained: it has given up all of them, and is deleted. reprieve: it was condemned, is declared again, and keeps the nodes that it has left."`
-	Outside  bool              `json:"outside,omitempty" doc:"Of a pool that the directory does not declare: its nodes are replaced because of their class. The address is its kind and name: NodePool hand."`
-	Because  []string          `json:"because,omitempty" doc:"What else rolls this pool, or may have nodes of it removed: the addresses of its class, of overlays, buffers and pools with another weight."`
+	Effect   plan.Effect       `json:"effect" doc:"The most disruptive effect of all fields on existing nodes."`
+	Partial  bool              `json:"partial,omitempty" doc:"For the effect roll: only nodes that no longer match are replaced."`
+	Loosens  bool              `json:"loosens,omitempty" doc:"Whether Karpenter may also remove nodes that the effect keeps."`
+	Prune    plan.RemovalStage `json:"prune,omitempty" doc:"The removal of a pool. condemn: the pool is no longer declared, drains its nodes within its budgets, and is deleted after them. drained: all its nodes have drained, and it is deleted. reprieve: the pool was draining, is declared again, and keeps its remaining nodes."`
+	Outside  bool              `json:"outside,omitempty" doc:"True for a pool that the directory does not declare, and whose nodes are replaced because of their class. Its address is its kind and name, such as NodePool batch."`
+	Because  []string          `json:"because,omitempty" doc:"The other objects because of which nodes of this pool are or may be replaced or removed: the addresses of its class, of overlays, buffers and pools with another weight."`
 	Fields   []field           `json:"fields" doc:"What changes, by path."`
-	Impact   *impact           `json:"impact,omitempty" doc:"Of a pool: what becomes of its nodes."`
-	Cost     *cost             `json:"cost,omitempty" doc:"Of a pool."`
-	// Conflicts refuse an apply.
-	Conflicts []conflict `json:"conflicts,omitempty" doc:"Fields that somebody else has set to another value. An apply is refused."`
+	Impact   *impact           `json:"impact,omitempty" doc:"What happens to the nodes of a pool."`
+	Cost     *cost             `json:"cost,omitempty" doc:"The cost of a pool."`
+	// An apply with Conflicts is refused.
+	Conflicts []conflict `json:"conflicts,omitempty" doc:"Fields that another owner has set to another value. An apply is refused."`
 }
 
 type object struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 	Kind       string `json:"kind"`
 	Name       string `json:"name"`
-	UID        string `json:"uid,omitempty" doc:"Of the object in the cluster, where one was asked."`
+	UID        string `json:"uid,omitempty" doc:"Of the object in the cluster, if a cluster was read."`
 }
 
 func sourceOf(r hcl.Range) *diag.Range {
@@ -154,19 +152,19 @@ func sourceOf(r hcl.Range) *diag.Range {
 // alteration has the shape of Terraform's.
 type alteration struct {
 	Actions         []plan.Action  `json:"actions"`
-	Before          map[string]any `json:"before" doc:"The object as the API server stores it; null where there is none."`
-	After           map[string]any `json:"after" doc:"The object as the API server would store it; null where there is none."`
-	AfterUnknown    struct{}       `json:"after_unknown" doc:"Always empty: everything is known."`
-	BeforeSensitive struct{}       `json:"before_sensitive" doc:"Always empty: sensitive values are refused before."`
+	Before          map[string]any `json:"before" doc:"The object as the API server stores it; null if there is none."`
+	After           map[string]any `json:"after" doc:"The object as the API server would store it; null if there is none."`
+	AfterUnknown    struct{}       `json:"after_unknown" doc:"Always empty."`
+	BeforeSensitive struct{}       `json:"before_sensitive" doc:"Always empty: sensitive values are refused."`
 	AfterSensitive  struct{}       `json:"after_sensitive" doc:"Always empty."`
 }
 
 type field struct {
-	Path    string      `json:"path" doc:"Such as spec.limits.cpu; elements of lists are named by what they are about: spec.template.spec.requirements[kubernetes.io/arch]."`
-	Before  any         `json:"before" doc:"Null where there was none."`
-	After   any         `json:"after" doc:"Null where there is none any more."`
-	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the budgets. may_remove_nodes: Karpenter may remove or replace nodes that match, within the budgets: sooner than before, more at a time, or for other reasons. in_place: it takes effect at once and every node stays. delete_nodes: nodes go at once, past all budgets. none: nobody acts on it."`
-	Partial bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
+	Path    string      `json:"path" doc:"Such as spec.limits.cpu. An element of a list is named by its key: spec.template.spec.requirements[kubernetes.io/arch]."`
+	Before  any         `json:"before" doc:"Null if there was no value."`
+	After   any         `json:"after" doc:"Null if there is no value."`
+	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the budgets. may_remove_nodes: Karpenter may remove or replace matching nodes within the budgets, sooner than before, more at a time, or for other reasons. in_place: the change takes effect immediately and every node stays. delete_nodes: nodes are deleted immediately, regardless of budgets. none: no controller acts on the field."`
+	Partial bool        `json:"partial,omitempty" doc:"For the effect roll: only nodes that no longer match are replaced."`
 	Source  *diag.Range `json:"source,omitempty"`
 	Owners  []string    `json:"owners,omitempty" doc:"The field managers of the live field."`
 }
@@ -174,7 +172,7 @@ type field struct {
 type conflict struct {
 	Path   string `json:"path"`
 	Owner  string `json:"owner" doc:"The field manager."`
-	Holder string `json:"holder,omitempty" doc:"The NodePlan that applies the whole object."`
+	Holder string `json:"holder,omitempty" doc:"The NodePlan that manages the whole object."`
 }
 
 func resourceChangeOf(c plan.Change) resourceChange {
@@ -214,13 +212,13 @@ func reason(c plan.Change) string {
 
 type guard struct {
 	ID      string      `json:"id" doc:"Such as max_deleted_pools, or policy.NAME."`
-	Address string      `json:"address,omitempty" doc:"Of what it is about; of the whole plan where there is none."`
-	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed is blocked, and somebody allows it. unknown was not checked: it counts nodes, and no cluster was asked. waiting lets it pass from a time on."`
-	Limit   string      `json:"limit,omitempty" doc:"What is allowed."`
-	Actual  string      `json:"actual,omitempty" doc:"What the plan does."`
+	Address string      `json:"address,omitempty" doc:"The address that the verdict is about; absent for the whole plan."`
+	Status  plan.Status `json:"status" doc:"blocked: the plan is refused. allowed: it would be blocked, and a permission allows it. unknown: not checked, because it counts nodes and no cluster was read. waiting: the plan has to wait until a time."`
+	Limit   string      `json:"limit,omitempty" doc:"The limit of the guard."`
+	Actual  string      `json:"actual,omitempty" doc:"The actual value of the plan."`
 	Detail  string      `json:"detail,omitempty"`
-	Until   *time.Time  `json:"until,omitempty" doc:"Of waiting: when it lets the plan pass; left out if it never does."`
-	Allow   string      `json:"permission,omitempty" doc:"What --allow takes to let it pass."`
+	Until   *time.Time  `json:"until,omitempty" doc:"When a waiting plan can be applied; absent if never."`
+	Allow   string      `json:"permission,omitempty" doc:"The value of --allow that lifts the guard."`
 	Source  *diag.Range `json:"source,omitempty"`
 }
 
@@ -229,16 +227,16 @@ type summary struct {
 	Change       int      `json:"change"`
 	Destroy      int      `json:"destroy"`
 	Move         int      `json:"move"`
-	Forget       int      `json:"forget" doc:"Objects that stay as they are, and are no longer managed."`
-	NodesRolled  *int     `json:"nodes_rolled" doc:"Null if there are such pools and no cluster was asked."`
-	NodesDeleted *int     `json:"nodes_deleted" doc:"Null if there are such pools and no cluster was asked."`
-	NodesDrained *int     `json:"nodes_drained" doc:"That condemned pools give up; null if there are such pools and no cluster was asked."`
-	NodesMay     *int     `json:"nodes_removable" doc:"Other nodes that Karpenter may remove or replace for the change; null if there are such pools and no cluster was asked."`
+	Forget       int      `json:"forget" doc:"Objects that stay unchanged and are no longer managed."`
+	NodesRolled  *int     `json:"nodes_rolled" doc:"Null if such pools exist and no cluster was read."`
+	NodesDeleted *int     `json:"nodes_deleted" doc:"Null if such pools exist and no cluster was read."`
+	NodesDrained *int     `json:"nodes_drained" doc:"Nodes of draining pools; null if such pools exist and no cluster was read."`
+	NodesMay     *int     `json:"nodes_removable" doc:"Other nodes that Karpenter may remove or replace because of the change; null if such pools exist and no cluster was read."`
 	Rolled       []string `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
-	Deleted      []string `json:"pools_deleted" doc:"The addresses of pools whose nodes go at once."`
-	Condemned    []string `json:"pools_condemned" doc:"The addresses of pools that give up their nodes and are deleted after them."`
-	Removable    []string `json:"pools_removable" doc:"The addresses of pools of which Karpenter may remove nodes for the change; of an overlay or a buffer, if it is not known of which pools."`
-	Conflicts    int      `json:"conflicts" doc:"Fields that others have set to other values, for which an apply is refused."`
+	Deleted      []string `json:"pools_deleted" doc:"The addresses of pools whose nodes are deleted immediately."`
+	Condemned    []string `json:"pools_condemned" doc:"The addresses of pools that drain their nodes and are then deleted."`
+	Removable    []string `json:"pools_removable" doc:"The addresses of pools whose nodes Karpenter may remove because of the change. If the pools are unknown, the address of the overlay or buffer."`
+	Conflicts    int      `json:"conflicts" doc:"Number of fields that others have set to other values. An apply is refused."`
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
 
@@ -248,7 +246,7 @@ func summaryOf(p plan.Plan) summary {
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
 		NodesRolled: s.NodesRolled.Number(), NodesDeleted: s.NodesDeleted.Number(),
 		NodesDrained: s.NodesDrained.Number(), NodesMay: s.NodesRemovable.Number(),
-		// JSON readers want no null for a list.
+		// JSON has no null for an empty list.
 		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...),
 		Condemned: append([]string{}, s.Condemned...), Removable: append([]string{}, s.Removable...),
 		Conflicts: s.Conflicts, Refused: p.Refused(),
@@ -260,13 +258,13 @@ type migration struct {
 	From   string `json:"from" doc:"The address in the base."`
 	To     string `json:"to" doc:"The address of the pool that takes over."`
 	Reason string `json:"reason"`
-	Moved  string `json:"moved,omitempty" doc:"The block that keeps the object and its nodes as they are, instead of the steps."`
+	Moved  string `json:"moved,omitempty" doc:"The moved block that keeps the object and its nodes, instead of the steps."`
 	Steps  []step `json:"steps"`
 }
 
 type step struct {
 	Title string `json:"title"`
-	HCL   string `json:"hcl,omitempty" doc:"What to write for it."`
+	HCL   string `json:"hcl,omitempty" doc:"The HCL to write."`
 }
 
 func migrationOf(m plan.Migration) migration {
@@ -277,69 +275,69 @@ func migrationOf(m plan.Migration) migration {
 	return out
 }
 
-// impact is the effect on the nodes of a pool, in JSON.
+// impact is the effect on the nodes of a pool, as JSON.
 type impact struct {
-	Certainty string        `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was asked."`
-	Nodes     *nodeCount    `json:"nodes,omitempty" doc:"Where a cluster was asked."`
-	Upgrade   string        `json:"kubernetes_version,omitempty" doc:"Old and new version of the rolled nodes."`
-	Budget    *budgetReport `json:"budget,omitempty" doc:"How the budgets spread a roll over time."`
+	Certainty string        `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was read."`
+	Nodes     *nodeCount    `json:"nodes,omitempty" doc:"Absent if no cluster was read."`
+	Upgrade   string        `json:"kubernetes_version,omitempty" doc:"Old and new version of the replaced nodes."`
+	Budget    *budgetReport `json:"budget,omitempty" doc:"When the budgets allow the replacements."`
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
 }
 
 type nodeCount struct {
 	Of        int `json:"of" doc:"Nodes of the pool."`
-	Rolled    int `json:"rolled" doc:"Nodes that are replaced for the change."`
-	Deleted   int `json:"deleted" doc:"Nodes that go at once, with the pool."`
-	Removable int `json:"removable" doc:"Other nodes that Karpenter may remove or replace for the change."`
-	Expiring  int `json:"expiring" doc:"Nodes that come to the end of their time within a week, past the budgets."`
+	Rolled    int `json:"rolled" doc:"Nodes that are replaced because of the change."`
+	Deleted   int `json:"deleted" doc:"Nodes that are deleted immediately."`
+	Removable int `json:"removable" doc:"Other nodes that Karpenter may remove or replace because of the change."`
+	Expiring  int `json:"expiring" doc:"Nodes that expire within a week, regardless of budgets."`
 }
 
 type budgetReport struct {
-	Now     int        `json:"allowed_now" doc:"Nodes that may go at this moment. Without a cluster, 1 says that some may."`
-	Wave    int        `json:"per_wave" doc:"Nodes at a time, when the budgets next let any go; 0 without a cluster."`
-	Waves   int        `json:"waves" doc:"Turns until all are replaced; 0 where they never are or were not counted."`
-	Next    *time.Time `json:"next_window,omitempty" doc:"When nodes may next go, if none may now."`
-	Never   bool       `json:"never" doc:"No node may go within a year."`
-	Closed  []string   `json:"closed_by" doc:"The budgets that let none go at this moment."`
+	Now     int        `json:"allowed_now" doc:"Nodes that may be disrupted now. Without a cluster, 1 means at least one."`
+	Wave    int        `json:"per_wave" doc:"Nodes at a time when the budgets next allow disruptions; 0 without a cluster."`
+	Waves   int        `json:"waves" doc:"Batches until all nodes are replaced; 0 if they never are, or were not counted."`
+	Next    *time.Time `json:"next_window,omitempty" doc:"When the budgets next allow a disruption, if they allow none now."`
+	Never   bool       `json:"never" doc:"The budgets allow no disruption within a year."`
+	Closed  []string   `json:"closed_by" doc:"The budgets that allow no disruption now."`
 	Windows []window   `json:"windows" doc:"The next week, without gaps."`
 }
 
 type window struct {
 	From  time.Time `json:"from"`
 	Until time.Time `json:"until"`
-	Nodes int       `json:"nodes" doc:"Nodes that may go at a time. Without a cluster, 1 says that some may."`
+	Nodes int       `json:"nodes" doc:"Nodes that may be disrupted at a time. Without a cluster, 1 means at least one."`
 }
 
 type hold struct {
 	Reason plan.HoldReason `json:"reason"`
-	Object string          `json:"object" doc:"What holds them; a sentence for limits."`
-	Nodes  int             `json:"nodes" doc:"How many of the nodes it holds."`
+	Object string          `json:"object" doc:"What blocks the nodes; a sentence for limits."`
+	Nodes  int             `json:"nodes" doc:"How many nodes it blocks."`
 }
 
-// rolling is a pool whose nodes are still being replaced, or join.
+// rolling is a pool whose nodes are still draining, joining or being replaced.
 type rolling struct {
 	Address   string        `json:"address"`
 	Name      string        `json:"name" doc:"Of the NodePool."`
 	Of        int           `json:"of" doc:"Nodes of the pool."`
 	Outdated  int           `json:"outdated" doc:"Nodes that are still to be replaced."`
-	Joining   int           `json:"joining" doc:"Machines that are no nodes of the cluster yet."`
-	Condemned *sentence     `json:"condemned,omitempty" doc:"Of a pool that is not declared any more, gives up its nodes, and is deleted after them."`
+	Joining   int           `json:"joining" doc:"Machines that have not joined the cluster yet."`
+	Condemned *removal      `json:"condemned,omitempty" doc:"The removal of a pool that is no longer declared: it drains its nodes and is then deleted."`
 	Budget    *budgetReport `json:"budget,omitempty"`
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
 }
 
-// sentence is a pool that is being removed, as it was. Names of types are in the published schema.
-type sentence struct {
+// removal is the start of the removal of a pool, and its expected end.
+type removal struct {
 	Since   *time.Time `json:"since,omitempty"`
-	Nodes   int        `json:"nodes" doc:"That it had then."`
-	Soonest *time.Time `json:"soonest_end,omitempty" doc:"When the last node can have gone by the budgets; left out where that is never, or not within a week."`
+	Nodes   int        `json:"nodes" doc:"Nodes of the pool at that time."`
+	Soonest *time.Time `json:"soonest_end,omitempty" doc:"The earliest time at which the budgets allow the last node to drain; absent if that is not within a week."`
 }
 
-func sentenceOf(r plan.Rolling) *sentence {
+func removalOf(r plan.Rolling) *removal {
 	if r.Condemned == nil {
 		return nil
 	}
-	s := &sentence{Since: moment(r.Condemned.Since), Nodes: r.Condemned.Nodes}
+	s := &removal{Since: moment(r.Condemned.Since), Nodes: r.Condemned.Nodes}
 	if r.Pace != nil {
 		s.Soonest = moment(r.Pace.Soonest(r.Of))
 	}
@@ -349,7 +347,7 @@ func sentenceOf(r plan.Rolling) *sentence {
 func rollingOf(r plan.Rolling) rolling {
 	return rolling{
 		Address: r.Addr, Name: r.Pool, Of: r.Of, Outdated: r.Outdated, Joining: r.Joining,
-		Condemned: sentenceOf(r), Budget: budgetOf(r.Pace), Holds: holdsOf(r.Holds),
+		Condemned: removalOf(r), Budget: budgetOf(r.Pace), Holds: holdsOf(r.Holds),
 	}
 }
 
@@ -384,11 +382,10 @@ func impactOf(im *plan.Impact) *impact {
 	return r
 }
 
-// amount is money as a decimal of dollars, which no reader makes a float of by
-// accident.
+// amount is money in dollars, as a string so that no reader takes it for a float.
 type amount string
 
-// Dollars writes money as a decimal of dollars with two places.
+// Dollars writes money in dollars with two decimal places.
 func Dollars(m catalog.Money) string {
 	sign := ""
 	if m < 0 {
@@ -408,38 +405,38 @@ const (
 	unknown   amount = "unknown"
 )
 
-// cost is what pools cost, in JSON.
+// cost is the cost of pools, as JSON.
 type cost struct {
 	Currency  string      `json:"currency" doc:"Always USD."`
 	Monthly   monthlyCost `json:"monthly"`
-	LimitedBy []string    `json:"limited_by" doc:"The limits that hold ceiling_after where it is: cpu, memory and nodes of the pool, and addresses of limits blocks."`
+	LimitedBy []string    `json:"limited_by" doc:"The limits that determine ceiling_after: cpu, memory and nodes of the pool, and addresses of limits blocks."`
 }
 
 type monthlyCost struct {
-	Current        *amount `json:"current" doc:"Of the nodes there are; null where no cluster was asked."`
-	FloorBefore    *amount `json:"floor_before" doc:"Of the nodes that are always there; null where there was no pool; unknown where the price of one is."`
+	Current        *amount `json:"current" doc:"The cost of the live nodes; null if no cluster was read."`
+	FloorBefore    *amount `json:"floor_before" doc:"The cost of the nodes that always exist. Null if there was no pool, unknown if a price is unknown."`
 	FloorAfter     *amount `json:"floor_after"`
-	CeilingBefore  *amount `json:"ceiling_before" doc:"The most that the limits allow; null where there was no pool; unknown where a pool allows a plan whose price is not known."`
+	CeilingBefore  *amount `json:"ceiling_before" doc:"The maximum that the limits allow. Null if there was no pool, unknown if a pool allows a plan type whose price is unknown."`
 	CeilingAfter   *amount `json:"ceiling_after"`
-	UncappedBefore *amount `json:"ceiling_uncapped_before" doc:"The ceiling that the limits of pools alone give, without limits blocks."`
+	UncappedBefore *amount `json:"ceiling_uncapped_before" doc:"The maximum that the limits of the pools allow, without limits blocks."`
 	UncappedAfter  *amount `json:"ceiling_uncapped_after"`
 }
 
-// repricing is what a change does to the prices of a catalogue, in JSON.
+// repricing is how a change alters the prices of a catalogue, as JSON.
 type repricing struct {
-	Directory     string        `json:"directory,omitempty" doc:"Of several."`
+	Directory     string        `json:"directory,omitempty" doc:"The directory, if there are several."`
 	From          string        `json:"from" doc:"The catalogue before the change."`
 	To            string        `json:"to"`
-	Types         []priceChange `json:"plan_types" doc:"That pools allow and whose price changes, by name."`
-	Facts         []string      `json:"facts" doc:"The plan types that pools allow and whose size, class or other labels change."`
-	Others        int           `json:"others" doc:"How many plan types have another price, and no pool allows them."`
-	CeilingBefore *amount       `json:"ceiling_before" doc:"What the pools of the change cost at most in a month, at the prices before it."`
+	Types         []priceChange `json:"plan_types" doc:"The plan types that pools allow and whose price changes, by name."`
+	Facts         []string      `json:"facts" doc:"The plan types that pools allow and whose size, class or other labels change, by name."`
+	Others        int           `json:"others" doc:"Number of other plan types whose price changes. No pool allows them."`
+	CeilingBefore *amount       `json:"ceiling_before" doc:"The maximum monthly cost of the pools after the change, at the old prices."`
 	CeilingAfter  *amount       `json:"ceiling_after"`
 }
 
 type priceChange struct {
 	Type   string  `json:"plan_type"`
-	Before *amount `json:"monthly_before" doc:"null if it was not sold; unknown if its price or size was."`
+	Before *amount `json:"monthly_before" doc:"Null if the plan type was not sold, unknown if its price or size was unknown."`
 	After  *amount `json:"monthly_after"`
 }
 
@@ -503,24 +500,24 @@ func ceilingOf(c plan.Ceiling) *amount {
 	return a
 }
 
-// resourceDrift is what others did to one object, in the shape of a change.
+// resourceDrift is the drift of one object, in the shape of a change.
 type resourceDrift struct {
 	Address string         `json:"address"`
 	Mode    string         `json:"mode" doc:"Always managed."`
 	Type    string         `json:"type"`
 	Name    string         `json:"name"`
 	Object  object         `json:"object"`
-	Change  alteration     `json:"change" doc:"Of the drifted fields only: from what was applied to what is live."`
+	Change  alteration     `json:"change" doc:"The drifted fields only: before is the applied value, after the live one."`
 	Fields  []driftedField `json:"fields"`
 }
 
 type driftedField struct {
 	Path    string   `json:"path"`
-	Applied any      `json:"applied" doc:"Null where nothing was applied."`
+	Applied any      `json:"applied" doc:"Null if nothing was applied."`
 	Live    any      `json:"live"`
-	Owners  []string `json:"owners" doc:"Who has set it: field managers."`
-	Kept    bool     `json:"kept" doc:"An apply leaves it so. Otherwise it is refused."`
-	Detail  string   `json:"detail,omitempty" doc:"What follows from it, in sentences."`
+	Owners  []string `json:"owners" doc:"The field managers that set it."`
+	Kept    bool     `json:"kept" doc:"Whether an apply keeps the live value. Otherwise the apply is refused."`
+	Detail  string   `json:"detail,omitempty" doc:"The consequences, in sentences."`
 }
 
 // driftOf joins the fields of each object. They come sorted by address.
@@ -545,7 +542,7 @@ func driftOf(fields []plan.Drift) []resourceDrift {
 	return list
 }
 
-// alterationOf is the part of an object that drifted fields are, before and after.
+// alterationOf is an object with only the drifted fields, before and after.
 func alterationOf(fields []driftedField) alteration {
 	a := alteration{Actions: []plan.Action{plan.Update}, Before: map[string]any{}, After: map[string]any{}}
 	for _, f := range fields {
@@ -555,8 +552,8 @@ func alterationOf(fields []driftedField) alteration {
 	return a
 }
 
-// nest puts the value of a path into an object: spec.limits.cpu. What is in
-// brackets is the key of a map, or names elements of a list.
+// nest sets the value of a path, such as spec.limits.cpu, in an object. Brackets contain the key of a map, or name an
+// element of a list.
 func nest(into map[string]any, path string, v any) {
 	if v == nil {
 		return
@@ -578,20 +575,20 @@ func nest(into map[string]any, path string, v any) {
 
 // workloads is plan.Workloads as JSON.
 type workloads struct {
-	Pods      int        `json:"pods" doc:"That were simulated, on each side on a cluster without nodes."`
+	Pods      int        `json:"pods" doc:"Simulated pods. Each side is simulated in an empty cluster."`
 	Before    placed     `json:"before"`
 	After     placed     `json:"after"`
-	PlanTypes []planType `json:"plan_types" doc:"The nodes by pool and plan type, on both sides."`
-	Lost      []lost     `json:"newly_unschedulable" doc:"Pods that have a node before the change, and none after it."`
+	PlanTypes []planType `json:"plan_types" doc:"The nodes on both sides, by pool and plan type."`
+	Lost      []lost     `json:"newly_unschedulable" doc:"Pods that have a node before the change and none after it."`
 	Notes     []string   `json:"notes" doc:"What was not simulated."`
-	Missing   []string   `json:"missing,omitempty" doc:"What may have pods and could not be read: the numbers are of the others."`
+	Missing   []string   `json:"missing,omitempty" doc:"Sources of pods that could not be read. The numbers leave their pods out."`
 }
 
 type placed struct {
-	Pods          int    `json:"pods" doc:"That have a node."`
+	Pods          int    `json:"pods" doc:"Pods with a node."`
 	Unschedulable int    `json:"unschedulable" doc:"Pods without a node."`
 	Nodes         int    `json:"nodes"`
-	Monthly       amount `json:"monthly" doc:"What the nodes cost, in US dollars."`
+	Monthly       amount `json:"monthly" doc:"The monthly cost of the nodes, in US dollars."`
 }
 
 type planType struct {
@@ -614,7 +611,7 @@ type lost struct {
 }
 
 type poolReason struct {
-	Pool string `json:"pool,omitempty" doc:"The name of the NodePool; left out where the reason is the same for all."`
+	Pool string `json:"pool,omitempty" doc:"The name of the NodePool; absent if the reason is the same for all pools."`
 	Text string `json:"text"`
 }
 

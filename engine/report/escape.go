@@ -10,11 +10,10 @@ import (
 // code is a code span of Markdown.
 var code escaper = MarkdownCode
 
-// inHTML is text amid the HTML that Markdown may hold.
+// inHTML is text within the HTML that Markdown can contain.
 var inHTML escaper = func(s string) string { return "<code>" + HTMLEntities(s) + "</code>" }
 
-// marker keeps of a target what cannot end an HTML comment, and writes the rest
-// so that different targets stay different.
+// marker escapes the parts of a target that could end an HTML comment. Different targets stay different.
 func marker(target string) string {
 	var b strings.Builder
 	for _, c := range []byte(target) {
@@ -30,10 +29,10 @@ func marker(target string) string {
 	return b.String()
 }
 
-// fenceFor is a fence that text cannot close.
+// fenceFor returns a fence that the text cannot close.
 func fenceFor(text string) string { return strings.Repeat("`", max(3, LongestRun(text, '`')+1)) }
 
-// abridged is the beginning of a long value.
+// abridged returns the beginning of a long value.
 func abridged(s string) string {
 	const longest = 2000 // characters
 	if runes := []rune(s); len(runes) > longest {
@@ -55,8 +54,7 @@ func MarkdownCode(s string) string {
 	return fence + s + fence
 }
 
-// HTMLEntities writes text for HTML within Markdown, without what either, or a bot,
-// could take for something else.
+// HTMLEntities escapes text for HTML within Markdown, so that neither a renderer nor a bot interprets it.
 func HTMLEntities(s string) string {
 	var b strings.Builder
 	for _, r := range diag.OneLine(s) {
@@ -69,7 +67,7 @@ func HTMLEntities(s string) string {
 	return b.String()
 }
 
-// LongestRun is how often a character follows itself at most.
+// LongestRun is the length of the longest run of a character.
 func LongestRun(s string, of rune) int {
 	longest, run := 0, 0
 	for _, r := range s {
@@ -92,7 +90,7 @@ func ShellLine(words ...string) string {
 	return strings.Join(line, " ")
 }
 
-// quoted is a word as a shell takes it.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@%+=,-", r)

@@ -12,26 +12,25 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// A finding is something that a reviewer should check, as a diagnostic: systems
-// that show diagnostics show it at its line.
+// A finding is something that a reviewer should check, as a diagnostic. CI systems show it at its line.
 type finding struct {
 	diag.Diagnostic
-	addr string // of the object it is about; "" for the whole plan
+	addr string // of its object; "" for the whole plan
 }
 
-// The rules of findings; guards are rules of their own.
+// The rules of findings. A guard's rule is its name.
 const (
 	deletesNodes = "deletes-nodes"
 	rollsNodes   = "rolls-nodes"
-	// mayRemoveNodes is not about pools that roll or are deleted as well.
+	// mayRemoveNodes excludes pools that are also rolled or deleted.
 	mayRemoveNodes = "may-remove-nodes"
 	conflicting    = "conflict"
 	drifting       = "drift"
 	notChecked     = "not-checked"
 )
 
-// findings are what a reviewer should check, gravest first: what refuses the plan,
-// deleted nodes, replaced nodes, and the rest in the order of the report.
+// findings are what a reviewer should check, worst first: what refuses the plan, deleted nodes, replaced nodes, then the
+// rest in the order of the report.
 func findings(r Report) (list []finding) {
 	v := plainText.view(r, true)
 	for _, g := range v.Guards {
@@ -53,7 +52,7 @@ func findings(r Report) (list []finding) {
 			text, hcl.Range{}, d.Drift.Addr, d.Drift.Path))
 	}
 	for _, text := range r.Notes {
-		list = append(list, found("warning", notChecked, "Not checked", plainText(text), hcl.Range{}, "", text))
+		list = append(list, found("warning", notChecked, "Could not be checked", plainText(text), hcl.Range{}, "", text))
 	}
 	slices.SortStableFunc(list, func(a, b finding) int { return rank(a) - rank(b) })
 	return list
@@ -84,14 +83,14 @@ func found(severity, rule, summary, text string, place hcl.Range, addr string, k
 }
 
 func ofGuard(v guardRow) finding {
-	severity, summary := "warning", "Not checked by a guard"
+	severity, summary := "warning", "A guard was not checked"
 	switch v.Status {
 	case plan.Blocked:
 		severity, summary = "error", "Refused by a guard"
 	case plan.Allowed:
-		summary = "Allowed past a guard"
+		summary = "Allowed despite a guard"
 	case plan.Changed:
-		summary = "What judges changes is changed itself"
+		summary = "Guards, policies or the cluster change"
 	case plan.Waiting:
 		summary = "Waits for a change window"
 	}
@@ -101,7 +100,7 @@ func ofGuard(v guardRow) finding {
 func ofEntry(e entryView) (list []finding) {
 	c := e.Change
 	for i, clash := range c.Conflicts {
-		list = append(list, found("error", conflicting, "Set by others to another value", e.Addr+": "+e.Conflicts[i]+".",
+		list = append(list, found("error", conflicting, "Set by others to a different value", e.Addr+": "+e.Conflicts[i]+".",
 			c.Source, c.Addr, clash.Path))
 	}
 	text := e.Addr + ": " + e.Headline
@@ -128,7 +127,7 @@ func ofEntry(e entryView) (list []finding) {
 	return list
 }
 
-// diagnostics are those of findings.
+// diagnostics returns the diagnostics of findings.
 func diagnostics(list []finding) []diag.Diagnostic {
 	all := make([]diag.Diagnostic, 0, len(list))
 	for _, f := range list {
@@ -137,7 +136,7 @@ func diagnostics(list []finding) []diag.Diagnostic {
 	return all
 }
 
-// SARIF writes what a reviewer should check, for code scanning.
+// SARIF writes the findings for code scanning.
 func SARIF(w io.Writer, r Report, o Options) error {
 	return diag.SARIF(w, diagnostics(findings(r)), o.Version)
 }

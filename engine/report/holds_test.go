@@ -21,28 +21,28 @@ func TestPodsOfAWorkloadHoldNodesInOneLine(t *testing.T) {
 		of(plan.NoOtherPlace, "pod shop/one-1", "Deployment shop/one", "b"), of(plan.HeldByPDB, "shop/spread", "", "a", "b"),
 	}})
 	want := []string{
-		"2 nodes held by karpenter.sh/do-not-disrupt on 3 pods of Deployment shop/spread",
-		"1 node held by karpenter.sh/do-not-disrupt on pod shop/alone",
-		"2 nodes held by 2 pods of Deployment shop/spread, which fit no other pool and no other node",
-		"1 node held by the pod shop/one-1, which fits no other pool and no other node",
-		"2 nodes held by the PodDisruptionBudget shop/spread, which allows no eviction",
+		"2 nodes blocked by karpenter.sh/do-not-disrupt on 3 pods of Deployment shop/spread",
+		"1 node blocked by karpenter.sh/do-not-disrupt on pod shop/alone",
+		"2 nodes blocked by 2 pods of Deployment shop/spread, which fit on no other pool or node",
+		"1 node blocked by the pod shop/one-1, which fits on no other pool or node",
+		"2 nodes blocked by the PodDisruptionBudget shop/spread, which allows no eviction",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
-// TestADeletedPoolWithoutNodesDeletesNone: nothing else is said of it.
+// TestADeletedPoolWithoutNodesDeletesNone: the report does not mention deleted nodes.
 func TestADeletedPoolWithoutNodesDeletesNone(t *testing.T) {
 	c := plan.Change{Action: plan.Delete, Kind: "NodePool", Effect: plan.DeleteNodes, Impact: &plan.Impact{Known: true}}
 	if got := plainText.headline(c) + "; " + plainText.consequence(c.Impact); got != "deleted; the pool has no nodes" {
 		t.Error(got)
 	}
 	s := plan.Summary{Deleted: []string{"pool.data"}, NodesDeleted: plan.Count{Known: true}}
-	if got := plainText.nodes(s, false); got != "none is replaced or deleted" {
+	if got := plainText.nodes(s, false); got != "none replaced or deleted" {
 		t.Error(got)
 	}
 	if s.NodesDeleted.Known = false; plainText.nodes(s, false) != "deleted with pool.data" {
-		t.Error("of nodes that are not counted nothing is said")
+		t.Error("uncounted nodes are missing")
 	}
 }

@@ -17,9 +17,8 @@ import (
 //go:embed page.html
 var pageHTML string
 
-// HTML writes a plan as one page that needs nothing else: no script, no font, no
-// image, no request. Its policy lets a browser load nothing, also if the plan
-// names something to load.
+// HTML writes a plan as one self-contained page: no script, no font, no image, no request. Its policy forbids browsers
+// to load anything, even if the plan contains a link.
 func HTML(w io.Writer, r Report, _ Options) error {
 	page, err := template.New("page").Funcs(words).Parse(pageHTML)
 	if err != nil {
@@ -28,16 +27,16 @@ func HTML(w io.Writer, r Report, _ Options) error {
 	return page.Execute(w, pageOf(r))
 }
 
-// words are what the page says in the way of the other formats.
+// words are the functions of the template.
 var words = template.FuncMap{
-	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "movedTitle": func() string { return movedTitle }, "pill": pillOf, "plainly": plainText,
+	"abridged": abridged, "bill": func(r Report) string { return bill(r, diag.Visible) }, "capital": capital, "list": plainText.list, "movedTitle": func() string { return movedTitle }, "pill": pillOf, "plain": plainText,
 	"unchanged": Report.unchanged,
 	"lines":     func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 	"sign":      func(a plan.Action) string { return signs[a] },
 	"tone":      func(e plan.Effect) string { return tones[e] },
 }
 
-// page is what the page shows. All of it is text, which the template escapes.
+// page is the content of the page. The template escapes all of its text.
 type page struct {
 	view
 	Policy  string
@@ -49,7 +48,7 @@ type page struct {
 	Cost    *costChart
 	Week    *weekChart
 	Groups  []group
-	Dirs    []part // of several, those that there is something to say of
+	Dirs    []part // the directories with something to report
 }
 
 type tile struct{ Label, Value, Note, Tone string }
@@ -57,7 +56,7 @@ type tile struct{ Label, Value, Note, Tone string }
 // group is objects under one heading.
 type group struct {
 	Title   string
-	Open    bool // all that is said of each is shown at once
+	Open    bool // its entries are unfolded
 	Entries []entryView
 }
 
@@ -95,7 +94,7 @@ func pageTitle(r Report) string {
 	return capital(text)
 }
 
-// capital begins a sentence.
+// capital makes the first letter upper case.
 func capital(text string) string {
 	if text == "" {
 		return ""
@@ -126,7 +125,7 @@ func tiles(s plan.Summary) []tile {
 	if s.Forget > 0 {
 		list = append(list, number(s.Forget, "no longer managed", "no longer managed", ""))
 	}
-	rolled := number(len(s.Rolled), "pool rolls", "pools roll", "warn")
+	rolled := number(len(s.Rolled), "pool replaces nodes", "pools replace nodes", "warn")
 	deleted := number(len(s.Deleted), "pool loses all nodes", "pools lose all nodes", "bad")
 	if s.NodesRolled.Known && s.NodesRolled.Nodes > 0 {
 		rolled = number(s.NodesRolled.Nodes, "node replaced", "nodes replaced", "warn")
@@ -143,23 +142,23 @@ func tiles(s plan.Summary) []tile {
 	return list
 }
 
-// groups puts the objects whose nodes go first.
+// groups puts the objects whose nodes are replaced or removed first.
 func groups(entries []entryView) []group {
-	going, others := group{Title: "Nodes go, or may go"}, group{Title: "Nodes stay", Open: len(entries) <= 5}
+	disrupted, others := group{Title: "Objects whose nodes may be replaced or removed"}, group{Title: "Objects whose nodes stay", Open: len(entries) <= 5}
 	for _, e := range entries {
 		if disruptive(e.Effect) {
-			going.Entries = append(going.Entries, e)
+			disrupted.Entries = append(disrupted.Entries, e)
 		} else {
 			others.Entries = append(others.Entries, e)
 		}
 	}
-	going.Open = len(going.Entries) <= 20
-	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Entries) == 0 })
+	disrupted.Open = len(disrupted.Entries) <= 20
+	return slices.DeleteFunc([]group{disrupted, others}, func(g group) bool { return len(g.Entries) == 0 })
 }
 
 var tones = map[plan.Effect]string{plan.MayRemove: "warn", plan.Roll: "warn", plan.DeleteNodes: "bad"}
 
-// pill is what happens to an object in two words.
+// pill is what happens to an object, in two words.
 type pill struct{ Text, Tone string }
 
 func pillOf(c entryView) pill {
@@ -168,7 +167,7 @@ func pillOf(c entryView) pill {
 	case c.Effect == plan.DeleteNodes:
 		p.Text = "deletes nodes"
 	case c.Prune == plan.StartRemoval:
-		p.Text = "gives up nodes"
+		p.Text = "drains nodes"
 	case c.Prune == plan.Drained:
 		p.Text = "deleted"
 	case c.Effect == plan.Roll:
@@ -188,10 +187,10 @@ func pillOf(c entryView) pill {
 //go:embed page.css
 var css string
 
-// CSS is the style sheet. Pages hold it whole.
+// CSS is the style sheet, which pages contain.
 func CSS() string { return css }
 
-// ContentPolicy has a browser load nothing, and allows the style sheet that is in the page.
+// ContentPolicy forbids browsers to load anything, and allows the style sheet in the page.
 func ContentPolicy() string {
 	digest := sha256.Sum256([]byte(css))
 	hash := base64.StdEncoding.EncodeToString(digest[:])

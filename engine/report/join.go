@@ -11,9 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Join makes one report of those of several directories, in their order. What
-// each is about is named DIRECTORY:ADDRESS, numbers and costs are sums. Unreached
-// are directories that were not compiled, because the change does not reach them.
+// Join merges the reports of several directories, in their order. Addresses become DIRECTORY:ADDRESS, and numbers and
+// costs are summed. Unreached are directories that were not compiled, because the change does not affect them.
 func Join(reports []Report, unreached []string) Report {
 	sum := Report{Parts: reports, Unreached: unreached}
 	sum.Head = plan.Revision{Kind: "dir", Ref: directories(len(reports))}
@@ -45,7 +44,7 @@ func directories(n int) string {
 // joined reports whether it is a report of several directories.
 func (r Report) joined() bool { return len(r.Parts)+len(r.Unreached) > 0 }
 
-// add adds what a part says.
+// add adds the report of a part.
 func (r *Report) add(part Report) {
 	in := func(addr string) string { return part.Directory + ":" + addr }
 	for _, c := range part.Changes {
@@ -92,7 +91,7 @@ func (r *Report) add(part Report) {
 	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
 }
 
-// addWorkloads adds the simulated pods of a part, whose pools and workloads in names.
+// addWorkloads adds the simulated pods of a part. In returns the names of its pools and workloads.
 func (r *Report) addWorkloads(part Report, in func(string) string) {
 	if r.Workloads == nil {
 		r.Workloads = &plan.Workloads{}
@@ -116,8 +115,8 @@ func (r *Report) addWorkloads(part Report, in func(string) string) {
 	r.Picture += template.HTML("<h2>"+template.HTMLEscapeString(plainText(part.Directory))+"</h2>\n") + part.Picture
 }
 
-// addDiagnostics adds the diagnostics that no part before has: those of a module
-// come with each directory that calls it.
+// addDiagnostics adds the diagnostics that no previous part has: each directory that calls a module repeats those of the
+// module.
 func (r *Report) addDiagnostics(part Report) {
 	found := part.Diagnostics
 	if isError := func(d diag.Diagnostic) bool { return d.Severity == "error" }; part.Failed != "" &&
@@ -137,7 +136,7 @@ func (r *Report) addDiagnostics(part Report) {
 	}
 }
 
-// currently is what the nodes of all parts cost; nil if it is not known of one.
+// currently is the cost of the live nodes of all parts; nil if that of one part is unknown.
 func currently(parts []Report) *catalog.Money {
 	var sum catalog.Money
 	for _, p := range parts {
@@ -169,7 +168,7 @@ func (r Report) unchanged() (names []string) {
 	return names
 }
 
-// quiet reports whether there is nothing to say of a directory.
+// quiet reports whether a directory has nothing to report.
 func (r Report) quiet() bool {
 	return r.Empty() && !r.Refused() && !r.rulesChange() && len(r.Drift)+len(r.Rolling)+len(r.Repriced) == 0
 }
@@ -182,7 +181,7 @@ func (r Report) rulesChange() bool {
 // part is a directory in the overview of several.
 type part struct{ Directory, Objects, Nodes, Cost, Status string }
 
-// overview has a row for each directory that there is something to say of.
+// overview has a row for each directory with something to report.
 func (r Report) overview() (rows []part) {
 	for _, p := range r.Parts {
 		row := part{Directory: p.Directory, Objects: counts(p.Summary()), Nodes: headline(p)}

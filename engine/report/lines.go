@@ -7,22 +7,21 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// line is one line of WriteLines: its type, and what belongs to it under the name
-// of the type.
+// line is one line of WriteLines: its type, and its content in the member with the name of the type.
 type line struct {
 	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, rolling, workloads, guard, note, change_summary or fleet_summary: the name of the member that follows."`
-	Directory  string           `json:"directory,omitempty" doc:"The one of several that the line is about."`
+	Directory  string           `json:"directory,omitempty" doc:"The directory of the line, if there are several."`
 	Begin      *begin           `json:"begin,omitempty"`
 	Diagnostic *diag.Diagnostic `json:"diagnostic,omitempty"`
 	Change     *resourceChange  `json:"resource_change,omitempty"`
 	Migration  *migration       `json:"migration,omitempty"`
-	Drift      *resourceDrift   `json:"resource_drift,omitempty" doc:"With one field."`
+	Drift      *resourceDrift   `json:"resource_drift,omitempty" doc:"It has one field."`
 	Rolling    *rolling         `json:"rolling,omitempty"`
 	Workloads  *workloads       `json:"workloads,omitempty"`
 	Guard      *guard           `json:"guard,omitempty"`
 	Note       string           `json:"note,omitempty"`
-	Summary    *changeSummary   `json:"change_summary,omitempty" doc:"The last line of a directory."`
-	Fleet      *fleetTotal      `json:"fleet_summary,omitempty" doc:"The last line of several directories."`
+	Summary    *changeSummary   `json:"change_summary,omitempty" doc:"It is the last line of a directory."`
+	Fleet      *fleetTotal      `json:"fleet_summary,omitempty" doc:"It is the last line of a report of several directories."`
 }
 
 type begin struct {
@@ -36,20 +35,18 @@ type begin struct {
 
 type changeSummary struct {
 	summary
-	Cost     *cost  `json:"cost" doc:"Of all pools together."`
+	Cost     *cost  `json:"cost" doc:"The cost of all pools together."`
 	Digest   string `json:"plan_digest,omitempty" doc:"Of the saved plan."`
-	ExitCode int    `json:"exit_code" doc:"What the command ends with."`
+	ExitCode int    `json:"exit_code" doc:"The exit code of the command."`
 }
 
-// WriteLines writes a line of JSON for each thing that the document says: what is
-// compared, diagnostics, changes, migrations, drift, rolls, workloads, guards and notes, and
-// last the sum of it all with the exit code of the command.
+// WriteLines writes the document as lines of JSON: the compared revisions, diagnostics, changes, migrations, drift,
+// rolls, workloads, guards and notes, and last a summary with the exit code of the command.
 func (d Document) WriteLines(w io.Writer, exitCode int) error {
 	return d.lines("", "", exitCode, func(l line) error { return diag.IndentedJSON(w, l, "") })
 }
 
-// lines hands the lines of a document over, one by one. Failed says why there is
-// no plan.
+// lines writes the lines of a document. Failed is why there is no plan.
 func (d Document) lines(directory, failed string, exitCode int, write func(line) error) error {
 	var err error
 	put := func(l line) {
@@ -93,19 +90,19 @@ func (d Document) lines(directory, failed string, exitCode int, write func(line)
 
 // Fleet is the plans of several directories.
 type Fleet struct {
-	FormatVersion string       `json:"format_version" doc:"The version of this form. A new minor one only adds."`
-	Version       string       `json:"lkeplan_version,omitempty" doc:"The program that wrote it."`
-	Directories   []Directory  `json:"directories" doc:"In order of their names."`
-	NotReached    []string     `json:"not_reached" doc:"Directories that were not compiled: the change does not reach them."`
-	Cost          *cost        `json:"cost" doc:"Of all pools of all directories together."`
-	Summary       fleetSummary `json:"summary" doc:"Of all directories together; pools are named DIRECTORY:ADDRESS."`
+	FormatVersion string       `json:"format_version" doc:"The version of this format. A new minor version only adds to it."`
+	Version       string       `json:"lkeplan_version,omitempty" doc:"The version of the program that wrote it."`
+	Directories   []Directory  `json:"directories" doc:"Sorted by name."`
+	NotReached    []string     `json:"not_reached" doc:"Directories that were not compiled, because the change does not affect them."`
+	Cost          *cost        `json:"cost" doc:"The cost of all pools of all directories together."`
+	Summary       fleetSummary `json:"summary" doc:"The sum of all directories. Pools are named DIRECTORY:ADDRESS."`
 }
 
 // Directory is one directory of a Fleet.
 type Directory struct {
 	Directory string   `json:"directory"`
-	Failed    string   `json:"failed,omitempty" doc:"Why there is no plan; diagnostics may say more."`
-	Plan      Document `json:"plan" doc:"Without changes where there is no plan."`
+	Failed    string   `json:"failed,omitempty" doc:"Why there is no plan. Diagnostics may have more details."`
+	Plan      Document `json:"plan" doc:"It has no changes if there is no plan."`
 }
 
 type fleetSummary struct {
@@ -114,11 +111,10 @@ type fleetSummary struct {
 	DirectoriesChanged int `json:"directories_changed"`
 	DirectoriesRefused int `json:"directories_refused"`
 	DirectoriesFailed  int `json:"directories_failed"`
-	ExitCode           int `json:"exit_code" doc:"What the command ends with."`
+	ExitCode           int `json:"exit_code" doc:"The exit code of the command."`
 }
 
-// NewFleet puts plans together. The sum is the plan of all of them; unreached are
-// directories that were not compiled.
+// NewFleet joins plans. Sum is the plan of all of them. Unreached are directories that were not compiled.
 func NewFleet(directories []Directory, unreached []string, sum plan.Plan, version string, exitCode int) Fleet {
 	f := Fleet{
 		FormatVersion: FormatVersion, Version: version, Directories: append([]Directory{}, directories...),
@@ -140,11 +136,10 @@ func NewFleet(directories []Directory, unreached []string, sum plan.Plan, versio
 	return f
 }
 
-// Write writes the plans as the definition fleet of Schema describes them.
+// Write writes the plans as the definition fleet of Schema describes.
 func (f Fleet) Write(w io.Writer) error { return diag.JSON(w, f) }
 
-// WriteLines writes the lines of each plan, which name their directory, and last
-// the sum of all.
+// WriteLines writes the lines of each plan, with their directory, and last a summary of all.
 func (f Fleet) WriteLines(w io.Writer) error {
 	for _, d := range f.Directories {
 		if err := d.Plan.lines(d.Directory, d.Failed, f.Summary.ExitCode, func(l line) error {

@@ -12,15 +12,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// MaxComment is how long Markdown may be by default, in characters. GitHub
-// takes comments of 65,536.
+// MaxComment is the default maximum length of Markdown, in characters. GitHub accepts comments of 65,536.
 const MaxComment = 60_000
 
-// Markdown writes a plan as a comment for a pull request, of at most MaxChars
-// characters where that is possible: what says least is left out first, and
-// deleted and replaced nodes never are. The first line is a marker by which a
-// bot finds its comment again. What comes from the configuration is code, so that
-// nothing of it is taken for Markdown, a mention or a reference.
+// Markdown writes a plan as a comment for a pull request, of at most MaxChars characters if possible: it leaves out the
+// least important parts first, and never deleted and replaced nodes. The first line is a marker by which a bot finds its
+// comment again. Text from the configuration is in code spans, so that it is not read as Markdown, mentions or references.
 func Markdown(w io.Writer, r Report, o Options) error {
 	most := cmp.Or(o.MaxChars, MaxComment)
 	_, err := io.WriteString(w, fitting(r, o, func(text string) bool {
@@ -29,7 +26,7 @@ func Markdown(w io.Writer, r Report, o Options) error {
 	return err
 }
 
-// fitting is the longest comment that fits, and the shortest where none does.
+// fitting is the longest comment that fits, or the shortest one if none fits.
 func fitting(r Report, o Options, fits func(string) bool) string {
 	view := code.view(r, o.All)
 	for d := allDetails; ; d-- {
@@ -40,15 +37,15 @@ func fitting(r Report, o Options, fits func(string) bool) string {
 	}
 }
 
-// detail is how much a comment says.
+// detail is how much a comment contains.
 type detail int
 
 const (
-	onlyNames         detail = iota // of what is deleted and of the pools whose nodes go
-	disruptiveRows                  // one line for each of those, none for others
+	onlyNames         detail = iota // of deleted objects and disrupted pools
+	disruptiveRows                  // one line for each of those
 	onlyRows                        // one line for each object
-	disruptiveDetails               // fields of what is deleted, or whose nodes go
-	allDetails                      // fields of all objects
+	disruptiveDetails               // and the fields of those
+	allDetails                      // and the fields of all objects
 )
 
 // comment is Markdown that is being written.
@@ -89,7 +86,7 @@ func (c *comment) write(target string) string {
 	return c.String()
 }
 
-// verdict is what a reviewer must know before anything else.
+// verdict is the first line that a reviewer reads.
 func verdict(r Report) string {
 	text := headline(r)
 	if s := r.Summary(); len(s.Deleted)+len(s.Rolled)+len(s.Condemned)+len(s.Removable) > 0 {
@@ -103,15 +100,14 @@ func verdict(r Report) string {
 	return text
 }
 
-// overview has a row for each of several directories that there is something to
-// say of.
+// overview writes a row for each directory with something to report.
 func (c *comment) overview() {
 	rows := c.Report.overview()
 	if c.detail <= disruptiveRows {
 		rows = slices.DeleteFunc(rows, func(p part) bool { return p.Status == "" })
 	}
 	if len(rows) > 0 {
-		c.printf("\n| directory | objects | nodes | most a month | |\n|---|---|---|---|---|\n")
+		c.printf("\n| directory | objects | nodes | monthly maximum | |\n|---|---|---|---|---|\n")
 	}
 	for _, row := range rows {
 		if row.Status != "" {
@@ -126,19 +122,19 @@ func (c *comment) overview() {
 		c.printf("\n%s without changes.\n", directories(len(names)))
 	}
 	if n := len(c.Unreached); n > 0 && c.detail > disruptiveRows {
-		c.printf("\n%s that the change does not reach.\n", directories(n))
+		c.printf("\n%s not affected by the change.\n", directories(n))
 	}
 }
 
-// rolling lists pools whose nodes are still being replaced.
+// rolling lists the pools whose nodes are still draining, joining or being replaced.
 func (c *comment) rolling() {
 	if len(c.Rolling) > 0 && c.detail <= disruptiveRows {
-		c.printf("\nNodes of %s are still being replaced or join.\n", diag.Counted(len(c.Rolling), "pool"))
+		c.printf("\nNodes of %s are still draining, joining or being replaced.\n", diag.Counted(len(c.Rolling), "pool"))
 		return
 	}
 	var items []string
 	for _, p := range c.Pools {
-		items = append(items, "- under way: "+p.Addr+": "+p.Progress)
+		items = append(items, "- in progress: "+p.Addr+": "+p.Progress)
 		for _, text := range p.Obstacles {
 			items = append(items, "  - "+text)
 		}
@@ -146,10 +142,10 @@ func (c *comment) rolling() {
 	c.list(items)
 }
 
-// neverOmitted reports whether a comment never leaves an object out.
+// neverOmitted reports whether every comment must contain an object.
 func neverOmitted(c plan.Change) bool { return disruptive(c.Effect) || c.Action == plan.Delete }
 
-// guards lists what guards say, except that all is well.
+// guards lists the guards that did not pass.
 func (c *comment) guards() {
 	if c.detail == onlyNames && c.Refused() {
 		c.printf("\n🛑 **blocked** by %s\n", code.list(c.refusing()))
@@ -183,7 +179,7 @@ func (c *comment) table() {
 		c.names()
 		return
 	}
-	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
+	c.printf("\n| object | | nodes | earliest start | monthly maximum |\n|---|---|---|---|---|\n")
 	hidden := 0
 	for _, e := range c.Entries {
 		if c.detail == disruptiveRows && !neverOmitted(e.Change) {
@@ -201,32 +197,31 @@ func (c *comment) table() {
 			object, action(e.Change), becomes, from(e.Impact), ceilings(e.Before, e.After))
 	}
 	if hidden > 0 {
-		c.printf("\n%s more without touching nodes.\n", diag.Counted(hidden, "object"))
+		c.printf("\n%s more that affect no nodes.\n", diag.Counted(hidden, "object"))
 	}
 	for _, e := range c.Entries {
 		c.sameChange(e)
 	}
 }
 
-// sameChange names the objects of an entry of several. Those that are deleted or
-// whose nodes go are all named.
+// sameChange names the further objects of an entry. It names all of them if they are deleted or disrupted.
 func (c *comment) sameChange(e entryView) {
 	switch {
 	case len(e.More) == 0 || !neverOmitted(e.Change) && c.detail < allDetails:
 		return
 	case !neverOmitted(e.Change) && len(e.More) > mostNamed:
-		c.printf("\n`lkeplan diff --all` lists the %d objects that change as %s does.\n", len(e.More), e.Addr)
+		c.printf("\n`lkeplan diff --all` lists the %d objects that change in the same way as %s.\n", len(e.More), e.Addr)
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
 		diag.Counted(len(e.More), "more object"), HTMLEntities(e.Change.Addr), code.list(addresses(e.More)))
 }
 
-// names is what is left of the table where nothing else fits.
+// names replaces the table if nothing longer fits.
 func (c *comment) names() {
 	for _, part := range []struct {
-		says string
-		is   func(plan.Change) bool
+		title string
+		is    func(plan.Change) bool
 	}{
 		{"**Deletes, with all nodes,**", func(ch plan.Change) bool {
 			return ch.Effect == plan.DeleteNodes && ch.Action == plan.Delete
@@ -234,7 +229,7 @@ func (c *comment) names() {
 		{"**Deletes nodes of**", func(ch plan.Change) bool {
 			return ch.Effect == plan.DeleteNodes && ch.Action != plan.Delete
 		}},
-		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == plan.StartRemoval }},
+		{"**Drains and deletes**", func(ch plan.Change) bool { return ch.Prune == plan.StartRemoval }},
 		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != plan.StartRemoval }},
 		{"**May remove nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.MayRemove }},
 		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !disruptive(ch.Effect) }},
@@ -246,7 +241,7 @@ func (c *comment) names() {
 			}
 		}
 		if len(addrs) > 0 {
-			c.printf("\n%s %s\n", part.says, code.list(addrs))
+			c.printf("\n%s %s\n", part.title, code.list(addrs))
 		}
 	}
 }
@@ -256,7 +251,7 @@ func action(c plan.Change) string {
 	case c.Action == plan.Create:
 		return "created"
 	case c.Prune == plan.StartRemoval:
-		return "**condemned**"
+		return "**draining**"
 	case c.Action == plan.Delete:
 		return "**deleted**"
 	case c.Action == plan.Forget:
@@ -275,11 +270,11 @@ func nodes(c plan.Change) string {
 	case c.Effect == plan.DeleteNodes && known && c.Impact.Of == 0:
 		return "none"
 	case c.Effect == plan.DeleteNodes && known:
-		return fmt.Sprintf("**%s deleted**, at once and past the budgets", diag.Counted(c.Impact.Deleted, "node"))
+		return fmt.Sprintf("**%s deleted** immediately, regardless of budgets", diag.Counted(c.Impact.Deleted, "node"))
 	case c.Effect == plan.DeleteNodes && c.Action == plan.Update:
-		return "**some deleted**, at once and past the budgets"
+		return "**some deleted** immediately, regardless of budgets"
 	case c.Effect == plan.DeleteNodes:
-		return "**all deleted**, at once and past the budgets"
+		return "**all deleted** immediately, regardless of budgets"
 	case c.Effect != plan.Roll && c.Effect != plan.MayRemove:
 		return "stay"
 	case c.Effect == plan.MayRemove && known:
@@ -294,11 +289,11 @@ func nodes(c plan.Change) string {
 	case known:
 		text = code.consequence(c.Impact)
 	case c.Prune == plan.StartRemoval:
-		text = "**all given up**, within the budgets"
+		text = "**all drained** within the budgets"
 	case c.Kind == "LinodeNodeClass":
 		text = "**all replaced** in the pools that use it"
 	case c.Partial:
-		text = "replaced where they do not match any more"
+		text = "replaced where they no longer match"
 	default:
 		text = "**all replaced**"
 	}
@@ -308,7 +303,7 @@ func nodes(c plan.Change) string {
 	return text
 }
 
-// from says when the budgets first let nodes go.
+// from is when the budgets next allow a disruption.
 func from(im *plan.Impact) string {
 	switch {
 	case im == nil || im.Pace == nil:
@@ -321,10 +316,10 @@ func from(im *plan.Impact) string {
 	return "now"
 }
 
-// conflicts are what an apply is refused for.
+// conflicts lists the fields because of which an apply is refused.
 func (c *comment) conflicts() {
 	if n := c.Summary().Conflicts; c.detail == onlyNames && n > 0 {
-		c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n",
+		c.printf("\n**Conflict**: %s set by others to another value; apply does not overwrite them.\n",
 			diag.Counted(n, "field"))
 	}
 	if c.detail == onlyNames {
@@ -337,12 +332,12 @@ func (c *comment) conflicts() {
 	}
 }
 
-// prices lists the prices that the change pins.
+// prices lists the prices that change.
 func (c *comment) prices() {
 	for _, p := range c.Prices {
 		c.printf("\n**Prices**: %s\n", p.Catalogs)
 		if c.detail > disruptiveRows && len(p.Rows) > 0 {
-			c.printf("\n| plan type | before, a month | after |\n|---|---|---|\n")
+			c.printf("\n| plan type | monthly price before | after |\n|---|---|---|\n")
 			for _, row := range p.Rows {
 				c.printf("| %s | %s | %s |\n", row.Type, row.Before, row.After)
 			}
@@ -351,7 +346,7 @@ func (c *comment) prices() {
 	}
 }
 
-// drifted lists what others have set.
+// drifted lists the fields that others have set.
 func (c *comment) drifted() {
 	if len(c.Drifted) == 0 {
 		return
@@ -372,7 +367,7 @@ func (c *comment) drifted() {
 	}
 }
 
-// warnings are those of compiling, and what could not be checked.
+// warnings lists the diagnostics of compiling, and what could not be checked.
 func (c *comment) warnings() {
 	if c.detail <= disruptiveRows {
 		return
@@ -391,8 +386,7 @@ func (c *comment) warnings() {
 	c.list(items)
 }
 
-// details lists the fields of one object, with the signs in the first column
-// that diffs are coloured by.
+// details lists the fields of one object, with the signs by which diffs are coloured.
 func (c *comment) details(e entryView) {
 	if len(e.Fields) == 0 && e.Impact == nil {
 		return
@@ -428,13 +422,13 @@ func diffLines(fields []fieldRow) string {
 	return lines.String()
 }
 
-// footer says how much there is, what it costs, and what was compared.
+// footer writes the counts, the cost and the compared revisions.
 func (c *comment) footer() {
 	if !c.Empty() {
 		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report, code))
 	}
 	if line := retaking(c.Plan, c.apply); line != "" && c.detail > disruptiveRows {
-		c.printf("\nTo take back what others have set: %s\n", code(abridged(line)))
+		c.printf("\nTo overwrite what others have set: %s\n", code(abridged(line)))
 	}
 	var parts []string
 	if c.Versus != "" {

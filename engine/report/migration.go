@@ -9,8 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// migration writes the block that keeps a pool as it is. The steps by which it becomes another object are long: the
-// command explain has them, and with all they are written for this pool.
+// migration writes the moved block that keeps a pool. The steps to another object are long: the command explain shows
+// them in general, and all writes them for this pool.
 func (p *text) migration(m plan.Migration, all bool) {
 	p.Section("To keep the nodes")
 	p.Sentence(2, inStyle(p.Bold, plainText(m.From)+" → "+plainText(m.To)+": "+plainText(m.Reason)))
@@ -22,10 +22,10 @@ func (p *text) migration(m plan.Migration, all bool) {
 	case len(m.Steps) == 0:
 		return
 	case !all:
-		p.Sentence(2, unstyled("To replace its nodes in steps: "+explained+". --all prints the steps for this pool."))
+		p.Sentence(2, unstyled("To replace its nodes in steps: "+explained+"; --all prints the steps for this pool."))
 		return
 	case m.Moved != "":
-		p.Sentence(2, unstyled("Or, for an object with the new name:"))
+		p.Sentence(2, unstyled("Or, to create an object with the new name:"))
 	}
 	for i, step := range m.Steps {
 		p.Sentence(2, unstyled(fmt.Sprintf("%d. %s", i+1, plainText(step.Title))))
@@ -33,10 +33,10 @@ func (p *text) migration(m plan.Migration, all bool) {
 	}
 }
 
-// explained is the command that has the steps of a migration.
+// explained is the command that explains the steps of a migration.
 const explained = "lkeplan explain rename-pool"
 
-// hcl writes what is to be written into a file.
+// hcl writes a piece of configuration.
 func (p *text) hcl(src string) {
 	for line := range lines(src) {
 		if line == "" {
@@ -47,10 +47,10 @@ func (p *text) hcl(src string) {
 	}
 }
 
-// movedTitle is what is said of the block that keeps a pool as it is.
-const movedTitle = "If only the block has moved, add this, and the object and its nodes stay as they are:"
+// movedTitle introduces the moved block that keeps a pool.
+const movedTitle = "If the block has only moved, add this to keep the object and its nodes:"
 
-// lines are those of a text of several, harmless one by one.
+// lines splits text into lines, and replaces control characters in each.
 func lines(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -61,7 +61,7 @@ func lines(text string) iter.Seq[string] {
 	}
 }
 
-// migration writes the same as Markdown.
+// migration is text.migration as Markdown.
 func (c *comment) migration(m plan.Migration) {
 	c.printf("\n<details><summary>How to keep the nodes of <code>%s</code></summary>\n\n%s\n",
 		HTMLEntities(m.From), code(m.Reason))
@@ -69,7 +69,7 @@ func (c *comment) migration(m plan.Migration) {
 		c.printf("\n%s\n", movedTitle)
 		c.block(m.Moved)
 		if len(m.Steps) > 0 {
-			c.printf("\nOr, for an object with the new name:\n")
+			c.printf("\nOr, to create an object with the new name:\n")
 		}
 	}
 	for i, step := range m.Steps {

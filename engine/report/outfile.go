@@ -14,18 +14,16 @@ import (
 // StandardOutput is the name that stands for it in place of a file.
 const StandardOutput = "-"
 
-// appended are the formats that are added to what a file holds, and the
-// variables in which a runner of GitHub Actions names the file.
+// appended are the formats that are appended to a file, and the variables by which GitHub Actions names the file.
 var appended = map[string]string{"github-summary": "GITHUB_STEP_SUMMARY", "github-output": "GITHUB_OUTPUT"}
 
-// KnowsFile reports whether a format needs no name of a file.
+// KnowsFile reports whether a format needs no file name.
 func KnowsFile(format string) bool { return appended[format] != "" }
 
-// File is one report besides that on standard output.
+// File is one report in addition to that on standard output.
 type File struct{ Format, Name string }
 
-// Write puts the report in the place of what the file holds, or after it.
-// Variables of the environment may name the file.
+// Write replaces the content of the file with the report, or appends it. An environment variable may name the file.
 func (f File) Write(r Report, o Options, getenv func(string) string) error {
 	var b bytes.Buffer
 	if err := Write(&b, f.Format, r, o); err != nil {
@@ -45,7 +43,7 @@ func (f File) Write(r Report, o Options, getenv func(string) string) error {
 // Files is the value of a flag that may be repeated.
 type Files []File
 
-// String is what was given, as it was.
+// String returns the value as it was set.
 func (list *Files) String() string {
 	var texts []string
 	for _, f := range *list {

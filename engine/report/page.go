@@ -14,7 +14,7 @@ type textPage struct {
 	strings.Builder
 	palette
 	ascii bool
-	width int // 0: as wide as it takes
+	width int // 0: no limit
 	title string
 }
 
@@ -36,7 +36,7 @@ type palette struct{ Bold, Dim, Good, Warn, Grave, Bad string }
 
 const reset = "\x1b[0m"
 
-// styledText is a piece of a line. What comes from others is harmless in it already.
+// styledText is a piece of a line. Its text is already escaped.
 type styledText struct {
 	Text  string
 	Style string // the escape sequence that begins it; "" for none
@@ -48,14 +48,14 @@ func unstyled(text string) styledText { return styledText{Text: text} }
 // inStyle is a piece in a style.
 func inStyle(style, text string) styledText { return styledText{text, style} }
 
-// Gap leaves a line free, but not the first.
+// Gap leaves a blank line, except at the start of the page.
 func (p *textPage) Gap() {
 	if p.Len() > 0 {
 		p.WriteString("\n")
 	}
 }
 
-// Section begins a part with a title, unless it has begun already.
+// Section starts a section with a title, unless it is the current one.
 func (p *textPage) Section(title string) {
 	if title != "" && title == p.title {
 		return
@@ -107,11 +107,10 @@ func (p *textPage) Item(indent int, label styledText, text string) {
 	}
 }
 
-// textRow is a line of a table: what it is about, how that turns, what it means,
-// and where it stands.
+// textRow is a line of a table: a name, its values before and after, an explanation, and a place.
 type textRow struct {
 	Name          string
-	Before, After string // one is "" where there is no change
+	Before, After string // one is "" if there is no change
 	Words, Style  string
 	Place         string
 }
@@ -122,12 +121,11 @@ func (p *textPage) columns(r textRow) (cells [4]styledText) {
 		inStyle(r.Style, p.Plain(r.Words)), inStyle(p.Dim, p.Plain(r.Place))}
 }
 
-// widest keeps one long cell of a page without a width from moving all others
-// far to the right.
+// widest limits a column of a page without a width, so that one long cell does not move all others far to the right.
 const widest = 60
 
-// Table writes rows in columns. If they do not fit into the page, it has no places, and rows that
-// are still too long are broken into lines. No value is cut.
+// Table writes rows in columns. If they do not fit into the page, it omits places, and breaks rows that are still too
+// long into lines. It never cuts a value.
 func (p *textPage) Table(indent int, rows []textRow) {
 	fits, widths := p.fitting(indent, rows)
 	if slices.Contains(fits, false) {
@@ -153,7 +151,7 @@ func (p *textPage) Table(indent int, rows []textRow) {
 	}
 }
 
-// fitting says which rows fit into columns side by side, the shortest first, and how wide these are then.
+// fitting returns which rows fit into columns, the shortest first, and the widths of the columns.
 func (p *textPage) fitting(indent int, rows []textRow) (fits []bool, widths [4]int) {
 	cells, length, order := make([][4]styledText, len(rows)), make([]int, len(rows)), make([]int, len(rows))
 	for i, r := range rows {
@@ -178,7 +176,7 @@ func (p *textPage) fitting(indent int, rows []textRow) (fits []bool, widths [4]i
 	return fits, widths
 }
 
-// broken writes a row on several lines: what it is about, how that turns, and what it means.
+// broken writes a row on several lines.
 func (p *textPage) broken(indent int, r textRow) {
 	p.Line(indent, unstyled(p.Plain(r.Name)))
 	value := turned(r.Before, r.After)
@@ -211,7 +209,7 @@ func trimmed(pieces []styledText) []styledText {
 	return pieces
 }
 
-// Plain is text in the characters that the page has.
+// Plain is text in the characters of the page.
 func (p *textPage) Plain(text string) string {
 	if !p.ascii {
 		return text
@@ -223,7 +221,7 @@ func (p *textPage) Plain(text string) string {
 // width is how many columns text takes up.
 func width(text string) int { return utf8.RuneCountInString(text) }
 
-// turned joins two sides of a change; a value that is new has one.
+// turned joins the two sides of a change. A new value has only one.
 func turned(before, after string) string {
 	switch {
 	case before == "":

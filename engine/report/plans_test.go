@@ -145,7 +145,7 @@ func rich() Report {
 				},
 				Lost: []plan.Lost{
 					{Workload: "Deployment web/api", Pods: 17, Reasons: []plan.PoolReason{
-						{Pool: "general", Text: "what is left of its limits is less than each of its plan types has."},
+						{Pool: "general", Text: "the rest of its limits is less than each of its plan types needs."},
 						{Pool: "gpu", Text: "the pod does not tolerate nvidia.com/gpu:NoSchedule."},
 					}},
 					{Workload: "Job ops/report", Pods: 1, Reasons: []plan.PoolReason{{Text: "it asks for devices."}}},
@@ -191,7 +191,7 @@ func offline() Report {
 		Before: bounds(0, 960), After: bounds(0, 960), Impact: &plan.Impact{},
 	}}
 	r.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Unknown, Limit: "50%", Source: lineIn("guards.lke.hcl", 2),
-		Detail: "Nodes would be replaced or may be removed, and how many is not known without a cluster: add --cluster live, or --cluster snapshot:FILE."}}
+		Detail: "Nodes would be replaced or may be removed, but their number is unknown without a cluster; add --cluster live or --cluster snapshot:FILE."}}
 	return r
 }
 

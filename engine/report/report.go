@@ -1,17 +1,12 @@
-// Package report writes plans down: for people, for programs, and for the
-// systems that show what came out of a build.
+// Package report writes plans for people, for programs, and for CI systems.
 //
-// A format is a function of one Report: a plan, and what else is known of it. The
-// package decides nothing: what changes, and what it does to nodes, is in the
-// plan. What is said of it is built once (view.go, in the sentences of words.go), and
-// text, Markdown, HTML and the findings for CI lay it out; programs read it as JSON
-// (document.go). It knows no terminal and no environment: its caller says how wide and
-// colorful a page may be, and which files a report goes to (outfile.go). Equal
-// reports give equal bytes.
+// A format is a function of one Report: a plan with its context. The package decides nothing: the plan says what
+// changes, and what happens to nodes. The content is built once (view.go, with the sentences of words.go); text,
+// Markdown, HTML and the findings for CI lay it out. Programs read JSON (document.go). The package knows no terminal and
+// no environment: the caller sets width, color and files (outfile.go). Equal reports give equal bytes.
 //
-// What a plan holds can be written by everyone who can open a pull
-// request. Nothing of it steers a terminal, a browser, a bot or a runner that
-// reads the report.
+// Everyone who can open a pull request can write the content of a plan. No part of it can control a terminal, a browser,
+// a bot or a runner that reads the report.
 package report
 
 import (
@@ -25,46 +20,42 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Report is what is written down: a plan, and what else is known of it.
+// Report is a plan with its context.
 type Report struct {
 	plan.Plan
 	Diagnostics []diag.Diagnostic // of compiling the head
-	Digest      string            // of the saved plan; "" where none is saved
-	ExitCode    int               // that the command ends with
-	// Picture is the nodes that pods get before and after the change, as elements that the
-	// style sheet of pages knows; "" where none are simulated.
+	Digest      string            // of the saved plan; "" if none is saved
+	ExitCode    int               // of the command
+	// Picture shows the nodes of the simulated pods before and after the change, in elements that the style sheet of
+	// pages knows; "" if no pods are simulated.
 	Picture template.HTML
 
-	// Directory is what the report is about where it is a part of another, and
-	// Failed says why there is no plan of it.
+	// Directory is set if the report is a part of another one. Failed is why the directory has no plan.
 	Directory, Failed string
-	// Parts are the reports that this one is the sum of, and Unreached the
-	// directories that are not in it; see Join.
+	// Parts are the reports that this one joins, and Unreached the directories that are not in it; see Join.
 	Parts     []Report
 	Unreached []string
 }
 
 // Options are how a report is written.
 type Options struct {
-	Target   string // the directory it is about, which distinguishes several reports
+	Target   string // the directory, which distinguishes several reports
 	Version  string // of the program
 	Color    bool   // of text: use the escape sequences of terminals
 	ASCII    bool   // of text: use no other characters
-	Width    int    // of text, in columns; 0: as wide as it takes
+	Width    int    // of text, in columns; 0: no limit
 	MaxChars int    // of Markdown; 0: MaxComment
-	// Apply is the command that applies the plan, such as lkeplan apply DIR; none where
-	// there is no one command.
+	// Apply is the command that applies the plan, such as lkeplan apply DIR; empty if there is no single command.
 	Apply []string
-	All   bool // of text and Markdown: list each object of those with the same change
-	// Path is, of text, how a file of the repository is named from the working directory; nil: as from the
-	// repository's root.
+	All   bool // of text and Markdown: list every object, even those with the same change
+	// Path returns a file name relative to the working directory, for text; nil: relative to the repository's root.
 	Path func(string) string
 }
 
 // Format writes a report.
 type Format func(w io.Writer, r Report, o Options) error
 
-// formats are in the order in which they are named to people.
+// formats are in the order of help texts.
 var formats = []struct {
 	name  string
 	write Format
@@ -96,12 +87,12 @@ func Formats() []string {
 func Write(w io.Writer, format string, r Report, o Options) error {
 	i := slices.Index(Formats(), format)
 	if i < 0 {
-		return fmt.Errorf("there is no format %q", format)
+		return fmt.Errorf("unknown format %q", format)
 	}
 	return formats[i].write(w, r, o)
 }
 
-// document is the report in JSON.
+// document is the report as JSON.
 func (r Report) document(o Options) Document {
 	return newDocument(r.Plan, r.Diagnostics, r.Digest, o.Version)
 }
@@ -120,7 +111,7 @@ func writeLines(w io.Writer, r Report, o Options) error {
 	return r.document(o).WriteLines(w, r.ExitCode)
 }
 
-// fleet is the report of several directories in JSON.
+// fleet is the report of several directories as JSON.
 func (r Report) fleet(o Options) Fleet {
 	directories := make([]Directory, len(r.Parts))
 	for i, part := range r.Parts {
@@ -149,8 +140,7 @@ func (r Report) uncounted() (names []string) {
 	return names
 }
 
-// guarded counts the guards and policies that have nothing to say, and those that
-// cannot tell; "" where there are none.
+// guarded counts the guards and policies that passed, were not checked, or wait; "" if there are none.
 func (r Report) guarded() string {
 	n := map[plan.Status]int{}
 	for _, v := range r.Verdicts {

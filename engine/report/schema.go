@@ -9,9 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of what Write writes, of a Document or
-// a Fleet. The definition line in it is that of a line of WriteLines. It is made from the types that are
-// written, so that it cannot differ from them.
+// Schema is the JSON Schema (draft 2020-12) of a Document or a Fleet. Its definition line describes a line of WriteLines.
+// It is generated from the Go types, so that it cannot differ from them.
 func Schema() map[string]any {
 	s := schema{}
 	top := s.of(reflect.TypeFor[Document]())
@@ -70,8 +69,7 @@ func (s schema) of(t reflect.Type) map[string]any {
 	return map[string]any{} // any value
 }
 
-// structure describes the members of a struct. Those that may be left out are
-// not required; of the others, pointers and maps may be null.
+// structure describes the members of a struct. Members with omitempty are optional; other pointers and maps may be null.
 func (s schema) structure(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -96,7 +94,7 @@ func (s schema) structure(t reflect.Type) map[string]any {
 	}
 }
 
-// values are what the words of a plan may be.
+// values are the possible values of the string types of a plan.
 var values = map[any][]any{
 	plan.Action(""):       {plan.Create, plan.Update, plan.Delete, plan.Keep, plan.Forget},
 	plan.Effect(""):       {plan.None, plan.InPlace, plan.MayRemove, plan.Roll, plan.DeleteNodes},

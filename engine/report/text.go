@@ -12,9 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Text writes a plan for people: a paragraph for each object, a line for each
-// field with what it does to nodes, what others changed, what guards say, and
-// the sum last. Diagnostics are not in it; they are shown with their source.
+// Text writes a plan for people: a paragraph for each object, with a line for each field and its effect on nodes, then
+// drift, guards and a summary. It has no diagnostics: commands print them with their source.
 func Text(w io.Writer, r Report, o Options) error {
 	p, v := newText(o), plainText.view(r.located(o.Path), o.All)
 	if v.Versus != "" {
@@ -28,7 +27,7 @@ func Text(w io.Writer, r Report, o Options) error {
 	}
 	p.drift(v.Drifted)
 	for _, pool := range v.Pools {
-		p.Section("Under way: nodes that are not as the cluster's objects ask for yet")
+		p.Section("In progress: nodes that are still draining, joining or being replaced")
 		p.Sentence(2, unstyled(pool.Addr+": "+pool.Progress))
 		for _, text := range pool.Obstacles {
 			p.Sentence(4, inStyle(p.Warn, text))
@@ -61,7 +60,7 @@ func Text(w io.Writer, r Report, o Options) error {
 	return err
 }
 
-// located is a report whose places are named by path.
+// located returns the report with file names replaced by path.
 func (r Report) located(path func(string) string) Report {
 	if path == nil {
 		return r
@@ -90,7 +89,7 @@ var signs = map[plan.Action]string{
 	plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: ".",
 }
 
-// change writes the paragraph of an object, or of several with the same change.
+// change writes the paragraph of one object, or of several with the same change.
 func (p *text) change(e entryView) {
 	p.Gap()
 	header := []styledText{inStyle(p.actions[e.Action], signs[e.Action]+" "), inStyle(p.Bold, e.Addr)}
@@ -130,16 +129,16 @@ func (p *text) change(e entryView) {
 	p.Table(6, append(rows, e.Costs...))
 }
 
-// costRows are the lines of a pool's cost in a month.
+// costRows are the lines about a pool's monthly cost.
 func costRows(c plan.Change) (rows []textRow) {
 	if c.Current != nil {
-		rows = append(rows, textRow{Name: "now a month", After: c.Current.Text()})
+		rows = append(rows, textRow{Name: "monthly cost now", After: c.Current.Text()})
 	}
 	if text := floors(c.Before, c.After); text != "" {
-		rows = append(rows, textRow{Name: "least a month", After: text})
+		rows = append(rows, textRow{Name: "monthly minimum", After: text})
 	}
 	if text := ceilings(c.Before, c.After); text != "" {
-		rows = append(rows, textRow{Name: "most a month", After: text})
+		rows = append(rows, textRow{Name: "monthly maximum", After: text})
 		if c.After != nil && len(c.After.By) > 0 {
 			rows = append(rows, textRow{Name: "  limited by", After: strings.Join(c.After.By, " and ")})
 		}
@@ -150,8 +149,7 @@ func costRows(c plan.Change) (rows []textRow) {
 	return rows
 }
 
-// drift writes a table for each object of which others have set fields. They come
-// sorted by object.
+// drift writes a table for each object with fields that others have set. The fields are sorted by object.
 func (p *text) drift(fields []driftRow) {
 	var rows []textRow
 	for i, d := range fields {
@@ -169,7 +167,7 @@ func (p *text) drift(fields []driftRow) {
 	}
 }
 
-// guard writes what a guard says, with the numbers that it went by.
+// guard writes the verdict of a guard.
 func (p *text) guard(g guardRow) {
 	status := string(g.Status)
 	if g.Status == plan.Blocked {
@@ -206,7 +204,7 @@ func (p *text) overview(r Report) {
 	}
 }
 
-// summary writes the sum.
+// summary writes the last lines of a plan.
 func (p *text) summary(r Report, o Options) {
 	s := r.Summary()
 	if n := len(r.failed()); n > 0 {
@@ -214,11 +212,11 @@ func (p *text) summary(r Report, o Options) {
 	}
 	switch {
 	case r.Empty() && r.Incomplete:
-		p.Line(0, unstyled("No changes in the others."))
+		p.Line(0, unstyled("No changes in the other directories."))
 	case r.Empty() && len(r.Repriced) > 0:
-		p.Line(0, unstyled("No object changes, but the catalogue does."))
+		p.Line(0, unstyled("No objects change. The price catalogue changes."))
 	case r.Empty() && r.rulesChange():
-		p.Line(0, unstyled("No object changes, but what changes are judged by does."))
+		p.Line(0, unstyled("No objects change. Guards, policies or the cluster change, as listed above."))
 	case r.Empty():
 		p.Line(0, unstyled("No changes."))
 	default:
@@ -231,9 +229,9 @@ func (p *text) summary(r Report, o Options) {
 	}
 	if s.Conflicts > 0 {
 		conflicts := diag.Counted(s.Conflicts, "field")
-		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by others, so an apply is refused."))
+		p.Sentence(0, inStyle(p.Bad, "Conflicts: "+conflicts+" set by others; apply is refused."))
 		if line := retaking(r.Plan, o.Apply); line != "" {
-			p.Line(0, unstyled("To take back what they have set: "+plainText(line)))
+			p.Line(0, unstyled("To overwrite what others have set: "+plainText(line)))
 		}
 	}
 	switch {
@@ -244,15 +242,15 @@ func (p *text) summary(r Report, o Options) {
 	}
 }
 
-// mostRolled pools with replaced nodes are named in a sum.
+// mostRolled is how many pools with replaced nodes the summary names.
 const mostRolled = 12
 
-// nodes says which pools lose nodes: all that are deleted, and some or all that
-// roll.
+// nodes lists the pools whose nodes are deleted, drained, replaced or may be removed. Without all, it names only the
+// first pools whose nodes are replaced or may be removed.
 func (v escaper) nodes(s plan.Summary, all bool) string {
 	amount := func(n plan.Count) string {
 		if !n.Known {
-			return "" // it is said after that
+			return "" // the summary says after this that it is unknown
 		}
 		return fmt.Sprint(n.Nodes, " ")
 	}
@@ -261,7 +259,7 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
 	}
 	if len(s.Condemned) > 0 {
-		parts = append(parts, amount(s.NodesDrained)+"given up by "+v.list(s.Condemned))
+		parts = append(parts, amount(s.NodesDrained)+"drained from "+v.list(s.Condemned))
 	}
 	several := func(what string, pools []string) {
 		if n := len(pools); n > mostRolled && !all {
@@ -277,7 +275,7 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 	}
 	several(most+"may be removed", s.Removable)
 	if len(parts) == 0 {
-		return "none is replaced or deleted"
+		return "none replaced or deleted"
 	}
 	return strings.Join(parts, "; ")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// fieldPath is the path of a field as the block of an object has it.
+// fieldPath is the path of a field as the HCL block has it.
 func fieldPath(blockType, path string) string { return diag.OneLine(schemas.Written(blockType, path)) }
 
 // valueText writes a value as the reader of HCL knows it, on one line; "" stands for
@@ -71,7 +71,7 @@ func budget(m map[string]any) string {
 	return text
 }
 
-// literal writes a value as JSON, which is how HCL writes most of them.
+// literal writes a value as JSON, as HCL writes most values.
 func literal(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -82,13 +82,12 @@ func literal(v any) string {
 	return diag.Visible(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// ceilings writes what something can cost in a month before and after; once
-// where it is the same, "" where it costs nothing.
+// ceilings writes the maximum monthly cost before and after; only one amount if they are the same, "" if there is no cost.
 func ceilings(before, after *plan.Cost) string {
 	return compared(before, after, func(c plan.Cost) string { return c.Ceiling.String() })
 }
 
-// floors writes what something costs at least; "" where that is nothing.
+// floors writes the minimum monthly cost before and after; "" if that is nothing.
 func floors(before, after *plan.Cost) string {
 	nothing := func(c *plan.Cost) bool { return c == nil || c.Floor == 0 && !c.FloorUnknown }
 	if nothing(before) && nothing(after) {
@@ -102,7 +101,7 @@ func floors(before, after *plan.Cost) string {
 	})
 }
 
-// uncapped is ceilings without limits blocks.
+// uncapped writes the ceilings without limits blocks.
 func uncapped(before, after *plan.Cost) string {
 	return compared(before, after, func(c plan.Cost) string { return c.Uncapped().String() })
 }
@@ -121,12 +120,12 @@ func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 	return text(*before) + " → " + text(*after)
 }
 
-// bill says what all pools together cost; name writes the address of a limits block, which authors choose.
+// bill writes the cost of all pools together. Name escapes what authors choose, such as the address of a limits block.
 func bill(r Report, name func(string) string) string {
 	if r.Incomplete {
-		return "Cost: unknown, as not each directory has a plan."
+		return "Monthly cost: unknown, because some directories have no plan."
 	}
-	most := "Most a month: " + ceilings(&r.Before, &r.After) + ", all pools together"
+	most := "Monthly cost of all pools: maximum " + ceilings(&r.Before, &r.After)
 	var by []string
 	for _, addr := range r.After.By {
 		by = append(by, name(addr))
@@ -136,13 +135,13 @@ func bill(r Report, name func(string) string) string {
 	}
 	parts := []string{most}
 	if text := uncapped(&r.Before, &r.After); text != ceilings(&r.Before, &r.After) {
-		parts = append(parts, "without limits blocks "+text)
+		parts = append(parts, "maximum without limits blocks "+text)
 	}
 	if text := floors(&r.Before, &r.After); text != "" {
-		parts = append(parts, "at least "+text)
+		parts = append(parts, "minimum "+text)
 	}
 	if r.Current != nil {
-		parts = append(parts, "the live nodes cost "+r.Current.Text())
+		parts = append(parts, "live nodes "+r.Current.Text())
 	}
 	text := strings.Join(parts, "; ") + "."
 	if r.Catalog != "" {

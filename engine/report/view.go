@@ -10,15 +10,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// view is what text, Markdown and HTML say of a plan: rows, and sentences in which what comes from
-// the configuration or the cluster is escaped for the format. It is built once; the writers lay it out.
+// view is the content of text, Markdown and HTML reports: rows, and sentences with values that are escaped for the
+// format. It is built once; the writers lay it out.
 type view struct {
 	Report
-	Versus  string // what is compared with what; "" if that is not known
+	Versus  string // the compared revisions; "" if unknown
 	Entries []entryView
 	Drifted []driftRow
-	Guards  []guardRow // that have something to say
-	Pools   []poolRow  // whose nodes are still being replaced, or join
+	Guards  []guardRow // that did not pass
+	Pools   []poolRow  // whose nodes are still draining, joining or being replaced
 	Prices  []priceView
 	Pods    *workloadView
 	Missing []string // what could not be checked
@@ -28,10 +28,10 @@ type view struct {
 type entryView struct {
 	entry
 	Addr, Place string
-	Others      string // which objects change in the same way; "" for none
+	Others      string // the other objects that change in the same way; "" for none
 	Headline    string
-	Consequence string   // "" where nothing is known of nodes
-	Obstacles   []string // what holds nodes, and what takes them past the budgets
+	Consequence string   // "" if nothing is known about nodes
+	Obstacles   []string // what blocks nodes, and which nodes expire
 	Conflicts   []string
 	Fields      []fieldRow
 	Costs       []textRow
@@ -39,9 +39,9 @@ type entryView struct {
 
 // fieldRow is one field of an object.
 type fieldRow struct {
-	Sign                string // as diffs have it
+	Sign                string // of a diff line
 	Path, Before, After string
-	Does                string // to nodes; "" for new objects
+	Does                string // the effect on nodes; "" for new objects
 	Effect              plan.Effect
 	Place               string
 }
@@ -52,20 +52,20 @@ type driftRow struct {
 	Addr, Path, Before, After, By, Apply string
 }
 
-// guardRow is what a guard says.
+// guardRow is the verdict of a guard.
 type guardRow struct {
 	plan.Verdict
 	Text, Place string
 }
 
-// priceView is what a change does to the prices of a catalogue.
+// priceView is how a change alters the prices of a catalogue.
 type priceView struct {
 	Catalogs string // before and after
 	Rows     []priceRow
 	Sums     []string
 }
 
-// priceRow is a plan type with another price a month.
+// priceRow is a plan type whose monthly price changes.
 type priceRow struct{ Type, Before, After string }
 
 func (v escaper) prices(r plan.Repricing) priceView {
@@ -76,27 +76,27 @@ func (v escaper) prices(r plan.Repricing) priceView {
 	for _, t := range r.Types {
 		view.Rows = append(view.Rows, priceRow{v(t.Type), t.Before.String(), t.After.String()})
 	}
-	sum := "By the new catalogue alone, all pools cost at most " + ceilings(&r.Before, &r.After) + " a month"
+	sum := "At the new prices alone, the monthly cost of all pools is: maximum " + ceilings(&r.Before, &r.After)
 	if text := floors(&r.Before, &r.After); text != "" {
-		sum += ", and at least " + text
+		sum += ", minimum " + text
 	}
 	view.Sums = append(view.Sums, sum+".")
 	if len(r.Facts) > 0 {
-		view.Sums = append(view.Sums, "Plan types with another size, class or other labels: "+v.list(r.Facts)+".")
+		view.Sums = append(view.Sums, "Plan types whose size, class or other labels change: "+v.list(r.Facts)+".")
 	}
 	if r.Others > 0 {
-		view.Sums = append(view.Sums, fmt.Sprintf("Other plan types with a new price, which no pool allows: %d.", r.Others))
+		view.Sums = append(view.Sums, fmt.Sprintf("Plan types with a new price that no pool allows: %d.", r.Others))
 	}
 	return view
 }
 
-// poolRow is how far the nodes of a pool are.
+// poolRow is how far the nodes of a pool match it.
 type poolRow struct {
 	Addr, Progress string
 	Obstacles      []string
 }
 
-// view builds the view of a report. With all, each object is an entry of its own.
+// view builds the view of a report. With all, each object has a separate entry.
 func (v escaper) view(r Report, all bool) view {
 	view := view{Report: r, Versus: v.versus(r), Pods: v.workloadView(r.Workloads, mostLost)}
 	for _, e := range entries(r.Changes, all) {
@@ -106,7 +106,7 @@ func (v escaper) view(r Report, all bool) view {
 		row := driftRow{Drift: d, Addr: v(d.Addr), Path: fieldPath(schemas.TypeOf(d.Kind), d.Path), By: v.list(d.Owners), Apply: "apply is refused"}
 		row.Before, row.After = valueText(d.Path, d.Applied), valueText(d.Path, d.Live)
 		if d.Kept {
-			row.Apply = "apply leaves it so"
+			row.Apply = "apply keeps it"
 		}
 		view.Drifted = append(view.Drifted, row)
 	}
@@ -136,6 +136,9 @@ func (v escaper) entry(e entry) entryView {
 		row.Conflicts = append(row.Conflicts, v.conflict(found))
 	}
 	for _, f := range e.Fields {
+		if e.Action == plan.Create && implied(f) {
+			continue
+		}
 		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source)}
 		field.Before, field.After = valueText(f.Path, f.Before), valueText(f.Path, f.After)
 		switch {
@@ -152,17 +155,28 @@ func (v escaper) entry(e entry) entryView {
 	return row
 }
 
+// implied reports whether a field of a new pool follows from its node_class, so that the HCL does not contain it.
+func implied(f plan.Field) bool {
+	switch f.Path {
+	case "spec.template.spec.nodeClassRef.group":
+		return f.After == schemas.NodeClassGroup
+	case "spec.template.spec.nodeClassRef.kind":
+		return f.After == "LinodeNodeClass"
+	}
+	return false
+}
+
 // entry is one object of a plan, or several that change in the same way.
 type entry struct {
 	plan.Change               // of the first
 	More        []plan.Change // of the others
 }
 
-// fewest is how many objects with the same change are worth one entry.
+// fewest is how many objects with the same change share one entry.
 const fewest = 4
 
-// entries joins objects with the same change in one entry, in the place of the
-// first of them; with all, each is an entry of its own.
+// entries joins objects with the same change in one entry, at the place of the first one. With all, each object has a
+// separate entry.
 func entries(changes []plan.Change, all bool) (list []entry) {
 	count, at := map[string]int{}, map[string]int{}
 	keys := make([]string, len(changes))
@@ -176,7 +190,7 @@ func entries(changes []plan.Change, all bool) (list []entry) {
 	}
 	for i, c := range changes {
 		key := keys[i]
-		if first, begun := at[key]; begun && count[key] >= fewest {
+		if first, seen := at[key]; seen && count[key] >= fewest {
 			list[first].More = append(list[first].More, c)
 			continue
 		}
@@ -186,34 +200,34 @@ func entries(changes []plan.Change, all bool) (list []entry) {
 	return list
 }
 
-// sameness is equal for objects that change in the same fields, by the same
-// values, at the same cost, and whose nodes may go at the same times.
+// sameness is equal for objects whose fields change in the same way, at the same cost, and whose budgets allow
+// disruptions at the same times.
 func sameness(c plan.Change) string {
 	var b strings.Builder
-	say := func(values ...any) { fmt.Fprintf(&b, "%q ", fmt.Sprint(values...)) }
-	say(c.Kind)
-	say(c.Action)
-	say(c.Effect, c.Partial, c.Prune, c.Loosens)
+	add := func(values ...any) { fmt.Fprintf(&b, "%q ", fmt.Sprint(values...)) }
+	add(c.Kind)
+	add(c.Action)
+	add(c.Effect, c.Partial, c.Prune, c.Loosens)
 	for _, addr := range c.Because {
-		say(addr)
+		add(addr)
 	}
 	for _, f := range c.Fields {
-		say(f.Path)
-		say(jsonOf(f.Before))
-		say(jsonOf(f.After))
-		say(f.Effect, f.Partial)
+		add(f.Path)
+		add(jsonOf(f.Before))
+		add(jsonOf(f.After))
+		add(f.Effect, f.Partial)
 	}
 	for _, cost := range []*plan.Cost{c.Before, c.After} {
-		say(cost != nil)
+		add(cost != nil)
 		if cost != nil {
-			say(*cost)
+			add(*cost)
 		}
 	}
 	if im := c.Impact; im != nil {
-		say(im.Known, im.Pace != nil, c.Effect == plan.DeleteNodes && im.Of == 0)
+		add(im.Known, im.Pace != nil, c.Effect == plan.DeleteNodes && im.Of == 0)
 		if p := im.Pace; p != nil {
-			say(p.Now > 0, p.Never, p.Next)
-			say(p.Closed)
+			add(p.Now > 0, p.Never, p.Next)
+			add(p.Closed)
 		}
 	}
 	return b.String()
@@ -222,7 +236,7 @@ func sameness(c plan.Change) string {
 // All are the changes of an entry.
 func (e entry) All() []plan.Change { return append([]plan.Change{e.Change}, e.More...) }
 
-// Impacts is the effect on the nodes of all objects of an entry together.
+// Impacts is the effect on the nodes of all objects of an entry.
 func (e entry) Impacts() *plan.Impact {
 	if e.Impact == nil || len(e.More) == 0 {
 		return e.Impact
@@ -244,7 +258,7 @@ func (e entry) Impacts() *plan.Impact {
 	return &sum
 }
 
-// jsonOf writes a JSON value: a number is another one than its text.
+// jsonOf writes a value as JSON, so that a number differs from its text.
 func jsonOf(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// escaper is how a format writes what comes from the configuration or the
-// cluster amid its own words: names, addresses, paths.
+// escaper writes text from the configuration or the cluster, such as names, addresses and paths, in the way that a
+// format needs.
 type escaper func(string) string
 
-// plainText is the escaper of formats that need no more than harmless characters.
+// plainText only replaces control characters.
 var plainText escaper = diag.OneLine
 
-// list names several things.
+// list joins names with commas.
 func (v escaper) list(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -28,8 +28,8 @@ func (v escaper) list(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// versus says what is compared with what, why, and whose guards judge; "" where that
-// is not known. The working directory need not be named.
+// versus names the two compared revisions, the reason for the base, and the revision that guards come from; "" if they
+// are unknown. The working directory is not named.
 func (v escaper) versus(r Report) string {
 	text := ""
 	if head := r.Head.String(); head != "" && head != "." {
@@ -44,8 +44,8 @@ func (v escaper) versus(r Report) string {
 	return strings.TrimSpace(text)
 }
 
-// revision names a revision, and says in a few words why it is that one. What names the branch, after a comma, is in
-// the JSON only; what the base lacks, after a semicolon, stays.
+// revision names a revision, with the short form of the reason why it was chosen. Only the JSON has what follows a
+// comma in the reason, the origin of the branch's name. What follows a semicolon, the base's gaps, is kept.
 func (v escaper) revision(r plan.Revision) string {
 	why, lacks, more := strings.Cut(r.Why, "; ")
 	why, _, _ = strings.Cut(why, ", ")
@@ -59,15 +59,15 @@ func (v escaper) revision(r plan.Revision) string {
 	return text
 }
 
-// clock writes a moment to come.
+// clock writes a future time.
 func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 
-// disruptive reports whether nodes go, or may.
+// disruptive reports whether nodes are replaced, removed or deleted, or may be.
 func disruptive(e plan.Effect) bool {
 	return e == plan.Roll || e == plan.DeleteNodes || e == plan.MayRemove
 }
 
-// headline says what happens to the nodes of all pools.
+// headline summarizes what happens to the nodes of all pools.
 func headline(r Report) string {
 	s := r.Summary()
 	nodes := func(n plan.Count) string {
@@ -84,16 +84,16 @@ func headline(r Report) string {
 		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), diag.Counted(n, "pool")))
 	}
 	if n := len(s.Condemned); n > 0 {
-		parts = append(parts, fmt.Sprintf("has %s give up %s", diag.Counted(n, "pool"), nodes(s.NodesDrained)))
+		parts = append(parts, fmt.Sprintf("drains %s of %s", nodes(s.NodesDrained), diag.Counted(n, "pool")))
 	}
 	if n := len(s.Removable); n > 0 {
 		parts = append(parts, fmt.Sprintf("may remove %s of %s", nodes(s.NodesRemovable), diag.Counted(n, "pool")))
 	}
 	if len(parts) == 0 && !r.Empty() {
-		parts = append(parts, "no node is replaced or deleted")
+		parts = append(parts, "no nodes are replaced or deleted")
 	}
 	if w := r.Workloads; w != nil && w.LostPods() > 0 {
-		parts = append(parts, "no node any more for "+diag.Counted(w.LostPods(), "pod"))
+		parts = append(parts, diag.Counted(w.LostPods(), "pod")+" newly unschedulable")
 	}
 	if s.Conflicts > 0 {
 		parts = append(parts, diag.Counted(s.Conflicts, "field")+" set by others")
@@ -102,10 +102,10 @@ func headline(r Report) string {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
 	}
 	if len(r.Repriced) > 0 {
-		parts = append(parts, "the catalogue of prices changes")
+		parts = append(parts, "the price catalogue changes")
 	}
 	if r.rulesChange() {
-		parts = append(parts, "changes what changes are judged by")
+		parts = append(parts, "guards, policies or the cluster change")
 	}
 	if len(parts) == 0 {
 		return "no changes"
@@ -113,7 +113,7 @@ func headline(r Report) string {
 	return strings.Join(parts, ", ")
 }
 
-// counts says how many objects there are of each action.
+// counts counts the objects by action.
 func counts(s plan.Summary) string {
 	text := fmt.Sprintf("%d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
 	if s.Move > 0 {
@@ -125,7 +125,7 @@ func counts(s plan.Summary) string {
 	return text
 }
 
-// headline says what is done to an object and its nodes.
+// headline summarizes what happens to an object and its nodes.
 func (v escaper) headline(c plan.Change) string {
 	var parts []string
 	switch c.Action {
@@ -134,47 +134,46 @@ func (v escaper) headline(c plan.Change) string {
 	case plan.Delete:
 		switch {
 		case c.Prune == plan.StartRemoval:
-			return "condemned: it makes no new nodes, gives up those that it has within its budgets, and is deleted when it " +
-				"has none left"
+			return "draining: no new nodes; its nodes drain within the disruption budgets, then the pool is deleted"
 		case c.Prune == plan.Drained:
-			return "deleted; it has given up all of its nodes"
+			return "deleted; all its nodes have drained"
 		case c.Effect == plan.DeleteNodes && c.Impact != nil && c.Impact.Known && c.Impact.Of == 0:
-			return "deleted" // that it has no nodes is said below
+			return "deleted" // the consequence says that it has no nodes
 		case c.Effect == plan.DeleteNodes:
-			return "deleted, and all its nodes with it, at once and past its budgets"
+			return "deleted immediately with all its nodes; disruption budgets do not apply"
 		}
 		if c.Kind == "LinodeNodeClass" {
-			return "deleted; it goes when no node uses it any more"
+			return "deleted once no node uses it"
 		}
 		parts = append(parts, "deleted")
 	case plan.Forget:
-		parts = append(parts, "no longer managed; the object stays as it is")
+		parts = append(parts, "no longer managed; the object stays unchanged")
 	case plan.Update:
 		parts = append(parts, "updated")
 	}
 	if c.Prune == plan.CancelRemoval {
-		parts = append(parts, "no longer condemned: it keeps the nodes that it has left")
+		parts = append(parts, "removal canceled: the pool keeps its remaining nodes")
 	}
 	if c.Previous != "" {
-		parts = append(parts, "moved from "+v(c.Previous)+", the object stays")
+		parts = append(parts, "moved from "+v(c.Previous)+"; the object stays")
 	}
 	switch {
 	case c.Effect == plan.Roll && c.Partial:
-		parts = append(parts, "replaces the nodes that do not match any more")
+		parts = append(parts, "replaces the nodes that no longer match")
 	case c.Effect == plan.Roll && c.Kind == "LinodeNodeClass":
 		parts = append(parts, "replaces every node of the pools that use it")
 	case c.Effect == plan.Roll && c.Outside:
-		parts = append(parts, "replaces every node of the pool, which is not of this directory")
+		parts = append(parts, "replaces every node of the pool, which this directory does not manage")
 	case c.Effect == plan.Roll:
 		parts = append(parts, "replaces every node of the pool")
 	case c.Effect == plan.MayRemove && c.Kind == "NodePool":
-		parts = append(parts, "its nodes stay as they are, and Karpenter may remove or replace them within the budgets")
+		parts = append(parts, "Karpenter may remove or replace its nodes within the budgets")
 	case c.Effect == plan.MayRemove:
-		parts = append(parts, "Karpenter may remove or replace nodes for it")
+		parts = append(parts, "Karpenter may remove or replace nodes")
 	case c.Action == plan.Update && len(parts) == 1:
 		parts[0] = "updated in place"
 	case c.Action == plan.Forget:
-		parts[0] += ", and so do its nodes"
+		parts[0] += " and keeps its nodes"
 	}
 	if len(c.Because) > 0 {
 		parts = append(parts, "because of "+v.list(c.Because))
@@ -182,10 +181,10 @@ func (v escaper) headline(c plan.Change) string {
 	return strings.Join(parts, "; ")
 }
 
-// Changed says of each object of a plan what happens to it, and how its fields turn, for people.
-func Changed(p plan.Plan) (list []Turn) {
+// Changed describes for people what happens to each object of a plan and to its fields.
+func Changed(p plan.Plan) (list []ObjectChange) {
 	for _, c := range p.Changes {
-		t := Turn{Object: plainText(c.Addr), Effect: plainText.headline(c)}
+		t := ObjectChange{Object: plainText(c.Addr), Effect: plainText.headline(c)}
 		for _, f := range c.Fields {
 			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
 				turned(valueText(f.Path, f.Before), valueText(f.Path, f.After)))
@@ -195,13 +194,13 @@ func Changed(p plan.Plan) (list []Turn) {
 	return list
 }
 
-// Turn is what happens to one object.
-type Turn struct {
+// ObjectChange is what happens to one object.
+type ObjectChange struct {
 	Object, Effect string
 	Fields         []string
 }
 
-// effect says what the change of a field means.
+// effect describes what the change of a field does to nodes.
 func effect(f plan.Field) string {
 	switch {
 	case f.Effect == plan.Roll && f.Partial:
@@ -218,8 +217,7 @@ func effect(f plan.Field) string {
 	return "no effect"
 }
 
-// consequence says what happens to the nodes of a pool, and when; "" where
-// nothing is known of it.
+// consequence describes what happens to the nodes of a pool, and when; "" if that is unknown.
 func (v escaper) consequence(im *plan.Impact) string {
 	switch {
 	case im == nil:
@@ -229,45 +227,45 @@ func (v escaper) consequence(im *plan.Impact) string {
 	case im.Of == 0:
 		return "the pool has no nodes"
 	case im.Deleted > 0:
-		return fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of) + besides(im)
+		return fmt.Sprintf("%d of %d nodes are deleted immediately", im.Deleted, im.Of) + alsoRemovable(im)
 	case im.Rolled == 0 && im.Removable > 0:
 		return fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
 	case im.Rolled == 0:
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + besides(im)
+		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + alsoRemovable(im)
 	case im.Pace.Never:
 		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im),
-			v.when(im.Pace)) + besides(im)
+			v.when(im.Pace)) + alsoRemovable(im)
 	}
 	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, replaced(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
-		text += fmt.Sprintf(", at least %d turns", im.Pace.Waves)
+		text += fmt.Sprintf(", in at least %d batches", im.Pace.Waves)
 	}
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}
-	return text + besides(im)
+	return text + alsoRemovable(im)
 }
 
-// besides says how many more nodes may be removed; "" if there are none.
-func besides(im *plan.Impact) string {
+// alsoRemovable counts the other nodes that may be removed; "" if there are none.
+func alsoRemovable(im *plan.Impact) string {
 	if im.Removable == 0 {
 		return ""
 	}
 	return fmt.Sprintf("; up to %d more may be removed", im.Removable)
 }
 
-// replaced says what is done to nodes that roll.
+// replaced is the verb for nodes that roll.
 func replaced(im *plan.Impact) string {
 	if im.Elsewhere {
-		return "given up"
+		return "drained"
 	}
 	return "replaced"
 }
 
-// upgrade says how the nodes' version of Kubernetes changes; "" if it stays.
+// upgrade describes how the Kubernetes version of the nodes changes; "" if it stays.
 func (v escaper) upgrade(im *plan.Impact) string {
 	if im.Upgrade == "" {
 		return ""
@@ -275,38 +273,37 @@ func (v escaper) upgrade(im *plan.Impact) string {
 	return " (Kubernetes " + v(im.Upgrade) + ")"
 }
 
-// when says that nodes have to wait, and for which budgets; "" where some may
-// go now.
+// when names the budgets that nodes wait for, and until when; "" if the budgets allow a disruption now.
 func (v escaper) when(p *plan.Pace) string {
 	if p == nil || p.Now > 0 {
 		return ""
 	}
-	budgets, let := "the budgets", "let"
+	budgets, allow := "the budgets", "allow"
 	switch len(p.Closed) {
 	case 0:
 	case 1:
-		budgets, let = "the budget "+v(p.Closed[0]), "lets"
+		budgets, allow = "the budget "+v(p.Closed[0]), "allows"
 	default:
 		budgets += " " + v.list(p.Closed)
 	}
 	switch {
 	case p.Never:
-		return fmt.Sprintf("%s never %s a node go", budgets, let)
+		return fmt.Sprintf("%s never %s a disruption", budgets, allow)
 	case p.Next.IsZero():
-		return "none may go now: those that leave already use up the budgets"
+		return "no disruption is allowed now: nodes that are already leaving use up the budgets"
 	}
-	return fmt.Sprintf("%s %s none go before %s", budgets, let, clock(p.Next))
+	return fmt.Sprintf("%s %s no disruption before %s", budgets, allow, clock(p.Next))
 }
 
-// progress says how far the nodes of a pool are what it asks for.
+// progress describes how far the nodes of a pool match it.
 func (v escaper) progress(r plan.Rolling) string {
 	var parts []string
 	if r.Condemned != nil {
-		parts = append(parts, fmt.Sprintf("condemned: %d of %d nodes are left, and it is deleted when it has none",
+		parts = append(parts, fmt.Sprintf("draining: %d of %d nodes are left; the pool is deleted after the last one",
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
 		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
-			parts = append(parts, "by its budgets the last goes at "+clock(r.Pace.Soonest(r.Of))+" at the soonest")
+			parts = append(parts, "its budgets allow the last one to drain at "+clock(r.Pace.Soonest(r.Of))+" at the earliest")
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
@@ -320,14 +317,12 @@ func (v escaper) progress(r plan.Rolling) string {
 	return strings.Join(parts, "; ")
 }
 
-// Progress says how far the nodes of a pool are, and each thing that holds them,
-// for people.
+// Progress describes for people how far the nodes of a pool match it, and what blocks them.
 func Progress(r plan.Rolling) (state string, holds []string) {
 	return plainText.progress(r), plainText.obstacles(&plan.Impact{Holds: r.Holds})
 }
 
-// retaking is the command that takes back what others have set; "" where there is
-// nothing, or the command is not known.
+// retaking is the command that overwrites what others have set; "" if there are no conflicts, or the command is unknown.
 func retaking(p plan.Plan, apply []string) string {
 	var words []string
 	for _, c := range p.Changes {
@@ -343,8 +338,7 @@ func retaking(p plan.Plan, apply []string) string {
 	return ShellLine(slices.Concat(apply[:2], words, apply[2:])...)
 }
 
-// obstacles say what keeps the nodes of a pool, and what takes them past the
-// budgets.
+// obstacles describe what blocks the nodes of a pool, and which nodes expire without regard to budgets.
 func (v escaper) obstacles(im *plan.Impact) (lines []string) {
 	if im == nil {
 		return nil
@@ -352,31 +346,31 @@ func (v escaper) obstacles(im *plan.Impact) (lines []string) {
 	for _, h := range byWorkload(im.Holds) {
 		switch nodes := diag.Counted(h.Nodes, "node"); h.Reason {
 		case plan.HeldByPDB:
-			lines = append(lines, nodes+" held by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
+			lines = append(lines, nodes+" blocked by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:
-			lines = append(lines, nodes+" held by karpenter.sh/do-not-disrupt on "+v(h.Object))
+			lines = append(lines, nodes+" blocked by karpenter.sh/do-not-disrupt on "+v(h.Object))
 		case plan.NoOtherPlace:
 			if strings.HasPrefix(h.Object, "pod ") {
-				lines = append(lines, nodes+" held by the "+v(h.Object)+", which fits no other pool and no other node")
+				lines = append(lines, nodes+" blocked by the "+v(h.Object)+", which fits on no other pool or node")
 			} else {
-				lines = append(lines, nodes+" held by "+v(h.Object)+", which fit no other pool and no other node")
+				lines = append(lines, nodes+" blocked by "+v(h.Object)+", which fit on no other pool or node")
 			}
 		case plan.NoRoom:
 			lines = append(lines, "no node can be replaced: "+v(h.Object))
 		default:
-			lines = append(lines, nodes+" held: "+v(h.Object))
+			lines = append(lines, nodes+" blocked: "+v(h.Object))
 		}
 	}
 	switch {
 	case im.Expiring == 1:
-		lines = append(lines, "1 node expires within a week, whatever the budgets say")
+		lines = append(lines, "1 node expires within a week; budgets do not apply")
 	case im.Expiring > 1:
-		lines = append(lines, fmt.Sprintf("%d nodes expire within a week, whatever the budgets say", im.Expiring))
+		lines = append(lines, fmt.Sprintf("%d nodes expire within a week; budgets do not apply", im.Expiring))
 	}
 	return lines
 }
 
-// byWorkload puts the pods of one workload that hold nodes for one reason into one hold: 5 pods of Deployment shop/web.
+// byWorkload merges the holds by pods of one workload for the same reason: 5 pods of Deployment shop/web.
 func byWorkload(holds []plan.Held) (folded []plan.Held) {
 	type key struct {
 		reason   plan.HoldReason
@@ -402,15 +396,15 @@ func byWorkload(holds []plan.Held) (folded []plan.Held) {
 	return folded
 }
 
-// conflict says why an apply is refused.
+// conflict explains why an apply is refused.
 func (v escaper) conflict(c plan.Conflict) string {
 	if c.Holder != "" {
-		return "the NodePlan " + v(c.Holder) + " applies this object here, and nobody else; commit to its source"
+		return "only the NodePlan " + v(c.Holder) + " can apply this object in this cluster; commit to its source"
 	}
-	return fmt.Sprintf("%s was set by %s to another value; apply refuses to take it over", v(c.Path), v(c.Owner))
+	return fmt.Sprintf("%s was set by %s to another value; apply does not overwrite it", v(c.Path), v(c.Owner))
 }
 
-// verdict says what a guard is about, the numbers that it went by, and why.
+// verdict names a guard and its object, the limit and the actual number, and the reason.
 func (v escaper) verdict(d plan.Verdict) string {
 	text := v(d.Guard)
 	if d.Addr != "" {
@@ -428,16 +422,16 @@ func (v escaper) verdict(d plan.Verdict) string {
 		text += ". " + v(d.Detail)
 	}
 	if d.Permission != "" && (d.Status == plan.Blocked || d.Status == plan.Waiting) {
-		text += " To let it pass: " + v("--allow "+d.Permission)
+		text += " To allow it: " + v("--allow "+d.Permission)
 	}
 	return text
 }
 
-// consequenceOf says what happens to the nodes of all objects of an entry.
+// consequenceOf describes what happens to the nodes of all objects of an entry.
 func (v escaper) consequenceOf(e entry) string {
 	im := e.Impacts()
 	if im != nil && im.Known && im.Of > 0 && im.Rolled+im.Removable+im.Deleted == 0 && !disruptive(e.Effect) {
-		return "" // the sum says that no node is replaced
+		return "" // the summary reports that no nodes are replaced
 	}
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
@@ -445,7 +439,7 @@ func (v escaper) consequenceOf(e entry) string {
 	text := fmt.Sprintf("of all %d together, ", 1+len(e.More))
 	switch {
 	case im.Deleted > 0:
-		return text + fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of) + besides(im)
+		return text + fmt.Sprintf("%d of %d nodes are deleted immediately", im.Deleted, im.Of) + alsoRemovable(im)
 	case im.Rolled == 0 && im.Removable > 0:
 		return text + fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
 	case im.Rolled == 0:
@@ -455,19 +449,19 @@ func (v escaper) consequenceOf(e entry) string {
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}
-	return text + besides(im)
+	return text + alsoRemovable(im)
 }
 
-// mostNamed objects with the same change are named in their entry.
+// mostNamed is how many objects with the same change are named in their entry.
 const mostNamed = 8
 
-// others says how many more objects an entry is about; "" where there are none.
+// others names or counts the further objects of an entry; "" if there are none.
 func (v escaper) others(e entry) string {
 	switch {
 	case len(e.More) == 0:
 		return ""
 	case len(e.More) <= mostNamed:
-		return "and in the same way " + v.list(addresses(e.More))
+		return "and, in the same way, " + v.list(addresses(e.More))
 	}
 	return fmt.Sprintf("and %d more in the same way, listed with --all", len(e.More))
 }
@@ -480,8 +474,7 @@ func addresses(changes []plan.Change) []string {
 	return names
 }
 
-// at is the place of something in the source, in the form that editors follow;
-// "" where that is not known.
+// at is a place in the source, as FILE:LINE; "" if it is unknown.
 func at(r hcl.Range) string {
 	if r.Filename == "" {
 		return ""

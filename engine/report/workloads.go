@@ -11,25 +11,25 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// mostLost workloads without a node any more are named.
+// mostLost is how many workloads with newly unschedulable pods are named.
 const mostLost = 20
 
-// workloadView is what a report says of pods. Names in it are escaped for the format.
+// workloadView is the content of a report about pods. Its names are escaped for the format.
 type workloadView struct {
 	Title string
 	Types []workloadRow
 	Lost  []lostView
-	More  string   // how many workloads are not named; "" for none
-	Notes []string // of ours, then what was not simulated
+	More  string   // counts the workloads that are not named; "" for none
+	Notes []string // about other pods, then what was not simulated
 }
 
-// workloadRow is the nodes of a pool that are of one plan type.
+// workloadRow is the nodes of a pool with one plan type.
 type workloadRow struct {
 	plan.PlanType
 	Nodes, Pods, Money string
 }
 
-// lostView is pods of a workload that get no node any more.
+// lostView is the newly unschedulable pods of a workload.
 type lostView struct {
 	Workload string
 	Pods     int
@@ -37,8 +37,7 @@ type lostView struct {
 	Reasons  []string // for each pool
 }
 
-// workloadView is what a format says of the pods of a report; nil where none are simulated. Named is
-// how many workloads it names.
+// workloadView builds the view of the pods of a report; nil if none are simulated. Named is how many workloads it names.
 func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	if w == nil {
 		return nil
@@ -47,7 +46,7 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	if w.Asked() == 1 {
 		verb = "gets"
 	}
-	view := &workloadView{Title: fmt.Sprintf("%s on a cluster without nodes %s %s, %s a month", diag.Counted(w.Asked(), "pod"), verb,
+	view := &workloadView{Title: fmt.Sprintf("%s in an empty cluster %s %s, %s a month", diag.Counted(w.Asked(), "pod"), verb,
 		workloadCounts(w.Before.Nodes, w.After.Nodes, "node"), workloadMoney(w.Before, w.After))}
 	for _, t := range w.PlanTypes {
 		view.Types = append(view.Types, workloadRow{
@@ -59,7 +58,7 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 		view.Lost = append(view.Lost, v.lost(l))
 	}
 	if n := len(w.Lost) - named; n > 0 {
-		view.More = "and no node any more for pods of " + diag.Counted(n, "other workload")
+		view.More = "and pods of " + diag.Counted(n, "other workload")
 	}
 	if text := unplaced(*w); text != "" {
 		view.Notes = append(view.Notes, text)
@@ -70,11 +69,11 @@ func (v escaper) workloadView(w *plan.Workloads, named int) *workloadView {
 	return view
 }
 
-// lost says which pods get no node any more, and why.
+// lost describes newly unschedulable pods, with the reason of each pool.
 func (v escaper) lost(l plan.Lost) lostView {
 	view := lostView{
 		Workload: v(l.Workload), Pods: l.Pods,
-		Text: fmt.Sprintf("no node any more for %s of %s", diag.Counted(l.Pods, "pod"), v(l.Workload)),
+		Text: fmt.Sprintf("%s of %s newly unschedulable", diag.Counted(l.Pods, "pod"), v(l.Workload)),
 	}
 	for _, r := range l.Reasons {
 		text := v(r.Text)
@@ -86,21 +85,21 @@ func (v escaper) lost(l plan.Lost) lostView {
 	return view
 }
 
-// unplaced says which pods have no node for another reason than the change, and which get
-// one by it; "" where there are none.
+// unplaced counts the pods that are unschedulable on both sides, and those that the change makes schedulable; "" if
+// there are none.
 func unplaced(w plan.Workloads) string {
 	still := w.After.Unschedulable - w.LostPods()
 	var parts []string
 	if still > 0 {
-		parts = append(parts, fmt.Sprintf("no node for %s before the change, and none after it", diag.Counted(still, "pod")))
+		parts = append(parts, fmt.Sprintf("%s unschedulable before and after the change", diag.Counted(still, "pod")))
 	}
 	if gained := w.Before.Unschedulable - still; gained > 0 {
-		parts = append(parts, fmt.Sprintf("by the change there are nodes for %s that had none", diag.Counted(gained, "pod")))
+		parts = append(parts, fmt.Sprintf("the change makes %s schedulable", diag.Counted(gained, "pod")))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// sides is a figure before and after; once where it is the same.
+// sides is a figure before and after, or only one if they are the same.
 func sides(before, after string) string {
 	if before == after {
 		return after
@@ -161,7 +160,7 @@ func (c *comment) workloads() {
 	c.printf("\n**Workloads**: %s\n", w.Title)
 	if c.detail == onlyNames {
 		if n := c.Workloads.LostPods(); n > 0 {
-			c.printf("\n🛑 No node any more for %s.\n", diag.Counted(n, "pod"))
+			c.printf("\n🛑 %s newly unschedulable.\n", diag.Counted(n, "pod"))
 		}
 		return
 	}
@@ -179,7 +178,7 @@ func (c *comment) workloads() {
 	if few {
 		return
 	}
-	c.printf("\n| pool | plan type | nodes | pods | a month |\n|---|---|--:|--:|--:|\n")
+	c.printf("\n| pool | plan type | nodes | pods | monthly cost |\n|---|---|--:|--:|--:|\n")
 	for _, r := range w.Types {
 		c.printf("| %s | %s | %s | %s | %s |\n", code(r.Pool), code(r.Name), r.Nodes, r.Pods, r.Money)
 	}
@@ -199,7 +198,7 @@ func (c *comment) list(items []string) {
 // unschedulable is the rule of findings about pods; addr is their workload.
 const unschedulable = "unschedulable-pods"
 
-// lostPods are findings: errors, unless a guard lets it pass.
+// lostPods are findings: errors, unless a guard allows them.
 func lostPods(r Report) (list []finding) {
 	if r.Workloads == nil {
 		return nil
@@ -220,7 +219,7 @@ func lostPods(r Report) (list []finding) {
 		for _, reason := range view.Reasons {
 			text += "; " + strings.TrimSuffix(reason, ".")
 		}
-		list = append(list, found(severity, unschedulable, "Pods get no node any more", text+".", place, l.Workload))
+		list = append(list, found(severity, unschedulable, "Newly unschedulable pods", text+".", place, l.Workload))
 	}
 	return list
 }

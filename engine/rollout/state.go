@@ -56,7 +56,7 @@ func Read(s *lkeplanv1alpha1.RolloutStatus) *lkeplanv1alpha1.RolloutStatus {
 	switch s.Phase {
 	case lkeplanv1alpha1.PhaseProving:
 		s.Phase = lkeplanv1alpha1.PhaseHeld
-		s.Message = "It began with an earlier release of lkeplan, which did not note which nodes are new."
+		s.Message = "It started with an earlier release of lkeplan, which did not record the new nodes."
 	case lkeplanv1alpha1.PhaseProven:
 		s.Phase, s.Approval = lkeplanv1alpha1.PhaseApplied, nil
 	}

@@ -194,7 +194,7 @@ const (
 func Limited(o config.Object, nodes int) (config.Object, error) {
 	own := budgets(o)
 	if len(own) >= mostBudgets {
-		return o, fmt.Errorf("NodePool %s has %d budgets, and a rollout needs one more: join some of them", o.Name(),
+		return o, fmt.Errorf("NodePool %s has %d budgets, and a rollout needs one more; merge some of them", o.Name(),
 			len(own))
 	}
 	o = marked(o, fmt.Sprint(nodes))
@@ -279,7 +279,7 @@ func Digest(objects []config.Object) (string, error) {
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
-		return "", fmt.Errorf("name what the revision declares: %w", err)
+		return "", fmt.Errorf("compute the digest of the revision: %w", err)
 	}
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(text)), nil
 }

@@ -31,7 +31,7 @@ func Markdown(r simulate.Report) string {
 	b.WriteString("\n\n")
 	writeTable(&b, r.Table())
 	if len(r.New) > 0 {
-		b.WriteString("\nPods that have a node before the change, and none after it:\n\n")
+		b.WriteString("\nNewly unschedulable pods:\n\n")
 		for _, s := range shown(r.New) {
 			fmt.Fprintf(&b, "* %s: %s\n", report.MarkdownCode(s.Workload), pods(s.Pods))
 		}
@@ -62,7 +62,7 @@ func headline(r simulate.Report) string {
 		text += fmt.Sprintf(" (before: %s, %s)", nodes(len(b.Nodes)), dollars(b.Total))
 	}
 	if r.Head.Refused > 0 {
-		text += fmt.Sprintf("; %s without a node", pods(r.Head.Refused))
+		text += fmt.Sprintf("; %s unschedulable", pods(r.Head.Refused))
 	}
 	if n := newly(r); n > 0 {
 		text += fmt.Sprintf(", %d of them by this change", n)
@@ -101,7 +101,7 @@ func refused(b *strings.Builder, r simulate.Result) {
 	if r.Refused == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n<details><summary>Without a node: %d of %s</summary>\n\n", r.Refused, pods(r.Asked))
+	fmt.Fprintf(b, "\n<details><summary>Unschedulable: %d of %s</summary>\n\n", r.Refused, pods(r.Asked))
 	for _, f := range shown(r.Refusals) {
 		fmt.Fprintf(b, "* %s: %s\n", report.MarkdownCode(f.Workload), pods(f.Pods))
 		for _, reason := range f.Shown() {

@@ -21,7 +21,7 @@ func TestNumberOfPodsIsBounded(t *testing.T) {
 			in.Workloads = append(in.Workloads, simulate.Workload{Name: "Deployment a", Pods: n})
 		}
 		_, err := simulate.Run(t.Context(), in)
-		if err == nil || !strings.Contains(err.Error(), "more than 100000, the most that can be simulated") {
+		if err == nil || !strings.Contains(err.Error(), "more than the 100000 that can be simulated") {
 			t.Errorf("%d pods: %v", pods, err)
 		}
 	}

@@ -135,11 +135,11 @@ func (w *cluster) assumeLKE(given []*appsv1.DaemonSet) {
 		if !slices.ContainsFunc(own, func(set *appsv1.DaemonSet) bool { return set.Name == "calico-node" }) {
 			break // the others request nothing
 		}
-		w.presumed = fmt.Sprintf("LKE's own DaemonSets count, as seen in %s: calico-node requests 250m of CPU on each node.",
+		w.presumed = fmt.Sprintf("LKE's own DaemonSets count, as observed in %s: calico-node requests 250m of CPU on each node.",
 			lke.DaemonSetsSeen)
 	default:
-		w.presumed = "What LKE's own DaemonSets request on the enterprise tier is not known, and does not count: kubectl get " +
-			"daemonsets -A -o yaml writes them."
+		w.presumed = "The requests of LKE's own DaemonSets on the enterprise tier are unknown and ignored. To include them, add the output of " +
+			"kubectl get daemonsets -A -o yaml."
 	}
 }
 
@@ -162,7 +162,7 @@ func (w *cluster) admit(ctx context.Context) {
 		pool.UID = types.UID(pool.Name)
 		switch why := w.unready(ctx, pool); {
 		case why != "":
-			w.note("NodePool %s gets no node: %s", pool.Name, why)
+			w.note("NodePool %s gets no nodes: %s", pool.Name, why)
 		case pool.Spec.Replicas != nil:
 			w.static = append(w.static, pool)
 		default:
@@ -196,7 +196,7 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 		class = w.backend.StandIn(ref.Name)
 		w.admitClass(class)
 		w.store.Classes[ref.Name] = class
-		w.note("LinodeNodeClass %s is not in the configuration: it is taken for one that is ready.", ref.Name)
+		w.note("LinodeNodeClass %s is not in the configuration; it is assumed to be ready.", ref.Name)
 	}
 	if problem := w.backend.Problem(class.Spec); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
@@ -308,10 +308,10 @@ func (noPools) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, f
 // doubts notes what of a workload is not as in a cluster.
 func (w *cluster) doubts(load Workload) {
 	if load.Pod.Spec.NodeName != "" {
-		w.note("%s names the node that it wants, which is ignored.", load.Name)
+		w.note("%s names a node in nodeName, which is ignored.", load.Name)
 	}
 	if key := ambiguousTopology(load.Pod.Spec); key != "" {
-		w.note("%s is placed by %s, and of values that do equally well Karpenter takes one at random: another run may "+
+		w.note("%s is placed by %s, and Karpenter chooses at random among equally good values: another run may "+
 			"have other nodes.", load.Name, key)
 	}
 }

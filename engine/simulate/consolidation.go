@@ -76,7 +76,7 @@ func (e *consolidation) run(ctx context.Context, most int) error {
 	most = cmp.Or(most, maxSteps)
 	for !e.out.Ended {
 		if len(e.out.Steps) == most {
-			e.out.Notes = append(e.out.Notes, fmt.Sprintf("It ends here after %s: more would follow.", Count(most, "step")))
+			e.out.Notes = append(e.out.Notes, fmt.Sprintf("The simulation stops after %s; more would follow.", Count(most, "step")))
 			break
 		}
 		if err := e.step(settings(ctx)); err != nil {
@@ -148,7 +148,7 @@ func (e *consolidation) step(ctx context.Context) error {
 	e.slow = e.slow || found.Slow
 	switch {
 	case err != nil:
-		return fmt.Errorf("have Karpenter consolidate: %w", err)
+		return fmt.Errorf("simulate consolidation: %w", err)
 	case found.Command == nil:
 		e.out.Ended = true
 		e.keptNodes(found.Blocked)
@@ -294,7 +294,7 @@ func (e *consolidation) move(ctx context.Context, old []*simNode, targets map[ty
 		case node == "":
 			left = append(left, pod)
 		case e.store.Nodes[node] == nil:
-			return 0, fmt.Errorf("pod %s moves to %s, which is not there: please report it", pod.UID, node)
+			return 0, fmt.Errorf("internal error: pod %s moves to %s, which does not exist; please report this", pod.UID, node)
 		default:
 			e.store.Bind(pod, node)
 		}
@@ -359,7 +359,7 @@ func (e *consolidation) keptBecause(m *simNode, blocked disrupt.Blocked) string 
 	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
 	switch {
 	case drifted(m):
-		reason, differs = karpv1.DisruptionReasonDrifted, "it differs from its pool, and "
+		reason, differs = karpv1.DisruptionReasonDrifted, "it does not match its pool, and "
 	case m.static:
 		return "its pool has a fixed number of nodes"
 	case len(e.store.Bound[m.node]) == 0:
@@ -385,7 +385,7 @@ func (e *consolidation) called(object string) string {
 	return object
 }
 
-const slowNote = "Karpenter has given up a search for several nodes at once after a minute, as it does in a cluster: " +
+const slowNote = "Karpenter stopped a search for several nodes after a minute, as it does in a cluster: " +
 	"on another machine it may find other steps."
 
 // finish says how it ends.
@@ -406,7 +406,7 @@ func (e *consolidation) finish(asked int) (*Consolidated, error) {
 		out.Notes = append(out.Notes, slowNote)
 	}
 	if out.Placed+out.Refused != asked {
-		return nil, fmt.Errorf("internal error: of %d pods %d have a node at the end and %d wait; please report this", asked,
+		return nil, fmt.Errorf("internal error: of %d pods, %d have a node at the end and %d are pending; please report this", asked,
 			out.Placed, out.Refused)
 	}
 	return out, nil
@@ -421,7 +421,7 @@ func (e *consolidation) finish(asked int) (*Consolidated, error) {
 // New versions of Kubernetes roll all pools at once here; in a cluster they take turns.
 func Change(ctx context.Context, base, head Input) (*Consolidated, error) {
 	if base.Consolidate == nil || base.Region != head.Region || base.Tier != head.Tier {
-		return nil, errors.New("nodes cannot be taken from one region or tier to another")
+		return nil, errors.New("nodes cannot move to another region or tier")
 	}
 	w, pending, err := startCluster(ctx, base, manyPods)
 	if err != nil {
@@ -543,7 +543,7 @@ func (e *consolidation) judge(ctx context.Context) error {
 	for _, m := range e.made {
 		asked := m.claim.DeepCopy()
 		if _, err := controller.Reconcile(ctx, asked); err != nil {
-			return fmt.Errorf("have Karpenter judge %s: %w", m.node, err)
+			return fmt.Errorf("check %s with Karpenter: %w", m.node, err)
 		}
 		conditions := m.claim.StatusConditions(status.WithClock(e.now))
 		if found := asked.StatusConditions().Get(karpv1.ConditionTypeDrifted); found.IsTrue() {

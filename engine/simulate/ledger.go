@@ -107,11 +107,11 @@ func Replay(ctx context.Context, in Timeline) (Ledger, error) {
 
 func (in Timeline) check() error {
 	if len(in.Moments) < 2 {
-		return errors.New("a timeline needs two moments at least: pods at a time, and when it ends")
+		return errors.New("a timeline needs at least two times: pods at a time, and the end")
 	}
 	for i, m := range in.Moments[1:] {
 		if !m.At.After(in.Moments[i].At) {
-			return fmt.Errorf("two moments are at %s, or they are not in order", m.At.UTC().Format(time.RFC3339))
+			return fmt.Errorf("times must be in order and different: %s", m.At.UTC().Format(time.RFC3339))
 		}
 	}
 	return nil
@@ -186,7 +186,7 @@ func (c *replay) finishLedger(in Timeline) Ledger {
 	slices.SortFunc(l.Reasons, func(a, b DisruptedNodes) int { return cmp.Compare(a.Reason, b.Reason) })
 	if len(l.Refused) > mostRefusedListed {
 		l.Refused = l.Refused[:mostRefusedListed]
-		notes = append(notes, fmt.Sprintf("Only the first %d reasons are told why pods would have had no node.",
+		notes = append(notes, fmt.Sprintf("Only the first %d reasons why pods would have been unschedulable are shown.",
 			mostRefusedListed))
 	}
 	l.Notes = append(l.Notes, unique(append(c.allNotes(), notes...))...)
@@ -329,17 +329,17 @@ func livesOf(moments []Moment) (all []Life, notes []string) {
 			}
 		}
 	}
-	notes = append(notes, fmt.Sprintf("Of what was, machines count from when they were made to the first snapshot that "+
-		"does not have them; those that came and went between two snapshots, %s apart at most, are not known.",
+	notes = append(notes, fmt.Sprintf("Actual machines count from their creation to the first snapshot "+
+		"without them. Machines that existed only between two snapshots, which are at most %s apart, are unknown.",
 		longestGap(moments)))
 	if len(unpriced) > 0 {
 		plans := slices.Sorted(maps.Keys(unpriced))
 		for i, plan := range plans {
 			if plan == "" {
-				plans[i] = "a plan type that is not known"
+				plans[i] = "an unknown plan type"
 			}
 		}
-		notes = append(notes, fmt.Sprintf("What was has cost more than is told: the snapshots have no price for %s.",
+		notes = append(notes, fmt.Sprintf("The actual cost was higher than shown: the snapshots have no price for %s.",
 			strings.Join(plans, ", ")))
 	}
 	return all, notes
@@ -383,7 +383,7 @@ func (l Ledger) Text(from string) string {
 	l.totals(&b)
 	for i, r := range l.Refused {
 		if i == 0 {
-			b.WriteString("\nPods that would have had no node:\n")
+			b.WriteString("\nPods that would have been unschedulable:\n")
 		}
 		if i == mostLedgerRows {
 			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(l.Refused)-i)
@@ -410,7 +410,7 @@ func (l Ledger) Text(from string) string {
 // rows writes the moments, but for those that are as the one before.
 func (l Ledger) rows(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "time\tpods\twithout a node\tnodes\tan hour\tlaunched\tgone\tnodes there were\tan hour\t")
+	fmt.Fprintln(w, "time\tpods\tunschedulable\tnodes\thourly\tlaunched\tremoved\tactual nodes\thourly\t")
 	var before LedgerRow
 	shown, left := 0, 0
 	for i, row := range l.Moments {
@@ -430,23 +430,23 @@ func (l Ledger) rows(b *strings.Builder) {
 	w.Flush()
 	switch {
 	case shown == mostLedgerRows && left > 0:
-		fmt.Fprintf(b, "Left out: %s of %d that are the same as before, or come after %d rows; -o json has all.\n",
+		fmt.Fprintf(b, "Left out %s of %d that are the same as before, or come after %d rows; -o json has all.\n",
 			Count(left, "time"), len(l.Moments), mostLedgerRows)
 	case left > 0:
-		fmt.Fprintf(b, "Left out: %s of %d at which all was as before.\n", Count(left, "time"), len(l.Moments))
+		fmt.Fprintf(b, "Left out %s of %d without changes.\n", Count(left, "time"), len(l.Moments))
 	}
 }
 
 func (l Ledger) totals(b *strings.Builder) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "\tthese pools\twhat was\t")
+	fmt.Fprintln(w, "\tsimulated\tactual\t")
 	line := func(what string, would, was any) { fmt.Fprintf(w, "%s\t%v\t%v\t\n", what, would, was) }
-	line("nodes at the beginning", l.Would.Began, l.Was.Began)
+	line("nodes at the start", l.Would.Began, l.Was.Began)
 	line("launched", l.Would.Launched, l.Was.Launched)
-	line("gone", l.Would.Gone, l.Was.Gone)
+	line("removed", l.Would.Gone, l.Was.Gone)
 	line("hours billed", l.Would.Hours, l.Was.Hours)
 	line("cost", thousandths(l.Would.Cost), thousandths(l.Was.Cost))
-	line("pod hours without a node", fmt.Sprintf("%.1f", l.PodHours), "not known")
+	line("unschedulable pod hours", fmt.Sprintf("%.1f", l.PodHours), "unknown")
 	w.Flush()
 	var why []string
 	for _, r := range l.Reasons {

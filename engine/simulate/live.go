@@ -45,14 +45,14 @@ type Placement struct {
 // those that a scheduling gate holds back, are not planned for.
 func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	if in.Region == "" {
-		return nil, fmt.Errorf("the region of the cluster is not known: no node has the label %s",
+		return nil, fmt.Errorf("the region of the cluster is unknown: no node has the label %s",
 			corev1.LabelTopologyRegion)
 	}
 	linode.Register()
 	w, unready := newLive(in)
 	pending := waitingPods(in.Pods, in.Attached)
 	if len(pending) > MaxPods {
-		return nil, fmt.Errorf("%d pods wait, more than the %d that can be simulated", len(pending), MaxPods)
+		return nil, fmt.Errorf("%d pods are pending, more than the %d that can be simulated", len(pending), MaxPods)
 	}
 	for i, pod := range pending {
 		w.of[pod.UID] = i
@@ -180,7 +180,7 @@ func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 	if text := linode.NotReady(pool, class); text != "" {
 		return "it is not ready: " + strings.TrimSuffix(text, ".") + "."
 	}
-	return "it has not been checked yet: does the controller run?"
+	return "the controller has not checked it yet; check that the controller is running."
 }
 
 // placements says where the pods are. Fresh are the nodes that are new.

@@ -132,7 +132,7 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 		list.Items = values(s.Budgets, o)
 	case *corev1.NamespaceList: // none is known: selectors of namespaces select none
 	default:
-		return fmt.Errorf("a simulated cluster has no %T", into)
+		return fmt.Errorf("the simulated cluster does not support %T", into)
 	}
 	return nil
 }

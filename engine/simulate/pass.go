@@ -43,7 +43,7 @@ func (w *cluster) pass(ctx context.Context, pending []*corev1.Pod) (passResult, 
 	}
 	results, err := w.solve(ctx, asking, found.without)
 	if err != nil {
-		return passResult{}, fmt.Errorf("have Karpenter plan: %w", err)
+		return passResult{}, fmt.Errorf("run Karpenter's scheduler: %w", err)
 	}
 	b := newBinder(w.store, pending)
 	refuse := func(pool string, pods []*corev1.Pod, why string) {
@@ -191,7 +191,7 @@ func (p binder) Bind(pods []*corev1.Pod, node string) error {
 	for _, planned := range pods {
 		pod := p.pending[planned.UID]
 		if pod == nil || pod.Spec.NodeName != "" {
-			return fmt.Errorf("pod %s is placed on %s, and has not asked or has a node: please report it", planned.UID, node)
+			return fmt.Errorf("internal error: pod %s is placed on %s, but is not pending; please report this", planned.UID, node)
 		}
 		p.store.Bind(pod, node)
 	}
@@ -220,11 +220,11 @@ func (p binder) BindNew(pods []*corev1.Pod, node, plan string) (map[types.UID]un
 		switch {
 		case limited && len(pod.Spec.Volumes) > most:
 			left[pod.UID] = unbound{Never: true, Why: fmt.Sprintf(
-				"it has %d volumes, and the %s that Karpenter makes for it can attach %d.", len(pod.Spec.Volumes), plan, most)}
+				"it has %d volumes, and the %s that Karpenter creates for it can attach %d.", len(pod.Spec.Volumes), plan, most)}
 			continue
 		case limited && len(attached)+len(fresh) > most:
 			left[pod.UID] = unbound{Why: fmt.Sprintf(
-				"the %s that Karpenter plans for it can attach %d volumes, and other pods have them.", plan, most)}
+				"the %s that Karpenter creates for it can attach %d volumes, which other pods use.", plan, most)}
 			continue
 		}
 		for _, name := range fresh {

@@ -122,12 +122,12 @@ func defaultHostPorts(spec *corev1.PodSpec) {
 // barredBy says why pods get no node of any kind; "" if they can.
 func barredBy(spec corev1.PodSpec) string {
 	if len(spec.SchedulingGates) > 0 {
-		return fmt.Sprintf("the scheduling gate %s holds it back.", spec.SchedulingGates[0].Name)
+		return fmt.Sprintf("the scheduling gate %s blocks it.", spec.SchedulingGates[0].Name)
 	}
 	if terms := termsOf(spec); terms != nil && !slices.ContainsFunc(*terms, func(t corev1.NodeSelectorTerm) bool {
 		return !forNone(t)
 	}) {
-		return "its nodeSelectorTerms are for no node: a term that asks for nothing is."
+		return "its nodeSelectorTerms match no node, because an empty term matches none."
 	}
 	return ""
 }
@@ -260,7 +260,7 @@ func firstToLeave(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
 func CheckPod(spec corev1.PodSpec) error {
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		if _, err := labels.NewRequirement(key, selection.In, []string{spec.NodeSelector[key]}); err != nil {
-			return fmt.Errorf("its nodeSelector: %q: %q is no label", key, spec.NodeSelector[key])
+			return fmt.Errorf("its nodeSelector: %q: %q is not a valid label", key, spec.NodeSelector[key])
 		}
 	}
 	for _, t := range spec.Tolerations {
@@ -286,9 +286,9 @@ func checkToleration(t corev1.Toleration) error {
 		corev1.TaintEffectNoExecute}
 	switch {
 	case !slices.Contains(nodeOperators, t.Operator):
-		return fmt.Errorf("there is no operator %q", t.Operator)
+		return fmt.Errorf("unknown operator %q", t.Operator)
 	case !slices.Contains(effects, t.Effect):
-		return fmt.Errorf("there is no effect %q", t.Effect)
+		return fmt.Errorf("unknown effect %q", t.Effect)
 	case t.Key == "" && t.Operator != corev1.TolerationOpExists:
 		return errors.New("without a key the operator must be Exists")
 	}
@@ -301,17 +301,17 @@ func checkSpread(c corev1.TopologySpreadConstraint) error {
 	case err != nil:
 		return errors.New(plain(err.Error()))
 	case c.MaxSkew < 1:
-		return fmt.Errorf("maxSkew is %d, and must be more than zero", c.MaxSkew)
+		return fmt.Errorf("maxSkew is %d, but must be more than zero", c.MaxSkew)
 	case c.TopologyKey == "":
-		return errors.New("there is no topologyKey")
+		return errors.New("topologyKey is missing")
 	case c.WhenUnsatisfiable != corev1.DoNotSchedule && c.WhenUnsatisfiable != corev1.ScheduleAnyway:
-		return fmt.Errorf("whenUnsatisfiable is %q, and must be DoNotSchedule or ScheduleAnyway", c.WhenUnsatisfiable)
+		return fmt.Errorf("whenUnsatisfiable is %q, but must be DoNotSchedule or ScheduleAnyway", c.WhenUnsatisfiable)
 	case len(c.MatchLabelKeys) > 0 && c.LabelSelector == nil: // Karpenter (v1.14.1) would panic
 		return errors.New("matchLabelKeys needs a labelSelector")
 	case c.MinDomains != nil && *c.MinDomains < 1:
-		return fmt.Errorf("minDomains is %d, and must be more than zero", *c.MinDomains)
+		return fmt.Errorf("minDomains is %d, but must be more than zero", *c.MinDomains)
 	case c.MinDomains != nil && c.WhenUnsatisfiable != corev1.DoNotSchedule:
-		return errors.New("minDomains is for whenUnsatisfiable DoNotSchedule")
+		return errors.New("minDomains requires whenUnsatisfiable: DoNotSchedule")
 	}
 	return nil
 }
@@ -332,13 +332,13 @@ func checkNodeAffinity(a *corev1.NodeAffinity) error {
 		for i, r := range slices.Concat(term.MatchExpressions, term.MatchFields) {
 			operator, known := nodeOperators[r.Operator]
 			if !known {
-				return fmt.Errorf("its nodeAffinity: there is no operator %q", r.Operator)
+				return fmt.Errorf("its nodeAffinity: unknown operator %q", r.Operator)
 			}
 			if i >= len(term.MatchExpressions) {
 				continue // names of nodes are no values of labels
 			}
 			if _, err := labels.NewRequirement(r.Key, operator, r.Values); err != nil {
-				return fmt.Errorf("its nodeAffinity: %q %s %q is not to be met by labels", r.Key, r.Operator, r.Values)
+				return fmt.Errorf("its nodeAffinity: no label can satisfy %q %s %q", r.Key, r.Operator, r.Values)
 			}
 		}
 	}
@@ -373,7 +373,7 @@ func checkPodAffinity(a *corev1.Affinity) error {
 			}
 		}
 		if term.TopologyKey == "" {
-			return errors.New("its affinity to pods: there is no topologyKey")
+			return errors.New("its affinity to pods: topologyKey is missing")
 		}
 	}
 	return nil

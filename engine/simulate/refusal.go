@@ -55,20 +55,20 @@ func (r Refusal) Shown() (reasons []Reason) {
 		return reasons
 	}
 	return append(slices.Clip(reasons), Reason{
-		Text: Count(len(others), "other pool") + " whose nodes are not for the pod, by their labels or taints.",
+		Text: Count(len(others), "other pool") + " that the pod cannot use because of labels or taints.",
 	})
 }
 
-// explainer says in words why pods have no node. Karpenter decides; what its errors leave out, or
-// write in an order that differs each time, is looked up again in pools, plan types and limits.
+// explainer describes why pods are unschedulable. Karpenter decides; details that its errors leave out, or write in a random
+// order, are computed again from pools, plan types and limits.
 //
-// Karpenter v1.14.1 has no types for most of these errors (its topologyError is not exported, and
-// limits, taints and labels are plain texts): they are told apart by how their texts begin.
+// Karpenter v1.14.1 has no types for most of these errors (its topologyError is not exported, and limits, taints and labels
+// are plain texts): they are distinguished by the start of their texts.
 type explainer struct {
 	*cluster
 	tally limits.Tally
 	prefs scheduling.Preferences
-	// planned is what of the limits is only planned for other pods.
+	// planned is the part of the limits that is planned for other pods.
 	planned limits.Planned
 }
 
@@ -84,7 +84,7 @@ func (w *cluster) explainer(ctx context.Context) (*explainer, error) {
 	return e, err
 }
 
-// reasons says why a pod has no node, by the last answer of Karpenter and of the choice of plan types.
+// reasons describes why a pod is unschedulable, from the last result of Karpenter and of the choice of plan types.
 func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	var reasons []Reason
 	if reason, refused := e.last.refused[pod.UID]; refused {
@@ -98,16 +98,16 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	return reasons
 }
 
-// byPool says why Karpenter has no node for a pod, for each pool in the order in which it tries
-// them. The error is Karpenter's, the context has its settings.
+// byPool describes why Karpenter has no node for a pod, for each pool in the order in which Karpenter tries them. The error is
+// Karpenter's, and the context has its settings.
 func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Reason {
 	if scheduling.IsDRAError(err) {
-		return []Reason{{Text: "it asks for devices by ResourceClaims, which Karpenter does not plan with."}}
+		return []Reason{{Text: "it requests devices with ResourceClaims, which Karpenter does not support."}}
 	}
 	if len(e.dynamic) == 0 {
-		return []Reason{{Text: "there is no pool that makes nodes for pods, and the nodes that there are have no room."}}
+		return []Reason{{Text: "no pool creates nodes for pods, and existing nodes have no free capacity."}}
 	}
-	pod = pod.DeepCopy() // without its preferences: they are no reason
+	pod = pod.DeepCopy() // without preferences, which are never the reason
 	for e.prefs.Relax(ctx, pod) {
 	}
 	var reasons []Reason
@@ -122,7 +122,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 		}
 		n := 1
 		taints := reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod)
-		if taints != nil && !aboutLimits(left[0]) { // each is an error of its own
+		if taints != nil && !aboutLimits(left[0]) { // each is a separate error
 			n = min(len(multierr.Errors(taints)), len(left))
 		}
 		text := left[0].Error()
@@ -136,7 +136,7 @@ func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Re
 	return reasons
 }
 
-// unpaired is what Karpenter says, where it is not known which pool it says it of.
+// unpaired is Karpenter's error if its pool is unknown.
 func unpaired(err error) []Reason { return []Reason{{Text: sentence(err)}} }
 
 func aboutLimits(err error) bool {
@@ -145,7 +145,7 @@ func aboutLimits(err error) bool {
 		strings.HasPrefix(text, "node limits have been exhausted")
 }
 
-// reason says why a pool makes no node for a pod.
+// reason describes why a pool creates no node for a pod.
 func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	text := err.Error()
 	switch {
@@ -165,15 +165,15 @@ func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	return sentence(err)
 }
 
-// sentence is the text of an error without what Karpenter adds for itself.
+// sentence is the text of an error without Karpenter's internal details.
 func sentence(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ", requirements=")
 	text = strings.TrimPrefix(text, "insufficient capacity, ")
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// choice says why the provider's choice has no plan type for a node that Karpenter has planned,
-// in its own words where it is not for a limit.
+// choice describes why the provider's choice has no plan type for a node that Karpenter has planned. If a limit is not the
+// reason, it keeps the provider's text.
 func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
 	if !strings.Contains(chosen.Text, " has no capacity for a node of ") {
 		return chosen
@@ -189,8 +189,8 @@ func (e *explainer) choice(pod *corev1.Pod, chosen Reason) Reason {
 	return chosen
 }
 
-// limit says which limit refuses a node for a pod, or why the pod would get none with
-// room in it, too: Karpenter looks at limits first.
+// limit describes which limit refuses a node for a pod, or why the pod would get no node even without the limit: Karpenter
+// checks limits first.
 func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
 		return untolerated(pool, pod)
@@ -201,8 +201,7 @@ func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) str
 	return e.size(pool, pod, err)
 }
 
-// without says why a pool that has no plan type to plan with makes no node for a pod: it
-// may be for others anyway.
+// without describes why a pool without available plan types creates no node for a pod. The pod may not match the pool anyway.
 func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
 		return untolerated(pool, pod)
@@ -210,11 +209,11 @@ func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	if words := incompatible(pool, pod); words != "" {
 		return words
 	}
-	return e.nothingToHave(pool)
+	return e.unavailable(pool)
 }
 
-// nothingToHave says why a pool has no plan type to plan with.
-func (e *explainer) nothingToHave(pool *karpv1.NodePool) string {
+// unavailable describes why a pool has no available plan types.
+func (e *explainer) unavailable(pool *karpv1.NodePool) string {
 	fit := instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil)
 	if why, refused := e.chooser.Limits.RefusedBeside(e.tally, e.planned, pool.Name, fit); refused {
 		return why + "."
@@ -222,11 +221,10 @@ func (e *explainer) nothingToHave(pool *karpv1.NodePool) string {
 	if len(fit) > 0 {
 		return "its plan types do not meet minValues of its requirements."
 	}
-	return e.noneOf("none of the plan types that it allows can be had in %s", instancetype.RequirementsOf(pool))
+	return e.noneOf("none of the plan types that it allows is available in %s", instancetype.RequirementsOf(pool))
 }
 
-// noneOf says that requirements leave no plan type that can be had in a region, and whether more would be known of a
-// newer price list.
+// noneOf reports that requirements match no plan type that is available in a region, and whether a newer catalogue may help.
 func (e *explainer) noneOf(format string, want reqs.Requirements) string {
 	text := fmt.Sprintf(format, e.types.Region())
 	if why := e.types.WhyNothing(want); why != "" {
@@ -245,7 +243,7 @@ func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	return "the pod does not tolerate " + strings.Join(taints, " and ") + "."
 }
 
-// incompatible says which labels the pod selects that no node of the pool has.
+// incompatible names the labels that the pod selects and no node of the pool has.
 func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	has, wants := scheduling.NewNodeClaimTemplate(pool).Requirements, reqs.NewPodRequirements(pod)
 	var texts []string
@@ -258,7 +256,7 @@ func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
 			texts = append(texts, fmt.Sprintf("the pod selects nodes by the label %s, which its nodes do not have", key))
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("the pod wants %s, and its nodes have %s", wants.Get(key), has.Get(key)))
+		texts = append(texts, fmt.Sprintf("the pod requires %s, and its nodes have %s", wants.Get(key), has.Get(key)))
 	}
 	if len(texts) == 0 {
 		return ""
@@ -266,7 +264,7 @@ func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	return strings.Join(texts, "; ") + "."
 }
 
-// spread names the constraints of a pod that say where its fellows may be.
+// spread names the constraints of a pod relative to other pods.
 func spread(pod *corev1.Pod) string {
 	var texts []string
 	for _, c := range pod.Spec.TopologySpreadConstraints {
@@ -275,23 +273,23 @@ func spread(pod *corev1.Pod) string {
 	if a := pod.Spec.Affinity; a != nil {
 		if a.PodAffinity != nil {
 			for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-				texts = append(texts, "be next to pods that it has an affinity to, by "+t.TopologyKey)
+				texts = append(texts, "be placed near pods that it has an affinity to, by "+t.TopologyKey)
 			}
 		}
 		if a.PodAntiAffinity != nil {
 			for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-				texts = append(texts, "be apart from other pods, by "+t.TopologyKey)
+				texts = append(texts, "be placed apart from other pods, by "+t.TopologyKey)
 			}
 		}
 	}
 	if len(texts) == 0 {
-		return "other pods must be apart from it, by their anti-affinity."
+		return "other pods have an anti-affinity to it."
 	}
-	return "no node of it would do for how the pod must " + strings.Join(texts, " and ") + "."
+	return "none of its nodes would satisfy that the pod must " + strings.Join(texts, " and ") + "."
 }
 
-// size says what of a pod is too large for the plan types of a pool, or which limit has
-// no room for those that are large enough.
+// size describes which request of a pod is too large for the plan types of a pool, or which limit excludes those that are
+// large enough.
 func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	want, ok := instancetype.ForPod(pool, pod)
 	if !ok {
@@ -300,22 +298,22 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)
 	if len(allowed) == 0 {
-		return e.noneOf("none of the plan types that the pool and the pod allow can be had in %s", want)
+		return e.noneOf("none of the plan types that the pool and the pod allow is available in %s", want)
 	}
 	fit := instancetype.Candidates(e.types.List(), want, asked)
 	if why, refused := e.chooser.Limits.RefusedBeside(e.tally, e.planned, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 && aboutLimits(err) {
-		return "what is left of its limits is less than each of its plan types has."
+		return "the rest of its limits is less than each of its plan types needs."
 	}
 	if len(fit) > 0 {
-		return "with the pods of DaemonSets the pod has no room on the largest of its plan types."
+		return "the pod does not fit on the largest of its plan types, next to the pods of DaemonSets."
 	}
 	return tooLarge(asked, allowed)
 }
 
-// tooLarge says what of a pod none of the plan types has.
+// tooLarge describes which request of a pod is too large for all plan types.
 func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) string {
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
@@ -326,17 +324,17 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 			}
 		}
 		if wanted := asked[name]; wanted.Cmp(most) > 0 {
-			texts = append(texts, fmt.Sprintf("the pod asks for %s of %s, and the largest of its plan types has %s",
+			texts = append(texts, fmt.Sprintf("the pod requests %s of %s, and the largest of its plan types has %s",
 				Amount(name, wanted), name, Amount(name, most)))
 		}
 	}
 	if len(texts) == 0 {
-		return "none of its plan types has all at once that the pod asks for."
+		return "none of its plan types has everything that the pod requests."
 	}
 	return strings.Join(texts, "; ") + "."
 }
 
-// Amount writes an amount of a resource as people write it.
+// Amount writes an amount of a resource in readable units.
 func Amount(name corev1.ResourceName, q resource.Quantity) string {
 	switch name {
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:

@@ -164,7 +164,7 @@ func (c *replay) wanted(loads []Workload) (wanted map[int]int, err error) {
 	asked := 0
 	for _, load := range loads {
 		if asked += load.Pods; asked > MaxPods {
-			return nil, fmt.Errorf("there are more than %d pods, the most that can be simulated", MaxPods)
+			return nil, fmt.Errorf("more than %d pods cannot be simulated", MaxPods)
 		}
 		raw, err := json.Marshal([]any{load.Pod, load.Barred, load.Volumes})
 		if err != nil {
@@ -232,7 +232,7 @@ func (c *replay) advance(ctx context.Context, limit time.Time) (more bool, err e
 			return false, nil
 		}
 	}
-	c.note("More happens between two times than can be simulated: what is left of it is skipped.")
+	c.note("Too many steps between two times: the rest is skipped.")
 	c.now.Set(limit)
 	return false, nil
 }
@@ -251,7 +251,7 @@ func (c *replay) act(ctx context.Context, limit time.Time) (done bool, err error
 	}
 	found, err := shown.Present(ctx)
 	if err != nil {
-		return false, fmt.Errorf("have Karpenter consolidate: %w", err)
+		return false, fmt.Errorf("simulate consolidation: %w", err)
 	}
 	c.slow = c.slow || found.Slow
 	if found.Command == nil {
@@ -332,7 +332,7 @@ func (c *replay) replaceStatic(ctx context.Context, m *simNode) error {
 		if pool.Name == m.pool() {
 			_, why, err := c.makeNode(ctx, claimOf(pool), true)
 			if why != "" {
-				c.note("Pool %s gets no other node for one that has expired: %s", pool.Name, why)
+				c.note("Pool %s gets no replacement for an expired node: %s", pool.Name, why)
 			}
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
-// Result is where pods are, on which nodes, and why some have none.
+// Result is the nodes, the pods on them, and the reasons for unschedulable pods.
 type Result struct {
 	Asked   int `json:"asked"`
 	Placed  int `json:"placed"`
@@ -23,18 +23,17 @@ type Result struct {
 	Total      Cost        `json:"total"`
 	Refusals   []Refusal   `json:"refusals"`
 	Shortfalls []Shortfall `json:"shortfalls"`
-	Nodes      []Node      `json:"nodes"` // in the order in which they were made
+	Nodes      []Node      `json:"nodes"` // in the order of their creation
 	Notes      []string    `json:"notes"` // what was not simulated
 
-	// Claims are the NodeClaims behind the nodes, in their order, as far as changes to pools
-	// have to do with them.
+	// Claims are the NodeClaims of the nodes, in the same order, with the fields that changes to pools affect.
 	Claims []*karpv1.NodeClaim `json:"-"`
 
-	Consolidated *Consolidated `json:"settled,omitempty"` // what Karpenter makes of it afterwards
+	Consolidated *Consolidated `json:"settled,omitempty"` // the result of consolidation
 }
 
-// Use is how much pods ask for, those of DaemonSets too, of what a node has for pods:
-// thousandths of a CPU, bytes of memory.
+// Use is the requests of pods, including those of DaemonSets, and the allocatable amount of a node: thousandths of a CPU, or
+// bytes of memory.
 type Use struct {
 	Requested   int64 `json:"requested"`
 	Allocatable int64 `json:"allocatable"`
@@ -45,7 +44,7 @@ func (u *Use) add(other Use) {
 	u.Allocatable += other.Allocatable
 }
 
-// Percent is the share that is asked for.
+// Percent is the requested share.
 func (u Use) Percent() int {
 	if u.Allocatable == 0 {
 		return 0
@@ -53,7 +52,7 @@ func (u Use) Percent() int {
 	return int((u.Requested*200 + u.Allocatable) / (u.Allocatable * 2)) // rounded
 }
 
-// Node is a node that is made.
+// Node is a created node.
 type Node struct {
 	Name   string  `json:"name"`
 	Pool   string  `json:"pool"`
@@ -69,11 +68,11 @@ type Node struct {
 type Share struct {
 	Workload string `json:"workload"`
 	Pods     int    `json:"pods"`
-	CPU      int64  `json:"cpu,omitempty"`    // that they ask for on a node, thousandths
+	CPU      int64  `json:"cpu,omitempty"`    // their requests on a node, thousandths
 	Memory   int64  `json:"memory,omitempty"` // bytes
 }
 
-// Plan is all nodes of a pool that have one plan type.
+// Plan is all nodes of a pool with one plan type.
 type Plan struct {
 	Pool   string `json:"pool"`
 	Plan   string `json:"plan"`
@@ -85,14 +84,14 @@ type Plan struct {
 	Memory Use    `json:"memory"`
 }
 
-// Refusal is the pods of one workload that get no node for the same reasons.
+// Refusal is the pods of one workload that are unschedulable for the same reasons.
 type Refusal struct {
 	Workload string   `json:"workload"`
 	Pods     int      `json:"pods"`
 	Reasons  []Reason `json:"reasons"`
 }
 
-// result sums up where the pods are; pending are those without a node.
+// result sums up the nodes and pods; pending are the pods without a node.
 func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, error) {
 	r := Result{
 		Asked: len(w.pods), Placed: len(w.pods) - len(pending), Refused: len(pending), Plans: []Plan{}, Nodes: []Node{},
@@ -113,24 +112,24 @@ func (w *cluster) result(ctx context.Context, pending []*corev1.Pod) (Result, er
 	case w.presumed != "":
 		r.Notes = append(r.Notes, w.presumed)
 	case len(w.daemons) == 0 && len(w.pods) > 0:
-		r.Notes = append(r.Notes, fmt.Sprintf("No DaemonSets are given, and those of %s take some of each node, too: kubectl get "+
-			"daemonsets -A -o yaml writes them.", w.backend.Whose()))
+		r.Notes = append(r.Notes, fmt.Sprintf("There are no DaemonSets, although those of %s use a part of each node. To include them, add the output of kubectl get "+
+			"daemonsets -A -o yaml.", w.backend.Whose()))
 	}
 	return r, r.check(len(w.pods))
 }
 
-// overfullNotes say on which nodes not all pods of DaemonSets have room.
+// overfullNotes name the nodes on which not all pods of DaemonSets fit.
 func overfullNotes(nodes []Node, plans []Plan) (notes []string) {
 	for _, p := range plans {
 		if n := overfull(nodes, p); n > 0 {
-			notes = append(notes, fmt.Sprintf("On %s of pool %s of %s not all pods of DaemonSets have room: Karpenter "+
-				"did not count all of those that the nodes get.", Count(n, "node"), p.Pool, p.Plan))
+			notes = append(notes, fmt.Sprintf("On %s of pool %s with %s, not all pods of DaemonSets fit: Karpenter "+
+				"did not count all pods of DaemonSets on these nodes.", Count(n, "node"), p.Pool, p.Plan))
 		}
 	}
 	return notes
 }
 
-// essence is what of a NodeClaim its pool and its class say.
+// essence is a NodeClaim with only the fields from its pool and its class.
 func essence(nc *karpv1.NodeClaim) *karpv1.NodeClaim {
 	return &karpv1.NodeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: nc.Name, Labels: nc.Labels, Annotations: nc.Annotations},
@@ -165,9 +164,8 @@ func (w *cluster) node(m *simNode) Node {
 	return n
 }
 
-// overfull counts the nodes of a plan type of a pool whose pods ask for more than there
-// is. Karpenter takes terms off the affinity of a DaemonSet that a plan type does not
-// meet, and does not look at them for the next.
+// overfull counts the nodes of a plan type of a pool whose pods request more than is allocatable. Karpenter removes terms from
+// the affinity of a DaemonSet that a plan type does not match, and ignores them for the next plan type.
 func overfull(nodes []Node, p Plan) (n int) {
 	for _, node := range nodes {
 		if node.Pool == p.Pool && node.Plan == p.Plan &&
@@ -178,7 +176,7 @@ func overfull(nodes []Node, p Plan) (n int) {
 	return n
 }
 
-// plans adds up nodes by pool and plan type, the dearest plan type of a pool first.
+// plans adds up nodes by pool and plan type, the most expensive plan type of a pool first.
 func plans(nodes []Node) []Plan {
 	type key struct{ pool, plan string }
 	at := map[key]int{}

@@ -107,7 +107,7 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 	asked := 0
 	for _, load := range in.Workloads {
 		if asked += load.Pods; asked > MaxPods {
-			return nil, nil, fmt.Errorf("with the %d pods of %s there are more than %d, the most that can be simulated", load.Pods,
+			return nil, nil, fmt.Errorf("with the %d pods of %s there are more than the %d that can be simulated", load.Pods,
 				load.Name, MaxPods)
 		}
 	}
@@ -124,7 +124,7 @@ func startCluster(ctx context.Context, in Input, many int) (*cluster, []*corev1.
 	return w, pending, err
 }
 
-var errNoRegion = errors.New("the region of the cluster is not known, and plans and prices follow from it")
+var errNoRegion = errors.New("the region of the cluster is unknown, but plans and prices depend on it")
 
 // place has pods placed for as long as some get a node, and returns those without one.
 func (w *cluster) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
@@ -166,7 +166,7 @@ func (r Result) check(asked int) error {
 		refused += f.Pods
 	}
 	if r.Asked != asked || on != r.Placed || refused != r.Refused || on+refused != asked {
-		return fmt.Errorf("internal error: of %d pods %d have a node and %d are refused; please report this", asked, on, refused)
+		return fmt.Errorf("internal error: of %d pods, %d have a node and %d are refused; please report this", asked, on, refused)
 	}
 	return nil
 }

@@ -209,7 +209,7 @@ func compileInto(t testing.TB, in *simulate.Input, fsys fstest.MapFS) {
 func sound(t *testing.T, r simulate.Result) {
 	t.Helper()
 	var hourly catalog.Money
-	told := strings.Contains(strings.Join(r.Notes, " "), "not all pods of DaemonSets have room")
+	told := strings.Contains(strings.Join(r.Notes, " "), "not all pods of DaemonSets fit")
 	for _, n := range r.Nodes {
 		hourly += n.Cost.Hourly
 		if !told && (n.CPU.Requested > n.CPU.Allocatable || n.Memory.Requested > n.Memory.Allocatable) {

@@ -54,7 +54,7 @@ func (w *cluster) spread(ctx context.Context, pending []*corev1.Pod) (placed boo
 	return placed, nil
 }
 
-const beyondSkew = "its pods spread over nodes, and each node has as many of them as maxSkew allows."
+const beyondSkew = "its pods spread over nodes, and each node already has as many of them as maxSkew allows."
 
 // withinSkew divides pods that Karpenter plans for a node with the pods that it has already: into those that keep to maxSkew, and
 // those that do not. Karpenter (v1.14.1, Topology.Update) starts to count anew when it relaxes what a pod prefers, such as that it

@@ -21,21 +21,21 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// An Attempt is a simulation with a cap on the size of nodes, one class of plans, or both.
+// An Attempt is a simulation with a cap on the size of nodes, with one class of plans, or both.
 type Attempt struct {
 	// Most is the cap, CPUs or MiB of memory; 0 for none.
 	Most    int      `json:"most"`
-	Class   string   `json:"class,omitempty"` // of all plans; "" for those that the pools allow
+	Class   string   `json:"class,omitempty"` // of all plans; "" for the classes that the pools allow
 	Nodes   int      `json:"nodes"`
 	Placed  int      `json:"placed"`
 	Refused int      `json:"refused"`
 	Cost    Cost     `json:"cost"`
-	Pools   []Capped `json:"pools"` // that it changes
-	// Refusals are the pods without a node, and why: costs compare only where they are the same.
+	Pools   []Capped `json:"pools"` // changed pools
+	// Refusals are the unschedulable pods with reasons. Costs are comparable only if the pods are the same.
 	Refusals []Refusal `json:"refusals"`
 }
 
-// each is what a pod costs a month that has a node; of no pods nothing.
+// each is the monthly cost per placed pod; 0 without pods.
 func (s Attempt) each() catalog.Money {
 	if s.Placed == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (s Attempt) each() catalog.Money {
 	return s.Cost.Monthly / catalog.Money(s.Placed)
 }
 
-// without is how many pods of each workload have no node.
+// without is the number of unschedulable pods by workload.
 func (s Attempt) without() map[string]int {
 	of := map[string]int{}
 	for _, r := range s.Refusals {
@@ -52,25 +52,25 @@ func (s Attempt) without() map[string]int {
 	return of
 }
 
-// SamePods reports whether two steps have the same pods on nodes.
+// SamePods reports whether two attempts place the same pods.
 func (s Attempt) SamePods(other Attempt) bool { return maps.Equal(s.without(), other.without()) }
 
-// Capped is what to write in the requirements of a pool.
+// Capped is the HCL to write in the requirements of a pool.
 type Capped struct {
 	Pool string `json:"pool"`
 	HCL  string `json:"hcl"`
 }
 
-// unchanged reports whether the pools are as they are written.
+// unchanged reports whether the attempt does not change pools.
 func (s Attempt) unchanged() bool { return s.Most == 0 && s.Class == "" }
 
 // byClass sweeps the classes of plans, and no cap.
 const byClass = "class"
 
-// SweepSizes are what is swept: what nodes can be capped by, and their class.
+// SweepSizes are the dimensions of a sweep: sizes to cap, and the class.
 func SweepSizes() []string { return []string{"cpu", "memory", byClass} }
 
-// sweepSize is one of SweepSizes, but for the class.
+// sweepSize is one of SweepSizes, except the class.
 type sweepSize struct {
 	name, label string
 	of          func(catalog.Plan) int
@@ -91,12 +91,11 @@ func sweepSizeOf(name string) sweepSize {
 	return sweepSize{"cpu", linodev1alpha1.LabelInstanceCPU, func(p catalog.Plan) int { return p.VCPUs }, strconv.Itoa}
 }
 
-// Sweep simulates the same pods once with each cap on the size of nodes, and leaves out those that make no
-// difference, or with each class of plans, and once with the pools as they are. The best
-// step comes first: the fewest refused pods, and of those the cheapest. Karpenter itself
-// fills the largest nodes that it may make, which need not be the cheapest ones.
+// Sweep simulates the same pods with each cap on the size of nodes that makes a difference, or with each class of plans, and
+// with unchanged pools. The best attempt comes first: the fewest unschedulable pods, then the lowest cost. Karpenter fills the
+// largest nodes that it may create, which may not be the cheapest.
 //
-// A pool that would have no plan type left stays as it is.
+// A pool that would have no plan type left stays unchanged.
 func Sweep(ctx context.Context, in Input, by string) ([]Attempt, error) {
 	if by == byClass {
 		return sweepClasses(ctx, in)
@@ -104,7 +103,7 @@ func Sweep(ctx context.Context, in Input, by string) ([]Attempt, error) {
 	return sweepCaps(ctx, in, sweepSizeOf(by))
 }
 
-// sweepCaps simulates each cap on a size of what the region sells.
+// sweepCaps simulates a cap at each size of plans that the region sells.
 func sweepCaps(ctx context.Context, in Input, s sweepSize) (steps []Attempt, err error) {
 	sizes := []int{0}
 	for _, plan := range soldPlans(in) {
@@ -133,7 +132,7 @@ func sweepCaps(ctx context.Context, in Input, s sweepSize) (steps []Attempt, err
 	return steps, nil
 }
 
-// comesTo reports whether two steps have as many nodes for the same pods at the same cost.
+// comesTo reports whether two attempts have the same number of nodes for the same pods at the same cost.
 func (s Attempt) comesTo(other Attempt) bool {
 	return s.Nodes == other.Nodes && s.Cost == other.Cost && s.SamePods(other)
 }
@@ -144,14 +143,14 @@ func soldPlans(in Input) []catalog.Plan {
 	})
 }
 
-// of is the step with what comes of a simulation.
+// of is the attempt with the result of a simulation.
 func (s Attempt) of(ctx context.Context, in Input) (Attempt, error) {
 	r, err := Run(ctx, in)
 	s.Nodes, s.Placed, s.Refused, s.Cost, s.Refusals = len(r.Nodes), r.Placed, r.Refused, r.Total, r.Refusals
 	return s, err
 }
 
-// compareAttempts compares steps: the best is the least.
+// compareAttempts orders attempts: the best is the least.
 func compareAttempts(a, b Attempt) int {
 	return cmp.Or(cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Cost.Monthly, b.Cost.Monthly),
 		cmp.Compare(a.Cost.Hourly, b.Cost.Hourly), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Class, b.Class),
@@ -173,9 +172,8 @@ func (s sweepSize) cap(in Input, most int) (objects []map[string]any, changed []
 	})
 }
 
-// changePools changes the requirements of the pools whose nodes can be for the pods, if that makes a
-// difference and leaves some plan type. The function returns what it comes to in HCL, and
-// whether it changes anything.
+// changePools changes the requirements of the pools that the pods can use, if that makes a difference and leaves some plan
+// type. The function returns the change as HCL, and whether it changes anything.
 func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []map[string]any, changed []Capped,
 	err error) {
 	changed = []Capped{}
@@ -195,7 +193,7 @@ func changePools(in Input, by func(*karpv1.NodePool) (string, bool)) (objects []
 				return can
 			})
 		}) {
-			continue // none of its nodes would be for these pods
+			continue // these pods cannot use its nodes
 		}
 		had := plansOf(types, pool)
 		hcl, differs := by(pool)
@@ -227,7 +225,7 @@ func withRequirements(raw map[string]any, requirements []karpv1.NodeSelectorRequ
 	return fields, unstructured.SetNestedSlice(fields, list, strings.Fields(path)...)
 }
 
-// plansOf are the plan types that a pool can have.
+// plansOf are the plan types that a pool allows.
 func plansOf(types []*cloudprovider.InstanceType, pool *karpv1.NodePool) (names []string) {
 	for _, it := range instancetype.Candidates(types, instancetype.RequirementsOf(pool), nil) {
 		names = append(names, it.Name)
@@ -236,7 +234,7 @@ func plansOf(types []*cloudprovider.InstanceType, pool *karpv1.NodePool) (names 
 	return names
 }
 
-// requirement writes what a pool requires of the size, with the cap, as HCL.
+// requirement writes the requirement on the size with the cap, as HCL.
 func (s sweepSize) requirement(written []karpv1.NodeSelectorRequirementWithMinValues, most int) string {
 	least, others := 0, []string{}
 	for _, r := range written {
@@ -279,10 +277,8 @@ func (s sweepSize) list(values []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// sweepClasses simulates each class of plans that the region sells, with the cap on CPUs that is
-// best for it: classes differ in their prices by size, and a cap that is right for one is
-// wrong for another. All else that pools require stays; a pool that names plan types keeps
-// these.
+// sweepClasses simulates each class of plans that the region sells, with the best cap on CPUs for it: prices by size differ
+// between classes, so the best cap differs, too. Other requirements stay, including named plan types.
 func sweepClasses(ctx context.Context, in Input) ([]Attempt, error) {
 	now, err := Attempt{Pools: []Capped{}}.of(ctx, in)
 	if err != nil {
@@ -308,14 +304,14 @@ func sweepClasses(ctx context.Context, in Input) ([]Attempt, error) {
 		}
 		best := capped[0]
 		if best.Class, best.Pools = name, joinCaps(changed, best.Pools); len(best.Pools) > 0 {
-			steps = append(steps, best) // else it is as it is
+			steps = append(steps, best) // otherwise the pools are unchanged
 		}
 	}
 	slices.SortStableFunc(steps, compareAttempts)
 	return steps, nil
 }
 
-// joinCaps joins what is written for the class of pools with what is for their size.
+// joinCaps joins the HCL for the class and for the size of pools.
 func joinCaps(class, size []Capped) (all []Capped) {
 	for _, c := range class {
 		for _, s := range size {
@@ -333,8 +329,7 @@ func joinCaps(class, size []Capped) (all []Capped) {
 	return all
 }
 
-// withClass has pools take the plans of one class instead of those that they allow. Possible is
-// whether any of them can.
+// withClass sets the class of pools. Possible reports whether any pool has plans of it.
 func withClass(in Input, class string) (one Input, changed []Capped, possible bool, err error) {
 	types := instancetype.New(in.Catalog, in.Region, cmp.Or(in.Tier, catalog.Standard)).List()
 	one = in
@@ -352,18 +347,18 @@ func withClass(in Input, class string) (one Input, changed []Capped, possible bo
 	return one, changed, possible, err
 }
 
-// SweepText is the attempts for people, and what to write for the best one. Where not all have the
-// same pods on nodes, it says what each of those costs, and which have none.
+// SweepText writes the attempts for people, and the HCL of the best one. If they do not place the same pods, it adds the cost
+// per placed pod, and the unschedulable pods.
 func SweepText(target, by string, asked int, steps []Attempt) string {
-	head, what, none := "largest node", "with each cap on "+by, "No cap makes it cheaper.\n"
+	head, what, none := "largest node", "with each cap on "+by, "No cap costs less.\n"
 	if by == byClass {
-		head, what = "class", "with each class of plans, and the cap on cpu that is best for it"
-		none = "No class makes it cheaper.\n"
+		head, what = "class", "with each class of plans and the best cap on cpu for it"
+		none = "No class costs less.\n"
 	}
 	alike := !slices.ContainsFunc(steps, func(s Attempt) bool { return !s.SamePods(steps[0]) })
-	rows := [][]string{{head, "", "nodes", "refused", "an hour", "a month"}}
+	rows := [][]string{{head, "", "nodes", "unschedulable", "hourly", "monthly"}}
 	if !alike {
-		rows[0] = append(rows[0], "a placed pod")
+		rows[0] = append(rows[0], "per placed pod")
 	}
 	var now Attempt
 	for _, tried := range steps {
@@ -385,7 +380,7 @@ func SweepText(target, by string, asked int, steps []Attempt) string {
 	best := steps[0]
 	if best.unchanged() || best.SamePods(now) && best.Cost.Monthly >= now.Cost.Monthly {
 		if !alike {
-			none = "Nothing gives as many pods a node for less.\n"
+			none = "Nothing places as many pods for less.\n"
 		}
 		b.WriteString(none)
 		return b.String()
@@ -400,7 +395,7 @@ func SweepText(target, by string, asked int, steps []Attempt) string {
 	return b.String()
 }
 
-// perPod is what a placed pod costs a month, as it is written.
+// perPod is the monthly cost per placed pod, as text.
 func (s Attempt) perPod() string {
 	if s.Placed == 0 {
 		return "-"
@@ -408,8 +403,7 @@ func (s Attempt) perPod() string {
 	return s.each().Text()
 }
 
-// against compares the best step with the pools as they are: what they cost, where they have
-// the same pods, and else what a placed pod costs.
+// against compares the best attempt with unchanged pools: by cost if they place the same pods, and else by cost per placed pod.
 func (s Attempt) against(now Attempt) string {
 	cost := fmt.Sprintf("costs %s a month instead of %s", s.Cost.Monthly.Text(),
 		now.Cost.Monthly.Text())
@@ -420,14 +414,14 @@ func (s Attempt) against(now Attempt) string {
 	if now.Placed > 0 {
 		each += fmt.Sprintf(" instead of %s for each of %d", now.perPod(), now.Placed)
 	}
-	pods := "has a node for other pods"
+	pods := "places other pods"
 	if more := s.Placed - now.Placed; more > 0 {
-		pods = fmt.Sprintf("has a node for %s more", Count(more, "pod"))
+		pods = fmt.Sprintf("places %s more", Count(more, "pod"))
 	}
 	return fmt.Sprintf("The first %s, and %s: %s.", pods, cost, each)
 }
 
-// withoutNode says which pods have no node, and why, once for all steps of which that is the same.
+// withoutNode lists the unschedulable pods with reasons, once for all attempts with the same list.
 func withoutNode(by string, steps []Attempt) string {
 	var texts []string
 	names := map[string][]string{}
@@ -444,26 +438,26 @@ func withoutNode(by string, steps []Attempt) string {
 	var b strings.Builder
 	for i, text := range texts {
 		if i == mostRefusalTexts {
-			fmt.Fprintf(&b, "Others have no node with %s; -o json has all.\n\n", Count(len(texts)-i, "other choice"))
+			fmt.Fprintf(&b, "%s with other unschedulable pods; -o json has all.\n\n", Count(len(texts)-i, "other choice"))
 			break
 		}
-		fmt.Fprintf(&b, "Without a node (%s):\n%s\n", strings.Join(names[text], "; "), text)
+		fmt.Fprintf(&b, "Unschedulable (%s):\n%s\n", strings.Join(names[text], "; "), text)
 	}
 	return b.String()
 }
 
-// mostRefusalTexts bounds the reasons why pods have no node, those of the best attempts first.
+// mostRefusalTexts limits the lists of unschedulable pods; those of the best attempts come first.
 const mostRefusalTexts = 4
 
-// classNotes say what matters about a class apart from its price.
+// classNotes explain classes.
 var classNotes = map[string]string{
-	"standard": "Plans of this class share their CPUs with others: what pods get of them varies.",
+	"standard": "Plans of this class share their CPUs with other machines, so their performance varies.",
 }
 
-// name says what is different in a step.
+// name describes the change of an attempt.
 func (s Attempt) name(by string) string {
 	if s.unchanged() {
-		return "as it is"
+		return "unchanged"
 	}
 	most := "at most " + strings.Trim(sweepSizeOf(by).hcl(s.Most), `"`)
 	if by != "memory" {

@@ -36,75 +36,75 @@ func TestSweepComparesCostsOfTheSamePods(t *testing.T) {
 		steps []simulate.Attempt
 		want  string
 	}{
-		{"the same", []simulate.Attempt{tried("dedicated", 10, 100, 0, 0), tried("", 10, 200, 0, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"the same", []simulate.Attempt{tried("dedicated", 10, 100, 0, 0), tried("", 10, 200, 0, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
 
-class        nodes  refused  an hour  a month
-dedicated       10        0   $0.000     $100
-as it is        10        0   $0.000     $200
+class        nodes  unschedulable  hourly  monthly
+dedicated       10              0  $0.000     $100
+unchanged       10              0  $0.000     $200
 
 The first costs $100 a month instead of $200. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"more pods", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 4, 100, 6, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"more pods", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 4, 100, 6, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
 
-class        nodes  refused  an hour  a month  a placed pod
-dedicated       10        0   $0.000     $200           $20
-as it is         4        6   $0.000     $100           $25
+class        nodes  unschedulable  hourly  monthly  per placed pod
+dedicated       10              0  $0.000     $200             $20
+unchanged        4              6  $0.000     $100             $25
 
-Without a node (as it is):
+Unschedulable (unchanged):
   web: 6 pods
     pool a: it is too large.
 
-The first has a node for 6 pods more, and costs $200 a month instead of $100: $20 for each of its 10 pods instead of $25 for each of 4. In the requirements of the pools:
+The first places 6 pods more, and costs $200 a month instead of $100: $20 for each of its 10 pods instead of $25 for each of 4. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"pods where there were none", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 0, 0, 10, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"pods where there were none", []simulate.Attempt{tried("dedicated", 10, 200, 0, 0), tried("", 0, 0, 10, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
 
-class        nodes  refused  an hour  a month  a placed pod
-dedicated       10        0   $0.000     $200           $20
-as it is         0       10   $0.000       $0             -
+class        nodes  unschedulable  hourly  monthly  per placed pod
+dedicated       10              0  $0.000     $200             $20
+unchanged        0             10  $0.000       $0               -
 
-Without a node (as it is):
+Unschedulable (unchanged):
   web: 10 pods
     pool a: it is too large.
 
-The first has a node for 10 pods more, and costs $200 a month instead of $0: $20 for each of its 10 pods. In the requirements of the pools:
+The first places 10 pods more, and costs $200 a month instead of $0: $20 for each of its 10 pods. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"other pods", []simulate.Attempt{tried("dedicated", 8, 100, 0, 2), tried("", 8, 200, 2, 0)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"other pods", []simulate.Attempt{tried("dedicated", 8, 100, 0, 2), tried("", 8, 200, 2, 0)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
 
-class        nodes  refused  an hour  a month  a placed pod
-dedicated        8        2   $0.000     $100        $12.50
-as it is         8        2   $0.000     $200           $25
+class        nodes  unschedulable  hourly  monthly  per placed pod
+dedicated        8              2  $0.000     $100          $12.50
+unchanged        8              2  $0.000     $200             $25
 
-Without a node (dedicated):
+Unschedulable (dedicated):
   db: 2 pods
     pool a: it is too large.
 
-Without a node (as it is):
+Unschedulable (unchanged):
   web: 2 pods
     pool a: it is too large.
 
-The first has a node for other pods, and costs $100 a month instead of $200: $12.50 for each of its 8 pods instead of $25 for each of 8. In the requirements of the pools:
+The first places other pods, and costs $100 a month instead of $200: $12.50 for each of its 8 pods instead of $25 for each of 8. In the requirements of the pools:
   pool a: class = "dedicated"
 `},
-		{"nothing better", []simulate.Attempt{tried("", 8, 200, 0, 2), tried("dedicated", 6, 100, 2, 2)}, `dir: 10 pods, with each class of plans, and the cap on cpu that is best for it.
+		{"nothing better", []simulate.Attempt{tried("", 8, 200, 0, 2), tried("dedicated", 6, 100, 2, 2)}, `dir: 10 pods, with each class of plans and the best cap on cpu for it.
 
-class        nodes  refused  an hour  a month  a placed pod
-as it is         8        2   $0.000     $200           $25
-dedicated        6        4   $0.000     $100        $16.67
+class        nodes  unschedulable  hourly  monthly  per placed pod
+unchanged        8              2  $0.000     $200             $25
+dedicated        6              4  $0.000     $100          $16.67
 
-Without a node (as it is):
+Unschedulable (unchanged):
   db: 2 pods
     pool a: it is too large.
 
-Without a node (dedicated):
+Unschedulable (dedicated):
   web: 2 pods
     pool a: it is too large.
   db: 2 pods
     pool a: it is too large.
 
-Nothing gives as many pods a node for less.
+Nothing places as many pods for less.
 `},
 	} {
 		if diff := cmp.Diff(tt.want, simulate.SweepText("dir", "class", 10, tt.steps)); diff != "" {

@@ -11,17 +11,15 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Report is a simulation of one state, or of two to compare.
+// Report is a simulation of one state, or of two states to compare.
 type Report struct {
 	Target string  `json:"target"` // the directory
-	Base   string  `json:"base"`   // what it is compared with; "" for nothing
+	Base   string  `json:"base"`   // the state to compare with; "" for none
 	Head   Result  `json:"head"`
-	Before *Result `json:"before"` // nil where there is no base
-	// New are the pods that have a node in the base and none in the head; without a base
-	// there are none.
+	Before *Result `json:"before"` // nil without a base
+	// New are the pods that have a node in the base and none in the head; empty without a base.
 	New []Share `json:"newly_refused"`
-	// Change is what the change does to the nodes of the base; nil if that is not
-	// simulated.
+	// Change is the effect of the change on the nodes of the base; nil if it is not simulated.
 	Change *Consolidated `json:"change,omitempty"`
 }
 
@@ -50,7 +48,7 @@ func NewReport(target, base string, head Result, before *Result) Report {
 	return r
 }
 
-// Changed reports whether the two results have other nodes or other refused pods.
+// Changed reports whether nodes or unschedulable pods differ between the two results.
 func (r Report) Changed() bool {
 	return r.Before != nil && (tableOf(r.Head, nil).text() != tableOf(*r.Before, nil).text() ||
 		refusedText(r.Head) != refusedText(*r.Before) || consolidatedText(r.Head, nil) != consolidatedText(*r.Before, nil))
@@ -65,7 +63,7 @@ func (r Report) Text() string {
 	}
 	b.WriteString(".\n\n")
 	if len(r.New) > 0 {
-		b.WriteString("Pods that have a node before the change, and none after it:\n")
+		b.WriteString("Newly unschedulable pods:\n")
 		for _, s := range r.New[:min(len(r.New), mostRefusals)] {
 			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, Count(s.Pods, "pod"))
 		}
@@ -89,29 +87,28 @@ func (r Report) Text() string {
 	return b.String()
 }
 
-// Table is the nodes by pool and plan type, with the names of the columns first and the
-// sum last.
+// Table is the nodes by pool and plan type. The first row has the names of the columns, and the last row the sum.
 func (r Report) Table() [][]string { return tableOf(r.Head, r.Before).rows }
 
-// Afterwards says what Karpenter makes of the nodes; "" where that is not simulated.
+// Afterwards describes the consolidation; "" if it is not simulated.
 func (r Report) Afterwards() string {
 	return strings.TrimSpace(consolidatedText(r.Head, r.Before) + r.changeText())
 }
 
 const mostRefusals = 50
 
-// refusedText says which pods get no node, and why for each pool.
+// refusedText lists the unschedulable pods, with the reason of each pool.
 func refusedText(r Result) string {
 	if r.Refused == 0 {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, Count(r.Asked, "pod"))
+	fmt.Fprintf(&b, "\nUnschedulable: %d of %s.\n", r.Refused, Count(r.Asked, "pod"))
 	b.WriteString(refusalsText(r.Refusals))
 	return b.String()
 }
 
-// refusalsText says of pods why they get no node.
+// refusalsText lists pods with the reasons why they are unschedulable.
 func refusalsText(refusals []Refusal) string {
 	var b strings.Builder
 	for i, f := range refusals {
@@ -144,10 +141,10 @@ type table struct {
 	rows  [][]string
 }
 
-// tableOf is the table of a result, next to what was before.
+// tableOf is the table of a result, compared with a previous one.
 func tableOf(head Result, before *Result) table {
 	t := table{sides: before != nil}
-	t.rows = append(t.rows, []string{"pool", "plan", "nodes", "pods", "cpu", "memory", "an hour", "a month"})
+	t.rows = append(t.rows, []string{"pool", "plan", "nodes", "pods", "cpu", "memory", "hourly", "monthly"})
 	lines := merge(head.Plans, nil)
 	sum := line{pool: "total", after: total(head)}
 	if before != nil {
@@ -210,7 +207,7 @@ func (t table) row(l line) []string {
 	return row
 }
 
-// figure is one cell: what is, or what was and what is.
+// figure is one cell: the value, or the values before and after.
 func (t table) figure(l line, of func(Plan) string) string {
 	none := Plan{}
 	if l.after == nil {
@@ -231,7 +228,7 @@ func (t table) figure(l line, of func(Plan) string) string {
 
 func (t table) text() string { return aligned(t.rows) }
 
-// consolidatedText says what Karpenter does to the nodes afterwards.
+// consolidatedText describes the consolidation.
 func consolidatedText(head Result, before *Result) string {
 	s := head.Consolidated
 	if s == nil {
@@ -240,12 +237,12 @@ func consolidatedText(head Result, before *Result) string {
 	var b strings.Builder
 	b.WriteString("\n")
 	if s.Left > 0 {
-		fmt.Fprintf(&b, "Then %d of %s leave. ", s.Left, Count(head.Asked, "pod"))
+		fmt.Fprintf(&b, "Then %d of %s are removed. ", s.Left, Count(head.Asked, "pod"))
 	}
 	if len(s.Steps) == 0 {
-		b.WriteString("Karpenter leaves the nodes as they are.\n")
+		b.WriteString("Karpenter does not change the nodes.\n")
 	} else {
-		fmt.Fprintf(&b, "Karpenter changes the nodes in %s, each at the earliest when consolidate_after has passed:\n",
+		fmt.Fprintf(&b, "Karpenter changes the nodes in %s, each after consolidate_after at the earliest:\n",
 			Count(len(s.Steps), "step"))
 	}
 	var base *Result
@@ -256,7 +253,7 @@ func consolidatedText(head Result, before *Result) string {
 	return b.String()
 }
 
-// changeText says what the change does to the nodes that the base has.
+// changeText describes the effect of the change on the nodes of the base.
 func (r Report) changeText() string {
 	s := r.Change
 	if s == nil {
@@ -264,9 +261,9 @@ func (r Report) changeText() string {
 	}
 	var b strings.Builder
 	if len(s.Steps) == 0 {
-		fmt.Fprintf(&b, "\nThe nodes that %s has stay as they are after the change.\n", r.Base)
+		fmt.Fprintf(&b, "\nThe change does not affect the nodes of %s.\n", r.Base)
 	} else {
-		fmt.Fprintf(&b, "\nFrom the nodes that %s has, the change leads to others in %s, within the budgets of the pools:\n",
+		fmt.Fprintf(&b, "\nThe change replaces nodes of %s in %s, within the budgets of the pools:\n",
 			r.Base, Count(len(s.Steps), "step"))
 	}
 	base := r.Before.Consolidated.result()
@@ -274,22 +271,21 @@ func (r Report) changeText() string {
 	return b.String()
 }
 
-// write writes the steps and the end, next to another end. Was is what the nodes cost at
-// the beginning.
+// write writes the steps and the result, compared with that of a base. Was is the cost of the nodes at the start.
 func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 	for i, m := range s.Steps {
 		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
 	}
 	if len(s.Steps) > 0 {
 		fmt.Fprintf(b, "\n%s", tableOf(*s.result(), base).text())
-		fmt.Fprintf(b, "\nThat %s, and all nodes together cost %s an hour at most.\n", saving(was.Less(s.Total)),
+		fmt.Fprintf(b, "\nThat %s. During these steps, all nodes cost at most %s an hour.\n", saving(was.Less(s.Total)),
 			thousandths(s.Peak.Hourly))
 	}
 	if s.Refused > 0 {
-		fmt.Fprintf(b, "At the end %s no node.\n", have(s.Refused, "pod"))
+		fmt.Fprintf(b, "At the end, %s unschedulable.\n", are(s.Refused, "pod"))
 	}
 	if len(s.Held) > 0 {
-		b.WriteString("\nWhy the others stay:\n")
+		b.WriteString("\nWhy the other nodes stay:\n")
 	}
 	for _, h := range s.Held {
 		fmt.Fprintf(b, "  pool %s, %s: %s.\n", h.Pool, Count(len(h.Nodes), "node"), h.Text)
@@ -302,14 +298,14 @@ func (s *Consolidated) write(b *strings.Builder, base *Result, was Cost) {
 // result is the end as a result, for its table.
 func (s *Consolidated) result() *Result { return &Result{Plans: s.Plans, Total: s.Total} }
 
-// Move is one step: nodes go, and others take their place.
+// Move is one step: nodes are removed, and others may replace them.
 type Move struct {
 	Kind   disrupt.Kind `json:"kind"`
 	Reason string       `json:"reason"` // as budgets name it
 	Gone   []NodeRef    `json:"gone"`
 	Made   []NodeRef    `json:"made"`
 	Pods   int          `json:"pods"`  // that move
-	Saved  Cost         `json:"saved"` // less than nothing where it costs more
+	Saved  Cost         `json:"saved"` // negative if it costs more
 }
 
 // NodeRef names a node.
@@ -326,22 +322,22 @@ type Kept struct {
 	Nodes []string `json:"nodes"`
 }
 
-// stepReasons say why a step is taken.
+// stepReasons are the reasons of steps.
 var stepReasons = map[disrupt.Kind]string{
 	disrupt.Empty:       "empty",
 	disrupt.StaticDrift: "drifted",
 	disrupt.Drift:       "drifted",
 	disrupt.Multi:       "underutilized together",
 	disrupt.Single:      "underutilized",
-	disrupt.Replicas:    "no longer wanted",
+	disrupt.Replicas:    "beyond replicas",
 }
 
-// String is a step in words.
+// String describes a step.
 func (m Move) String() string {
-	text := fmt.Sprintf("%s, %s: %s", refsText(m.Gone), stepReasons[m.Kind], goes(len(m.Gone)))
+	text := fmt.Sprintf("%s, %s: %s", refsText(m.Gone), stepReasons[m.Kind], "removed")
 	switch {
 	case len(m.Gone) == 0:
-		text = refsText(m.Made) + ", wanted: new"
+		text = refsText(m.Made) + ": new, for replicas"
 	case len(m.Made) > 0:
 		text = fmt.Sprintf("%s, %s -> %s", refsText(m.Gone), stepReasons[m.Kind], refsText(m.Made))
 	}
@@ -351,13 +347,6 @@ func (m Move) String() string {
 	return text + "; " + saving(m.Saved)
 }
 
-func goes(n int) string {
-	if n == 1 {
-		return "goes"
-	}
-	return "go"
-}
-
 func moves(n int) string {
 	if n == 1 {
 		return "1 pod moves"
@@ -365,15 +354,15 @@ func moves(n int) string {
 	return fmt.Sprintf("%d pods move", n)
 }
 
-// have writes how many things have something.
-func have(n int, what string) string {
+// are counts things, with the verb.
+func are(n int, what string) string {
 	if n == 1 {
-		return "1 " + what + " has"
+		return "1 " + what + " is"
 	}
-	return fmt.Sprintf("%d %ss have", n, what)
+	return fmt.Sprintf("%d %ss are", n, what)
 }
 
-// saving says what is saved; less than nothing is what it costs.
+// saving describes the saved amount, or the additional cost if it is negative.
 func saving(c Cost) string {
 	switch {
 	case c.Monthly == 0 && c.Hourly == 0:
@@ -409,7 +398,7 @@ func refsText(nodes []NodeRef) string {
 	return strings.Join(pools, ", ")
 }
 
-// Cost is what nodes cost. In a month a node costs no more than its monthly price.
+// Cost is the cost of nodes. A node costs at most its monthly price per month.
 type Cost struct {
 	Hourly  catalog.Money `json:"hourly"`
 	Monthly catalog.Money `json:"monthly"`
@@ -426,8 +415,7 @@ func (c Cost) Less(other Cost) Cost {
 	return Cost{Hourly: c.Hourly - other.Hourly, Monthly: c.Monthly - other.Monthly}
 }
 
-// Count writes a number of things: 1 pod, 2 pods; as diag.Counted does, which is not for
-// those who know no configuration.
+// Count writes a number of things: 1 pod, 2 pods. It is like diag.Counted, but does not depend on package config.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -457,11 +445,11 @@ func aligned(rows [][]string) string {
 	return b.String()
 }
 
-// breaks are what ends a line, and what a runner of GitHub obeys anywhere in one.
+// breaks are line breaks, and the marker that a GitHub runner interprets anywhere in a line.
 var breaks = strings.NewReplacer("\n", `\u000a`, "\r", `\u000d`, "\u2028", `\u2028`, "##[", `\u0023#[`)
 
-// plain is a text of others that stays on its line, and that a runner takes for no command:
-// not even where it is all that there is on the line.
+// plain escapes text so that it stays on its line and a GitHub runner does not take it for a command, even at the start of a
+// line.
 func plain(text string) string {
 	text = breaks.Replace(text)
 	if rest := strings.TrimLeft(text, " \t"); strings.HasPrefix(rest, "::") {

@@ -38,7 +38,7 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 	t.note(found.Notes)
 	in.Pods, in.AssumeLKE = found.Pods, t.named() && !t.run.NoLKEDaemonSets
 	if len(in.Workloads) == 0 {
-		return simulate.Result{}, errors.New("there are no pods in what the run names, so that it would say nothing")
+		return simulate.Result{}, errors.New("the sources of the run contain no pods, so it would check nothing")
 	}
 	return simulate.Run(ctx, in)
 }
@@ -79,7 +79,7 @@ func (t *trying) pods(in simulate.Input) (found workload.Found, err error) {
 func (t *trying) path(name string) (string, error) {
 	full := path.Join(t.Options.Dir, name)
 	if path.IsAbs(name) || !fs.ValidPath(full) {
-		return "", fmt.Errorf("%q leads out of the repository, and nothing outside of it is read", name)
+		return "", fmt.Errorf("%q is outside the repository; only files in it are read", name)
 	}
 	return full, nil
 }

@@ -111,7 +111,7 @@ func (t *trying) expect() Outcome {
 	t.outcome.Status = Failed
 	detail := "The directory compiles."
 	if len(found) > 0 {
-		detail = "The directory does not compile, with other messages, which follow."
+		detail = "The directory does not compile, but with other errors, which follow."
 	}
 	t.outcome.Diagnostics = append(hcl.Diagnostics{diag.At("Expected error is missing",
 		fmt.Sprintf("No error says %q. %s", t.run.ExpectError, detail), t.run.ExpectRange)}, found...)
@@ -128,23 +128,23 @@ func (t *trying) fail(summary string, err error) bool {
 // known is what assertions know apart from the directory's own names.
 func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool) {
 	if err := t.read(); err != nil {
-		return nil, t.fail("Cannot try the run", err)
+		return nil, t.fail("Cannot start the run", err)
 	}
 	known = map[string]eval.Root{
 		"objects": {Node: objectsNode(t.head.Objects)},
-		"plan": {Absent: "The run compares with nothing. Give it a base, such as base = \"git:origin/main\", so that " +
+		"plan": {Absent: "The run has no base. Add one, such as base = \"git:origin/main\", so that " +
 			"there is a change."},
-		"simulate": {Absent: "The run simulates no pods. Give it some, such as pods = [\"40x1cpu,2Gi\"]."},
+		"simulate": {Absent: "The run simulates no pods. Add some, such as pods = [\"40x1cpu,2Gi\"]."},
 	}
 	alone, err := compare.Revisions(compile.Result{}, t.head, t.prices, t.at)
 	if err != nil {
-		return nil, t.fail("Cannot tell the cost", err)
+		return nil, t.fail("Cannot compute the cost", err)
 	}
 	known["cost"] = eval.Root{Value: costValue(alone)}
 	if t.named() || t.run.Base == "" && t.snapshot != nil {
 		if alone.After.FloorUnknown {
 			return nil, t.fail("Cannot simulate the pods", errors.New("a pool with replicas allows only plan types whose price or size "+
-				"is not known, so its nodes are not simulated: pin a catalogue that has them with lkeplan catalog refresh"))
+				"is unknown, so its nodes are not simulated: pin a catalogue that has them with lkeplan catalog refresh"))
 		}
 		result, err := t.simulate(ctx, t.head)
 		if err != nil {
@@ -183,7 +183,7 @@ func (t *trying) read() (err error) {
 	}
 	if t.run.At != "" {
 		if t.at, err = time.Parse(time.RFC3339, t.run.At); err != nil {
-			return fmt.Errorf("at = %q: write it like 2026-11-20T17:00:00Z", t.run.At)
+			return fmt.Errorf("at = %q: use the form 2026-11-20T17:00:00Z", t.run.At)
 		}
 	}
 	return nil

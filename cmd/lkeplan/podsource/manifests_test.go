@@ -31,11 +31,11 @@ func TestOnlyFilesAreReadOfADirectory(t *testing.T) {
 		t.Fatalf("%v, %v", objects, err)
 	}
 	in := func(name string) string { return filepath.Join(dir, name) }
-	want := fmt.Sprintf("[Left out: %s, %s, %s: it is no file.]", in("link.yaml"), in("pipe.yaml"), in("zero.json"))
+	want := fmt.Sprintf("[Skipped %s, %s, %s: it is not a regular file.]", in("link.yaml"), in("pipe.yaml"), in("zero.json"))
 	if got := fmt.Sprint(p.Notes); got != want || len(p.Missing) > 0 {
 		t.Errorf("it is said: %s, missing: %s", got, p.Missing)
 	}
-	if _, err := p.manifests("/dev/zero", nil); err == nil || err.Error() != "it is no file" {
+	if _, err := p.manifests("/dev/zero", nil); err == nil || err.Error() != "it is not a regular file" {
 		t.Errorf("of a device it is said: %v", err)
 	}
 }

@@ -33,7 +33,7 @@ var kindsOfPods = []struct{ name, meta, spec, status, want string }{
 	{"goes-of-statefulset", ", deletionTimestamp: \"2026-11-20T10:00:00Z\"" + owner("apps/v1", "StatefulSet"), ", nodeName: node-1",
 		"phase: Running", "1 pod"},
 	{"gated", "", ", schedulingGates: [{name: example.com/gate}]", "phase: Pending",
-		"1 pod: the scheduling gate example.com/gate holds it back."},
+		"1 pod: the scheduling gate example.com/gate blocks it."},
 	{"volume", "", claiming("bound"), "phase: Pending", "1 pod"},
 	{"volume-when-used", "", claiming("later"), "phase: Pending", "1 pod"},
 	{"volume-missing", "", claiming("gone"), "phase: Pending", "1 pod: its PersistentVolumeClaim gone does not exist."},

@@ -86,8 +86,7 @@ func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 	rewrite(t, other, "weight       = 10", "weight       = 20")
 	s.ends(0, "apply", "--yes", "--wait", "none", own)
 
-	const evidence = "this is not the cluster staging, which the directory is for: LinodeNodeClass default was applied " +
-		"from the " +
+	const evidence = "this is not the cluster staging of the directory: LinodeNodeClass default was applied from the " +
 		"directory of the cluster sandbox"
 	saved := filepath.Join(t.TempDir(), "staging.plan")
 	for _, args := range [][]string{

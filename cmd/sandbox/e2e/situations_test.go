@@ -31,7 +31,7 @@ var refusals = []situation{
 	},
 	{
 		name: "affinity", pool: four, pod: "CPU 1\n" + nodeAffinity("example.com/tier", "gold"),
-		says:  "the pod wants example.com/tier In [gold], and its nodes have example.com/tier In [silver]",
+		says:  "the pod requires example.com/tier In [gold], and its nodes have example.com/tier In [silver]",
 		helps: nodesHave("affinity", "example.com/tier", "gold"),
 	},
 	{
@@ -46,7 +46,7 @@ var refusals = []situation{
 	},
 	{
 		name: "spot", pool: four, pod: "CPU 1\n      nodeSelector: {case: spot, karpenter.sh/capacity-type: spot}",
-		says:  "the pod wants karpenter.sh/capacity-type In [spot], and its nodes have",
+		says:  "the pod requires karpenter.sh/capacity-type In [spot], and its nodes have",
 		helps: podHas("spot", `"nodeSelector":{"karpenter.sh/capacity-type":null}`),
 	},
 	{
@@ -57,12 +57,12 @@ var refusals = []situation{
 	},
 	{
 		name: "gpu", pool: four, pod: "CPU 1, nvidia.com/gpu: 1",
-		says:  "the pod asks for 1 of nvidia.com/gpu, and the largest of its plan types has 0",
+		says:  "the pod requests 1 of nvidia.com/gpu, and the largest of its plan types has 0",
 		helps: poolAllows("gpu", "gpu"),
 	},
 	{
 		name: "memory", pool: four, pod: "CPU 1, memory: 20Gi",
-		says:  "the pod asks for 20Gi of memory, and the largest of its plan types has",
+		says:  "the pod requests 20Gi of memory, and the largest of its plan types has",
 		helps: poolAllows("memory", "highmem"),
 	},
 	{

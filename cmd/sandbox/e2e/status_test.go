@@ -96,7 +96,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 	t.Log("\n" + s.asViewer(viewer, "status"))
 
 	for pool, want := range map[string]string{
-		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "can be had in us-ord",
+		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "is available in us-ord",
 		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
 	} {
 		pod := s.waitingPod(pool)

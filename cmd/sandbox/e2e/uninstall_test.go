@@ -163,7 +163,7 @@ func TestDoctor(t *testing.T) {
 	s.kube("", "label", "deployment", "karpenter", "-n", "kube-system", "app.kubernetes.io/name=karpenter")
 	s.until("it is noticed that the controller is gone", time.Minute, func(state) bool {
 		said, _ := s.lkeplan(s.env["KUBECONFIG"], "doctor")
-		return strings.Contains(said, "lkeplan-controller has said nothing for")
+		return strings.Contains(said, "lkeplan-controller has not reported for")
 	})
 	said = s.ends(1, "doctor", "-o", "json")
 	for _, want := range []string{"missing: CapacityLimit", "of another release: NodePlan",

@@ -331,20 +331,20 @@ var messages = []struct {
 	said  *regexp.Regexp
 	means string // with the groups of the message
 }{
-	{regexp.MustCompile(`^Can't replace with a cheaper node`), "neither the others nor a cheaper one have room for its pods"},
+	{regexp.MustCompile(`^Can't replace with a cheaper node`), "its pods do not fit on other nodes or a cheaper one"},
 	{regexp.MustCompile(`^Can't remove without creating (\d+) candidates`), "its pods would need $1 new nodes, and Karpenter " +
-		"makes no more than one"},
+		"creates at most one"},
 	{regexp.MustCompile(`has consolidation disabled$`), "consolidate_after of its pool is Never"},
-	{regexp.MustCompile(`has consolidation policy WhenEmpty`), "policy of its pool is WhenEmpty, and it has pods"},
+	{regexp.MustCompile(`has consolidation policy WhenEmpty`), "the policy of its pool is WhenEmpty, and it has pods"},
 	{regexp.MustCompile(`^Pod has "karpenter.sh/do-not-disrupt" annotation.*=([^)]*)`),
-		`karpenter.sh/do-not-disrupt on $1 keeps it`},
+		`karpenter.sh/do-not-disrupt on $1 blocks it`},
 	{regexp.MustCompile(`^Disruption is blocked through the "karpenter.sh/do-not-disrupt" annotation`),
-		`karpenter.sh/do-not-disrupt on the node itself keeps it`},
+		`karpenter.sh/do-not-disrupt on the node blocks it`},
 	{regexp.MustCompile(`^Pdb prevents pod evictions.*=\[?([^)\]]*)`), "PodDisruptionBudget $1 allows no eviction"},
 	{regexp.MustCompile(`^Eviction does not support multiple PDBs.*=\[?([^)\]]*)`),
-		"PodDisruptionBudgets $1 are for the same pod, which cannot be evicted"},
-	{regexp.MustCompile(`^Not all pods would schedule`), "without it not all of its pods would have a node"},
-	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node does: $1"},
+		"PodDisruptionBudgets $1 select the same pod, which therefore cannot be evicted"},
+	{regexp.MustCompile(`^Not all pods would schedule`), "without it, some of its pods would be unschedulable"},
+	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node fits: $1"},
 }
 
 // Why says why a node stays that would go for a reason, where nothing goes. Named says what people call an object
@@ -356,15 +356,15 @@ func (h Blocked) Why(
 	closed := h.Pools[pool.Name+" "+string(reason)]
 	switch {
 	case closed && reason == karpv1.DisruptionReasonDrifted:
-		return "the budgets of its pool let no node go"
+		return "the budgets of its pool allow no disruption"
 	case said:
 		return explain(message, named)
 	case closed:
-		return "the budgets of its pool let no node go"
+		return "the budgets of its pool allow no disruption"
 	case pool.Spec.Disruption.ConsolidationPolicy.IsBalanced():
-		return "policy of its pool is Balanced, and too little would be saved for the pods that would move"
+		return "the policy of its pool is Balanced, and the savings are too small for the number of pods that would move"
 	}
-	return "Karpenter lets it be, and does not say why"
+	return "Karpenter keeps it without a reason"
 }
 
 func explain(message string, named func(string) string) string {

@@ -34,12 +34,12 @@ func (r *reader) complete(o manifests.Object, spec *corev1.PodSpec) error {
 		return errNoContainers
 	}
 	if spec.Resources != nil {
-		if err := amounts("its pods ask for", "its pods are limited to", *spec.Resources); err != nil {
+		if err := amounts("its pods request", "its pods are limited to", *spec.Resources); err != nil {
 			return err
 		}
 	}
 	for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
-		if err := amounts(fmt.Sprintf("container %s asks for", c.Name), fmt.Sprintf("container %s is limited to", c.Name),
+		if err := amounts(fmt.Sprintf("container %s requests", c.Name), fmt.Sprintf("container %s is limited to", c.Name),
 			c.Resources); err != nil {
 			return err
 		}
@@ -57,8 +57,8 @@ func (r *reader) run(o manifests.Object, spec *corev1.PodSpec) error {
 	}
 	class, given := r.classes[*spec.RuntimeClassName]
 	if !given {
-		r.note("%s names the RuntimeClass %s, which is not given: what it adds to requests, and which nodes it is for, "+
-			"does not count.", title(o.Fields), *spec.RuntimeClassName)
+		r.note("%s names the RuntimeClass %s, which is missing: its overhead and its node selection are "+
+			"ignored.", title(o.Fields), *spec.RuntimeClassName)
 		return nil
 	}
 	if class.Overhead != nil && spec.Overhead == nil {
@@ -72,7 +72,7 @@ func (r *reader) run(o manifests.Object, spec *corev1.PodSpec) error {
 	}
 	for label, value := range class.Scheduling.NodeSelector {
 		if own, there := spec.NodeSelector[label]; there && own != value {
-			return fmt.Errorf("it selects nodes by %s=%s, and its RuntimeClass %s by %s=%s", label, own, class.Name,
+			return fmt.Errorf("it selects nodes by %s=%s, but its RuntimeClass %s by %s=%s", label, own, class.Name,
 				label, value)
 		}
 		spec.NodeSelector[label] = value
@@ -93,7 +93,7 @@ func amounts(asks, limited string, r corev1.ResourceRequirements) error {
 func positive(what string, list corev1.ResourceList) error {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		if q := list[name]; q.Sign() < 0 {
-			return fmt.Errorf("%s %s of %s, and no amount is less than zero", what, q.String(), name)
+			return fmt.Errorf("%s %s of %s, but amounts cannot be negative", what, q.String(), name)
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (r *reader) limitRange(o manifests.Object) error {
 	for i := range found.Spec.Limits {
 		item := &found.Spec.Limits[i]
 		for _, list := range []corev1.ResourceList{item.Max, item.Min, item.Default, item.DefaultRequest} {
-			if err := positive("it says", list); err != nil {
+			if err := positive("it has", list); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func (r *reader) within(namespace string, spec *corev1.PodSpec) (why string) {
 	for _, found := range r.ranges[namespace] {
 		for _, item := range found.Spec.Limits {
 			if why := beyond(item, *spec); why != "" {
-				return fmt.Sprintf("none is made: LimitRange %s/%s %s.", namespace, found.Name, why)
+				return fmt.Sprintf("none is created: LimitRange %s/%s %s.", namespace, found.Name, why)
 			}
 		}
 	}
@@ -191,23 +191,23 @@ func outside(item corev1.LimitRangeItem, what string, requests, limits corev1.Re
 		asked := requests[name]
 		switch {
 		case !limited:
-			return fmt.Sprintf("wants a limit of %s, and %s has none", name, what)
+			return fmt.Sprintf("requires a limit of %s, and %s has none", name, what)
 		case limit.Cmp(most) > 0:
 			return fmt.Sprintf("allows a limit of %s of %s, and %s has %s", most.String(), name, what, limit.String())
 		case asked.Cmp(most) > 0:
-			return fmt.Sprintf("allows to ask for %s of %s, and %s asks for %s", most.String(), name, what, asked.String())
+			return fmt.Sprintf("allows requests of %s of %s, and %s requests %s", most.String(), name, what, asked.String())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(item.Min)) {
 		least := item.Min[name]
 		if asked := requests[name]; asked.Cmp(least) < 0 {
-			return fmt.Sprintf("wants %s to ask for %s of %s, and it asks for %s", what, least.String(), name, asked.String())
+			return fmt.Sprintf("requires that %s requests %s of %s, and it requests %s", what, least.String(), name, asked.String())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(item.MaxLimitRequestRatio)) {
 		ratio, asked, limit := item.MaxLimitRequestRatio[name], requests[name], limits[name]
 		if asked.IsZero() || times(limit, asked) > ratio.AsApproximateFloat64() {
-			return fmt.Sprintf("allows a limit of %s of %s times what is asked for, and %s has %s for %s", name,
+			return fmt.Sprintf("allows a limit of %s of %s times the request, and %s has %s for %s", name,
 				ratio.String(), what, limit.String(), asked.String())
 		}
 	}
@@ -231,7 +231,7 @@ func (r *reader) quota(o manifests.Object) error {
 		return err
 	}
 	if len(found.Spec.Scopes) > 0 || found.Spec.ScopeSelector != nil {
-		r.note("%s does not count: it is only for pods of some scopes.", title(o.Fields))
+		r.note("%s is ignored: it applies only to pods of some scopes.", title(o.Fields))
 		return nil
 	}
 	if err := positive("it allows", found.Spec.Hard); err != nil {
@@ -307,7 +307,7 @@ func (r *reader) ration() {
 	r.found.Workloads = all
 	for _, set := range r.found.DaemonSets {
 		if slices.ContainsFunc(r.quotas, func(q *quota) bool { return q.namespace == set.Namespace }) {
-			r.once("Pods of DaemonSets do not count against the ResourceQuotas of %s.", set.Namespace)
+			r.once("Pods of DaemonSets are not counted in the ResourceQuotas of %s.", set.Namespace)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func (q *quota) room(load simulate.Workload) (fit int, why string) {
 		return fit, ""
 	}
 	if name, container := q.unsaid(load); name != "" {
-		return 0, fmt.Sprintf("none is made: ResourceQuota %s/%s wants each container to say its %s, and container %s "+
+		return 0, fmt.Sprintf("none is created: ResourceQuota %s/%s requires that each container sets its %s, and container %s "+
 			"does not.", q.namespace, q.name, name, container)
 	}
 	use := uses(load)
@@ -359,7 +359,7 @@ func (q *quota) room(load simulate.Workload) (fit int, why string) {
 		left.Sub(used)
 		if n := quotient(left, each); n < fit {
 			fit = n
-			why = fmt.Sprintf("no more are made: ResourceQuota %s/%s allows %s of %s, and the pods before them use %s.",
+			why = fmt.Sprintf("no more are created: ResourceQuota %s/%s allows %s of %s, and earlier pods use %s.",
 				q.namespace, q.name, most.String(), name, sum(used, each, n))
 		}
 	}

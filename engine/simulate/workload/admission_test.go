@@ -58,7 +58,7 @@ func TestAutoscalerKeepsZeroReplicas(t *testing.T) {
 		"minReplicas: 0, maxReplicas: 3": "0 of Deployment web",
 	} {
 		got := text(of(t, "f.yaml", deployment("web", "replicas: 0", "")+scaler("web", bounds)))
-		off := strings.Contains(got, "HorizontalPodAutoscaler web does nothing: Deployment web has replicas: 0")
+		off := strings.Contains(got, "HorizontalPodAutoscaler web has no effect: Deployment web has replicas: 0")
 		if !strings.HasPrefix(got, want) || off == strings.HasPrefix(bounds, "minReplicas: 0") {
 			t.Errorf("with %s:\n%s", bounds, got)
 		}
@@ -82,17 +82,17 @@ func TestLimitRangesDecideWhatPodsAskFor(t *testing.T) {
 		{"only a most is said", "{}", "{type: Container, max: {cpu: \"3\"}}", `each {"cpu":"3","pods":"1"}`},
 		{"only a least is said", "{}", "{type: Container, min: {cpu: 100m}}", `each {"cpu":"100m","pods":"1"}`},
 		{"more than the most", "{limits: {cpu: \"4\"}}", "{type: Container, max: {cpu: \"3\"}}",
-			"barred: none is made: LimitRange default/team allows a limit of 3 of cpu, and container main has 4."},
+			"barred: none is created: LimitRange default/team allows a limit of 3 of cpu, and container main has 4."},
 		{"less than the least", "{requests: {cpu: 50m}}", "{type: Container, min: {cpu: 100m}}",
-			"barred: none is made: LimitRange default/team wants container main to ask for 100m of cpu, and it asks for 50m."},
+			"barred: none is created: LimitRange default/team requires that container main requests 100m of cpu, and it requests 50m."},
 		{"no limit for a pod", "{requests: {cpu: 50m}}", "{type: Pod, max: {cpu: \"1\"}}",
-			"barred: none is made: LimitRange default/team wants a limit of cpu, and a pod has none."},
+			"barred: none is created: LimitRange default/team requires a limit of cpu, and a pod has none."},
 		{"more than the most of a pod", "{limits: {memory: 2Gi}}", "{type: Pod, max: {memory: 1Gi}}",
 			"LimitRange default/team allows a limit of 1Gi of memory, and a pod has 2Gi."},
 		{"a limit far above", "{requests: {cpu: 100m}, limits: {cpu: \"1\"}}", "{type: Container, maxLimitRequestRatio: {cpu: \"4\"}}",
-			"allows a limit of cpu of 4 times what is asked for, and container main has 1 for 100m."},
+			"allows a limit of cpu of 4 times the request, and container main has 1 for 100m."},
 		{"a negative most", "{}", "{type: Container, max: {cpu: \"-3\"}}",
-			"error: f.yaml: document 2: LimitRange team: it says -3 of cpu, and no amount is less than zero"},
+			"error: f.yaml: document 2: LimitRange team: it has -3 of cpu, but amounts cannot be negative"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := text(of(t, "f.yaml", asking(tt.pods)+ranges(tt.items))); !strings.Contains(got, tt.want) {
@@ -130,22 +130,22 @@ func TestResourceQuotaBoundsPods(t *testing.T) {
 		want       []string
 	}{
 		{"pods", web + quota("pods: \"1\""), []string{"1 of Deployment web in default, each",
-			"1 of Deployment web in default, each {\"cpu\":\"2\",\"pods\":\"1\"}, barred: no more are made: ResourceQuota " +
-				"default/team allows 1 of pods, and the pods before them use 1."}},
+			"1 of Deployment web in default, each {\"cpu\":\"2\",\"pods\":\"1\"}, barred: no more are created: ResourceQuota " +
+				"default/team allows 1 of pods, and earlier pods use 1."}},
 		{"cpu", web + quota("cpu: \"5\"") + running, []string{"1 of Pod a", "2 of Deployment web in default, each {\"cpu\":\"2\",\"pods\":\"1\"}\n"}},
 		{"less cpu", web + quota("requests.cpu: \"4\"") + running, []string{"1 of Pod a",
-			"barred: no more are made: ResourceQuota default/team allows 4 of requests.cpu, and the pods before them use 3."}},
+			"barred: no more are created: ResourceQuota default/team allows 4 of requests.cpu, and earlier pods use 3."}},
 		{"limits", web + quota("limits.cpu: \"1\""), []string{"2 of Deployment web in default, each",
-			"allows 1 of limits.cpu, and the pods before them use 0."}},
-		{"what is not said", web + quota("requests.memory: 1Gi"), []string{"barred: none is made: ResourceQuota default/team " +
-			"wants each container to say its requests.memory, and container main does not."}},
+			"allows 1 of limits.cpu, and earlier pods use 0."}},
+		{"what is not said", web + quota("requests.memory: 1Gi"), []string{"barred: none is created: ResourceQuota default/team " +
+			"requires that each container sets its requests.memory, and container main does not."}},
 		{"what is said of the pod as a whole", strings.Replace(web, "spec: {containers:", "spec: {resources: {limits: {memory: 1Gi}}, containers:", 1) +
 			quota("requests.memory: 1Gi"), []string{"1 of Deployment web in default, each {\"cpu\":\"2\",\"memory\":\"1Gi\",\"pods\":\"1\"}\n",
-			"ResourceQuota default/team allows 1Gi of requests.memory, and the pods before them use 1Gi."}},
+			"ResourceQuota default/team allows 1Gi of requests.memory, and earlier pods use 1Gi."}},
 		{"what is no matter of pods", web + quota("services: \"0\", requests.storage: 1Gi"), []string{
 			"2 of Deployment web in default, each {\"cpu\":\"2\",\"pods\":\"1\"}\n"}},
 		{"scopes", web + strings.Replace(quota("pods: \"0\""), "spec: {", "spec: {scopes: [BestEffort], ", 1), []string{
-			"2 of Deployment web", "note: ResourceQuota team does not count: it is only for pods of some scopes."}},
+			"2 of Deployment web", "note: ResourceQuota team is ignored: it applies only to pods of some scopes."}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := text(of(t, "f.yaml", tt.text))
@@ -174,7 +174,7 @@ func TestVolumesThatANodeAttaches(t *testing.T) {
 		{"a claim", web + claim("data", ""), "{0 [default/data]}", ""},
 		{"of a class of Linode", web + claim("data", "storageClassName: linode-block-storage-retain"), "{0 [default/data]}", ""},
 		{"of a class that is not given", web + claim("data", "storageClassName: nfs"), "{0 []}",
-			"Volumes of the StorageClass nfs do not count among those that a node can attach: it is not given."},
+			"Volumes of the StorageClass nfs are not counted in the volume limit of nodes, because the class is missing."},
 		{"of another class", web + claim("data", "storageClassName: nfs") + nfs, "{0 []}", ""},
 		{"of templates", db + nfs, "{2 []}", ""},
 		{"ephemeral", deployment("web", "replicas: 2",

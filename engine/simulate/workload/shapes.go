@@ -88,11 +88,11 @@ func ShapesOf(c cluster.Snapshot, index *simulate.VolumeIndex) Shapes {
 	}
 	set.sort()
 	if left > 0 {
-		set.Notes = append(set.Notes, fmt.Sprintf("Left out: %s that the kubelet of a node runs by itself.",
+		set.Notes = append(set.Notes, fmt.Sprintf("Left out: %s that the kubelet of a node runs itself.",
 			simulate.Count(left, "pod")))
 	}
 	if d.blind {
-		set.Notes = append(set.Notes, "Selectors of namespaces choose none: the namespaces are not known.")
+		set.Notes = append(set.Notes, "Namespace selectors match nothing, because the namespaces are unknown.")
 	}
 	return set
 }

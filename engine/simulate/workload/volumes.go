@@ -71,11 +71,11 @@ func (r *reader) waits(o manifests.Object, spec corev1.PodSpec) string {
 				return simulate.ClaimWait{Why: why, Name: name}.String() + "."
 			}
 		case !live:
-			return fmt.Sprintf("its PersistentVolumeClaim %s is not given: it waits for that.", name)
+			return fmt.Sprintf("its PersistentVolumeClaim %s is missing.", name)
 		case r.stored.dumped:
 			return simulate.ClaimWait{Why: simulate.ClaimMissing, Name: name}.String() + "."
 		default:
-			r.once("The PersistentVolumeClaim %s of %s is not given, and taken for one that is ready.", name, title(o.Fields))
+			r.once("The PersistentVolumeClaim %s of %s is missing, and assumed to be ready.", name, title(o.Fields))
 		}
 	}
 	return ""
@@ -157,7 +157,7 @@ func (r *reader) ofLinode(said bool, name string) bool {
 	}
 	is, known := simulate.NewVolumeIndex(nil, nil, r.stored.classes).OfLinode(class)
 	if !known {
-		r.once("Volumes of the StorageClass %s do not count among those that a node can attach: it is not given.", name)
+		r.once("Volumes of the StorageClass %s are not counted in the volume limit of nodes, because the class is missing.", name)
 	}
 	return is
 }

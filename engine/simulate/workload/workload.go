@@ -150,7 +150,7 @@ func (r *reader) object(o manifests.Object) error {
 		return nil // its owner counts
 	}
 	if kind := manifest.Kind(o.Fields); kind != "Pod" && manifest.Deleted(o.Fields) && slices.Contains(withPods, kind) {
-		r.note("%s does not count: it is being deleted.", title(o.Fields))
+		r.note("%s is ignored: it is being deleted.", title(o.Fields))
 		return nil
 	}
 	switch manifest.Kind(o.Fields) {
@@ -193,7 +193,7 @@ func (r *reader) budget(o manifests.Object) error {
 			continue
 		}
 		if n, err := intstr.GetScaledValueFromIntOrPercent(bound, 100, true); err != nil || n < 0 {
-			return fmt.Errorf("minAvailable and maxUnavailable are numbers or percentages, and not %q", bound)
+			return fmt.Errorf("minAvailable and maxUnavailable must be numbers or percentages, not %q", bound)
 		}
 	}
 	b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
@@ -244,7 +244,7 @@ func (r *reader) daemons(o manifests.Object) error {
 	s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
 	simulate.DefaultPod(&s.Spec.Template.Spec)
 	if why := r.within(s.Namespace, &s.Spec.Template.Spec); why != "" {
-		r.note("%s does not count: %s", title(o.Fields), why)
+		r.note("%s is ignored: %s", title(o.Fields), why)
 		return nil
 	}
 	r.found.DaemonSets = append(r.found.DaemonSets, &s)
@@ -274,16 +274,16 @@ func (r *reader) pod(o manifests.Object) error {
 	case err != nil:
 		return err
 	case owned && (owner.kind == "DaemonSet" || owner.kind == "Node"):
-		r.note("%s does not count: it is of %s %s, which is not given.", title(o.Fields), owner.kind, owner.name)
+		r.note("%s is ignored: it belongs to %s %s, which is missing.", title(o.Fields), owner.kind, owner.name)
 		return nil
 	case simulate.IsMirror(&pod):
-		r.note("%s does not count: the kubelet of a node runs it by itself.", title(o.Fields))
+		r.note("%s is ignored: the kubelet of a node runs it itself.", title(o.Fields))
 		return nil
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
-		r.note("%s does not count: it has ended.", title(o.Fields))
+		r.note("%s is ignored: it has ended.", title(o.Fields))
 		return nil
 	case !simulate.NeedsNode(&pod):
-		r.note("%s does not count: it is being deleted.", title(o.Fields))
+		r.note("%s is ignored: it is being deleted.", title(o.Fields))
 		return nil
 	}
 	return r.add(o, 1, corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec})
@@ -292,7 +292,7 @@ func (r *reader) pod(o manifests.Object) error {
 // add adds so many pods of a template.
 func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplateSpec) error {
 	if pods < 0 {
-		return fmt.Errorf("it has %d pods, and nothing has fewer than none", pods)
+		return fmt.Errorf("it has %d pods, which is negative", pods)
 	}
 	if err := r.complete(o, &template.Spec); err != nil {
 		return err
@@ -300,7 +300,7 @@ func (r *reader) add(o manifests.Object, pods int32, template corev1.PodTemplate
 	simulate.DefaultPod(&template.Spec)
 	pods = r.scale(o, pods)
 	if r.asked += int(pods); r.asked > simulate.MaxPods {
-		return fmt.Errorf("with its %d pods there are more than %d, the most that can be simulated", pods, simulate.MaxPods)
+		return fmt.Errorf("with its %d pods there are more than the %d that can be simulated", pods, simulate.MaxPods)
 	}
 	namespace, barred := keyOf(o.Fields).namespace, r.waits(o, template.Spec)
 	running := manifest.Kind(o.Fields) == "Pod" && manifest.UID(o.Fields) != ""
@@ -366,16 +366,16 @@ func (r *reader) conclude() {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name))
 	}) {
 		if s := r.scaled[k]; !s.used {
-			r.note("%s does not count: it scales %s %s, which is not given.", s.by, k.kind, k.name)
+			r.note("%s is ignored: it scales %s %s, which is missing.", s.by, k.kind, k.name)
 		}
 	}
 	for _, o := range r.keda {
 		target := key{cmp.Or(manifest.Text(o.Fields, "spec", "scaleTargetRef", "kind"), "Deployment"), keyOf(o.Fields).namespace,
 			manifest.Text(o.Fields, "spec", "scaleTargetRef", "name")}
 		if r.there[target].Fields != nil {
-			r.note("%s does not count: %s %s has the replicas that it says itself.", title(o.Fields), target.kind, target.name)
+			r.note("%s is ignored: %s %s keeps its own replicas.", title(o.Fields), target.kind, target.name)
 		} else {
-			r.note("%s does not count: it scales %s %s, which is not given.", title(o.Fields), target.kind, target.name)
+			r.note("%s is ignored: it scales %s %s, which is missing.", title(o.Fields), target.kind, target.name)
 		}
 	}
 	var kinds []string
@@ -383,7 +383,7 @@ func (r *reader) conclude() {
 		kinds = append(kinds, fmt.Sprintf("%s (%d)", kind, r.others[kind]))
 	}
 	if len(kinds) > 0 {
-		r.note("Left out, having no pods that are known: %s.", strings.Join(kinds, ", "))
+		r.note("Ignored kinds: %s.", strings.Join(kinds, ", "))
 	}
 }
 
@@ -404,7 +404,7 @@ var kinds = map[string][]string{
 func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, err error) {
 	for _, o := range objects {
 		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
-			err := fmt.Errorf("%s: %q: no object of Kubernetes has such a name", o.Place(), what)
+			err := fmt.Errorf("%s: %q is not a valid name of a Kubernetes object", o.Place(), what)
 			if !o.Listed {
 				return nil, err
 			}
@@ -426,13 +426,13 @@ func (r *reader) admit(objects []manifests.Object) (known []manifests.Object, er
 			r.there[k] = o
 			known = append(known, o)
 		case !reflect.DeepEqual(said(other.Fields), said(o.Fields)):
-			err := fmt.Errorf("%s: it is in %s, too, and is another there", named(o), other.Place())
+			err := fmt.Errorf("%s: it is also in %s, with different content", named(o), other.Place())
 			if !o.Listed {
 				return nil, err
 			}
 			r.miss(err)
 		default:
-			r.note("%s counts once: it is in %s, too.", named(o), other.Place())
+			r.note("%s counts once, but is also in %s.", named(o), other.Place())
 		}
 	}
 	return known, nil
@@ -449,7 +449,7 @@ func patches(o map[string]any) bool {
 	return ok && len(list) == 0
 }
 
-var errNoContainers = errors.New("its pods have no containers; of a patch, give what kustomize builds with it")
+var errNoContainers = errors.New("its pods have no containers; instead of a patch, use the output of kustomize build")
 
 // said is what an object says of itself: what a cluster adds changes with time.
 func said(o map[string]any) map[string]any {
@@ -471,10 +471,10 @@ func (r *reader) understands(o manifests.Object) bool {
 	case slices.Contains(versions, version):
 		return true
 	case version == "":
-		r.note("%s does not count: it has no apiVersion, and the %s that is known is of %s.", named(o), kind,
+		r.note("%s is ignored: it has no apiVersion; the supported %s is of %s.", named(o), kind,
 			strings.Join(versions, " and "))
 	default:
-		r.note("%s does not count: it is of %s, and the %s that is known of %s.", named(o), version, kind,
+		r.note("%s is ignored: it is of %s; the supported %s is of %s.", named(o), version, kind,
 			strings.Join(versions, " and "))
 	}
 	return false
@@ -507,17 +507,17 @@ func (r *reader) scaler(o manifests.Object) error {
 	}
 	target := hpa.Spec.ScaleTargetRef
 	if target.Kind == "" || target.Name == "" || hpa.Spec.MaxReplicas < 1 {
-		return errors.New("spec.scaleTargetRef and spec.maxReplicas must be there")
+		return errors.New("spec.scaleTargetRef and spec.maxReplicas are required")
 	}
 	s := &scale{by: title(o.Fields), pods: ptr.Deref(hpa.Spec.MinReplicas, 1)}
 	s.least = s.pods
 	k := key{target.Kind, keyOf(o.Fields).namespace, target.Name}
 	switch other := r.scaled[k]; {
 	case s.pods < 0, s.pods > hpa.Spec.MaxReplicas:
-		return fmt.Errorf("minReplicas is %d, and maxReplicas %d: the one must be from 0 to the other", s.pods,
+		return fmt.Errorf("minReplicas is %d and maxReplicas is %d, but minReplicas must be from 0 to maxReplicas", s.pods,
 			hpa.Spec.MaxReplicas)
 	case other != nil:
-		return fmt.Errorf("%s %s is scaled by %s, too", target.Kind, target.Name, other.by)
+		return fmt.Errorf("%s %s is also scaled by %s", target.Kind, target.Name, other.by)
 	}
 	if r.most {
 		s.pods = hpa.Spec.MaxReplicas
@@ -535,7 +535,7 @@ func (r *reader) scale(o manifests.Object, pods int32) int32 {
 	}
 	s.used = true
 	if pods == 0 && s.least > 0 {
-		r.note("%s does nothing: %s has replicas: 0, with which an autoscaler is off.", s.by, title(o.Fields))
+		r.note("%s has no effect: %s has replicas: 0, which disables an autoscaler.", s.by, title(o.Fields))
 		return 0
 	}
 	return s.pods
@@ -557,7 +557,7 @@ func (r *reader) job(o manifests.Object) error {
 	if slices.ContainsFunc(status.Conditions, func(c batchv1.JobCondition) bool {
 		return c.Status == "True" && slices.Contains(ending, c.Type)
 	}) {
-		r.note("%s does not count: it has ended.", title(o.Fields))
+		r.note("%s is ignored: it has ended.", title(o.Fields))
 		return nil
 	}
 	return r.runs(o, j.Spec, status)
@@ -581,7 +581,7 @@ func (r *reader) cronJob(o manifests.Object) error {
 // runs adds the pods that a Job has at a time at most.
 func (r *reader) runs(o manifests.Object, spec batchv1.JobSpec, status batchv1.JobStatus) error {
 	if ptr.Deref(spec.Suspend, false) {
-		r.note("%s does not count: it is suspended.", title(o.Fields))
+		r.note("%s is ignored: it is suspended.", title(o.Fields))
 		return nil
 	}
 	return r.add(o, atOnce(spec, status), spec.Template)
@@ -632,12 +632,12 @@ var shape = regexp.MustCompile(`^([0-9]+)x(.+)$`)
 func ParsePods(text string) (simulate.Workload, error) {
 	load := simulate.Workload{Name: text}
 	wrong := func(why string) (simulate.Workload, error) {
-		return load, fmt.Errorf("%s: %s; write how many and what each asks for: 200x1cpu,2Gi or 4x500mcpu,8Gi,gpu=1",
+		return load, fmt.Errorf("%s: %s; write the number of pods and the requests of each: 200x1cpu,2Gi or 4x500mcpu,8Gi,gpu=1",
 			text, why)
 	}
 	m := shape.FindStringSubmatch(text)
 	if m == nil {
-		return wrong("it does not begin with a number of pods and an x")
+		return wrong("it does not start with a number of pods and an x")
 	}
 	pods, err := strconv.Atoi(m[1])
 	if err != nil || pods < 1 || pods > simulate.MaxPods {
@@ -649,11 +649,11 @@ func ParsePods(text string) (simulate.Workload, error) {
 		q, err := resource.ParseQuantity(amount)
 		switch _, twice := requests[name]; {
 		case name == "":
-			return wrong(fmt.Sprintf("%q is not an amount of memory, such as 2Gi, nor of CPU, such as 2cpu", part))
+			return wrong(fmt.Sprintf("%q is neither an amount of memory, such as 2Gi, nor of CPU, such as 2cpu", part))
 		case err != nil || q.Sign() <= 0:
 			return wrong(fmt.Sprintf("%q is not an amount", part))
 		case twice:
-			return wrong(fmt.Sprintf("%s is there twice", name))
+			return wrong(fmt.Sprintf("%s appears twice", name))
 		}
 		requests[name] = q
 	}

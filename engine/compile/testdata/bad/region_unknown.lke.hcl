@@ -1,7 +1,7 @@
 # only
 cluster {
   name   = "test"
-  region = "us-odr" # want: Unknown region: Linode has no region "us-odr" by the price list
+  region = "us-odr" # want: Unknown region: Linode has no region "us-odr" according to the price catalogue
 }
 
 node_class "default" {}

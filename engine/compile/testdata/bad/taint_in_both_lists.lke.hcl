@@ -3,6 +3,6 @@ pool "web" {
   taints     = ["example.com/team=web:NoSchedule"]
   startup_taints = [
     "example.com/agent:NoExecute",
-    "example.com/team=api:NoSchedule", # want: Taint given twice: The taint example.com/team with the effect NoSchedule is in taints already.
+    "example.com/team=api:NoSchedule", # want: Duplicate taint: The taint example.com/team with the effect NoSchedule is in taints already.
   ]
 }

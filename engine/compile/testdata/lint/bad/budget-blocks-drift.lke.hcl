@@ -11,7 +11,7 @@ pool "web" {
     }
 
     budget {
-      nodes   = 0 # want: Budget keeps changes from nodes: The budget allows no node to be replaced for drift, at any time
+      nodes   = 0 # want: Budget blocks the replacement of nodes: The budget allows no node to be replaced for drift, at any time
       reasons = ["Drifted"]
     }
   }

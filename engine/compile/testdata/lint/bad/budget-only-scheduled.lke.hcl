@@ -8,7 +8,7 @@ pool "web" {
 
     budget {
       nodes    = 0
-      schedule = "0 8 * * mon-fri" # want: No budget outside of the schedule: A budget restricts, and this one does so in its window only. Outside of it there is no other: all nodes may be disrupted at once.
+      schedule = "0 8 * * mon-fri" # want: No budget outside the schedule: This budget limits disruption only during its window. Outside it there is no other budget: all nodes may be disrupted at the same time.
       duration = "10h"
     }
   }

@@ -9,7 +9,7 @@ pool "web" {
       nodes = "10%"
     }
 
-    budget { # want: Budgets do not hold back expiry: Nodes expire 720h after they were made
+    budget { # want: Budgets do not delay expiry: Nodes expire 720h after they were made
       nodes    = 0
       schedule = "0 8 * * mon-fri"
       duration = "10h"

@@ -1,7 +1,7 @@
 pool "web" {
   node_class   = node_class.default
   requirements = { cpu = between(2, 8) }
-  expire_after = "336h" # want: Budgets do not hold back expiry: Nodes expire 336h after they were made, and budgets do not hold that back
+  expire_after = "336h" # want: Budgets do not delay expiry: Nodes expire 336h after they were made, and budgets do not hold that back
 
   disruption {
     consolidate_after = "10m"

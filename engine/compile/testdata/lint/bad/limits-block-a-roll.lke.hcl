@@ -1,5 +1,5 @@
 pool "web" {
   node_class   = node_class.default
   requirements = { cpu = between(4, 8) }
-  limits       = { cpu = 6 } # want: Limits leave no room to replace a node: There is room for one node: the smallest plan that the pool allows, g6-standard-4, has 4 of cpu.
+  limits       = { cpu = 6 } # want: Limits block the replacement of a node: There is room for one node: the smallest plan that the pool allows, g6-standard-4, has 4 of cpu.
 }

@@ -11,12 +11,12 @@ node_class "default" {
 
 pool "gpu" {
   node_class   = node_class.default
-  requirements = { class = "gpu" } # want: Pool matches no plan: None of the 35 plans that are sold in us-ord on the enterprise tier has class (gpu). If Linode sells you GPU plans there, set gpu_plans = true in the cluster block. They have: dedicated, highmem, premium, standard. Nodes are never made for this pool. More: lkeplan explain matches-no-plan.
+  requirements = { class = "gpu" } # want: Pool matches no plan: None of the 35 plans that are sold in us-ord on the enterprise tier has class (gpu). If Linode sells you GPU plans there, set gpu_plans = true in the cluster block. They have: dedicated, highmem, premium, standard. This pool never gets nodes. More: lkeplan explain matches-no-plan.
   limits       = { cpu = 40 }
 }
 
 pool "named" {
   node_class   = node_class.default
-  requirements = { instance_type = "g2-gpu-rtx4000a1-xl" } # want: Pool matches no plan: None of the 35 plans that are sold in us-ord on the enterprise tier has instance_type (g2-gpu-rtx4000a1-xl). Nodes are never made for this pool. More: lkeplan explain matches-no-plan.
+  requirements = { instance_type = "g2-gpu-rtx4000a1-xl" } # want: Pool matches no plan: None of the 35 plans that are sold in us-ord on the enterprise tier has instance_type (g2-gpu-rtx4000a1-xl). This pool never gets nodes. More: lkeplan explain matches-no-plan.
   limits       = { cpu = 40 }
 }
