@@ -53,7 +53,7 @@ func TestRuns(t *testing.T) {
 		{"a patch", pools, pools, "workloads = [\"../patched\"]\n", `simulate.pods == 1`,
 			testrun.Error, "patched/patch.yaml: document 1: Deployment web: its pods have no containers"},
 		{"manifests without pods", pools, pools, "workloads = [\"../none.yaml\"]\n", `simulate.pods == 0`, testrun.Error,
-			"the sources of the run contain no pods the run names"},
+			"the sources of the run contain no pods"},
 		{"snapshot that is none", pools, pools, "snapshot = \"../none.yaml\"\n", `plan.nodes.total == 0`, testrun.Error,
 			"snapshot ../none.yaml"},
 		{"time that is none", pools, pools, "at = \"tomorrow\"\n", `plan.nodes.rolled == 0`, testrun.Error, "use the form"},
