@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  replicas   = 300 # want: More nodes than LKE allows: A standard LKE cluster has room for 250 nodes, and these are 300.
+  replicas   = 300 # want: More nodes than LKE allows: A standard LKE cluster allows 250 nodes, and this pool has 300.
 }

@@ -7,5 +7,5 @@ cluster {
 
 node_class "default" {
   image           = "linode/debian12"
-  backups_enabled = true # want: Backups are not in the price: Linode bills backups on top of each machine's plan. Prices here are without them, and so is what limits on cost hold to.
+  backups_enabled = true # want: Backups are not in the price: Linode bills backups in addition to each machine's plan. Prices and cost limits in lkeplan do not include them.
 }

@@ -11,7 +11,7 @@ pool "web" {
     }
 
     budget {
-      nodes   = 0 # want: Budget blocks the replacement of nodes: The budget allows no node to be replaced for drift, at any time
+      nodes   = 0 # want: Budget blocks the replacement of nodes: The budget never allows nodes to be replaced for drift: a change of the pool or of its node class does not reach existing nodes until they expire.
       reasons = ["Drifted"]
     }
   }

@@ -7,7 +7,7 @@ pool "web" {
     consolidate_after = "10m"
 
     budget {
-      nodes    = "0%" # want: Budget never opens: The budget allows no node to be disrupted, at all times, as a window of 24h begins again before it ends:
+      nodes    = "0%" # want: Budget never opens: The budget allows no disruption, at all times, because a window of 24h starts again before it ends: no node is ever consolidated, and no change of the pool reaches its nodes before they expire.
       schedule = "@daily"
       duration = "24h"
     }

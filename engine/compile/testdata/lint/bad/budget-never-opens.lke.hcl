@@ -7,7 +7,7 @@ pool "web" {
     consolidate_after = "10m"
 
     budget {
-      nodes = 0 # want: Budget never opens: The budget allows no node to be disrupted, at all times: none is ever merged
+      nodes = 0 # want: Budget never opens: The budget allows no disruption, at all times: no node is ever consolidated, and no change of the pool reaches its nodes before they expire.
     }
   }
 }

@@ -3,6 +3,6 @@ pool "web" {
   requirements = { cpu = between(2, 8) }
 
   disruption {
-    consolidate_after = "30s" # want: Nodes are removed before their hour is over: A node goes when it was quiet for 30s. Linode bills each started hour
+    consolidate_after = "30s" # want: Nodes are removed before their hour is over: A node is removed after 30s without changes. Linode bills each started hour, so you pay for it anyway, and pay for a second node if its pods return within the hour. Write 5m or more.
   }
 }

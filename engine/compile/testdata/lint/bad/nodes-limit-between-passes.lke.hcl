@@ -1,5 +1,5 @@
 pool "web" {
   node_class   = node_class.default
   requirements = { cpu = between(2, 8) }
-  limits       = { nodes = 3 } # want: Node limit is checked late: Karpenter compares the number of nodes only between its passes: one burst of pods can make many more than 3 at once.
+  limits       = { nodes = 3 } # want: Node limit is checked late: Karpenter checks the number of nodes only between scheduling passes: one burst of pods can create many more than 3. Karpenter counts CPU and memory for each node; add a limit on one of them, such as cpu.
 }

@@ -12,7 +12,7 @@ pool "web" {
 
     budget {
       nodes    = 1
-      schedule = "0 8 31 2 *" # want: Schedule never fires: "0 8 31 2 *" names a day that does not come
+      schedule = "0 8 31 2 *" # want: Schedule never fires: "0 8 31 2 *" names a date that does not occur, so the budget never applies.
       duration = "10h"
     }
   }
