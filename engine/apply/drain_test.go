@@ -23,7 +23,7 @@ type deleting struct {
 func (d deleting) Delete(context.Context, map[string]any) error { return d.err }
 
 // TestCondemnedPoolsAreDeletedAfterTheirLastNode: each for itself, and how many nodes are
-// left is told once.
+// left is reported once.
 func TestCondemnedPoolsAreDeletedAfterTheirLastNode(t *testing.T) {
 	of := func(web, batch int) (nodes []plan.Node) {
 		for i := range web {

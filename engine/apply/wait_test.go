@@ -71,7 +71,7 @@ func TestNodesAreWaitedFor(t *testing.T) {
 }
 
 // TestAWaitOutlastsSilence of the API server: it asks again, and where it is never answered it
-// says so.
+// reports it.
 func TestAWaitOutlastsSilence(t *testing.T) {
 	for answers, want := range map[bool]string{true: "", false: "has not answered"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestAWaitOutlastsSilence(t *testing.T) {
 	}
 }
 
-// silentAt is a cluster without nodes, which answers where it is told to.
+// silentAt is a cluster without nodes that answers only at chosen calls.
 type silentAt struct {
 	compare.View
 	answers func() bool

@@ -1,5 +1,5 @@
 // Package cluster is a snapshot of a cluster: the objects that were read at one moment, and the kinds that could not be
-// listed. An empty list of such a kind means that nothing is known, not that there are none. Load reads
+// listed. An empty list of such a kind means that nothing is known, not that no objects exist. Load reads
 // lists, Cached a cache, and a Follower keeps a Snapshot up to date by watches.
 //
 // It changes nothing, and asks for nothing but get, list and watch.
@@ -150,7 +150,7 @@ func Most(voices []string) string {
 
 // Region is that of the cluster, as the controller has written it on its classes, or else as most nodes say, or most
 // NodeClaims; and its tier, as the classes tell: only Enterprise
-// has versions like v1.33.4+lke2, and classes of instance mode say so. A class can name a version
+// has versions like v1.33.4+lke2, and classes of instance mode set it. A class can name a version
 // that the cluster does not have: one class with a version of the standard tier decides. It is ""
 // where nothing tells.
 func (s Snapshot) Region() (region string, tier catalog.Tier) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestWhoWorks: a Lease without a holder was given back, and one that nobody renews is of
+// TestWhoWorks: a Lease without a holder was given back, and one that is not renewed is of
 // a process that has ended.
 func TestWhoWorks(t *testing.T) {
 	for _, tt := range []struct {

@@ -31,7 +31,7 @@ type Events struct {
 // EventsAt are the events of a snapshot at a time.
 //
 // An event counts only if it is in the namespace where the API server takes events about its object: that of the
-// object, or default for an object without a namespace. So nobody who may write events only in another namespace can
+// object, or default for an object without a namespace. So a user who may write events only in another namespace cannot
 // say something about an object.
 func (s Snapshot) EventsAt(now time.Time) Events {
 	e := Events{now: now, by: map[Subject][]*corev1.Event{}}

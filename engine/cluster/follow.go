@@ -64,7 +64,7 @@ type known struct {
 }
 
 // NewFollower returns a Follower that reads by a client, which knows the kinds and bounds its
-// requests. It lists as often as it is told where it may not watch.
+// requests. If it may not watch, it lists at the given interval.
 func NewFollower(c client.WithWatch, every time.Duration, kinds ...Kind) *Follower {
 	linode.Register()
 	f := &Follower{client: c, every: every}

@@ -165,7 +165,7 @@ func fateOf(p plan.Plan, name string) string {
 }
 
 // TestTwoDirectoriesShareACluster takes turns: what either declares is there in the end, and
-// what it no longer declares is gone, whichever is applied first.
+// what it no longer declares is deleted, in any order of the applies.
 func TestTwoDirectoriesShareACluster(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {

@@ -56,7 +56,7 @@ type LiveOptions struct {
 type Comparison struct {
 	Plan    plan.Plan
 	Targets []Target // of the objects of head, in their order
-	// Condemned are pools that head does not declare and that have nodes to drain.
+	// Pools that head does not declare and that have nodes to drain.
 	Condemned []Target
 }
 

@@ -59,11 +59,11 @@ pool "web" {
 		"a field has another value": {func(pool map[string]any) { spec(pool)["weight"] = int64(20) }, false},
 		"the inventory label is gone": {func(pool map[string]any) { delete(manifest.Map(pool, "metadata"), "labels") },
 			false},
-		"nobody owns its fields": {func(pool map[string]any) {
+		"its fields have no owner": {func(pool map[string]any) {
 			delete(manifest.Map(pool, "metadata"),
 				"managedFields")
 		}, false},
-		"somebody set a field besides": {func(pool map[string]any) { spec(pool)["limits"] = map[string]any{"cpu": "9"} },
+		"another owner set another field": {func(pool map[string]any) { spec(pool)["limits"] = map[string]any{"cpu": "9"} },
 			true},
 		"a list has another order": {reverse, true},
 	} {

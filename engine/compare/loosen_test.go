@@ -110,7 +110,7 @@ func TestLoosening(t *testing.T) {
 		{name: "a budget is gone", before: disruption(merge, "2h", some, business), after: disruption(merge, "2h", some),
 			want: []string{"web"}, removable: 3},
 		{name: "a budget is added", before: disruption(merge, "2h", some), after: disruption(merge, "2h", some, business)},
-		{name: "no budgets of its own instead of none at all", before: disruption(merge, "2h", none), after: disruption(merge, "2h"),
+		{name: "default budgets instead of none", before: disruption(merge, "2h", none), after: disruption(merge, "2h"),
 			want: []string{"web"}, removable: 3},
 		{name: "the default budget is written out", before: disruption(merge, "2h"), after: disruption(merge, "2h", some)},
 		{name: "another order of budgets", before: disruption(merge, "2h", some, business),
@@ -197,8 +197,8 @@ func TestLoosening(t *testing.T) {
 		{name: "no limit of a buffer", more: buffer("replicas = 9\nlimits = { cpu = 8 }"), and: buffer("replicas = 9")},
 		{name: "a limit of a buffer", more: buffer("replicas = 9"), and: buffer("replicas = 9\nlimits = { cpu = 8 }"),
 			want: []string{"empty", "merged", "web"}, removable: 3},
-		{name: "a share besides a number of pods", more: scaled("replicas = 9"), and: scaled("replicas = 9\npercentage = 1")},
-		{name: "no number of pods besides a share", more: scaled("replicas = 9\npercentage = 50"), and: scaled("percentage = 50"),
+		{name: "a share in addition to a number of pods", more: scaled("replicas = 9"), and: scaled("replicas = 9\npercentage = 1")},
+		{name: "no number of pods in addition to a share", more: scaled("replicas = 9\npercentage = 50"), and: scaled("percentage = 50"),
 			want: []string{"empty", "merged", "web"}, removable: 3},
 		{name: "a new buffer", and: buffer("replicas = 2")},
 		{name: "a lower limit of a buffer", more: buffer("replicas = 9\nlimits = { cpu = 8 }"),
@@ -363,7 +363,7 @@ func TestLooserBudgetsAreFound(t *testing.T) {
 }
 
 // TestEndOfARolloutLoosensNothing: that a wave's budget is taken off a pool is no change of the
-// pool, and one of its own budgets is, also in the same change.
+// pool, and one of the pool's budgets is, also in the same change.
 func TestEndOfARolloutLoosensNothing(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
@@ -374,7 +374,7 @@ func TestEndOfARolloutLoosensNothing(t *testing.T) {
 		loosens     bool
 	}{
 		{"the budget of the wave", disruption("WhenEmpty", "2h", `nodes = "1"`), false},
-		{"a budget of its own, too", disruption("WhenEmpty", "2h", `nodes = "2"`), true},
+		{"a budget of the pool, too", disruption("WhenEmpty", "2h", `nodes = "2"`), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			base := compiledWhole(t, cluster5+fleet(disruption("WhenEmpty", "2h", `nodes = "1"`), ""))

@@ -72,13 +72,13 @@ func TestAClusterWithoutObjectsIsKnown(t *testing.T) {
 			"its id is 584693, not 584692, according to the ConfigMap a/" + in},
 		"in another region": {asked{cluster: noted("a", "584692", "dev", "us-sea")}, "",
 			"its region is us-sea, not us-ord, according to the ConfigMap a/" + in},
-		"no controller":                    {asked{}, "", ""},
-		"a note that is not whole":         {asked{cluster: noted("a", "", "", "")}, "", ""},
-		"no controller has noted it":       {asked{cluster: cluster{"Lease": other["Lease"]}}, "", ""},
-		"a ConfigMap of no controller":     {asked{cluster: cluster{"ConfigMap": other["ConfigMap"]}}, "", ""},
-		"Leases may not be read":           {asked{cluster: other, refused: "Lease"}, "", ""},
-		"ConfigMaps may not be read":       {asked{cluster: other, refused: "ConfigMap"}, "", ""},
-		"its own, with a name from before": {asked{cluster: applied}, "", ""},
+		"no controller":                   {asked{}, "", ""},
+		"a note that is not whole":        {asked{cluster: noted("a", "", "", "")}, "", ""},
+		"no controller has noted it":      {asked{cluster: cluster{"Lease": other["Lease"]}}, "", ""},
+		"a ConfigMap of no controller":    {asked{cluster: cluster{"ConfigMap": other["ConfigMap"]}}, "", ""},
+		"Leases may not be read":          {asked{cluster: other, refused: "Lease"}, "", ""},
+		"ConfigMaps may not be read":      {asked{cluster: other, refused: "ConfigMap"}, "", ""},
+		"its own, with its previous name": {asked{cluster: applied}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := Tied(LiveView(tt.in), Tie{
@@ -93,12 +93,12 @@ func TestAClusterWithoutObjectsIsKnown(t *testing.T) {
 	}
 }
 
-// TestAClusterOfAnotherModeIsNotMeant: what runs by itself has no id of LKE's, and a
+// TestAClusterOfAnotherModeIsNotMeant: a self-managed cluster has no LKE id, and a
 // directory says in which mode its nodes are made.
 func TestAClusterOfAnotherModeIsNotMeant(t *testing.T) {
 	const lke, own = `"id": "584692", "tier": "standard"`, `"id": "", "tier": "instance", "tag": "lkeplan-id=5f"`
 	for name, tt := range map[string]struct {
-		data string // of the note, besides name and region
+		data string // of the note, in addition to name and region
 		of   config.Cluster
 		also string // a name that is meant as well
 		want string

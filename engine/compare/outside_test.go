@@ -14,7 +14,7 @@ import (
 )
 
 // TestNodesOfPoolsThatAreNotDeclaredRoll: a class rolls the nodes of all pools that use it,
-// whoever made them.
+// regardless of their creator.
 func TestNodesOfPoolsThatAreNotDeclaredRoll(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
@@ -40,7 +40,7 @@ func TestNodesOfPoolsThatAreNotDeclaredRoll(t *testing.T) {
 			linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, class)
 	}
 	hand := []string{claim("a", "hand", "default", hash), claim("b", "hand", "default", hash)}
-	const condemned = `, "annotations": {"lkeplan.dev/condemned": "2026-11-20T00:00:00Z"}`
+	const draining = `, "annotations": {"lkeplan.dev/condemned": "2026-11-20T00:00:00Z"}`
 	for name, tt := range map[string]struct {
 		pools, claims []string
 		want          []string
@@ -58,7 +58,7 @@ func TestNodesOfPoolsThatAreNotDeclaredRoll(t *testing.T) {
 		"of no pool":       {nil, []string{claim("a", "", "default", hash)}, nil, false},
 		"of a pool without nodes": {[]string{pool("hand", "")}, nil,
 			[]string{"NodePool hand: 0 of 0 because of [node_class.default]"}, false},
-		"of a pool that is condemned": {[]string{pool("hand", condemned)}, hand, nil, false},
+		"of a draining pool": {[]string{pool("hand", draining)}, hand, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			view := LiveView(cluster{"NodePool": tt.pools, "NodeClaim": tt.claims})

@@ -21,9 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestARemovedPoolIsCondemnedAndTakenBack follows a pool and its class through the plans
-// that are made of them: removed, condemned, declared again, and gone in the end.
-func TestARemovedPoolIsCondemnedAndTakenBack(t *testing.T) {
+// TestRemovalDrainsAPoolAndCanBeCanceled follows a pool and its class through the plans
+// that are made of them: removed, draining, declared again, and deleted at the end.
+func TestRemovalDrainsAPoolAndCanBeCanceled(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -49,20 +49,20 @@ func TestARemovedPoolIsCondemnedAndTakenBack(t *testing.T) {
 		nodes     int
 		now       bool     // pools go at once
 		changes   []string // objects, with the action, the stage and the effect
-		condemned int      // pools that are to be applied as condemned
+		condemned int      // pools whose removal is applied
 		rolling   string   // how far the pool is
-		moved     int      // nodes that roll, or are given up
+		moved     int      // nodes that roll or drain
 	}{
 		{name: "it would go at once where that is said", head: "removed", nodes: 20, now: true,
 			changes: []string{"LinodeNodeClass delete  none", "NodePool delete  delete_nodes"}},
-		{name: "it is condemned, and keeps its class", head: "removed", nodes: 20,
+		{name: "its removal starts, and keeps its class", head: "removed", nodes: 20,
 			changes: []string{"NodePool delete condemn roll"}, condemned: 1, moved: 20},
-		{name: "it gives up its nodes", head: "removed", nodes: 12, rolling: "12 of 20"},
+		{name: "it drains", head: "removed", nodes: 12, rolling: "12 of 20"},
 		{name: "declared again, it keeps those that are left", head: "declared", nodes: 12,
 			changes: []string{"NodePool update reprieve in_place"}},
 		{name: "it is removed again", head: "removed", nodes: 12,
 			changes: []string{"NodePool delete condemn roll"}, condemned: 1, moved: 12},
-		{name: "it gives up the rest", head: "removed", nodes: 1, rolling: "1 of 12"},
+		{name: "it drains the rest", head: "removed", nodes: 1, rolling: "1 of 12"},
 		{name: "it would go at once where that is said now", head: "removed", nodes: 1, now: true, rolling: "1 of 12",
 			changes: []string{"LinodeNodeClass delete  none", "NodePool delete  delete_nodes"}},
 		{name: "it goes after its last node, and its class with it", head: "removed",
@@ -105,7 +105,7 @@ func TestARemovedPoolIsCondemnedAndTakenBack(t *testing.T) {
 				}
 			}
 			if rolling != step.rolling || s.Moved().Nodes != step.moved || news != step.condemned {
-				t.Errorf("under way: %q, want %q; %d nodes move, want %d; %d pools are condemned, want %d",
+				t.Errorf("under way: %q, want %q; %d nodes move, want %d; %d pools start to drain, want %d",
 					rolling, step.rolling, s.Moved().Nodes, step.moved, news, step.condemned)
 			}
 			if step.now {
@@ -151,7 +151,7 @@ func textOf(t *testing.T, obj map[string]any) string {
 	return string(raw)
 }
 
-// TestPodsThatFitNoOtherPlaceAreNamed: Karpenter keeps their nodes, and does not say so
+// TestPodsThatFitNoOtherPlaceAreNamed: Karpenter keeps their nodes, and does not report it
 // on the pool.
 func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
 	pool := func(name string, labels map[string]string, taints ...corev1.Taint) karpv1.NodePool {

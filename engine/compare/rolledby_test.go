@@ -12,7 +12,7 @@ import (
 
 // TestObjectsNameTheRevisionThatRolledThem: the one that made them, or has changed what nodes
 // are replaced for since. Who applies without a revision is not named, and neither is anybody
-// after somebody else has changed that.
+// after another owner has changed that.
 func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 	const pool = "\nnode_class \"default\" {}\n\npool \"web\" {\n  node_class   = node_class.default\n"
 	first := compiled(t, pool+"  requirements = { cpu = 4 }\n  labels       = { a = \"1\" }\n}\n")
@@ -24,7 +24,7 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 	type step struct {
 		head compile.Result
 		by   manifest.RolledBy
-		edit bool // somebody else changes the template afterwards
+		edit bool // another owner changes the template afterwards
 	}
 	for name, test := range map[string]struct {
 		steps []step
@@ -36,7 +36,7 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 		"a later one rolls":                  {[]step{{first, one, false}, {larger, two, false}}, two},
 		"a later one rolls and is not known": {[]step{{first, one, false}, {larger, none, false}}, none},
 		"it is known again":                  {[]step{{first, manifest.RolledBy{}, false}, {larger, two, false}}, two},
-		"somebody else has changed it":       {[]step{{first, one, true}}, manifest.RolledBy{}},
+		"another owner has changed it":       {[]step{{first, one, true}}, manifest.RolledBy{}},
 		"that is not laid to the next one":   {[]step{{first, one, true}, {weighed, two, true}}, manifest.RolledBy{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 	if err := taken.Write(&written); err != nil {
 		t.Fatal(err)
 	}
-	// All words of the archive that somebody has chosen are made of these.
+	// All chosen names in the archive consist of these.
 	if words := regexp.MustCompile(`(?i)[a-z0-9./-]*(acme|hunter|payments|ledger|tenant)[a-z0-9./-]*`).FindAllString(
 		written.String(), -1); len(words) > 0 {
 		t.Errorf("the snapshot has %q:\n%s", words, written.String())
@@ -112,8 +112,8 @@ func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
 	}
 }
 
-// TestASnapshotWithoutShapesIsReadAndSaysSo where pods are asked for.
-func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
+// TestASnapshotWithoutShapesIsReadAndReportsIt where pods are asked for.
+func TestASnapshotWithoutShapesIsReadAndReportsIt(t *testing.T) {
 	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1.0", "taken": "2026-11-20T10:00:00Z", "objects": [], "nodes": []}`))
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	}
 }
 
-// TestAPodThatCannotBeReadIsLeftOut of a snapshot, which says so of it, and has the others.
+// TestAPodThatCannotBeReadIsLeftOut of a snapshot, with a note; the others stay.
 func TestAPodThatCannotBeReadIsLeftOut(t *testing.T) {
 	digits := corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{

@@ -85,8 +85,8 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 	}
 }
 
-// TestWhatASnapshotLacksIsTold even where nothing rolls, and in each comparison with it.
-func TestWhatASnapshotLacksIsTold(t *testing.T) {
+// TestASnapshotNotesWhatItLacks even where nothing rolls, and in each comparison with it.
+func TestASnapshotNotesWhatItLacks(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)

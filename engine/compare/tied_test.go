@@ -84,7 +84,7 @@ func TestAnotherClusterIsNotCompared(t *testing.T) {
 	}{
 		"empty":                      {cluster{}, "", ""},
 		"its own":                    {pool("dev"), "", ""},
-		"of nobody":                  {pool(""), "", ""},
+		"without an owner":           {pool(""), "", ""},
 		"of a NodePlan":              {pool("nodeplan.flux-system.dev"), "", ""},
 		"of another":                 {pool("prod"), "", "NodePool web was applied from the directory of the cluster prod"},
 		"of another, by its name":    {pool("prod"), "prod", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// samples are what a class that says the least may have besides, by argument. Without
+// samples are what a class that says the least may have in addition, by argument. Without
 // a value here an argument fails the test.
 var samples = map[string]any{
 	"tags": []any{"web"}, "firewall_id": int64(1), "kubernetes_version": "1.33", "disk_encryption": "enabled",

@@ -21,7 +21,7 @@ import (
 )
 
 // stricter are documents that Karpenter has nothing against and that do not
-// work all the same, and why they are refused.
+// still work, and why they are refused.
 var stricter = map[string]string{
 	"exists_with_values":             "the values are ignored",
 	"limits_negative_by_manifest":    "no node fits",
@@ -31,8 +31,8 @@ var stricter = map[string]string{
 	"capacity_type_spot":             "spot is logged as wrong, and passed over",
 }
 
-// TestOwnersRefuse holds the rules about Karpenter to Karpenter: whatever they
-// refuse in words of their own, its own validation refuses too.
+// TestOwnersRefuse holds the rules about Karpenter to Karpenter: its own validation refuses
+// everything that they refuse.
 func TestOwnersRefuse(t *testing.T) {
 	rules := map[string]bool{"bad-schedule": true, "duplicate-taint": true, "values-without-effect": true, "unknown-plan-label": true, "negative-limit": true, "capacity-type": true, "bad-label": true, "other-node-class": true}
 	documents, err := filepath.Glob("../compile/testdata/bad/*.lke.hcl")

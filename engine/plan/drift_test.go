@@ -41,9 +41,9 @@ func TestDrifts(t *testing.T) {
 		live string
 		want []Drift
 	}{
-		{"nobody else", `{"metadata": {"managedFields": [` + ours + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
+		{"no other owner", `{"metadata": {"managedFields": [` + ours + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
 			nil},
-		{"somebody has set the same", `{"metadata": {"managedFields": [` +
+		{"another owner has set the same", `{"metadata": {"managedFields": [` +
 			owned("jane", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`) +
 			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
 		{"a finalizer of a controller", `{"metadata": {"finalizers": ["example.com/a"], "managedFields": [` +
@@ -62,21 +62,21 @@ func TestDrifts(t *testing.T) {
 				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits[nvidia.com/gpu]", Live: "2",
 					Owners: []string{"kubectl-edit"}, Kept: true},
 			}},
-		{"a list that somebody owns whole", `{"metadata": {"managedFields": [` +
+		{"a list that another owner owns as a whole", `{"metadata": {"managedFields": [` +
 			owned("helm", `{"f:spec": {"f:template": {"f:spec": {"f:requirements": {}}}}}`) +
 			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "template": {"spec": {"requirements": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}}}}`,
 			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web",
 				Path: "spec.template.spec.requirements[kubernetes.io/arch]",
 				Live: []any{map[string]any{"key": "kubernetes.io/arch", "operator": "Exists"}}, Owners: []string{"helm"},
 				Kept: true}}},
-		{"a default that somebody got with the rest", `{"metadata": {"managedFields": [` +
+		{"a default that another owner got with the rest", `{"metadata": {"managedFields": [` +
 			owned("jane", `{"f:spec": {"f:disruption": {"f:consolidateAfter": {}}}}`) +
 			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "disruption": {"consolidateAfter": "0s"}}}`, nil},
 		{"what controllers keep for themselves",
 			`{"metadata": {"annotations": {"karpenter.sh/nodepool-hash": "1"}, "managedFields": [` +
 				owned("karpenter", `{"f:metadata": {"f:annotations": {"f:karpenter.sh/nodepool-hash": {}}}}`) +
 				`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
-		{"an annotation of somebody", `{"metadata": {"annotations": {"team.example.com/owner": "web"}, "managedFields": [` +
+		{"an annotation of another owner", `{"metadata": {"annotations": {"team.example.com/owner": "web"}, "managedFields": [` +
 			owned("jane", `{"f:metadata": {"f:annotations": {"f:team.example.com/owner": {}}}}`) +
 			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`,
 			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "metadata.annotations[team.example.com/owner]",

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUnnamedFields: all that a configuration could have written is compared, whatever its
+// TestUnnamedFields: all that a configuration could have written is compared, regardless of its
 // language lets it write; what the API server writes, and what lkeplan notes, is not.
 func TestUnnamedFields(t *testing.T) {
 	pool := func(metadata map[string]any) map[string]any {

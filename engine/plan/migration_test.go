@@ -40,7 +40,7 @@ func TestMigrations(t *testing.T) {
 			[]string{"a replicas 2,a-dynamic", "a replicas 0"}},
 		{"moved, with the name that it had", pool("a", ""), pool("b", "") + "moved {\n from = pool.a\n to = pool.b\n}\n", "",
 			nil},
-		{"moved, with a name of its own", pool("a", ""), pool("c", "name = \"b\"\nlabels = { x = \"y\" }") +
+		{"moved, with an explicit name", pool("a", ""), pool("c", "name = \"b\"\nlabels = { x = \"y\" }") +
 			"moved {\n from = pool.a\n to = pool.c\n}\n", "pool.a → pool.c", nil},
 		{"two of the same kind", pool("a", "name = \"b\"") + pool("z", ""), pool("a", "name = \"d\"") + pool("y", ""),
 			"pool.a → pool.a, pool.z → pool.y", nil},
@@ -84,7 +84,7 @@ func TestPoolThatGoesIntoModuleKeepsItsNodes(t *testing.T) {
 		"out of a module":        {jobs, root, "module.jobs.pool.batch", "pool.batch"},
 		"into a module for each": {root, each, "pool.batch", `module.jobs["a"].pool.batch`},
 		"a module for each":      {jobs, each, "module.jobs.pool.batch", `module.jobs["a"].pool.batch`},
-		"with a name of its own": {renamed, jobs, "", ""},
+		"with an explicit name":  {renamed, jobs, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			migrations := diffOf(t, tt.base, tt.head).Migrations

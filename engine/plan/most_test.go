@@ -14,7 +14,7 @@ import (
 )
 
 // TestMostIsBestMixWithinLimits: of drawn offers and limits, the most is what no mix of whole nodes goes beyond, what
-// some mix of parts of nodes comes to, and no more than what any limit allows by itself. A limit is said to bind if more of it
+// some mix of parts of nodes comes to, and no more than what any single limit allows. A limit is said to bind if more of it
 // allows more.
 func TestMostIsBestMixWithinLimits(t *testing.T) {
 	t.Parallel()

@@ -240,8 +240,8 @@ type Summary struct {
 	NodesDrained                         Count // of draining pools
 	NodesRemovable                       Count // others that Karpenter may remove or replace
 	Conflicts                            int   // fields because of which an apply is refused
-	// The addresses of pools whose nodes roll (Rolled), are deleted immediately (Deleted), drain before the pool is deleted
-	// (Condemned), or may be removed (Removable). Removable has an overlay or a buffer if its pools are unknown.
+	// The addresses of pools whose nodes roll, are deleted immediately, drain before the pool is deleted, or may be removed.
+	// Removable has an overlay or a buffer if its pools are unknown.
 	Rolled, Deleted, Condemned, Removable []string
 }
 

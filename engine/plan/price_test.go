@@ -65,7 +65,7 @@ func TestCeiling(t *testing.T) {
 }
 
 // TestUnknownPriceIsAtLeastTheRest: a plan without a price may cost more than all others, so that a sum with it is of
-// what is known, and never zero. A limit of money holds whatever it costs.
+// what is known, and never zero. A limit of money holds at any price.
 func TestUnknownPriceIsAtLeastTheRest(t *testing.T) {
 	named := func(name string) scheduling.Requirements {
 		return scheduling.NewRequirements(scheduling.NewRequirement(corev1.LabelInstanceTypeStable,

@@ -97,7 +97,7 @@ func (w *world) reconcile() {
 	case StartRemoval, Draining:
 		desired, err := MarkRemoval(w.live, nodes, w.now)
 		if err != nil {
-			w.fatalf("condemn: %v", err)
+			w.fatalf("start the removal: %v", err)
 		}
 		w.apply(desired)
 	}
@@ -157,7 +157,7 @@ func (w *world) disrupt() {
 	}
 }
 
-// gone takes the nodes away that have given up their pods.
+// gone removes the nodes whose pods have been evicted.
 func (w *world) gone() {
 	maps.DeleteFunc(w.nodes, func(_ int, n *node) bool { return n.leaving && w.rng.IntN(2) == 0 })
 }
@@ -181,7 +181,7 @@ func (w *world) edit() {
 	}
 }
 
-// random is a step of somebody.
+// random is a random step of a user.
 func (w *world) random() {
 	w.now = w.now.Add(time.Duration(w.rng.IntN(120)) * time.Second)
 	switch w.rng.IntN(12) {
@@ -217,11 +217,11 @@ func (w *world) declaredAgain() {
 		w.fatalf("the pool that is declared again (-want +got):\n%s", diff)
 	}
 	if _, condemned := ReadRemoval(w.live); condemned {
-		w.fatalf("it is still condemned")
+		w.fatalf("it is still draining")
 	}
 }
 
-// removed checks that a pool that nobody declares or edits any more goes in the end.
+// removed checks that a pool that is no longer declared or edited is deleted at the end.
 func (w *world) removed() {
 	w.declared, w.elsewhere = false, true
 	for range 400 {
@@ -238,8 +238,8 @@ func (w *world) removed() {
 	w.fatalf("after 400 rounds it has %d nodes: %v", len(w.nodes), w.live["spec"])
 }
 
-// TestAPoolGivesUpItsNodesBeforeItGoes walks through random histories.
-func TestAPoolGivesUpItsNodesBeforeItGoes(t *testing.T) {
+// TestAPoolDrainsBeforeItIsDeleted walks through random histories.
+func TestAPoolDrainsBeforeItIsDeleted(t *testing.T) {
 	api, err := kube.BuiltinValidator()
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func withMark(value any) map[string]any {
 }
 
 func TestTheStageFollowsFromThePoolAndItsNodes(t *testing.T) {
-	condemned, fresh := withMark("2026-11-22T08:00:00Z 20"), map[string]any{}
+	draining, fresh := withMark("2026-11-22T08:00:00Z 20"), map[string]any{}
 	for _, tt := range []struct {
 		name  string
 		pool  map[string]any
@@ -24,10 +24,10 @@ func TestTheStageFollowsFromThePoolAndItsNodes(t *testing.T) {
 	}{
 		{"with nodes", fresh, 3, StartRemoval},
 		{"without nodes", fresh, 0, RemoveAtOnce},
-		{"condemned, with nodes", condemned, 3, Draining},
-		{"condemned, without nodes", condemned, 0, Drained},
-		{"condemned, and its text altered", withMark("soon"), 3, Draining},
-		{"condemned, and its text is none", withMark(int64(7)), 3, Draining},
+		{"draining, with nodes", draining, 3, Draining},
+		{"draining, without nodes", draining, 0, Drained},
+		{"draining, and its text altered", withMark("soon"), 3, Draining},
+		{"draining, and its text is not a string", withMark(int64(7)), 3, Draining},
 	} {
 		if got := NextRemoval(tt.pool, tt.nodes); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
@@ -39,20 +39,20 @@ func TestASentenceIsReadAsItWasWritten(t *testing.T) {
 	want := Removal{Since: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), Nodes: 20}
 	for _, limit := range []string{"", "30"} {
 		want.Limit = limit
-		if got, condemned := ReadRemoval(withMark(want.String())); got != want || !condemned {
-			t.Errorf("%v, %v", got, condemned)
+		if got, draining := ReadRemoval(withMark(want.String())); got != want || !draining {
+			t.Errorf("%v, %v", got, draining)
 		}
 	}
 	for _, text := range []any{"", "20", "yesterday 20", "2026-11-22T08:00:00Z", "2026-11-22T08:00:00Z many", nil} {
-		if got, condemned := ReadRemoval(withMark(text)); got != (Removal{}) || !condemned {
-			t.Errorf("%v: %v, %v", text, got, condemned)
+		if got, draining := ReadRemoval(withMark(text)); got != (Removal{}) || !draining {
+			t.Errorf("%v: %v, %v", text, got, draining)
 		}
 	}
 }
 
-// TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet: Karpenter deletes the nodes above the
+// TestStaticPoolsDrainAsTheirBudgetsAllow: Karpenter deletes the nodes above the
 // number of replicas at once, so that the number falls step by step.
-func TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet(t *testing.T) {
+func TestStaticPoolsDrainAsTheirBudgetsAllow(t *testing.T) {
 	seven := int64(7)
 	stays, leaves := Node{Initialized: true}, Node{Initialized: true, Deleting: true}
 	for _, tt := range []struct {
@@ -89,15 +89,15 @@ func TestAReleasedPoolIsAsItWasBefore(t *testing.T) {
 		"without limits": nil, "with a limit of nodes": {"nodes": "30", "cpu": "100"}, "with another limit": {"cpu": "100"},
 	} {
 		before := pool(limits, nil)
-		condemned, err := MarkRemoval(before, []Node{stays}, time.Now())
+		draining, err := MarkRemoval(before, []Node{stays}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		// MarkRemoval again, as it is in each reconciliation.
-		if condemned, err = MarkRemoval(condemned, []Node{stays}, time.Now()); err != nil {
+		if draining, err = MarkRemoval(draining, []Node{stays}, time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		got := ReleaseRemoval(condemned)
+		got := ReleaseRemoval(draining)
 		manifest.Map(before, "metadata")["uid"] = "" // of what is live
 		if diff := cmp.Diff(before, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -11,7 +11,7 @@ type Rolling struct {
 	Of         int    // nodes of the pool
 	Outdated   int    // still to be replaced
 	Joining    int    // others that have not joined yet
-	// Condemned is the removal of a draining pool; nil for others.
+	// The removal of a draining pool; nil for others.
 	Condemned *Removal
 	// Pace is when the budgets allow the rest; nil if nothing is left, or the time is unknown.
 	Pace *Pace

@@ -23,7 +23,7 @@ type Announcement struct {
 }
 
 // Announce returns the parameters for the variables of a directory. Argo CD shows
-// lists and maps of text, numbers and bools in a form of their own; the value of
+// lists and maps of text, numbers and bools in a separate form; the value of
 // any other variable is an expression in HCL.
 func Announce(variables []config.Variable) []Announcement {
 	announced := make([]Announcement, 0, len(variables)) // none is [], and not null

@@ -60,7 +60,7 @@ func TestStepSummaryFits(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreWellFormed with whatever text in them.
+// TestDocumentsAreWellFormed with any text in them.
 func TestDocumentsAreWellFormed(t *testing.T) {
 	for _, r := range variety() {
 		for _, format := range []string{"sarif", "gitlab-codequality", "gitlab-terraform"} {

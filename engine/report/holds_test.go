@@ -8,7 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// TestPodsOfAWorkloadHoldNodesInOneLine, whatever holds them, and each node counts once.
+// TestPodsOfAWorkloadHoldNodesInOneLine, for each reason, and each node counts once.
 func TestPodsOfAWorkloadHoldNodesInOneLine(t *testing.T) {
 	of := func(reason plan.HoldReason, object, workload string, on ...string) plan.Held {
 		return plan.Held{Hold: plan.Hold{Reason: reason, Object: object, Workload: workload}, Nodes: len(on), On: on}

@@ -88,7 +88,7 @@ func TestPolicyAllowsTheStyleSheet(t *testing.T) {
 	}
 }
 
-// TestPageShowsAll that there is to a plan.
+// TestPageShowsAll parts of a plan.
 func TestPageShowsAll(t *testing.T) {
 	_, text := parsed(t, written(t, "html", rich(), Options{}))
 	for _, want := range []string{

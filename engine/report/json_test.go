@@ -127,7 +127,7 @@ func TestJSONIsOneOfTerraform(t *testing.T) {
 }
 
 // TestJSONHoldsNoControlCharacters, which would steer the terminal that it is
-// printed to, and says the same all the same.
+// printed to, and has the same content.
 func TestJSONHoldsNoControlCharacters(t *testing.T) {
 	text := "\u009b31m\u202e\x7f\U000e0041\u2028é"
 	for _, format := range []string{"json", "jsonl"} {

@@ -33,7 +33,7 @@ func nodePool(name string, spec map[string]any) map[string]any {
 }
 
 // office are the windows of the week from friday on, in which nodes go only
-// when nobody works.
+// outside working hours.
 func office(nodes int) (list []plan.Window) {
 	end := friday.AddDate(0, 0, 7)
 	for day := friday.Truncate(24 * time.Hour); day.Before(end); day = day.AddDate(0, 0, 1) {
@@ -49,7 +49,7 @@ func office(nodes int) (list []plan.Window) {
 	return list[:len(list)-1]
 }
 
-// rich is a plan with everything in it that there is to say.
+// rich is a plan with all parts of a report.
 func rich() Report {
 	general := plan.Change{
 		Addr: "pool.general", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "general", UID: "0b5f",

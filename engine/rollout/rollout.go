@@ -63,7 +63,7 @@ type Pool struct {
 	Refused string
 	// Blocked is what Karpenter last said of why it replaces no node; "" for nothing.
 	Blocked string
-	// Unhealthy says that Karpenter has given up on nodes of the pool; "" where not.
+	// Unhealthy is why nodes of the pool do not register, according to Karpenter; "" if they do.
 	Unhealthy string
 }
 
@@ -190,7 +190,7 @@ func (s standing) proven() bool { return s.good >= s.need && !s.late }
 func (s standing) runs() bool { return s.late || s.empty }
 
 // standing counts the nodes of a pool. While nodes are to be replaced a new one has to be good:
-// those that are gone without a new one in their place, as their pods went elsewhere or nobody
+// those that are gone without a new one in their place, as their pods went elsewhere or no user
 // needs them, neither prove anything nor have had a turn.
 func (t Terms) standing(p Pool) standing {
 	var s standing

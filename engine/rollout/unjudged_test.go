@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhatARevisionDoesNotChangeCostsNoNodes: setting back what others have set in it waits
-// until the revision is settled, where nodes would go for it.
+// until the revision is proven or has failed, if that would replace nodes.
 func TestWhatARevisionDoesNotChangeCostsNoNodes(t *testing.T) {
 	pool := func(name, value string) config.Object {
 		return config.Object{Manifest: map[string]any{

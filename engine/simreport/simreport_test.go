@@ -33,8 +33,8 @@ func hostile() simulate.Report {
 	return simulate.NewReport(name, name, result, &before)
 }
 
-// TestNamesAreEscaped: whatever they are, the page is well formed, runs nothing and asks
-// for nothing, and a comment mentions nobody.
+// TestNamesAreEscaped: with any names, the page is well formed, runs nothing and requests
+// nothing, and a comment mentions no user.
 func TestNamesAreEscaped(t *testing.T) {
 	var page bytes.Buffer
 	if err := simreport.HTML(&page, hostile()); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestChange simulates the archives of testdata/change: a configuration
-// before and after, pods, and what is told of the nodes in between.
+// before and after, pods, and the reported nodes in between.
 func TestChange(t *testing.T) {
 	archives, err := filepath.Glob("testdata/change/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -100,7 +100,7 @@ func TestDriftConservesPods(t *testing.T) {
 		}
 		again, err := simulate.Change(t.Context(), base.in, head.in)
 		if diff := cmp.Diff(s, again); err != nil || diff != "" || told != len(s.Nodes) || !s.Ended {
-			t.Errorf("of %d nodes %d are told of; another time: %v %s", len(s.Nodes), told, err, diff)
+			t.Errorf("of %d nodes %d are reported; another time: %v %s", len(s.Nodes), told, err, diff)
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s\n%s", seed, base.text, head.text)

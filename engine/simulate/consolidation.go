@@ -27,7 +27,7 @@ import (
 )
 
 // Consolidation is what happens once the pods have their nodes: some pods leave, and Karpenter
-// gives up and replaces nodes until nothing changes any more.
+// removes and replaces nodes until nothing changes.
 type Consolidation struct {
 	Keep  int // percent of the pods of each workload that stay, rounded up; 0 stands for all
 	Steps int // after which it ends in any case; 0 stands for MaxSteps
@@ -91,7 +91,7 @@ type consolidation struct {
 	*cluster
 	now     *disrupt.Clock
 	pending []*corev1.Pod
-	stuck   map[string]string // nodes whose replacement was not to be had, and why
+	stuck   map[string]string // nodes whose replacement was unavailable, and why
 	out     *Consolidated
 	slow    bool
 	changed bool // pools have been declared anew since nodes were made
@@ -220,7 +220,7 @@ func (e *consolidation) prices() map[string]float64 {
 }
 
 // carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
-// ones are not to be had, all stays as it is, and the same is not tried again.
+// ones are unavailable, nothing changes, and the same step is not tried again.
 func (e *consolidation) carryOut(ctx context.Context, command *disrupt.Command) error {
 	var old, fresh []*simNode
 	for _, m := range e.made {

@@ -297,7 +297,7 @@ func wasAt(m Moment) (row LedgerRowWas) {
 	return row
 }
 
-// livesOf are the machines that there were. One that a moment does not have any more was there
+// livesOf are the actual machines. One that a moment does not have any more was there
 // until that moment, as far as is known, and one that was made and was gone between two
 // is not known at all.
 func livesOf(moments []Moment) (all []Life, notes []string) {

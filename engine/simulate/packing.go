@@ -223,7 +223,7 @@ func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
 	}
 }
 
-// add puts a pod on a node that there is, on one that is planned, or on a new one.
+// add puts a pod on an existing node, on a planned node, or on a new one.
 func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int) error {
 	data, lasting := p.data[pod.UID], p.lasting(pod)
 	if data.HasResourceClaimRequests {

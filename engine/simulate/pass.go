@@ -142,7 +142,7 @@ func (w *cluster) copies() (daemons []*corev1.Pod) {
 	return daemons
 }
 
-// karpenterState is what Karpenter knows of the nodes that there are.
+// karpenterState is Karpenter's state of the existing nodes.
 func (w *cluster) karpenterState(ctx context.Context) (*state.Cluster, error) {
 	cluster := state.NewCluster(w.clock, w.store, w.provider)
 	nodes := slices.Clone(w.others)
@@ -205,7 +205,7 @@ type unbound struct {
 }
 
 // BindNew binds pods to a node that was made for them, as many as it can attach the volumes
-// of: Karpenter counts volumes on nodes that there are, and not when it plans one.
+// of: Karpenter counts volumes on existing nodes, and not when it plans one.
 func (p binder) BindNew(pods []*corev1.Pod, node, plan string) (map[types.UID]unbound, error) {
 	most, limited := p.store.Attachable[node]
 	attached, left := map[string]bool{}, map[types.UID]unbound{}

@@ -169,7 +169,7 @@ func ambiguousTopology(spec corev1.PodSpec) string {
 }
 
 // IsMirror reports whether a pod is what the API server shows of one that the kubelet of a node
-// runs by itself.
+// runs itself.
 func IsMirror(pod *corev1.Pod) bool {
 	return podutils.IsOwnedByNode(pod) || pod.Annotations[corev1.MirrorPodAnnotationKey] != ""
 }

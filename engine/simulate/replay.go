@@ -262,7 +262,7 @@ func (c *replay) act(ctx context.Context, limit time.Time) (done bool, err error
 	if err := c.carryOut(ctx, found.Command); err != nil {
 		return false, err
 	}
-	if len(c.out.Steps) == steps { // what would take its place is not to be had, and is not tried again
+	if len(c.out.Steps) == steps { // a replacement is unavailable, and is not tried again
 		return true, nil
 	}
 	if err := c.findNodes(ctx); err != nil {

@@ -24,7 +24,7 @@ import (
 )
 
 // TestReplay replays the archives of testdata: pools, what there was at which time, and
-// what is told of it. The first lines of each say how it is reckoned by hand.
+// the report about it. The first lines of each say how it is reckoned by hand.
 func TestReplay(t *testing.T) {
 	names, err := filepath.Glob("testdata/replay/*.txtar")
 	if err != nil || len(names) == 0 {
@@ -74,7 +74,7 @@ func adds(t *testing.T, l simulate.Ledger) {
 		nodes += p.Machines
 	}
 	if nodes != len(l.Lives) || l.Would.Began+l.Would.Launched != nodes || l.Would.Gone > gone {
-		t.Errorf("of %d machines %d are told of, and %d of %d are gone", len(l.Lives), nodes, l.Would.Gone, gone)
+		t.Errorf("of %d machines %d are reported, and %d of %d are gone", len(l.Lives), nodes, l.Would.Gone, gone)
 	}
 }
 

@@ -27,7 +27,7 @@ var (
 )
 
 // TestRun simulates the archives of testdata: a configuration, pods in a few
-// characters or as manifests, and what is told of them.
+// characters or as manifests, and the report about them.
 func TestRun(t *testing.T) {
 	archives, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(archives) == 0 {
@@ -86,7 +86,7 @@ func TestStockDoesNotChangeASimulation(t *testing.T) {
 	}
 }
 
-// TestAPlanWithoutAPriceIsNotSimulated: nothing is made of it at a price of our own, and the pods that wait for it are
+// TestAPlanWithoutAPriceIsNotSimulated: no node is created of it at an assumed price, and the pods that wait for it are
 // told why.
 func TestAPlanWithoutAPriceIsNotSimulated(t *testing.T) {
 	for plan, why := range map[string]string{

@@ -177,7 +177,7 @@ func (p VolumePlaces) String() string {
 	return strings.Join(slices.Compact(texts), ", or ")
 }
 
-// Bind returns a pod that asks by itself for what its volumes ask for: of several places,
+// Bind returns a pod that itself requires what its volumes require: of several places,
 // one must do.
 func (p VolumePlaces) Bind(pod *corev1.Pod) *corev1.Pod {
 	if len(p) == 0 {
@@ -262,7 +262,7 @@ func (x *VolumeIndex) OfLinode(class *string) (is, known bool) {
 		return strings.HasPrefix(name, classPrefix), strings.HasPrefix(name, classPrefix)
 	}
 	if class != nil {
-		return false, true // it takes a volume that there is
+		return false, true // it takes an existing volume
 	}
 	for _, c := range x.classes {
 		if c.Annotations[isDefault] == "true" {

@@ -105,7 +105,7 @@ func TestConsolidationConservesPods(t *testing.T) {
 		}
 		again, err := simulate.Run(t.Context(), w.in)
 		if diff := cmp.Diff(r, again); err != nil || diff != "" || told != len(s.Nodes) {
-			t.Errorf("of %d nodes %d are told of; another time: %v %s", len(s.Nodes), told, err, diff)
+			t.Errorf("of %d nodes %d are reported; another time: %v %s", len(s.Nodes), told, err, diff)
 		}
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, w.text)

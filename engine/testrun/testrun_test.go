@@ -36,9 +36,9 @@ func TestRuns(t *testing.T) {
 	}{
 		{"rolled nodes of pods", pools, labelled, pods, `plan.nodes.rolled == 2 && plan.nodes.total == 2`, testrun.Passed, ""},
 		{"nothing rolls", pools, pools, "", `plan.nodes.rolled == 0 && plan.actions == {}`, testrun.Passed, ""},
-		{"nodes that nobody counts", pools, labelled, "", `plan.nodes.rolled == 0`, testrun.Failed, "that is not known"},
+		{"uncounted nodes", pools, labelled, "", `plan.nodes.rolled == 0`, testrun.Failed, "that is not known"},
 		{"all nodes without any", pools, pools, "", `plan.nodes.total == 0`, testrun.Failed, "that is not known"},
-		{"versions that nobody knows", pools, version, pods, `plan.nodes.rolled == 0`, testrun.Failed, "that is not known"},
+		{"unknown versions", pools, version, pods, `plan.nodes.rolled == 0`, testrun.Failed, "that is not known"},
 		{"versions that the base names", strings.Replace(version, "1.34", "1.33", 1), version, pods,
 			`plan.nodes.rolled == 2`, testrun.Passed, ""},
 		{"policy without nodes", policed, labelled, "", `length(plan.refused_by) == 0`, testrun.Failed, "that is not known"},

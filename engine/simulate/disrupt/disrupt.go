@@ -1,4 +1,4 @@
-// Package disrupt finds out what Karpenter does next to the nodes that there are: which
+// Package disrupt finds out what Karpenter does next to existing nodes: which
 // go because they are empty, which because they differ from their pool, which because fewer
 // or cheaper ones do, and what takes their place.
 //
@@ -55,7 +55,7 @@ type Cluster struct {
 	Clock    *Clock
 	// Prices are what all nodes of each pool cost, as offerings have it.
 	Prices map[string]float64
-	// Except reports nodes whose replacement was tried and not to be had, by the kind of
+	// Except reports nodes whose replacement was tried and unavailable, by the kind of
 	// the command.
 	Except func(kind Kind, node string) bool
 	// Gate returns a method as it acts in this cluster.
@@ -89,7 +89,7 @@ type Command struct {
 type Found struct {
 	Command *Command // nil where nothing goes any more
 	Blocked Blocked  // why nodes stay, where nothing goes
-	Slow    bool     // Karpenter has given up a search after a minute: another run may find more
+	Slow    bool     // Karpenter stopped a search after a minute: another run may find more
 }
 
 // Next finds the next command, now or when a budget next lets some node go.
@@ -295,7 +295,7 @@ func (c *Clock) Now() time.Time { return c.now }
 // Since implements clock.PassiveClock.
 func (c *Clock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-// Blocked is why nodes stay. It is a recorder of Karpenter's events, which say so.
+// Blocked is why nodes stay. It is a recorder of Karpenter's events, which report it.
 type Blocked struct {
 	Nodes map[string]string // what was last said of each
 	Pools map[string]bool   // whose budgets let none go, with the reason for which

@@ -95,7 +95,7 @@ func TestBlockedReasons(t *testing.T) {
 		`Something new.`: "Something new",
 	} {
 		if got := explain(message, func(s string) string { return s }); got != want {
-			t.Errorf("%q is told as %q, want %q", message, got, want)
+			t.Errorf("%q is explained as %q, want %q", message, got, want)
 		}
 	}
 	said := []string{}

@@ -266,7 +266,7 @@ func (r *reader) owned(o map[string]any) (key, bool) {
 	return key{}, false
 }
 
-// pod reads a pod that is written down by itself.
+// pod reads a separate pod.
 func (r *reader) pod(o manifests.Object) error {
 	pod, err := typed[corev1.Pod](r, o)
 	owner, owned := r.owned(o.Fields)
