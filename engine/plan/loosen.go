@@ -183,12 +183,15 @@ func asStrict(budgets, others []karpv1.Budget) bool {
 type loosener struct {
 	change int           // in the plan
 	least  consolidation // that a pool must allow
+	class  string        // the class whose pools the change affects; "" for all pools
 }
 
 // loosenOthers applies the effects of other objects to the pools that exist before and after a change:
 //   - An overlay, or a new order of the pools by weight, changes which machines are cheaper, for the nodes of all pools: a
 //     replacement may be in any pool (karpenter v1.14.1, SimulateScheduling).
 //   - Without the capacity of a buffer, nodes become empty, or their pods fit on fewer machines.
+//   - A class may allow consolidation at more times, or for a smaller saving.
+//   - A class may replace nodes earlier before maintenance of their hosts, even in pools without consolidation.
 //
 // A new pool and a higher limit only add capacity. They do not count, although Karpenter may
 // then find a better place for the pods of a node that is under-utilized.
@@ -236,6 +239,38 @@ func (p *Plan) loosenOthers(base, head side) {
 			c.worsen(MayRemove, false)
 		}
 	}
+}
+
+// maintenanceLead is how long before maintenance of their hosts a class has its nodes replaced; -1 if it does not.
+func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
+	if class.Spec.ReplaceBeforeMaintenance == nil {
+		return -1
+	}
+	return class.Spec.ReplaceBeforeMaintenance.Duration
+}
+
+// consolidatesMore reports whether a class lets Karpenter consolidate nodes at other times than before, or for less. What
+// cannot be read counts as more.
+func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) bool {
+	old, errOld := paidhour.PolicyOf(before)
+	now, errNow := paidhour.PolicyOf(after)
+	return errOld != nil || errNow != nil || now.Saving < old.Saving ||
+		old.Last > 0 && (now.Last == 0 || now.Last > old.Last)
+}
+
+// classOf is the class that the pool of a change refers to after it.
+func classOf(c Change, base, head side) string {
+	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
+		if o.pool != nil {
+			return o.classRef()
+		}
+	}
+	for _, o := range head.others {
+		if o.Key() == c.Key() {
+			return o.classRef()
+		}
+	}
+	return ""
 }
 
 // allows returns the requirements of the pool after its change.

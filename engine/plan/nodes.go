@@ -155,7 +155,8 @@ func (p *Plan) setImpact(base, head side) error {
 }
 
 // removable counts the nodes of a pool that match after a loosening change and that Karpenter may remove because of it. A
-// pool without consolidation replaces only nodes that had already drifted.
+// pool without consolidation replaces only nodes that had already drifted, and nodes whose hosts have maintenance, which
+// may be any.
 func removable(after, before judge, nodes []Node) (n int) {
 	for _, node := range nodes {
 		if !after.replaces(before, node) &&
@@ -262,9 +263,10 @@ type judge struct {
 	pool         *karpv1.NodePool // nil: none, or unknown
 	hash         func() string
 	requirements scheduling.Requirements
-	classes      map[string]string // hashes by name
-	versions     map[string]string // desired Kubernetes versions, by class
-	removing     bool              // the pool is draining
+	classes      map[string]string        // hashes by name
+	versions     map[string]string        // desired Kubernetes versions, by class
+	leads        map[string]time.Duration // see maintenanceLead, by class
+	removing     bool                     // the pool is draining
 }
 
 func judges(s side) map[manifest.Key]judge {

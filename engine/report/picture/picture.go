@@ -68,13 +68,9 @@ func SVG(title, text string) []byte {
 }
 
 // draw writes the words of a line. Each piece has its place and length, so that
-// columns are straight in any font.
-func draw(b *strings.Builder, line Line, y int) {
-	later := ""
-	if line.At > 0 {
-		later = fmt.Sprintf(` class="later" style="animation-delay:%dms"`, line.At.Milliseconds())
-	}
-	fmt.Fprintf(b, "<g%s>", later)
+// columns are straight in whatever font there is.
+func draw(b *strings.Builder, line string, y int) {
+	b.WriteString("<g>")
 	column := 0
 	for _, r := range runsOf(line) {
 		for text := range strings.SplitAfterSeq(r.text, "  ") {
