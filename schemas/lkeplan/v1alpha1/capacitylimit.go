@@ -7,19 +7,19 @@ import (
 
 // The conditions of a CapacityLimit.
 const (
-	// ConditionReady reports whether the limit is enforced. It is false where a
-	// pool that the limit names does not exist.
+		// ConditionReady reports whether the limit is enforced. It is false if a pool that
+		// the limit names does not exist.
 	ConditionReady = "Ready"
 
-	// ConditionReached reports whether there is no room left for the smallest
-	// node that could be made.
+		// ConditionReached reports whether not even the smallest possible node fits into
+		// the limit.
 	ConditionReached = "Reached"
 )
 
-// CapacityLimit caps what several NodePools hold in sum: nodes, resources or
-// money. A node that would exceed it is not made, and its pods wait. Nodes that
-// exist are never taken away, and count until their machine is gone: to replace
-// nodes one at a time, leave room for one.
+// CapacityLimit limits the total nodes, resources or cost of several NodePools. A node
+// that would exceed the limit is not created, and its pods stay pending. Existing nodes
+// are never removed, and count until their machine is deleted: to replace nodes one at a
+// time, leave capacity for one more.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=capacitylimits,scope=Cluster,categories=karpenter,shortName={climit,climits}
@@ -53,12 +53,12 @@ type CapacityLimitList struct {
 	Items           []CapacityLimit `json:"items"`
 }
 
-// CapacityLimitSpec is the cap. What is left out is not capped.
+// CapacityLimitSpec is the limit. Only the fields that are set are limited.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.cpu) || has(self.memory) || has(self.monthlyCost)",message="one of nodes, cpu, memory and monthlyCost must be set"
 type CapacityLimitSpec struct {
-	// NodePools are the names of the NodePools whose nodes count. Left out,
-	// the nodes of all NodePools do.
+		// NodePools are the names of the NodePools whose nodes count. Defaults to all
+		// NodePools.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -67,52 +67,52 @@ type CapacityLimitSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	NodePools []string `json:"nodePools,omitempty"`
 
-	// Nodes is the largest number of nodes.
+		// Nodes is the maximum number of nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Nodes *int64 `json:"nodes,omitempty"`
 
-	// CPU is the largest number of CPUs that the nodes have in sum.
+		// CPU is the maximum total number of CPUs of the nodes.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="must not be negative"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-	// Memory is the most memory that the nodes have in sum, such as 512Gi.
+		// Memory is the maximum total memory of the nodes, such as 512Gi.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="must not be negative"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// MonthlyCost is the most that the nodes cost in a month, in US dollars
-	// and at the monthly prices of Linode's price list for the region: "5000"
-	// or "99.50". Traffic, volumes, backups and taxes are not part of it.
+		// MonthlyCost is the maximum monthly cost of the nodes, in US dollars, such as "5000"
+		// or "99.50". It uses the monthly prices in Linode's price list for the region, and
+		// excludes traffic, volumes, backups and taxes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]{1,2})?$`
 	MonthlyCost *string `json:"monthlyCost,omitempty"`
 }
 
-// CapacityLimitStatus is what the nodes hold, as far as the controller knows.
+// CapacityLimitStatus is the observed use of the limit.
 type CapacityLimitStatus struct {
-	// ObservedGeneration is the generation of the spec that the status is about.
+		// ObservedGeneration is the generation of the spec that the status is for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// Used is what the nodes hold, those included that are being made.
+		// Used is the total of the nodes, including nodes that are being created.
 	// +optional
 	Used CapacityAmounts `json:"used,omitempty"`
 
-	// Room is what is left, for what is capped.
+		// Room is what is left of each limit that is set.
 	// +optional
 	Room CapacityAmounts `json:"room,omitempty"`
 
-	// Conditions say whether the limit is enforced and whether it is reached.
+		// Conditions are Ready, whether the limit is enforced, and Reached.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
-// CapacityAmounts are amounts of all that can be capped, in the units of the
+// CapacityAmounts are amounts of everything that can be limited, in the units of the
 // spec.
 type CapacityAmounts struct {
 	// Nodes is a number of nodes.

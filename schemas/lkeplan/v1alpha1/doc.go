@@ -1,7 +1,7 @@
 // Package v1alpha1 holds the Go types of lkeplan's own API, group
 // lkeplan.dev.
 //
-// The package knows nothing of the Linode API, of HCL or of any client.
+// It depends on neither the Linode API, HCL nor a client.
 //
 // +kubebuilder:object:generate=true
 // +groupName=lkeplan.dev

@@ -5,9 +5,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePlan applies a directory of HCL to the cluster, and keeps its node pools,
-// node classes and limits that way. Its fields, conditions and annotations are those of
-// Flux's Kustomization where they mean the same.
+// NodePlan applies a directory of HCL to the cluster, and keeps the node pools, node
+// classes and limits in that state. Fields, conditions and annotations that mean the same
+// as in Flux's Kustomization have the same names.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeplans,scope=Namespaced,categories={lkeplan,fluxcd-appliers},shortName=np
@@ -44,7 +44,7 @@ func (in *NodePlan) SetConditions(conditions []metav1.Condition) { in.Status.Con
 
 // The modes of a NodePlan.
 const (
-	ModeApply    = "Apply"    // the cluster is brought in line
+		ModeApply    = "Apply"    // the source is applied to the cluster
 	ModePlanOnly = "PlanOnly" // the plan is only reported, in the status and as an event
 )
 
@@ -55,72 +55,72 @@ const (
 	DeletionDelete = "Delete" // they are deleted, and their nodes with them
 )
 
-// NodePlanSpec says where the HCL comes from and how it is applied.
+// NodePlanSpec defines where the HCL comes from and how it is applied.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.planFor) || self.mode == 'PlanOnly'",message="planFor is only for the mode PlanOnly"
 // +kubebuilder:validation:XValidation:rule="[has(self.sourceRef), has(self.configMapRef), has(self.git)].filter(x, x).size() == 1",message="exactly one of sourceRef, configMapRef and git must be set"
 type NodePlanSpec struct {
-	// SourceRef names a source of Flux's source-controller.
+		// SourceRef refers to a source of Flux's source-controller.
 	// +optional
 	SourceRef *SourceReference `json:"sourceRef,omitempty"`
 
-	// ConfigMapRef names a ConfigMap of the same namespace; each of its keys is a
-	// file.
+		// ConfigMapRef refers to a ConfigMap in the same namespace. Each key is a file.
 	// +optional
 	ConfigMapRef *LocalReference `json:"configMapRef,omitempty"`
 
-	// Git is a repository that the controller fetches itself, for clusters without
-	// Flux.
+		// Git is a repository that the controller fetches directly, for clusters without
+		// Flux.
 	// +optional
 	Git *GitSource `json:"git,omitempty"`
 
-	// Path is the directory in the source. Left out, it is the source's root.
+		// Path is the directory in the source. Defaults to the root of the source.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-	// Interval is how often the cluster is compared with the source again.
+		// Interval is how often the cluster is compared with the source.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
 	Interval metav1.Duration `json:"interval"`
 
-	// RetryInterval is how soon a failure is tried again. Left out, it is the
-	// interval, and thirty seconds at most.
+		// RetryInterval is the time until a failed reconciliation is retried. Defaults to
+		// the interval, but at most 30 seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
-	// Timeout bounds fetching, compiling, applying and waiting, each for itself.
-	// Left out, it is the interval, and five minutes at most.
+		// Timeout limits each of the steps fetch, compile, apply and wait. Defaults to the
+		// interval, but at least 30 seconds and at most five minutes.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-	// Suspend stops comparing and applying. Nodes are still made and removed for
-	// the objects in the cluster.
+		// Suspend stops the reconciliation. Karpenter still creates and removes nodes for
+		// the objects in the cluster.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// DependsOn are NodePlans that must be ready first.
+		// DependsOn lists NodePlans that must be ready first.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	DependsOn []NamespacedReference `json:"dependsOn,omitempty"`
 
-	// Prune deletes objects that were applied and are no longer in the source. A
-	// NodePool with nodes gives them up first, within its own budgets, unless the guards
-	// in the source say that pools go now; until it has none left, a revert keeps it.
+		// Prune deletes applied objects that are no longer in the source. The nodes of a
+			// NodePool drain first, within its disruption budgets, unless the guards in the
+			// source have prune = "now". Until its last node is gone, a revert keeps the NodePool.
 	// +optional
 	// +kubebuilder:default=true
 	Prune *bool `json:"prune,omitempty"`
 
-	// DeletionPolicy says what happens to the objects when the NodePlan is deleted.
-	// Delete asks the guards that were last applied, and waits for approval where they
-	// refuse it. If it is suspended, or its mode is PlanOnly, they stay in any case.
+		// DeletionPolicy defines what happens to the objects when the NodePlan is deleted.
+		// Orphan keeps them. Delete deletes them if the last applied guards allow it, and
+		// waits for approval otherwise. A NodePlan that is suspended, or whose mode is
+		// PlanOnly, always keeps them.
 	// +optional
 	// +kubebuilder:validation:Enum=Orphan;Delete
 	// +kubebuilder:default=Orphan
@@ -131,63 +131,63 @@ type NodePlanSpec struct {
 	// +kubebuilder:validation:MaxProperties=256
 	Variables map[string]apiextensionsv1.JSON `json:"variables,omitempty"`
 
-	// VariablesFrom are ConfigMaps and Secrets whose keys are variables. Later ones
-	// win, and Variables wins over all. Values from Secrets are for conditions and
-	// locals; in objects, names, guards and messages they are an error.
+		// VariablesFrom lists ConfigMaps and Secrets whose keys are variables. Later entries
+		// override earlier ones, and variables overrides them all. Values from Secrets are
+		// allowed in conditions and locals, but not in objects, names, guards and messages.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	VariablesFrom []VariablesReference `json:"variablesFrom,omitempty"`
 
-	// ServiceAccountName is the account of the same namespace that reads and applies
-	// objects. Left out, it is the one of the controller's configuration, or the
-	// controller's own.
+		// ServiceAccountName is the service account, in the same namespace, that reads and
+		// applies objects. Defaults to the account that --default-service-account names, or
+		// to the controller's account.
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// Wait makes the NodePlan ready when all its objects are, and the nodes of its pools
-	// have joined and are ready.
+		// Wait delays readiness until all objects are ready, and the nodes of the pools have
+		// joined and are ready.
 	// +optional
 	Wait bool `json:"wait,omitempty"`
 
-	// DriftIgnore are fields that others may set to other values.
+		// DriftIgnore lists fields that others may change.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	DriftIgnore []DriftIgnore `json:"driftIgnore,omitempty"`
 
-	// RequireVerifiedSource refuses revisions of the source whose signature
-	// source-controller has not verified.
+		// RequireVerifiedSource refuses revisions whose signature source-controller has not
+		// verified.
 	// +optional
 	RequireVerifiedSource bool `json:"requireVerifiedSource,omitempty"`
 
-	// Mode is Apply, or PlanOnly to report the plan and change nothing.
+		// Mode is Apply, or PlanOnly to report the plan without changing anything.
 	// +optional
 	// +kubebuilder:validation:Enum=Apply;PlanOnly
 	// +kubebuilder:default=Apply
 	Mode string `json:"mode,omitempty"`
 
-	// PlanFor is another NodePlan, for which this one plans in the mode PlanOnly: that
-	// of the main branch, for instance, for that of a pull request. The other one's
-	// objects are compared with this one's source, including those that it would
-	// prune, and the guards and policies of the other one's last applied revision judge
-	// the plan. Prune, driftIgnore and guards are those of the other one; path,
-	// variables and serviceAccountName are those of this one.
+		// PlanFor is the target NodePlan that this NodePlan plans for in the mode PlanOnly.
+		// For example, the NodePlan of a pull request plans for that of the main branch. The
+		// plan shows what applying this source to the target would change, including what it
+		// would prune. The guards and policies last applied by the target evaluate the plan.
+		// The fields prune, driftIgnore and guards come from the target; path, variables and
+		// serviceAccountName come from this NodePlan.
 	// +optional
 	PlanFor *NamespacedReference `json:"planFor,omitempty"`
 
-	// Guards bound what one revision may do, besides the guards in the source: the
-	// stricter one applies.
+		// Guards limit what one revision may do, in addition to the guards in the source. The
+		// stricter one applies.
 	// +optional
 	Guards *PlanGuards `json:"guards,omitempty"`
 
-	// Rollout has each revision prove itself on a few nodes before the rest of it is
-	// applied. Left out, revisions are applied as a whole.
+		// Rollout applies each revision to a few nodes first, and to the rest after these
+		// have proven healthy. Without it, revisions are applied as a whole.
 	// +optional
 	Rollout *RolloutSpec `json:"rollout,omitempty"`
 }
 
 // SourceReference names a source.
 type SourceReference struct {
-	// APIVersion of the source. Left out, it is the one that Flux serves.
+		// APIVersion of the source. Defaults to the version that Flux serves.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
@@ -200,13 +200,13 @@ type SourceReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Namespace of the source. Left out, it is that of the NodePlan.
+		// Namespace of the source. Defaults to the namespace of the NodePlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// LocalReference names an object of the same namespace.
+// LocalReference refers to an object in the same namespace.
 type LocalReference struct {
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
@@ -214,14 +214,14 @@ type LocalReference struct {
 	Name string `json:"name"`
 }
 
-// NamespacedReference names an object.
+// NamespacedReference refers to an object.
 type NamespacedReference struct {
 	// Name of the object.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Namespace of the object. Left out, it is that of the NodePlan.
+		// Namespace of the object. Defaults to the namespace of the NodePlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -234,18 +234,18 @@ type GitSource struct {
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
 
-	// Ref is what is checked out. Left out, it is the branch main.
+		// Ref is the branch, tag or commit to check out. Defaults to the branch main.
 	// +optional
 	Ref *GitRef `json:"ref,omitempty"`
 
-	// SecretRef names a Secret with the keys that Flux reads: username and password,
-	// bearerToken, or githubAppID, githubAppInstallationID and githubAppPrivateKey, for a
-	// URL of https; identity and known_hosts for ssh; and ca.crt.
+		// SecretRef refers to a Secret with the keys that Flux reads. For https, these are
+		// username and password; bearerToken; or githubAppID, githubAppInstallationID and
+		// githubAppPrivateKey. For ssh, these are identity and known_hosts. ca.crt is optional.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 
-	// Interval is how often the repository is polled for a new commit. Left out, it
-	// is one minute.
+		// Interval is how often the repository is polled for a new commit. Defaults to one
+		// minute.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -253,7 +253,7 @@ type GitSource struct {
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
-// GitRef is a branch, a tag or a commit; the commit wins, then the tag.
+// GitRef is a branch, a tag or a commit. A commit overrides a tag, a tag overrides a branch.
 type GitRef struct {
 	// Branch to follow.
 	// +optional
@@ -280,48 +280,49 @@ type VariablesReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Optional allows that the object does not exist.
+		// Optional ignores that the object does not exist.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // DriftIgnore names fields of objects.
 type DriftIgnore struct {
-	// Paths of the fields, as JSON pointers: /spec/weight.
+		// Paths of the fields, as JSON pointers such as /spec/weight.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:Pattern="^/"
 	Paths []string `json:"paths"`
 
-	// Kind of the objects. Left out, it is every kind.
+		// Kind of the objects. Defaults to all kinds.
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
-	// Name of the object. Left out, it is every object.
+		// Name of the object. Defaults to all objects.
 	// +optional
 	Name string `json:"name,omitempty"`
 }
 
-// PlanGuards bound what one revision may do.
+// PlanGuards limit what one revision may do.
 type PlanGuards struct {
-	// Protected are NodePools that are not deleted.
+		// Protected lists NodePools that must not be deleted.
 	// +optional
 	// +listType=set
 	Protected []string `json:"protected,omitempty"`
 
-	// MaxDeletedPools is the largest number of NodePools that are deleted.
+		// MaxDeletedPools is the maximum number of NodePools to delete.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxDeletedPools *int `json:"maxDeletedPools,omitempty"`
 
-	// MaxDeletedNodes is the most nodes that go at once with deleted pools: a
-	// number, or a share of all nodes such as 10%.
+		// MaxDeletedNodes is the maximum number of nodes to delete together with their pools,
+		// as a number or as a share of all nodes such as 10%.
 	// +optional
 	// +kubebuilder:validation:Pattern="^[0-9]{1,6}%?$"
 	MaxDeletedNodes string `json:"maxDeletedNodes,omitempty"`
 
-	// MaxRolledNodes is the most nodes that are replaced, or that Karpenter may remove for the
-	// plan: a number, or a share of all nodes such as 50%.
+		// MaxRolledNodes is the maximum number of nodes that the plan replaces, or that
+		// Karpenter may remove because of the plan, as a number or as a share of all nodes
+		// such as 50%.
 	// +optional
 	// +kubebuilder:validation:Pattern="^[0-9]{1,6}%?$"
 	MaxRolledNodes string `json:"maxRolledNodes,omitempty"`

@@ -2,10 +2,10 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// NodePlanRecord holds what was last applied through the NodePlan of the same name
-// and namespace. The next revision is judged by the guards in it, as they were with the
-// variables of that time, so only the
-// controller writes it, and none of Kubernetes' own roles can read it.
+// NodePlanRecord holds what was last applied by the NodePlan of the same name and
+// namespace. Its guards, with the variables of that time, evaluate the next revision.
+// Therefore only the controller can write it, and no default role of Kubernetes can read
+// it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeplanrecords,scope=Namespaced
@@ -16,13 +16,12 @@ type NodePlanRecord struct {
 	// Path is the directory in the source that was compiled.
 	Path string `json:"path"`
 
-	// Files are the files that the compiler has read, as a tar.gz archive. They are
-	// left out where they do not fit.
+		// Files are the files that the compiler read, as a tar.gz archive. Absent if they do
+		// not fit into the object.
 	// +optional
 	Files []byte `json:"files,omitempty"`
 
-	// Variables are the values that the files were compiled with. They are left out if the
-	// files are.
+		// Variables are the values that the files were compiled with. Absent if the files are.
 	// +optional
 	Variables []RecordedVariable `json:"variables,omitempty"`
 }
