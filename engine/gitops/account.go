@@ -11,8 +11,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// accountClients are connections in the name of the service accounts that NodePlans are applied as,
-// each made once. NodePlans that name no account have the other one; "" for that of the client
+// accountClients are connections that impersonate the service accounts of NodePlans, each created
+// once. NodePlans that name no account use the account other; "" for that of the client
 // configuration.
 type accountClients struct {
 	cfg    *rest.Config
@@ -22,7 +22,7 @@ type accountClients struct {
 	byUser sync.Map // Cluster by name
 }
 
-// Connect returns the cluster as the service account of a NodePlan reads and changes it.
+// Connect returns a connection to the cluster as the service account of a NodePlan.
 func (a *accountClients) Connect(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
 	as := rest.CopyConfig(a.cfg)
 	if account := cmp.Or(np.Spec.ServiceAccountName, a.other); account != "" {

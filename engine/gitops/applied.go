@@ -11,15 +11,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// appliedMemory has what NodePlans were last brought to, so that the same revision is not fetched
-// and compiled again if nothing differs from it. It ends with its process. A nil pointer
-// remembers nothing.
+// appliedMemory remembers what was last applied, so that a revision is not fetched and compiled
+// again while nothing differs from it. It is not persisted. A nil pointer remembers nothing.
 type appliedMemory struct {
 	mu    sync.Mutex
 	plans map[client.ObjectKey]applied
 }
 
-// applied is what a NodePlan was brought to.
+// applied is what a NodePlan last applied.
 type applied struct {
 	UID        types.UID
 	Generation int64
@@ -28,7 +27,7 @@ type applied struct {
 	Head, Base compile.Result
 }
 
-// Keep remembers what a NodePlan was brought to, or forgets it for nil.
+// Keep remembers what a NodePlan last applied, or forgets it for nil.
 func (m *appliedMemory) Keep(np client.ObjectKey, a *applied) {
 	if m == nil {
 		return
@@ -43,8 +42,7 @@ func (m *appliedMemory) Keep(np client.ObjectKey, a *applied) {
 	}
 }
 
-// Recall returns what a NodePlan was brought to, if that was by this revision and with
-// this spec.
+// Recall returns what a NodePlan last applied, if that was this revision with this spec.
 func (m *appliedMemory) Recall(np *lkeplanv1alpha1.NodePlan, revision string) (applied, bool) {
 	if m == nil {
 		return applied{}, false

@@ -12,9 +12,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// intend records in the status what is about to be done, before the first object is changed:
-// the approval of the plan is used up, and state notes what else has changed. If the status
-// is not written, nothing is changed, and the approval stays for the next try.
+// intend records in the status what is about to be done, before the first object is changed: it
+// uses up the approval of the plan, and calls state for other changes of the status. If the status
+// cannot be written, nothing is changed, and the approval stays for the next attempt.
 func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func()) error {
 	np, before := rev.np, rev.np.Status.DeepCopy()
 	rev.usedApproval = plan.SpendApproval(np, p.digest)
@@ -22,12 +22,12 @@ func (w *Worker) intend(ctx context.Context, rev *revision, p judged, state func
 		return nil
 	}
 	if rev.usedApproval != nil {
-		remember(np, outcome{reason: meta.ProgressingReason, approval: rev.usedApproval}, w.Now())
+		addHistory(np, outcome{reason: meta.ProgressingReason, approval: rev.usedApproval}, w.Now())
 	}
 	if err := rev.record(ctx); err != nil {
 		before.DeepCopyInto(&np.Status)
 		rev.usedApproval = nil
-		return failed(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: record it in the status first: %v",
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: record it in the status: %v",
 			rev.Revision, err)
 	}
 	return nil
@@ -40,18 +40,18 @@ func awaitsApproval(rev *revision, p judged, why string) outcome {
 		rev.Revision, waits(rev.np, p, why)).changed(true)
 }
 
-// waits says what a plan waits with, and how it is let pass. What is wrong with an
-// approval that was given is a part of it.
+// waits explains what blocks a plan and how to approve it. why explains why an existing approval
+// does not match.
 func waits(np *lkeplanv1alpha1.NodePlan, p judged, why string) string {
 	if why != "" {
 		why += "\n"
 	}
-	return fmt.Sprintf("%s\nIt would: %s\n%sTo let it pass: lkeplan nodeplan approve -n %s %s (plan %s).",
+	return fmt.Sprintf("%s\nPlan: %s\n%sTo approve it: lkeplan nodeplan approve -n %s %s (plan %s).",
 		refusals(p.Plan),
 		sentence(p.Plan), why, np.Namespace, np.Name, p.digest)
 }
 
-// approved says in an event who has let a plan pass, and what for; "" where nobody had to.
+// approved is the part of an event that names the approval of a plan; "" if it needed none.
 func approved(a *lkeplanv1alpha1.Approval) string {
 	if a == nil {
 		return ""

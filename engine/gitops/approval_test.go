@@ -34,7 +34,7 @@ func TestTheHistoryKeepsWhatWasApproved(t *testing.T) {
 		{reason: lkeplanv1alpha1.ReasonSucceeded, approval: jane},
 		{reason: lkeplanv1alpha1.ReasonSucceeded},
 	} {
-		remember(np, o, began.Add(time.Duration(i)*time.Hour))
+		addHistory(np, o, began.Add(time.Duration(i)*time.Hour))
 	}
 	type entry struct {
 		status, by string

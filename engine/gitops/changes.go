@@ -17,11 +17,11 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// never passes no new object.
+// never ignores created objects.
 func never(event.CreateEvent) bool { return false }
 
-// changedByOthers passes what others than lkeplan do to the objects of a
-// NodePlan: that they change its spec, or delete it.
+// changedByOthers passes changes of a spec and deletions of a NodePlan's objects by others than
+// lkeplan.
 func changedByOthers() predicate.Funcs {
 	return predicate.Funcs{
 		CreateFunc: never,
@@ -33,14 +33,14 @@ func changedByOthers() predicate.Funcs {
 	}
 }
 
-// ownerChanged passes what makes an object another NodePlan's, or unowned.
+// ownerChanged passes updates after which another NodePlan, or none, manages an object.
 func ownerChanged() predicate.Funcs {
 	return predicate.Funcs{CreateFunc: never, UpdateFunc: func(e event.UpdateEvent) bool {
 		return e.ObjectOld.GetLabels()[kube.InventoryLabel] != e.ObjectNew.GetLabels()[kube.InventoryLabel]
 	}}
 }
 
-// idOf returns a function that returns what inventories call an object.
+// idOf returns a function that returns the ID of an object in inventories.
 func idOf(scheme *runtime.Scheme) func(client.Object) string {
 	return func(obj client.Object) string {
 		kind, err := apiutil.GVKForObject(obj, scheme)
@@ -55,8 +55,8 @@ func ofNodePlan(obj client.Object) bool {
 	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }
 
-// writers are the other field managers than lkeplan that have written an object,
-// each with the time; those of its status are left out.
+// writers lists the field managers that have written an object, each with the time, without
+// lkeplan and without those of the status.
 func writers(obj client.Object) (written []string) {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager != kube.FieldManager && entry.Subresource == "" {
@@ -67,9 +67,9 @@ func writers(obj client.Object) (written []string) {
 	return written
 }
 
-// lastAppliedChanged reports the updates of a NodePlan after which another one that
-// plans for it gets another plan, or other verdicts on it: it has applied another
-// revision, or its spec or its approval has changed.
+// lastAppliedChanged reports updates of a NodePlan that can change the plan of a NodePlan that
+// plans for it, or its verdicts: it has applied another revision, or its spec or approval has
+// changed.
 func lastAppliedChanged(e event.UpdateEvent) bool {
 	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
 	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
@@ -77,8 +77,8 @@ func lastAppliedChanged(e event.UpdateEvent) bool {
 		before.Status.LastAppliedRevision != after.Status.LastAppliedRevision)
 }
 
-// revised reports the updates of a source that bring another artifact, or after
-// which its signature is verified, or no longer.
+// revised reports updates of a source that change its artifact, or whether its signature is
+// verified.
 func revised(e event.UpdateEvent) bool {
 	before, wasSource := e.ObjectOld.(fluxSource)
 	after, isSource := e.ObjectNew.(fluxSource)
@@ -90,14 +90,14 @@ func revised(e event.UpdateEvent) bool {
 		verified(before) != verified(after)
 }
 
-// approvalGiven reports the updates of a NodePlan that give it an approval: the status has
-// no generation.
+// approvalGiven reports updates of a NodePlan that give it an approval. They do not change the
+// generation.
 func approvalGiven(e event.UpdateEvent) bool {
 	after, ok := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
 	return ok && after.Status.Approval != nil && approvalDiffers(e)
 }
 
-// approvalDiffers reports whether an approval was given, changed, used up or taken back.
+// approvalDiffers reports whether an approval was given, changed, used up or withdrawn.
 func approvalDiffers(e event.UpdateEvent) bool {
 	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
 	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)

@@ -22,30 +22,30 @@ import (
 // declaration is what another NodePlan declares at a revision.
 type declaration struct {
 	objects map[manifest.Key]config.Object
-	err     error // it is not known
+	err     error // why the declaration is unknown
 }
 
 func (d declaration) has(key manifest.Key) bool { _, ok := d.objects[key]; return ok }
 
-// keeps says why a NodePlan keeps a live object with its label, as the end of a sentence;
-// "" where it gives it up: it has the same source, and does not declare the object at this
-// revision. So a pool moves with one commit, whichever NodePlan sees it first. Where it is
-// undecided, another try may have another answer.
+// keeps explains why a NodePlan keeps a live object with its label, as the end of a sentence. It
+// returns "" if the NodePlan releases the object: it has the same source, and does not declare the
+// object at this revision. So a pool moves with one commit, regardless of which NodePlan sees it
+// first. If undecided is true, a retry may have a different result.
 func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) (why string, undecided bool) {
 	all, err := w.others(ctx, rev)
 	if err != nil {
-		return err.Error(), true
+		return "and " + err.Error(), true
 	}
 	label := manifest.Label(live, kube.InventoryLabel)
 	i := slices.IndexFunc(all, func(o lkeplanv1alpha1.NodePlan) bool { return nodeplan.InventoryLabel(&o) == label })
 	if i < 0 {
-		return fmt.Sprintf("which is not there: take the label %s off the object to let it go", kube.InventoryLabel), false
+		return fmt.Sprintf("which does not exist: remove the label %s from the object to release it", kube.InventoryLabel), false
 	}
 	holder := &all[i]
 	switch {
 	case !w.sameOrigin(ctx, rev, holder):
-		return "of another source: remove it from one of them, and to hand it over add there a removed block with " +
-			"delete = false", false
+		return "which has a different source: remove the object from one of the sources; to hand it over, add a " +
+			"removed block with delete = false to the source of that NodePlan", false
 	case !holder.DeletionTimestamp.IsZero():
 		return "which is being deleted", true
 	case lost(rev, live):
@@ -55,24 +55,25 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 	}
 	switch d := w.declarationOf(ctx, rev, holder); {
 	case d.err != nil:
-		return fmt.Sprintf("and whether that still declares it is not known: %v", d.err), true
+		return fmt.Sprintf("and it is unknown whether that NodePlan still declares it: %v", d.err), true
 	case d.has(manifest.KeyOf(live)):
-		return "which declares it as well: remove it from one of them", false
+		return "which also declares it: remove it from one of them", false
 	}
 	return "", false
 }
 
-// lost reports whether a NodePlan has had a live object, at this very revision: whoever
-// holds it now knows another one, and taking it back would begin a quarrel.
+// lost reports whether the NodePlan has already managed a live object at this revision. The
+// present owner then knows another revision, and taking the object back would start a fight over
+// it.
 func lost(rev *revision, live map[string]any) bool {
 	np := rev.target.NodePlan
 	return np.Status.LastAppliedRevision == rev.Revision && np.Status.ObservedGeneration == np.Generation &&
 		nodeplan.InventoryOf(np.Status.Inventory).Has(live)
 }
 
-// claimed says which other NodePlan declares an object that this one no longer does, or
-// may declare it; "" where none does. Those of the same source are looked at as they are
-// at this revision, others as far as they have said that they wait for the object.
+// claimed explains which other NodePlan declares, or may declare, an object that this one no longer
+// declares; "" if none does. NodePlans with the same source are checked at this revision, others
+// only if their status contests the object.
 func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) string {
 	all, err := w.others(ctx, rev)
 	if err != nil {
@@ -83,17 +84,17 @@ func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) st
 		if other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly || !other.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if rev.deleting || !w.sameOrigin(ctx, rev, other) { // of one that is deleted there are no files to look at
+		if rev.deleting || !w.sameOrigin(ctx, rev, other) { // there are no files during a deletion
 			if waitsFor(other, o.Manifest, rev.target.NodePlan) {
-				return fmt.Sprintf("NodePlan %s declares it, too. Say what becomes of it: add removed { from = %s, "+
-					"delete = false } to hand it over, or with true to have it deleted, each on a line of its own", name, o.Addr)
+				return fmt.Sprintf("NodePlan %s also declares it. Add a removed block with from = %s, and with "+
+					"delete = false to hand it over, or with delete = true to delete it", name, o.Addr)
 			}
 			continue
 		}
 		switch d := w.declarationOf(ctx, rev, other); {
 		case d.err != nil:
-			return fmt.Sprintf("whether NodePlan %s, of the same source, declares it now is not known: %v. To have it deleted "+
-				"all the same, add removed { from = %s, delete = true }, each on a line of its own", name, d.err, o.Addr)
+			return fmt.Sprintf("it is unknown whether NodePlan %s, which has the same source, declares it now: %v. To delete "+
+				"it anyway, add a removed block with from = %s and delete = true", name, d.err, o.Addr)
 		case d.has(o.Key()):
 			return fmt.Sprintf("NodePlan %s declares it now, and takes it over", name)
 		}
@@ -101,7 +102,7 @@ func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) st
 	return ""
 }
 
-// waitsFor reports whether a NodePlan waits for an object that another one holds.
+// waitsFor reports whether a NodePlan waits for an object that another NodePlan manages.
 func waitsFor(np *lkeplanv1alpha1.NodePlan, obj map[string]any, holder *lkeplanv1alpha1.NodePlan) bool {
 	id, name := nodeplan.EntryOf(obj).ID, client.ObjectKeyFromObject(holder).String()
 	return slices.ContainsFunc(np.Status.Contested, func(c lkeplanv1alpha1.ContestedEntry) bool {
@@ -109,11 +110,11 @@ func waitsFor(np *lkeplanv1alpha1.NodePlan, obj map[string]any, holder *lkeplanv
 	})
 }
 
-// others are the NodePlans besides the one that a revision is for, by name.
+// others lists all NodePlans except for those of the revision, by name.
 func (w *Worker) others(ctx context.Context, rev *revision) ([]lkeplanv1alpha1.NodePlan, error) {
 	var list lkeplanv1alpha1.NodePlanList
 	if err := w.Cache.List(ctx, &list); err != nil {
-		return nil, fmt.Errorf("and the NodePlans of the cluster cannot be listed: %w", err)
+		return nil, fmt.Errorf("the NodePlans of the cluster cannot be listed: %w", err)
 	}
 	all := slices.DeleteFunc(list.Items, func(o lkeplanv1alpha1.NodePlan) bool {
 		at := client.ObjectKeyFromObject(&o)
@@ -125,8 +126,8 @@ func (w *Worker) others(ctx context.Context, rev *revision) ([]lkeplanv1alpha1.N
 	return all, nil
 }
 
-// declarationOf compiles the directory of another NodePlan in the files of this revision,
-// once. Nothing of it is shown, for it may be of another namespace.
+// declarationOf compiles the directory of another NodePlan in the files of this revision, once.
+// Its details are never shown, because it may be in another namespace.
 func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) declaration {
 	at := client.ObjectKeyFromObject(other)
 	if known, ok := rev.othersDeclare[at]; ok {
@@ -145,7 +146,7 @@ func (w *Worker) compileFor(
 	ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan,
 ) (compile.Answer, error) {
 	if rev.files == "" {
-		return compile.Answer{}, errors.New("the files are not here")
+		return compile.Answer{}, errors.New("the files of this revision are not available")
 	}
 	if other.Spec.Suspend {
 		return compile.Answer{}, errors.New("it is suspended")

@@ -18,26 +18,26 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// compiled is a compiled source, and the request that its policies are judged by.
+// compiled is a compiled source, and the request with which its policies are evaluated.
 type compiled struct {
 	compile.Answer
 	request compile.Request
-	// first is true where nothing was applied yet, as far as is known.
+	// first is true if, as far as known, nothing was applied yet.
 	first bool
-	// lastAppliedError says why this is the new revision and not the one that was
-	// last applied: that is not known, or no longer compiles. "" where this is not so.
+	// lastAppliedError explains why this is the new revision instead of the last applied one,
+	// which is unknown or no longer compiles. "" if this is the last applied revision.
 	lastAppliedError string
-	// appliedBy is the version of another release that applied these very files last;
-	// "" where it was this one, or they have changed since.
+	// appliedBy is the version of another release that applied exactly these files last; "" if
+	// it was this release, or the files have changed since.
 	appliedBy string
 }
 
-// digest names the files that were read.
+// digest is the digest of the files that were read.
 func (c compiled) digest() (string, error) {
 	return fetch.Pick{Dir: c.request.Root, Names: c.Read}.Digest(c.request.Dir)
 }
 
-// compile compiles the files of a revision, and those that were last applied.
+// compile compiles the files of a revision and the last applied files.
 func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) error {
 	req := compile.Request{Root: rev.files, Dir: sourcePath(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
@@ -51,8 +51,7 @@ func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) err
 	return err
 }
 
-// refuseUnfit refuses a revision that does not compile, or is for another
-// cluster.
+// refuseUnfit refuses a revision that does not compile or is for another cluster.
 func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) error {
 	switch {
 	case errors.Is(err, compile.ErrTimeout), errors.Is(err, compile.ErrMemory):
@@ -61,21 +60,21 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 		return failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err)
 	case answer.Failed:
 		// File and line come first: a table of NodePlans shows the first line.
-		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "%s\nRevision %s is not applied, what was applied before stays.",
-			strings.Join(answer.Errors(), "\n"), revision)
+		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "%s\nRevision %s was not applied; the previous revision "+
+			"stays in place.", strings.Join(answer.Errors(), "\n"), revision)
 	case answer.Cluster.Name != w.Cluster:
 		return stalled(lkeplanv1alpha1.ReasonWrongCluster,
-			"revision %s is not applied: it is for the cluster %q, and this is %q", revision, answer.Cluster.Name, w.Cluster)
+			"revision %s is not applied: it is for cluster %q, but this is cluster %q", revision, answer.Cluster.Name, w.Cluster)
 	}
 	return nil
 }
 
-// base compiles the files that were last applied, in an empty directory and with the
-// variables that they were applied with, for their guards and policies. Where nothing was
-// applied yet, those of head, the new revision, hold.
+// base compiles the last applied files, in an empty directory and with the variables that they
+// were applied with, for their guards and policies. If nothing was applied yet, those of head, the
+// new revision, apply.
 func (w *Worker) base(ctx context.Context, to target, dir string, head compiled) (compiled, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return head, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for what was last applied: %v", err)
+		return head, failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for what was last applied: %v", err)
 	}
 	last, err := w.Records.Load(ctx, to.NodePlan, dir)
 	if err != nil {
@@ -90,7 +89,7 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	if slices.Equal(req.Vars, head.request.Vars) && len(changed) == 0 {
 		digest, err := head.digest()
 		if err != nil {
-			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the files that were compiled: %v", err)
+			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the compiled files: %v", err)
 		}
 		if digest == last.Digest {
 			if by := to.NodePlan.Status.LastAppliedBy; by != w.Version {
@@ -101,26 +100,25 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
-		// Otherwise a revision could lift the guards that it is judged by.
+		// Otherwise a revision could lift the guards that evaluate it.
 		return head, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what was last applied: %v", err)
 	}
 	switch {
 	case answer.Failed: // it compiled when it was applied
-		head.lastAppliedError = "It has errors now; remove a value from a Secret only when nothing that is applied " +
-			"uses it:\n" + strings.Join(answer.Errors(), "\n")
+		head.lastAppliedError = "The last applied revision no longer compiles. Do not remove a value from a Secret " +
+			"while the applied configuration uses it:\n" + strings.Join(answer.Errors(), "\n")
 		return head, nil
 	case len(changed) > 0 && answer.PolicyCount > 0: // only their conditions can read a Secret
-		head.lastAppliedError = fmt.Sprintf("Its policies can read values from Secrets, of which these have changed: %s.",
-			strings.Join(changed, ", "))
+		head.lastAppliedError = fmt.Sprintf("The last applied policies can read values from Secrets, and these values have "+
+			"changed: %s.", strings.Join(changed, ", "))
 		return head, nil
 	}
 	return compiled{Answer: answer, request: req}, nil
 }
 
-// refuseRelease blocks a plan that replaces nodes although the files are those that
-// another release of this program applied: this one makes something else of them, and
-// nobody has seen that in a pull request. What others have set in the cluster is not
-// its doing.
+// refuseRelease blocks a plan that replaces nodes although another release of lkeplan applied the
+// same files: this release compiles them differently, which no pull request has shown. Reverting
+// manual edits does not count.
 func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 	set := func(change plan.Change, f plan.Field) bool {
 		return slices.ContainsFunc(p.Drift,
@@ -139,32 +137,31 @@ func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 	}
 	return []plan.Verdict{{
 		Guard: "new_release", Status: plan.Blocked,
-		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, and lkeplan %s would replace or "+
-			"remove nodes: it makes something else of %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
+		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, but lkeplan %s would replace or "+
+			"remove nodes, because it compiles these blocks differently: %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
 	}}
 }
 
-// refuseUnknown blocks a plan that changes something while the files that were last
-// applied are not known, or do not compile. Otherwise whoever can have them lost
-// would have a commit judged by its own guards. Objects with the NodePlan's label that
-// stay are a change, too: it may have applied them.
+// refuseUnknown blocks a plan with changes if the last applied files are unknown or do not compile.
+// Otherwise, losing these files would let a commit's own guards evaluate it. Objects that are kept
+// although they carry the NodePlan's label count as changes: the NodePlan may have applied them.
 func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	why, strays := c.lastAppliedError, c.first && len(p.stays) > 0
 	if strays || c.first && (p.touchesOurs() || p.touchesNodes()) {
-		why = "There is no record of it, and its objects are in the cluster."
+		why = "There is no record of the last applied revision, but its objects are in the cluster."
 	}
 	if why == "" || p.Plan.Empty() && !strays {
 		return c.refuseLeft(p)
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The guards that were last applied are not known, and those of this revision cannot stand for them. " + why,
+		Detail: "The last applied guards are unknown, and the guards of this revision cannot replace them. " + why,
 	}}
 }
 
-// refuseLeft blocks a plan by which nodes go of pools that are in the cluster and that the last
-// applied files do not declare. Either they stayed when they were removed, as spec.prune was false,
-// or another NodePlan or a directory has released them: no guard was asked about their nodes.
+// refuseLeft blocks a plan that removes or replaces nodes of existing pools that the last applied
+// files do not declare. Either spec.prune was false when these pools left the source, or another
+// NodePlan or a directory has released them. In both cases no guard has evaluated their nodes.
 func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	declared := plan.ByKey(c.Objects)
 	var left []string
@@ -183,14 +180,14 @@ func (c compiled) refuseLeft(p judged) []plan.Verdict {
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The files that were last applied do not have these pools, and the guards that they had are not known: " +
+		Detail: "The last applied files do not declare these pools, so their guards are unknown: " +
 			strings.Join(left, ", ") + ".",
 	}}
 }
 
-// touchesNodes reports whether a plan changes objects that lkeplan has applied before, such
-// that nodes may go: through a NodePlan that was deleted since, from the command line, or
-// through the NodePlan that they are taken over from. There may have been guards.
+// touchesNodes reports whether a plan may remove or replace nodes of objects that lkeplan has applied
+// before: by a NodePlan that was deleted since, from the command line, or by the NodePlan that they
+// are taken over from. There may have been guards.
 func (p judged) touchesNodes() bool {
 	applied := map[manifest.Key]bool{}
 	for _, t := range p.Targets {
@@ -202,8 +199,8 @@ func (p judged) touchesNodes() bool {
 	})
 }
 
-// touchesOurs reports whether a plan changes or deletes objects that carry the NodePlan's
-// label. What it has applied of them its status says, and that may be lost as well.
+// touchesOurs reports whether a plan changes or deletes objects that carry the NodePlan's label. The
+// inventory in the status cannot be relied on here, because it may be lost as well.
 func (p judged) touchesOurs() bool {
 	labelled := map[manifest.Key]bool{}
 	for _, obj := range p.labelled {

@@ -13,10 +13,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// countedSource are sources whose revisions are found and fetched as steps of a trace.
+// countedSource wraps Sources. Finding and fetching a revision are steps of a trace.
 type countedSource struct{ Next Sources }
 
-// Find is that of the next sources.
+// Find implements Sources.
 func (s countedSource) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	finding, found := trace.Step(ctx, trace.Find)
 	artifact, err := s.Next.Find(finding, np)
@@ -32,23 +32,23 @@ func (s countedSource) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	return artifact, err
 }
 
-// countedCluster is a cluster whose applies are counted, and are steps of a trace.
+// countedCluster wraps a Cluster. Its requests are counted, and are steps of a trace.
 type countedCluster struct {
 	Cluster
 	Metrics *reconcilerMetrics
 }
 
-// Apply is that of the cluster.
+// Apply implements Cluster.
 func (c countedCluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
 	return c.count(ctx, desired, before, c.Cluster.Apply)
 }
 
-// ApplyForced is that of the cluster.
+// ApplyForced implements Cluster.
 func (c countedCluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
 	return c.count(ctx, desired, before, c.Cluster.ApplyForced)
 }
 
-// Delete is that of the cluster.
+// Delete implements Cluster.
 func (c countedCluster) Delete(ctx context.Context, obj map[string]any) error {
 	ctx, done := trace.Step(ctx, trace.ApplyObject, attribute(trace.Object, manifest.KeyOf(obj).String()))
 	err, outcome := c.Cluster.Delete(ctx, obj), "deleted"
@@ -70,14 +70,14 @@ func (c countedCluster) count(ctx context.Context, desired, before map[string]an
 	return did, err
 }
 
-// countedCompiler is a compiler whose compilations are counted, and are steps of a trace.
+// countedCompiler wraps a Compiler. Its compilations are counted, and are steps of a trace.
 type countedCompiler struct {
 	Next    Compiler
 	Metrics *reconcilerMetrics
 }
 
-// Compile is that of the next compiler. Of errors in the configuration a trace says only that
-// there are some: they may be those of another NodePlan.
+// Compile implements Compiler. A trace does not contain the errors in the configuration, because
+// it may belong to another NodePlan.
 func (c countedCompiler) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
 	began := time.Now()
 	ctx, done := trace.Step(ctx, trace.Compile, attribute(trace.Of, subject(req)))

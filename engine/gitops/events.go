@@ -22,15 +22,15 @@ const (
 	revisionKey = lkeplanv1alpha1.Group + "/revision" // sets the status of its commit
 	// originRevisionKey is the commit that an artifact was made from.
 	originRevisionKey = lkeplanv1alpha1.Group + "/originRevision"
-	// tokenKey distinguishes events of the same text: notification-controller drops
-	// one that it has sent minutes ago, though the opposite has come in between.
+	// tokenKey distinguishes events with the same text. notification-controller drops an event
+	// that it has sent in the last minutes, even if the opposite was sent in between.
 	tokenKey = lkeplanv1alpha1.Group + "/token"
 	// commitStatusKey is on events that only set the status of a commit.
 	commitStatusKey = lkeplanv1alpha1.Group + "/" + event.MetaCommitStatusKey
 )
 
-// maxEvent is how long the message of an event may be, in bytes: what
-// notification-controller accepts.
+// maxEvent is the maximum length of an event's message that notification-controller accepts, in
+// bytes.
 const maxEvent = 39_000
 
 // notice is an event about a NodePlan.
@@ -40,15 +40,15 @@ type notice struct {
 	metadata        map[string]string
 }
 
-// publish publishes the events that an outcome is worth, and logs each once. The outcome is
-// settled in np; before is the NodePlan as it was before that. It reports whether there were
-// any.
+// publish publishes the events of an outcome, and logs each once. The conditions of np already
+// contain the outcome; before is the NodePlan without it. publish reports whether there were any
+// events.
 func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) bool {
-	was := said{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
+	was := lastReport{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
 	all := notices(was, conditions.Get(np, meta.ReadyCondition), o)
 	for _, n := range all {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
-		if n.metadata[commitStatusKey] == "" { // what sets the status of the commit says the same once more
+		if n.metadata[commitStatusKey] == "" { // an event for the commit status repeats another one
 			first, _, _ := strings.Cut(n.message, "\n")
 			log.Info("nodeplan reconciled", "reason", n.reason, "type", n.kind, "revision", o.revision, "message", first)
 		}
@@ -56,18 +56,18 @@ func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePl
 	return len(all) > 0
 }
 
-// said is what a NodePlan said last: the condition Ready, which is nil for a new one, of
-// a revision.
-type said struct {
+// lastReport is what a NodePlan reported last: the condition Ready, which is nil for a new
+// NodePlan, and the revision.
+type lastReport struct {
 	ready    *metav1.Condition
 	revision string
 }
 
-// notices returns the events that an outcome is worth, where a NodePlan said one thing, and
-// the condition Ready is another now. What is done gets two events: notification-controller
-// sends one that sets the status of a commit to nothing but the forge, and takes two of the
-// same text for one.
-func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
+// notices returns the events of an outcome; was is the last report of the NodePlan, is the present
+// condition Ready. A finished revision gets two events: notification-controller sends an event that
+// sets a commit status only to the Git provider. It drops the second of two events with the same
+// text.
+func notices(was lastReport, is *metav1.Condition, o outcome) (all []notice) {
 	if o.corrected != "" {
 		all = append(all, notice{
 			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected,
@@ -82,18 +82,18 @@ func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 		message:  diag.Shorten(cmp.Or(o.event, o.message), maxEvent),
 		metadata: map[string]string{tokenKey: is.LastTransitionTime.UTC().Format(time.RFC3339)},
 	}
-	// Of no other revision than this one: the status of its commit is set.
+	// Only with this revision: the event sets the status of its commit.
 	if o.revision != "" {
 		n.metadata[revisionKey] = o.revision
 	}
 	if o.origin != "" {
 		n.metadata[originRevisionKey] = o.origin
 	}
-	if o.warns() { // a warning sets the status of the commit by itself
+	if o.warns() { // a warning also sets the status of the commit
 		n.kind = corev1.EventTypeWarning
 		return append(all, n)
 	}
-	if o.pending() { // which leaves the status of the commit as it is
+	if o.pending() { // this keeps the status of the commit
 		n.reason = meta.ProgressingReason
 		return append(all, n)
 	}
@@ -103,9 +103,9 @@ func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 	return append(all, n, status)
 }
 
-// newsworthy reports whether an outcome says something that was not said before. Of
-// another revision everything is new: its commit waits for a status.
-func newsworthy(last said, o outcome) bool {
+// newsworthy reports whether an outcome differs from the last report. The outcome of another
+// revision always does, because its commit waits for a status.
+func newsworthy(last lastReport, o outcome) bool {
 	was := last.ready
 	if was == nil || o.revision != "" && o.revision != last.revision {
 		return true

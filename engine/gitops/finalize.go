@@ -25,9 +25,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// finalize deletes or orphans the objects of a deleted NodePlan, and removes its
-// finalizer. Where the guards refuse the deletion, the NodePlan stays until somebody
-// approves it, or has the objects orphaned.
+// finalize deletes or orphans the objects of a deleted NodePlan, and removes its finalizer. If the
+// guards refuse the deletion, the NodePlan stays until a user approves it, or sets the deletion
+// policy to Orphan.
 func (r *Reconciler) finalize(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
 ) (ctrl.Result, error) {
@@ -38,29 +38,30 @@ func (r *Reconciler) finalize(
 	err := r.Worker.end(ctx, np, record)
 	switch o, waiting := errors.AsType[outcome](err); {
 	case waiting:
-		settle(np, o)
+		setConditions(np, o)
 		r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 		return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 	case err != nil && !refused(err):
-		settle(np, failed(lkeplanv1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be orphaned: %v", err))
+		setConditions(np, failed(lkeplanv1alpha1.ReasonPruneFailed,
+			"the NodePlan is being deleted, but its objects cannot be released: %v", err))
 		return ctrl.Result{}, err
-	case err != nil: // its service account may be deleted already, with their namespace
-		r.Eventf(np, corev1.EventTypeWarning, lkeplanv1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
+	case err != nil: // its service account may be deleted already, together with the namespace
+		r.Eventf(np, corev1.EventTypeWarning, lkeplanv1alpha1.ReasonPruneFailed, "the objects stay in the cluster: %v", err)
 	}
 	controllerutil.RemoveFinalizer(np, Finalizer)
 	return ctrl.Result{}, nil
 }
 
-// refused reports whether the API server would answer the same to another try.
+// refused reports whether the API server would refuse a retry as well.
 func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) ||
 		apierrors.IsInvalid(err) || meta.IsNoMatchError(err)
 }
 
-// end ends the management of all objects of a NodePlan: what it has applied is deleted
-// where it says so, and whatever else carries its label stays, without the label. A
-// NodePlan that is suspended or only plans deletes nothing. The error is an outcome where
-// the NodePlan waits for somebody.
+// end stops managing all objects of a NodePlan: with the deletion policy Delete, the objects that it
+// has applied are deleted. All other objects with its label stay, without the label. A NodePlan that
+// is suspended or only plans deletes nothing. The error is an outcome if the NodePlan waits for a
+// user.
 func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder) error {
 	to, err := w.Connect(np)
 	if err != nil {
@@ -75,7 +76,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 	}
 	label := nodeplan.InventoryLabel(np)
 	view := newView(to, w.Cache, compile.Result{Inventory: label})
-	if np.Spec.Rollout != nil { // what the status says may be lost, or about to be written
+	if np.Spec.Rollout != nil { // not from the status, which may be lost or not written yet
 		pools, err := view.List(ctx, *schemas.Pool.Object)
 		if err != nil {
 			return err
@@ -91,20 +92,19 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record R
 			if s := np.Status.Rollout; s != nil {
 				revision = s.Revision
 			}
-			return stalled(lkeplanv1alpha1.ReasonHeld, "it is deleted before revision %s has proven itself: without the "+
-				"brake on %s, all of their nodes would become what it asks for. If that is meant, remove spec.rollout; otherwise "+
-				"set their templates back first.", revision, strings.Join(braked, ", "))
+			return stalled(lkeplanv1alpha1.ReasonHeld, "the NodePlan is being deleted during the rollout of revision %s. "+
+				"Removing the budget of the first wave from %s would replace all of their nodes. To allow that, remove "+
+				"spec.rollout; otherwise revert their templates first.", revision, strings.Join(braked, ", "))
 		}
 	}
 	return apply.Orphan(ctx, to, view, label)
 }
 
-// remove deletes what a NodePlan has applied, if the guards and policies that were last
-// applied let it.
+// remove deletes what a NodePlan has applied, if the last applied guards and policies allow it.
 func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, record Recorder) error {
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
-		return fmt.Errorf("make a directory for what was last applied: %w", err)
+		return fmt.Errorf("create a directory for what was last applied: %w", err)
 	}
 	defer os.RemoveAll(dir)
 	rev := &revision{
@@ -130,8 +130,8 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	}
 	why := plan.LiftByApproval(np.Status.Approval, &p.Plan, p.digest, w.Now())
 	if writePlan(np, p.Plan, rev.Revision, p.digest); p.Plan.Refused() {
-		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for "+
-			"approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))
+		o := stalled(lkeplanv1alpha1.ReasonGuarded, "the NodePlan is being deleted, and the deletion of its objects waits "+
+			"for approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))
 		return Variables{Secrets: vars.Secrets}.mask(np, o)
 	}
 	if until, waits := p.Plan.Waits(); waits {

@@ -1,11 +1,10 @@
-// Package gitops reconciles NodePlans: it fetches a revision of their source, has
-// it compiled, compares it with the cluster, asks the guards, and applies it
-// through the packages that the command line uses.
+// Package gitops reconciles NodePlans: it fetches and compiles a revision of their source,
+// compares it with the cluster, evaluates the guards, and applies it. It uses the same
+// packages for this as the command line.
 //
-// When something goes wrong, what was last applied stays as it is, and the
-// NodePlan's conditions say what is wrong. The package knows nothing of machines:
-// Karpenter makes and deletes nodes for the objects, also while a NodePlan is
-// suspended or fails.
+// If a step fails, what was last applied stays unchanged, and the conditions of the NodePlan
+// explain the failure. The package does not handle machines: Karpenter creates and deletes
+// nodes for the objects, even while a NodePlan is suspended or fails.
 package gitops
 
 import (
@@ -22,22 +21,22 @@ import (
 // Finalizer keeps a deleted NodePlan until its objects are deleted or orphaned.
 const Finalizer = "lkeplan.dev/finalizer"
 
-// Sources finds the sources of NodePlans; originCluster is one.
+// Sources finds the sources of NodePlans; originCluster implements it.
 type Sources interface {
-	// Find returns the present revision of a NodePlan's source. The error is a
-	// deniedError if the NodePlan may not use the source.
+	// Find returns the current revision of a NodePlan's source. The error is a
+	// deniedError if the NodePlan is not allowed to use the source.
 	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (sourceArtifact, error)
 }
 
-// Compiler compiles a directory; compile.Child is one.
+// Compiler compiles a directory; compile.Child implements it.
 type Compiler interface {
-	// Compile returns what a directory compiles to. The error is
-	// compile.ErrTimeout or compile.ErrMemory where it takes more than it may; an
-	// error in the configuration is in the answer.
+	// Compile returns what a directory compiles to. The error is compile.ErrTimeout or
+	// compile.ErrMemory if the compilation exceeds its limits. Errors in the configuration
+	// are part of the answer.
 	Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
 }
 
-// Cluster is the cluster as a NodePlan changes it; kube.Cluster is one.
+// Cluster reads and changes the cluster for a NodePlan; kube.Cluster implements it.
 type Cluster interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
@@ -47,7 +46,7 @@ type Cluster interface {
 	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// orElse returns a duration, or another one where it is not set.
+// orElse returns a duration, or the other one if it is not set.
 func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 	if d == nil || d.Duration <= 0 {
 		return other
@@ -55,7 +54,7 @@ func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 	return d.Duration
 }
 
-// timeout is how long each step of a reconciliation may take.
+// timeout is the time limit of each step of a reconciliation.
 func timeout(plan *lkeplanv1alpha1.NodePlan) time.Duration {
 	return orElse(plan.Spec.Timeout, min(max(plan.Spec.Interval.Duration, 30*time.Second), 5*time.Minute))
 }

@@ -11,8 +11,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// git finds the commit of a repository that a NodePlan names by its URL, for
-// clusters without Flux.
+// git finds the commit of a repository for a NodePlan with spec.git, for clusters without Flux.
 func (s originCluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	login, err := s.login(ctx, np)
 	if err != nil {
@@ -37,8 +36,8 @@ func (s originCluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (s
 	}, nil
 }
 
-// login reads the Secret of a repository, which has the keys that Flux reads. It
-// returns nil where the NodePlan names none.
+// login reads the Secret of a repository, with the keys that Flux reads. It returns nil if the
+// NodePlan names none.
 func (s originCluster) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetch.Login, error) {
 	if np.Spec.Git.SecretRef == nil {
 		return nil, nil

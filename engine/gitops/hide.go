@@ -9,17 +9,15 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Variables are the values of a NodePlan, and the texts among them that must not
-// be shown.
+// Variables are the values of a NodePlan, and the secret values that must not be shown.
 type Variables struct {
 	Vars    []config.Var
 	Secrets []string
 }
 
-// mask replaces secrets in an outcome, and in what a plan has written into the status.
-// Values from Secrets are refused in objects and messages; this is for those that
-// objects have from elsewhere. A text is cut after that: half a secret would not be
-// found.
+// mask hides secrets in an outcome, and in the parts of the status that a plan writes. The compiler
+// refuses values from Secrets in objects and messages; mask covers objects that contain the same
+// values for other reasons. It truncates texts after that, because it would not find half a secret.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	hidden := trace.NewRedactor(v.Secrets)
 	hide := func(texts ...*string) {
@@ -67,7 +65,7 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	return o
 }
 
-// masked returns what records a status without secrets.
+// masked returns a Recorder that writes a status without secrets.
 func (v Variables) masked(np *lkeplanv1alpha1.NodePlan, record Recorder) Recorder {
 	return func(ctx context.Context) error {
 		v.mask(np, outcome{})
@@ -75,15 +73,16 @@ func (v Variables) masked(np *lkeplanv1alpha1.NodePlan, record Recorder) Recorde
 	}
 }
 
-// maxSummary bounds a plan in a sentence, in bytes.
+// maxSummary is the maximum length of a plan's summary, in bytes.
 const maxSummary = 1024
 
-// maxField bounds a field of a planned change, and maxChanges all of them, in bytes.
+// maxField is the maximum length of a field in a planned change, and maxChanges that of all of
+// them, in bytes.
 const (
 	maxField   = 512
 	maxChanges = 100_000
 )
 
-// maxVerdict bounds the message of a guard, in bytes: a policy may write anything,
-// and a status that is too large is not written at all.
+// maxVerdict is the maximum length of a guard's message, in bytes: a policy can write any text, and
+// the API server refuses a status that is too large.
 const maxVerdict = 2048

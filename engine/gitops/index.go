@@ -79,14 +79,14 @@ func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {
 
 func indexKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
-// keyOf returns a function that returns the keys of objects of a kind. Objects
-// in a cache do not say their kind.
+// keyOf returns a function that returns the keys of objects of a kind. Objects in a cache do not
+// contain their kind.
 func keyOf(kind string) func(client.Object) string {
 	return func(obj client.Object) string { return indexKey(kind, obj.GetNamespace(), obj.GetName()) }
 }
 
-// enqueue returns a handler of events, which has the NodePlans reconciled that an
-// index has under the key of the event's object.
+// enqueue returns an event handler that triggers the reconciliation of the NodePlans that an index
+// lists for the key of the event's object.
 func (r watcher) enqueue(index string, key func(client.Object) string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) (requests []reconcile.Request) {
 		var list lkeplanv1alpha1.NodePlanList

@@ -11,14 +11,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// leftovers decides what becomes of objects with a NodePlan's label that its source has no more.
+// leftovers decides what happens to objects with a NodePlan's label that are no longer in its source.
 type leftovers struct {
 	worker    *Worker
 	rev       *revision
 	prune     bool
 	inventory nodeplan.Inventory
-	current   bool     // the inventory is not older than the last status
-	stays     []string // what stays, and why
+	current   bool     // the inventory is that of the last status
+	stays     []string // which objects are kept, and why
 }
 
 func (w *Worker) leftovers(rev *revision) *leftovers {
@@ -28,9 +28,9 @@ func (w *Worker) leftovers(rev *revision) *leftovers {
 	}
 }
 
-// keepsObject reports whether an object is left as it is: the NodePlan has not applied it, or
-// another one may want it. A removed block says what becomes of it all the same, but
-// nothing has a copy deleted.
+// keepsObject reports whether an object is kept unchanged: the NodePlan has not applied it, or
+// another NodePlan may declare it. A removed block takes precedence over the latter, but a copy
+// is never deleted.
 func (l *leftovers) keepsObject(ctx context.Context, o config.Object) bool {
 	if l.rev.deletes != nil && !l.rev.deletes(o) {
 		return true
@@ -43,14 +43,14 @@ func (l *leftovers) keepsObject(ctx context.Context, o config.Object) bool {
 	why := ""
 	switch {
 	case err != nil:
-		why = fmt.Sprintf("whether this NodePlan has applied it is not known: %v", err)
+		why = fmt.Sprintf("it is unknown whether this NodePlan has applied it: %v", err)
 	case !applied:
-		why = "it carries the label of this NodePlan, which has not applied it. Delete it, or take the label off"
+		why = "it carries the label of this NodePlan, which has not applied it. Delete the object, or remove the label"
 	case removal == nil && l.prune:
 		why = l.worker.claimed(ctx, l.rev, o)
 	}
 	if why != "" {
-		l.stays = append(l.stays, fmt.Sprintf("%s stays: %s.", o.Key(), why))
+		l.stays = append(l.stays, fmt.Sprintf("%s is kept: %s.", o.Key(), why))
 	}
 	return why != ""
 }
@@ -64,8 +64,8 @@ func (l *leftovers) removal(o config.Object) *config.Removal {
 	return nil
 }
 
-// applied reports whether the NodePlan has applied an object. The NodePlan may come from
-// a cache that has not seen the last status, so it is read again before the answer is no.
+// applied reports whether the NodePlan has applied an object. The NodePlan may come from a cache
+// that lacks the last status, so it is read again before the answer is no.
 func (l *leftovers) applied(ctx context.Context, obj map[string]any) (bool, error) {
 	if l.inventory.Has(obj) {
 		return true, nil

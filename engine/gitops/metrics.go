@@ -13,9 +13,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// reconcilerMetrics are the metrics of NodePlans: how long they compile and apply, what their
-// plans would do, and which guards refuse them. What Flux counts of its own objects, package
-// fluxcd/pkg/runtime counts. A nil pointer counts nothing.
+// reconcilerMetrics are the metrics of NodePlans: how long they compile and apply, what their plans
+// would do, and which guards refuse them. Package fluxcd/pkg/runtime provides the metrics that Flux
+// has for its own objects. A nil pointer counts nothing.
 type reconcilerMetrics struct {
 	compile, apply              *prometheus.HistogramVec
 	objects, nodes, guard, pool *prometheus.GaugeVec
@@ -35,29 +35,31 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 		}, []string{"outcome"})
 	}
 	m := &reconcilerMetrics{
-		compile: durations("compile_duration_seconds", "How long compilations took, by what came of them: compiled, errors "+
+		compile: durations("compile_duration_seconds", "Duration of compilations, by outcome: compiled, errors "+
 			"(in the configuration) or failed.", 0.05),
-		apply: durations("apply_duration_seconds", "How long the requests took that apply an object, by what came of them: "+
-			"created, changed, unchanged or failed.", 0.005),
-		objects: gauge("plan_objects", "Objects of the plan in the status, by what it does to them: create, update or delete.",
+		apply: durations("apply_duration_seconds", "Duration of requests that apply an object, by outcome: created, "+
+			"changed, unchanged or failed.", 0.005),
+		objects: gauge("plan_objects", "Objects that the plan in the status changes, by action: create, update or delete.",
 			"action"),
-		nodes: gauge("plan_nodes", "Nodes of the plan in the status, by what becomes of them: roll, delete or may_remove.",
+		nodes: gauge("plan_nodes", "Nodes that the plan in the status affects, by action: roll (replace), delete or "+
+			"may_remove.",
 			"action"),
-		guard: gauge("guards", "Guards and policies that do not simply pass the plan, by what they say: blocked, allowed or "+
-			"unknown.", "guard", "status"),
-		pool:  gauge("nodes", "Nodes of the pools, by whether they are outdated or current.", "state"),
-		ready: gauge("ready", "1 where the NodePlan is ready, else 0; with the reason that its condition Ready has.", "reason"),
-		ceiling: gauge("cost_ceiling_dollars", "The most that all pools can cost in a month by the plan in the status, in US "+
-			"dollars; +Inf where nothing bounds it or there was no plan yet. Absent in the mode PlanOnly."),
-		source: gauge("source_checked_timestamp_seconds", "When the source was last found to be up to date: it was asked, or "+
-			"source-controller says that it could fetch it."),
-		interval: gauge("interval_seconds", "How often the NodePlan asks for its source at least; absent where it is suspended."),
+		guard: gauge("guards", "Guards and policies that did not pass the plan without restrictions, by status: blocked, allowed, "+
+			"waiting or unknown.", "guard", "status"),
+		pool:  gauge("nodes", "Nodes of the pools, by state: outdated or current.", "state"),
+		ready: gauge("ready", "1 if the NodePlan is ready, otherwise 0, with the reason of its condition Ready.", "reason"),
+		ceiling: gauge("cost_ceiling_dollars", "Maximum monthly cost of all pools according to the plan in the status, in "+
+			"US dollars; +Inf if nothing limits it or there was no plan yet. Absent in the mode PlanOnly."),
+		source: gauge("source_checked_timestamp_seconds", "When the source was last known to be up to date: it was polled, or "+
+			"source-controller reported that it could fetch it."),
+		interval: gauge("interval_seconds",
+			"Maximum time between two checks of the source; absent if the NodePlan is suspended."),
 	}
 	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval)
 	return m
 }
 
-// NodePlan writes down what the status of a NodePlan says.
+// NodePlan records the status of a NodePlan.
 func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 	if m == nil {
 		return
@@ -89,7 +91,7 @@ func (m *reconcilerMetrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 	}
 }
 
-// Forget drops what is known of a NodePlan.
+// Forget drops the metrics of a NodePlan.
 func (m *reconcilerMetrics) Forget(namespace, name string) {
 	if m == nil {
 		return
@@ -104,14 +106,14 @@ func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
 	}
 }
 
-// SourceChecked writes down when the source of a NodePlan was found to be up to date.
+// SourceChecked records when the source of a NodePlan was known to be up to date.
 func (m *reconcilerMetrics) SourceChecked(namespace, name string, now time.Time) {
 	if m != nil {
 		m.source.WithLabelValues(namespace, name).Set(float64(now.Unix()))
 	}
 }
 
-// ceiling is the most that a plan costs in a month, in dollars.
+// ceiling is the maximum monthly cost of a plan, in dollars.
 func ceiling(p *lkeplanv1alpha1.PlanSummary) float64 {
 	if p == nil {
 		return math.Inf(1)

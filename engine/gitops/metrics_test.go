@@ -38,13 +38,13 @@ func TestMetricsFollowTheStatus(t *testing.T) {
 	m.SourceChecked("fleet", "prod", time.Unix(1000, 0))
 	conditions.MarkFalse(np, meta.ReadyCondition, "ApprovalPending", "it waits")
 	m.NodePlan(np)
-	if ready, said := gathered(t, registry)["lkeplan_nodeplan_ready ApprovalPending"]; !said || ready != 0 {
+	if ready, found := gathered(t, registry)["lkeplan_nodeplan_ready ApprovalPending"]; !found || ready != 0 {
 		t.Error("what waits is said to be ready")
 	}
 	conditions.MarkTrue(np, meta.ReadyCondition, "ReconciliationSucceeded", "it is done")
 	m.NodePlan(np)
 	m.NodePlan(np)
-	if _, said := gathered(t, registry)["lkeplan_nodeplan_ready ApprovalPending"]; said {
+	if _, found := gathered(t, registry)["lkeplan_nodeplan_ready ApprovalPending"]; found {
 		t.Error("what is ready is said to wait")
 	}
 	for name, want := range map[string]float64{
@@ -59,7 +59,7 @@ func TestMetricsFollowTheStatus(t *testing.T) {
 	}
 	np.Spec.Suspend = true
 	m.NodePlan(np)
-	if _, said := gathered(t, registry)["lkeplan_nodeplan_interval_seconds"]; said {
+	if _, found := gathered(t, registry)["lkeplan_nodeplan_interval_seconds"]; found {
 		t.Error("a suspended NodePlan is expected to ask for its source")
 	}
 	m.Forget("fleet", "prod")

@@ -29,20 +29,20 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// nodeCounter keeps in the status of NodePlans how many nodes of their pools are outdated, also
-// while they are stalled. It counts if a pool or one of its NodeClaims changes, and reads the
-// cache only: nothing is fetched or compiled for it.
+// nodeCounter keeps the number of outdated nodes in the status of NodePlans up to date, even while
+// they are stalled. It counts when a pool or one of its NodeClaims changes, and reads only the
+// cache: it fetches and compiles nothing.
 type nodeCounter struct {
 	client.Client
 	Index   string // of NodePlans in the cache, by the inventory label of their objects
 	InShard func(*lkeplanv1alpha1.NodePlan) bool
-	// Counted is called with each NodePlan that has pools, when its status is up to date.
+	// Counted is called with each NodePlan that has pools, after its status was updated.
 	Counted func(context.Context, *lkeplanv1alpha1.NodePlan)
 	Now     func() time.Time
 }
 
-// settling is how long changes of NodeClaims are collected: a burst of nodes is a thousand.
-const settling = 5 * time.Second
+// debounce is how long changes of NodeClaims are collected, because a burst can be a thousand nodes.
+const debounce = 5 * time.Second
 
 // Watch adds the reconciler to a manager.
 func (p nodeCounter) Watch(mgr manager.Manager) error {
@@ -52,8 +52,8 @@ func (p nodeCounter) Watch(mgr manager.Manager) error {
 		Complete(p)
 }
 
-// later returns a handler of events about objects of pools, by which their NodePlan is
-// looked at a moment later.
+// later returns an event handler for pools and NodeClaims that counts the nodes of their NodePlan
+// after the debounce time.
 func (p nodeCounter) later() handler.EventHandler {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	add := func(ctx context.Context, obj client.Object, q queue) {
@@ -65,11 +65,11 @@ func (p nodeCounter) later() handler.EventHandler {
 		var list lkeplanv1alpha1.NodePlanList
 		if p.Get(ctx, client.ObjectKey{Name: name}, &pool) != nil ||
 			p.List(ctx, &list, client.MatchingFields{p.Index: pool.Labels[kube.InventoryLabel]}) != nil {
-			return // it is gone, or the cache is not there yet; reconciliations count nodes, too
+			return // it is gone, or the cache is not synced; reconciliations count nodes, too
 		}
 		for _, np := range list.Items {
 			if p.InShard(&np) {
-				q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)}, settling)
+				q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)}, debounce)
 			}
 		}
 	}
@@ -84,8 +84,8 @@ func (p nodeCounter) later() handler.EventHandler {
 	}
 }
 
-// onlyStatus reports whether just the status of a pool has changed, which says nothing of what
-// its nodes should be: Karpenter writes that of a new pool half a dozen times.
+// onlyStatus reports whether only the status of a pool has changed, which does not affect how many
+// nodes are outdated. Karpenter writes the status of a new pool about six times.
 func onlyStatus(e event.UpdateEvent) bool {
 	before, isPool := e.ObjectOld.(*karpv1.NodePool)
 	return isPool && before.Generation == e.ObjectNew.GetGeneration() &&
@@ -98,12 +98,12 @@ func (p nodeCounter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := p.Get(ctx, req.NamespacedName, np); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if len(np.Status.Pools) == 0 || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly { // it has applied none yet
+	if len(np.Status.Pools) == 0 || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly { // no pools are applied yet
 		return ctrl.Result{}, nil
 	}
 	pools, err := p.pools(ctx, np)
 	for _, pool := range np.Status.Pools {
-		if pool.Condemned != nil { // how far it is, reconciliations tell
+		if pool.Condemned != nil { // reconciliations update its progress
 			pools = append(pools, pool)
 		}
 	}
@@ -123,14 +123,14 @@ func (p nodeCounter) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, nil
 }
 
-// pools counts the nodes of the pools that a NodePlan holds.
+// pools counts the nodes of the pools that a NodePlan manages.
 func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	var pools karpv1.NodePoolList
 	if err := p.List(ctx, &pools, client.MatchingLabels{kube.InventoryLabel: nodeplan.InventoryLabel(np)}); err != nil {
 		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
 	}
 	state := plan.State{Now: p.Now()}
-	known, classes := map[string]bool{}, map[string]bool{} // others are on their way in or out
+	known, classes := map[string]bool{}, map[string]bool{} // without draining pools, and those not applied yet
 	for _, pool := range np.Status.Pools {
 		known[pool.Name] = pool.Condemned == nil
 	}
@@ -163,13 +163,13 @@ func (p nodeCounter) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([
 	return poolStatuses(rolling, nil), err
 }
 
-// add puts a live object into a state, as its block would be called.
+// add adds a live object to a state, with the address of a block of its name.
 func (p nodeCounter) add(state *plan.State, block string, obj client.Object) error {
 	kind, err := apiutil.GVKForObject(obj, p.Client.Scheme())
 	if err != nil {
 		return err
 	}
-	// The converter of apimachinery makes something else of Karpenter's durations.
+	// The converter of apimachinery does not preserve Karpenter's durations.
 	text, err := json.Marshal(obj)
 	if err != nil {
 		return fmt.Errorf("read %s %s: %w", kind.Kind, obj.GetName(), err)
@@ -185,8 +185,8 @@ func (p nodeCounter) add(state *plan.State, block string, obj client.Object) err
 	return nil
 }
 
-// poolStatuses are the pools of a status. When the budgets next let a node be replaced is
-// in the windows, by pool, or in the pace.
+// poolStatuses are the pools of a status. The windows, by pool, or else the pace tell when the budgets
+// next allow replacing a node.
 func poolStatuses(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1alpha1.PoolStatus {
 	pools := make([]lkeplanv1alpha1.PoolStatus, 0, len(rolling))
 	for _, r := range rolling {
@@ -202,8 +202,7 @@ func poolStatuses(rolling []plan.Rolling, windows map[string]*metav1.Time) []lke
 	return pools
 }
 
-// totalOf sums up pools: how many of their nodes are still to be replaced, and when the
-// first of them may be.
+// totalOf sums up pools: how many nodes are still to be replaced, and when the next one can be.
 func totalOf(pools []lkeplanv1alpha1.PoolStatus) (nodes *int, window *metav1.Time) {
 	if pools == nil {
 		return nil, nil

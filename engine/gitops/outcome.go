@@ -14,35 +14,35 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// outcome is how a reconciliation has ended. It is done, or goes on by itself, or it
-// is stalled until somebody changes something, or it has failed and is tried again
-// soon. The last two are errors, by which a step ends a reconciliation early.
+// outcome is the result of a reconciliation: done, in progress, stalled until a user changes
+// something, or failed and retried soon. The last two are errors, with which a step ends a
+// reconciliation early.
 type outcome struct {
 	reason  string // of the condition Ready
 	message string
 
-	inProgress   bool          // it takes its time, and nobody has to do anything
-	waitUntil    time.Time     // what it waits for; zero where that is not known
-	requeueAfter time.Duration // when to look again; 0 where the intervals say
+	inProgress   bool          // it needs time, but no action of a user
+	waitUntil    time.Time     // when it continues; zero if unknown
+	requeueAfter time.Duration // when to check again; 0: after the usual interval
 	stalled      bool
 	failed       bool
-	emitEvent    bool // something has changed, and an event says so
+	emitEvent    bool // something has changed, which an event reports
 
-	// The revision, and the commit that it was made from; "" where no revision was
-	// found.
+	// The revision, and the commit that it was built from; "" if no revision was found.
 	revision, origin string
 	current          bool // the source was up to date
 
-	approval  *lkeplanv1alpha1.Approval // that was used up; nil where there was none
-	refused   string                    // the reason why a plan that is only shown could not be applied; "" where it could
-	corrected string                    // the fields that others had set and that were set back
-	event     string                    // the message of the event, which differs from message; "" where they are the same
+	approval  *lkeplanv1alpha1.Approval // the approval that was used up; nil if none
+	refused   string                    // the reason why a plan in the mode PlanOnly could not be applied, or ""
+	corrected string                    // the manual edits that were reverted
+	event     string                    // the message of the event; "": the same as message
 }
 
-// Error implements error, for outcomes that are stalled or failed.
+// Error implements error for outcomes that are stalled or failed.
 func (o outcome) Error() string { return o.message }
 
-// pending reports whether nobody knows yet how it ends: it proves itself, or waits for a window.
+// pending reports whether the result of the revision is open: a rollout is in progress, or
+// the plan waits for a window.
 func (o outcome) pending() bool {
 	return o.reason == lkeplanv1alpha1.ReasonProving || o.opening() != nil
 }
@@ -50,7 +50,7 @@ func (o outcome) pending() bool {
 // warns reports whether an event about the outcome is a warning.
 func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
 
-// failureMessage says why the NodePlan is not ready and will not be by itself; "" for others.
+// failureMessage explains why the NodePlan is stalled or has failed; "" if neither.
 func (o outcome) failureMessage() string {
 	if o.stalled || o.failed {
 		return o.message
@@ -66,7 +66,7 @@ func outcomeOf(o outcome, err error) outcome {
 	return endedBy(err, lkeplanv1alpha1.ReasonApplyFailed)
 }
 
-// endedBy returns the outcome that an error is, or a failure with a reason.
+// endedBy returns the outcome in an error, or else a failure with the given reason.
 func endedBy(err error, reason string) outcome {
 	if early, ok := errors.AsType[outcome](err); ok {
 		return early
@@ -86,20 +86,20 @@ func failed(reason, format string, args ...any) outcome {
 	return outcome{reason: reason, message: fmt.Sprintf(format, args...), failed: true}
 }
 
-// changed returns the outcome with a note that it is news.
+// changed returns the outcome, with an event if there is news.
 func (o outcome) changed(news bool) outcome {
 	o.emitEvent = o.emitEvent || news
 	return o
 }
 
-// mostNoted bounds how many lines a message notes.
+// mostNoted is the maximum number of lines that noting adds.
 const mostNoted = 10
 
-// noting returns the outcome with lines at the end of its message.
+// noting returns the outcome with lines added to its message.
 func (o outcome) noting(lines []string) outcome {
 	for i, line := range lines {
 		if i == mostNoted {
-			o.message += fmt.Sprintf("\nAnd so do %d more.", len(lines)-i)
+			o.message += fmt.Sprintf("\n%d more not shown.", len(lines)-i)
 			break
 		}
 		o.message += "\n" + line
@@ -107,14 +107,14 @@ func (o outcome) noting(lines []string) outcome {
 	return o
 }
 
-// maxMessage bounds the message of a condition, in bytes.
+// maxMessage is the maximum length of a condition's message, in bytes.
 const maxMessage = 20_000
 
-// settle writes the outcome into the conditions, as kstatus reads them: Ready
-// where it is done, Stalled where only a change helps, and Reconciling where it goes on
-// or is tried again. Healthy stays what it was last found to be, where the NodePlan
-// waits for its objects.
-func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
+// setConditions writes the outcome into the conditions as kstatus defines them: Ready if it
+// is done, Stalled if a user has to change something, and Reconciling if it is in progress
+// or retried. If the NodePlan waits for its objects and their state is unknown, Healthy
+// keeps its value.
+func setConditions(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	message := diag.Shorten(o.message, maxMessage)
 	plan.Status.ObservedGeneration = plan.Generation
 	switch {
@@ -145,17 +145,17 @@ func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	}
 }
 
-// unhealthy are the reasons that say that objects are not as they should be.
+// unhealthy lists the reasons that mean that objects are not healthy.
 var unhealthy = []string{
 	lkeplanv1alpha1.ReasonHealthCheckFailed, lkeplanv1alpha1.ReasonHeld, lkeplanv1alpha1.ReasonRolledBack,
 }
 
-// maxHistory is how many revisions the history of a NodePlan has.
+// maxHistory is the maximum length of a NodePlan's history.
 const maxHistory = 5
 
-// remember puts the attempted revision at the head of the history, or moves it
-// there. What it was approved with stays with it, also if the last try did not end.
-func remember(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
+// addHistory adds the attempted revision at the start of the history, or moves it there. The
+// entry keeps its approval, even if the last attempt did not finish.
+func addHistory(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 	entry := lkeplanv1alpha1.HistoryEntry{
 		Revision: np.Status.LastAttemptedRevision, Status: o.reason, Approval: o.approval,
 		Time: metav1.NewTime(now.UTC().Truncate(time.Second)),

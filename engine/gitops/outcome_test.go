@@ -32,7 +32,7 @@ func TestConditionsFollowTheOutcomes(t *testing.T) {
 		{false, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
 	} {
 		np.Spec.Wait = step.wait
-		settle(np, step.outcome)
+		setConditions(np, step.outcome)
 		for name, want := range map[string]metav1.ConditionStatus{
 			meta.ReadyCondition: step.ready, meta.ReconcilingCondition: step.reconciling,
 			meta.StalledCondition: step.stalled, lkeplanv1alpha1.ConditionHealthy: step.health,

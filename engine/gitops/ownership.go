@@ -13,22 +13,22 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// owned has the keys of live objects that a NodePlan may change by force.
+// owned has the keys of live objects that a NodePlan can change by force.
 type owned map[manifest.Key]bool
 
-// ownership is whose the live objects are that have to do with a revision.
+// ownership tells who manages the live objects that a revision concerns.
 type ownership struct {
-	ours     owned // that the NodePlan has applied, or takes over from one that gives them up
-	received owned // of these, those that it takes over
-	// contested are those that another NodePlan holds, and refused says of these, and of
-	// those of others, why nothing is applied.
+	ours     owned // applied by the NodePlan, or taken over from another NodePlan
+	received owned // only those that it takes over
+	// contested are the objects that another NodePlan manages. refused explains for them, and
+	// for objects of other owners, why nothing is applied.
 	contested []lkeplanv1alpha1.ContestedEntry
 	refused   []string
-	undecided bool // whether another NodePlan gives them up is not known yet
+	undecided bool // it is unknown yet whether another NodePlan releases an object
 }
 
-// ownershipOf sorts the objects by whose they are: those that the revision declares, and
-// those that carry the NodePlan's label.
+// ownershipOf finds the owners of the objects that the revision declares, and of those that carry
+// the NodePlan's label.
 func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inventory nodeplan.Inventory) ownership {
 	o := ownership{ours: owned{}, received: owned{}}
 	for _, obj := range p.labelled {
@@ -46,8 +46,8 @@ func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inven
 			o.ours[key] = true
 		case nodeplan.Foreign:
 			delete(o.ours, key)
-			o.refused = append(o.refused, fmt.Sprintf("%s was made by %s: to take it over, add import { to = %s, id = %q }, "+
-				"each on a line of its own", key, nodeplan.Maker(t.Live), rev.head.Objects[i].Addr, key.Name))
+			o.refused = append(o.refused, fmt.Sprintf("%s was created by %s: to take it over, add an import block with "+
+				"to = %s and id = %q", key, nodeplan.Maker(t.Live), rev.head.Objects[i].Addr, key.Name))
 		case nodeplan.HeldByOther:
 			by := nodeplan.HolderOf(t.Live)
 			switch why, undecided := w.keeps(ctx, rev, t.Live); {
@@ -56,7 +56,7 @@ func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inven
 			default:
 				id := nodeplan.EntryOf(t.Live).ID
 				o.contested = append(o.contested, lkeplanv1alpha1.ContestedEntry{ID: id, Holder: by})
-				o.refused = append(o.refused, fmt.Sprintf("%s is held by NodePlan %s, %s", key, by, why))
+				o.refused = append(o.refused, fmt.Sprintf("%s is managed by NodePlan %s, %s", key, by, why))
 				o.undecided = o.undecided || undecided
 			}
 		}
@@ -64,7 +64,7 @@ func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inven
 	return o
 }
 
-// refuseForeign refuses to change objects of others, and fields that others have set in
+// refuseForeign refuses to change objects of other owners, and fields that others have set in
 // objects that this NodePlan has not applied yet.
 func refuseForeign(p plan.Plan, o ownership) error {
 	lines := slices.Clone(o.refused)
@@ -74,8 +74,8 @@ func refuseForeign(p plan.Plan, o ownership) error {
 		}
 		for _, conflict := range c.Conflicts {
 			if conflict.Holder == "" {
-				lines = append(lines, fmt.Sprintf("%s of %s was set by %q: have the owner give the field up, or remove it "+
-					"from the source", conflict.Path, c.Key(), conflict.Owner))
+				lines = append(lines, fmt.Sprintf("%s of %s was set by %q: let that owner release the field, or remove "+
+					"the field from the source", conflict.Path, c.Key(), conflict.Owner))
 			}
 		}
 	}
@@ -87,13 +87,13 @@ func refuseForeign(p plan.Plan, o ownership) error {
 	return refused
 }
 
-// forcing applies our own objects by force.
+// forcing applies the objects that the NodePlan manages by force.
 type forcing struct {
 	Cluster
 	ours owned
 }
 
-// Apply sets fields of our own objects that others have set.
+// Apply overrides fields that others have set, if the NodePlan manages the object.
 func (f forcing) Apply(ctx context.Context, obj, live map[string]any) (kube.Outcome, error) {
 	if f.ours[manifest.KeyOf(obj)] {
 		return f.ApplyForced(ctx, obj, live)

@@ -18,19 +18,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// judged is a plan that the guards and policies have judged, with what the
-// cluster had of the NodePlan's objects when it was made.
+// judged is a plan that the guards and policies have evaluated, together with the NodePlan's
+// objects in the cluster at that time.
 type judged struct {
 	compare.Comparison
 	ownership
 	digest   string
-	labelled []map[string]any   // that carry the NodePlan's label
-	applied  nodeplan.Inventory // by the NodePlan
-	stays    []string           // what is left over and stays, and why
+	labelled []map[string]any   // objects with the NodePlan's label
+	applied  nodeplan.Inventory // objects that the NodePlan has applied
+	stays    []string           // which objects are kept although they left the source, and why
 }
 
-// plan works out what a revision changes, and has the guards judge it. It fails
-// where a plan must not even be approved.
+// plan plans a revision and evaluates the guards. It fails if even an approval must not allow the
+// plan.
 func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) {
 	ctx, done := trace.Step(ctx, trace.Plan)
 	defer func() { done(err) }()
@@ -38,7 +38,7 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) 
 	if err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", rev.Revision, err)
 	}
-	if !rev.planOnly() { // a NodePlan that only plans shows the conflicts
+	if !rev.planOnly() { // in the mode PlanOnly the plan shows the conflicts
 		rev.np.Status.Contested = p.contested
 		if err := refuseForeign(p.Plan, p.ownership); err != nil {
 			return p, err
@@ -53,10 +53,10 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) 
 	return p, nil
 }
 
-// compare works out the plan, without the fields that others may set.
+// compare compares a revision with the cluster, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	view, left := newView(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
-	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // other NodePlans have to be compiled for some answers
+	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // it may compile other NodePlans
 	defer cancel()
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
 		Base: rev.base.Result, Prices: cmp.Or(rev.head.Catalog, w.Prices), Now: w.Now(),
@@ -73,7 +73,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	}
 	p := judged{Comparison: found, labelled: view.Found(), applied: left.inventory, stays: left.stays}
 	p.ownership = w.ownershipOf(asking, rev, p, left.inventory)
-	for i := range p.Plan.Changes { // that another NodePlan gives an object up is no conflict
+	for i := range p.Plan.Changes { // taking over a released object is not a conflict
 		if c := &p.Plan.Changes[i]; p.ours[c.Key()] {
 			c.Conflicts = slices.DeleteFunc(c.Conflicts, func(c plan.Conflict) bool { return c.Holder != "" })
 		}
@@ -81,9 +81,8 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	return p, ctx.Err()
 }
 
-// judge asks the guards in the source that was last applied, those of the
-// NodePlan, and the policies. How many objects there are the cluster says: a
-// status may have been lost, and may list objects that are gone since.
+// judge evaluates the last applied guards, the guards of the NodePlan, and the policies. It counts
+// objects in the cluster, because the status may be lost or may list objects that no longer exist.
 func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error) {
 	ctx, done := trace.Step(ctx, trace.Judge)
 	defer func() { done(err) }()
@@ -91,7 +90,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 		Guards: nodeplan.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),
 	}
-	if rev.deleting { // that nothing is left is no mistake
+	if rev.deleting { // deleting everything is intended
 		bounds.Before = 0
 	}
 	verdicts, err := p.Plan.Judge(bounds)
@@ -111,13 +110,13 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error
 		return answer.Verdicts, err
 	})
 	if err != nil {
-		return fmt.Errorf("ask the policies that were last applied: %w", err)
+		return fmt.Errorf("evaluate the last applied policies: %w", err)
 	}
 	p.Plan.Verdicts = append(p.Plan.Verdicts, policies...)
 	return nil
 }
 
-// alive is how many objects with the NodePlan's label are not deleted yet.
+// alive is the number of objects with the NodePlan's label that are not being deleted.
 func (p judged) alive() (n int) {
 	for _, obj := range p.labelled {
 		if !manifest.Deleted(obj) {

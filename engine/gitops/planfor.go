@@ -10,15 +10,13 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// target is the NodePlan for which a revision is planned, with the variables of
-// what was last applied for it.
+// target is the NodePlan that a revision is planned for, with its variables.
 type target struct {
 	*lkeplanv1alpha1.NodePlan
 	vars Variables
 }
 
-// targetOf finds the NodePlan that a revision is planned for: another one, where
-// np only plans and names one, and else np itself.
+// targetOf finds the NodePlan that a revision is planned for: that in planFor, or else np.
 func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own Variables) (target, error) {
 	at, forAnother := nodeplan.PlannedFor(np)
 	if !forAnother {
@@ -26,25 +24,24 @@ func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own
 	}
 	if w.SameNamespace && at.Namespace != np.Namespace {
 		return target{}, stalled(lkeplanv1alpha1.ReasonAccessDenied,
-			"it plans for NodePlan %s in another namespace, which this controller does not allow", at)
+			"planFor names NodePlan %s in another namespace, which this controller does not allow", at)
 	}
 	other := &lkeplanv1alpha1.NodePlan{}
 	err := w.Cache.Get(ctx, at, other)
 	switch {
 	case apierrors.IsNotFound(err):
-		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s, which does not exist", at)
+		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "planFor names NodePlan %s, which does not exist", at)
 	case err != nil:
 		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "get NodePlan %s: %v", at, err)
 	}
 	vars, err := w.Vars(ctx, other)
 	if err != nil {
-		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s: %v", at, err)
+		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "planFor names NodePlan %s: %v", at, err)
 	}
 	return target{other, vars}, nil
 }
 
-// planned is the outcome of a NodePlan that only plans. It is news where the plan
-// differs from the one before.
+// planned is the outcome in the mode PlanOnly. It is news if the plan differs from the previous one.
 func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePlanStatus) (outcome, error) {
 	o := plannedOutcome(p).changed(planDiffers(before, &rev.np.Status))
 	var err error
@@ -54,12 +51,12 @@ func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePl
 	return o, nil
 }
 
-// plannedOutcome is ready, also where guards or conflicts would stop the plan. Then
-// the event is a warning, by which the status of the commit is a failure.
+// plannedOutcome is ready even if guards or conflicts would stop the plan. The event is then a
+// warning, which sets the status of the commit to failure.
 func plannedOutcome(p judged) outcome {
 	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p.Plan))
 	if err := refuseForeign(p.Plan, p.ownership); err != nil {
-		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; as it is, "+err.Error()
+		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; currently, "+err.Error()
 	}
 	if p.Plan.Refused() {
 		o.refused, o.message = lkeplanv1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusals(p.Plan)
@@ -67,7 +64,7 @@ func plannedOutcome(p judged) outcome {
 	return o.noting(p.stays)
 }
 
-// planDiffers reports whether a plan, or a verdict on it, differs from before.
+// planDiffers reports whether a plan, or a verdict on it, has changed.
 func planDiffers(before, after *lkeplanv1alpha1.NodePlanStatus) bool {
 	return before.Plan == nil || before.Plan.Digest != after.Plan.Digest || before.Plan.Revision != after.Plan.Revision ||
 		!slices.Equal(before.Guards, after.Guards)

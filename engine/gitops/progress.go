@@ -18,7 +18,7 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 			why = v.Detail
 		}
 	}
-	const text = "revision %s waits: %s\nIt would: %s"
+	const text = "revision %s waits: %s\nPlan: %s"
 	if until.IsZero() {
 		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p)).changed(true)
 	}
@@ -27,7 +27,7 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	return o
 }
 
-// opening is when that happens for which an outcome waits; nil where it waits for none.
+// opening is the time that an outcome waits for; nil if it waits for none.
 func (o outcome) opening() *metav1.Time {
 	if o.waitUntil.IsZero() {
 		return nil
@@ -35,9 +35,8 @@ func (o outcome) opening() *metav1.Time {
 	return &metav1.Time{Time: o.waitUntil.UTC()}
 }
 
-// pruning is the outcome of an apply that is done but for pools that give up their
-// nodes, which it adds to the status; before are the pools as the status had them.
-// Without such pools it is the outcome as it was.
+// pruning is the outcome of an apply after which pools are still draining. It adds these pools to
+// the status; before are the pools of the previous status. Without such pools it returns o.
 func pruning(np *lkeplanv1alpha1.NodePlan, o outcome, p plan.Plan, before []lkeplanv1alpha1.PoolStatus) outcome {
 	condemned := removalStatuses(p)
 	if len(condemned) == 0 {

@@ -24,17 +24,16 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// proofReader reads from a cluster what a revision that proves itself is judged by: how far the
-// nodes of its first wave are, and what events say of those that are missing. What follows from
-// it, package rollout decides.
+// proofReader reads the state of a first wave from a cluster: its nodes, and events about missing
+// nodes. Package rollout decides what follows from it.
 type proofReader struct {
 	Cache client.Reader // of NodePools, NodeClaims and nodes
-	Live  client.Reader // of events, which no cache has
+	Live  client.Reader // of events, which are not cached
 }
 
-// Identify notes in a state that begins what is there already: the hashes that new nodes of its
-// pools have, and what no new node is of what head asks for. m measures head, was what was
-// applied before.
+// Identify records the initial state of a rollout: the hashes that new nodes of its pools will
+// carry, and the NodeClaims that already match head. m compares the nodes with head, was with
+// the previous revision.
 func (r proofReader) Identify(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, head []config.Object, m, was compare.Measured,
 ) error {
@@ -71,8 +70,8 @@ func (r proofReader) Identify(
 	return nil
 }
 
-// Wave returns the pools of a rollout as they are now, in their order; m says which nodes are
-// what the revision asks for.
+// Wave returns the current state of the pools of a rollout, in their order. m tells which nodes
+// match the revision.
 func (r proofReader) Wave(
 	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured,
 ) ([]rollout.Pool, error) {
@@ -97,7 +96,7 @@ func (r proofReader) Wave(
 		}
 	}
 	holds(at, m)
-	if err := r.said(ctx, at, clusterTime(read.Nodes)); err != nil {
+	if err := r.readEvents(ctx, at, clusterTime(read.Nodes)); err != nil {
 		return nil, err
 	}
 	for _, pool := range read.Pools {
@@ -114,8 +113,8 @@ func (r proofReader) Wave(
 	return wave, nil
 }
 
-// isNew reports whether a NodeClaim was made for the wave of a pool: it has the hash of its
-// template, and was not there before.
+// isNew reports whether a NodeClaim was created for the wave of a pool: it carries the hash of its
+// template, and did not exist before.
 func isNew(claim *karpv1.NodeClaim, p lkeplanv1alpha1.RolloutPool) bool {
 	return claim.DeletionTimestamp.IsZero() &&
 		claim.Annotations[karpv1.NodePoolHashAnnotationKey] == p.Hash &&
@@ -123,8 +122,7 @@ func isNew(claim *karpv1.NodeClaim, p lkeplanv1alpha1.RolloutPool) bool {
 		!slices.Contains(p.Earlier, claim.Name)
 }
 
-// clusterTime is the latest time that kubelets have written: the clock of this process may be
-// another one.
+// clusterTime is the latest time that a kubelet has written. The clock of this process may differ.
 func clusterTime(machines []*corev1.Node) (now time.Time) {
 	for _, machine := range machines {
 		for _, c := range machine.Status.Conditions {
@@ -136,14 +134,13 @@ func clusterTime(machines []*corev1.Node) (now time.Time) {
 	return now
 }
 
-// Calm reports whether Karpenter has seen that a revision was taken back: it takes no node for
-// drifted that is what was applied before, but those that it did before the revision. It learns
-// that in its own time, and until then it would replace such a node. m measures what was applied
-// before.
+// Calm reports whether Karpenter has seen a rollback: no node that matches the previous revision
+// is marked as drifted, except for those that were before the rollout. Until then, Karpenter
+// would replace such a node. m compares the nodes with the previous revision.
 func (r proofReader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
 	var claims karpv1.NodeClaimList
 	if err := r.Cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
-		return false, fmt.Errorf("list the nodes that Karpenter takes for drifted: %w", err)
+		return false, fmt.Errorf("list drifted nodes: %w", err)
 	}
 	own := func(pool string) bool {
 		return slices.ContainsFunc(m.Rolling, func(r plan.Rolling) bool { return r.Pool == pool })
@@ -158,7 +155,7 @@ func drifted(claim *karpv1.NodeClaim) bool {
 	return claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
-// nodeOf is how far a NodeClaim is; node is nil where it has not joined.
+// nodeOf is the state of a NodeClaim; node is nil if it has not joined.
 func nodeOf(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
 	n := rollout.Node{Name: claim.Name}
 	id := claim.Status.ProviderID
@@ -186,8 +183,7 @@ func latest(a, b metav1.Time) time.Time {
 	return b.Time
 }
 
-// unhealthyPool is the condition by which Karpenter has given up on nodes of a pool; nil if it has
-// not.
+// unhealthyPool is the condition NodeRegistrationHealthy of a pool if it is false; nil otherwise.
 func unhealthyPool(pool *karpv1.NodePool) *status.Condition {
 	if c := pool.StatusConditions().Get(karpv1.ConditionTypeNodeRegistrationHealthy); c.IsFalse() {
 		return c
@@ -195,8 +191,8 @@ func unhealthyPool(pool *karpv1.NodePool) *status.Condition {
 	return nil
 }
 
-// holds says of each pool what keeps its outdated nodes that the revision has not made:
-// its own budgets, limits and PodDisruptionBudgets.
+// holds records for each pool what blocks the replacement of its outdated nodes: its budgets,
+// limits and PodDisruptionBudgets.
 func holds(at map[string]*rollout.Pool, m compare.Measured) {
 	for _, n := range m.Nodes {
 		if p := at[n.Pool]; p != nil && m.Outdated[n.Name] && len(n.Holds) > 0 {

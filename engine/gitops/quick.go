@@ -8,9 +8,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// nothingToDo reports whether a revision that was applied with the same variables is still
-// what the cluster has, and then returns the outcome. What there is to do takes the files:
-// others decide it.
+// nothingToDo reports whether the cluster still matches a revision that was applied with the same
+// variables, and returns the outcome in that case. If there is something to do, the caller fetches
+// and plans the revision.
 func (w *Worker) nothingToDo(ctx context.Context, rev *revision) (outcome, bool) {
 	known, ok := w.Memory.Recall(rev.np, rev.Revision)
 	if !ok || rev.planOnly() {
@@ -39,8 +39,8 @@ func (w *Worker) nothingToDo(ctx context.Context, rev *revision) (outcome, bool)
 	return vars.mask(rev.np, outcomeOf(w.ready(ctx, &quick, view))), true
 }
 
-// recordIsThere reports whether the record of what was last applied is as it should be:
-// otherwise it is made anew.
+// recordIsThere reports whether the record of what was last applied is intact. Otherwise the
+// reconciliation creates it again.
 func (w *Worker) recordIsThere(ctx context.Context, np *lkeplanv1alpha1.NodePlan) bool {
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Reconciler reconciles NodePlans: it has a Worker do the work, and writes the
+// Reconciler reconciles NodePlans: a Worker does the work, and the Reconciler writes the
 // outcome into conditions, history, events and metrics.
 type Reconciler struct {
 	client.Client
@@ -33,18 +33,18 @@ type Reconciler struct {
 	Counts *reconcilerMetrics // nil: nothing is counted
 	Traces *traces            // nil: there are none
 	Worker *Worker
-	// DependencyInterval is the time until a NodePlan is reconciled again whose
-	// dependencies are not ready.
+	// DependencyInterval is the time until a NodePlan with dependencies that are not ready
+	// is reconciled again.
 	DependencyInterval time.Duration
-	// Jitter is the share of an interval by which it may be longer or shorter, so that
-	// many NodePlans are not reconciled at the same moment.
+	// Jitter is the share of an interval by which it may be longer or shorter. It keeps
+	// many NodePlans from being reconciled at the same time.
 	Jitter float64
-	// Shard selects the NodePlans that this process reconciles; nil for all. It reads all
-	// of them.
+	// Shard selects the NodePlans that this process reconciles; nil for all. The process
+	// reads all NodePlans in any case.
 	Shard labels.Selector
 }
 
-// ownedConditions are those that only this controller writes.
+// ownedConditions are the conditions that only this controller writes.
 var ownedConditions = []string{
 	meta.ReadyCondition, meta.ReconcilingCondition, meta.StalledCondition, lkeplanv1alpha1.ConditionHealthy,
 }
@@ -53,7 +53,7 @@ var ownedConditions = []string{
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	began := time.Now()
 	np := &lkeplanv1alpha1.NodePlan{}
-	if err := r.Worker.Reader.Get(ctx, req.NamespacedName, np); err != nil { // the cache may not have its last status
+	if err := r.Worker.Reader.Get(ctx, req.NamespacedName, np); err != nil { // the cache may lack its last status
 		if client.IgnoreNotFound(err) == nil {
 			r.Worker.Memory.Keep(req.NamespacedName, nil)
 		}
@@ -64,7 +64,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	patcher := patch.NewSerialPatcher(np, r.Client)
 	defer func() {
-		// Without its finalizer a deleted NodePlan is gone, and that is no error.
+		// A deleted NodePlan without its finalizer no longer exists. That is not an error.
 		if patchErr := r.patch(ctx, patcher, np); err == nil {
 			err = client.IgnoreNotFound(patchErr)
 		}
@@ -104,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return r.reconcile(ctx, np, record)
 }
 
-// inShard reports whether a NodePlan is one that this process reconciles.
+// inShard reports whether this process reconciles a NodePlan.
 func (r *Reconciler) inShard(np *lkeplanv1alpha1.NodePlan) bool {
 	return r.Shard == nil || r.Shard.Matches(labels.Set(np.Labels))
 }
@@ -114,8 +114,8 @@ func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np
 		patch.WithForceOverwriteConditions{}, patch.WithFieldOwner("lkeplan-controller"))
 }
 
-// record writes the status of a NodePlan as it is now, where the API server has its spec,
-// approval and rollout as they were read. Of two leaders one succeeds.
+// record writes the current status of a NodePlan, if its spec, approval and rollout in the
+// API server have not changed since they were read. If there are two leaders, one fails.
 func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePlan) error {
 	live := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Worker.Reader.Get(ctx, client.ObjectKeyFromObject(np), live); err != nil {
@@ -125,7 +125,7 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 		equality.Semantic.DeepEqual(live.Status.Approval, was.Status.Approval) &&
 		equality.Semantic.DeepEqual(live.Status.Rollout, was.Status.Rollout)
 	if !same {
-		return errors.New("the NodePlan has changed meanwhile")
+		return errors.New("the NodePlan was changed in the meantime")
 	}
 	next := live.DeepCopy()
 	np.Status.DeepCopyInto(&next.Status)
@@ -133,51 +133,49 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 		client.FieldOwner("lkeplan-controller"))
 }
 
-// reconcile does the work, writes down the outcome, and returns when to reconcile
-// again.
+// reconcile does the work, records the outcome, and returns when to reconcile again.
 func (r *Reconciler) reconcile(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
 ) (ctrl.Result, error) {
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
-		settle(np, failed(lkeplanv1alpha1.ReasonDependency, "%s", waits))
+		setConditions(np, failed(lkeplanv1alpha1.ReasonDependency, "%s", waits))
 		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, minInterval)}, nil
 	}
 	before := np.DeepCopy()
 	working, work := r.Traces.Begin(ctx)
 	o := r.Worker.Work(working, np, record)
 	if ctx.Err() != nil {
-		return ctrl.Result{}, ctx.Err() // the controller stops, and the status stays as it is
+		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
 	}
 	if o.current {
 		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())
 	}
-	settle(np, o)
-	remember(np, o, r.Worker.Now())
+	setConditions(np, o)
+	addHistory(np, o, r.Worker.Now())
 	np.Status.Outdated, np.Status.NextWindow = totalOf(np.Status.Pools)
 	if opening := o.opening(); opening != nil {
 		np.Status.NextWindow = opening
 	}
-	said := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
-	r.Traces.End(ctx, work, before, np, o, said)
+	published := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
+	r.Traces.End(ctx, work, before, np, o, published)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
 
-// The intervals of reconciliations, where the NodePlan does not say.
+// The default intervals of reconciliations.
 const (
-	retryInterval = 30 * time.Second // after a failure, and while pools give up their nodes
+	retryInterval = 30 * time.Second // after a failure, and while pools drain
 	gitInterval   = time.Minute      // between polls of a Git repository
 	// secretInterval is the time between reads of Secrets with variables. They are not
-	// watched: that takes the right to list them, and with it to read them all.
+	// watched, because permission to watch Secrets is permission to read all of them.
 	secretInterval = time.Minute
-	// minInterval bounds them all: a queue takes 0 for never, and with a very short
-	// interval one NodePlan would take the turns of all others.
+	// minInterval is the minimum of all intervals: a queue treats 0 as never, and a NodePlan
+	// with a very short interval would block all others.
 	minInterval = time.Second
 )
 
-// next is the time until a NodePlan is reconciled again, with some jitter, so that
-// many NodePlans are not reconciled at the same moment.
+// next is the time until a NodePlan is reconciled again, with jitter.
 func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration {
 	interval := np.Spec.Interval.Duration
 	switch {
@@ -186,7 +184,7 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	case np.Spec.Git != nil:
 		interval = min(interval, orElse(np.Spec.Git.Interval, gitInterval))
 	}
-	if o.inProgress && o.waitUntil.IsZero() { // somebody has to delete what has given up its last node
+	if o.inProgress && o.waitUntil.IsZero() { // a pool has to be deleted after its last node
 		interval = min(interval, retryInterval)
 	}
 	if !o.failed && slices.ContainsFunc(np.Spec.VariablesFrom, isSecret) {
@@ -195,7 +193,7 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	if o.requeueAfter > 0 {
 		interval = min(interval, o.requeueAfter)
 	}
-	if !o.waitUntil.IsZero() { // a moment late, so that the time has come
+	if !o.waitUntil.IsZero() { // slightly later, so that the time has passed
 		interval = min(interval, o.waitUntil.Sub(r.Worker.Now())+minInterval)
 	}
 	return max(r.jittered(interval), minInterval)
@@ -203,28 +201,27 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 
 func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind == "Secret" }
 
-// shared is the present revision of the source that two NodePlans have in common; ""
-// where they have none, or it is not known. Of a Git URL it is not, as its server would
-// be asked for each dependency.
+// shared is the current revision of the source that two NodePlans share; "" if they share
+// none, or if the revision is unknown. It is always unknown for a Git URL, which would take
+// a request to its server for each dependency.
 func (r *Reconciler) shared(ctx context.Context, np, other *lkeplanv1alpha1.NodePlan) string {
 	if key := sourceKey(np); key == "" || key != sourceKey(other) || other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		return ""
 	}
 	artifact, err := r.Worker.Sources.Find(ctx, np)
 	if err != nil {
-		return "" // the reconciliation says so
+		return "" // the reconciliation reports the error
 	}
 	return artifact.Revision
 }
 
-// jittered returns a duration that differs by as much as the jitter allows, to either
-// side.
+// jittered returns a duration with random jitter.
 func (r *Reconciler) jittered(d time.Duration) time.Duration {
 	return d + time.Duration((2*rand.Float64()-1)*r.Jitter*float64(d))
 }
 
-// dependencies returns a sentence about the first NodePlan that this one depends
-// on and that is not ready; "" where all are ready.
+// dependencies returns a message about the first dependency that is not ready; "" if all
+// are ready.
 func (r *Reconciler) dependencies(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (string, error) {
 	for _, d := range np.Spec.DependsOn {
 		key := types.NamespacedName{Namespace: cmp.Or(d.Namespace, np.Namespace), Name: d.Name}
@@ -234,12 +231,12 @@ func (r *Reconciler) dependencies(ctx context.Context, np *lkeplanv1alpha1.NodeP
 		case client.IgnoreNotFound(err) != nil:
 			return "", err
 		case err != nil:
-			return fmt.Sprintf("it depends on NodePlan %s, which does not exist", key), nil
+			return fmt.Sprintf("dependency NodePlan %s does not exist", key), nil
 		case !conditions.IsTrue(&other, meta.ReadyCondition) || other.Status.ObservedGeneration != other.Generation:
-			return fmt.Sprintf("it depends on NodePlan %s, which is not ready", key), nil
+			return fmt.Sprintf("dependency NodePlan %s is not ready", key), nil
 		}
 		if revision := r.shared(ctx, np, &other); revision != "" && other.Status.LastAppliedRevision != revision {
-			return fmt.Sprintf("it depends on NodePlan %s, which has not applied revision %s of the same source", key,
+			return fmt.Sprintf("dependency NodePlan %s has not applied revision %s of the same source yet", key,
 				revision), nil
 		}
 	}

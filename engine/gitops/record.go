@@ -23,44 +23,44 @@ type appliedRecord struct {
 	Digest string // of the files and the path
 	// Variables are the values that the files were compiled with.
 	Variables []lkeplanv1alpha1.RecordedVariable
-	// Missing says, as a sentence, why the files are not known. Then a change waits
-	// for approval. "" where they are, and where nothing was applied yet.
+	// Missing explains, in one sentence, why the files are unknown. A change then waits for
+	// approval. "" if they are known, or if nothing was applied yet.
 	Missing string
 }
 
-// Known reports whether the files are those that were last applied.
+// Known reports whether the files are known to be those that were last applied.
 func (r appliedRecord) Known() bool { return r.Digest != "" && r.Missing == "" }
 
-// maxRecord bounds the packed files of a record: an object that is larger than
-// about 1.5 MiB is refused.
+// maxRecord is the maximum size of a record's packed files. The API server refuses objects of
+// more than about 1.5 MiB.
 const maxRecord = 900 << 10
 
-// recordStore keeps the files that were last applied in a NodePlanRecord next to
-// each NodePlan, which is deleted with it. The client needs no cache.
+// recordStore keeps the files that were last applied in a NodePlanRecord for each NodePlan, which
+// is deleted together with it. The client must not use a cache.
 type recordStore struct{ Client client.Client }
 
-// Load writes the files that were last applied into an empty directory. The files are known
-// where they have the digest in the status of the NodePlan, which others cannot write.
+// Load writes the files that were last applied into an empty directory. The files are known if
+// their digest matches the status of the NodePlan, which only the controller can write.
 func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error) {
 	var kept lkeplanv1alpha1.NodePlanRecord
 	err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &kept)
 	if client.IgnoreNotFound(err) != nil {
 		return appliedRecord{}, fmt.Errorf("get NodePlanRecord %s/%s: %w", np.Namespace, np.Name, err)
 	}
-	// Not that of a NodePlan of this name that is gone.
+	// Ignore the record of a deleted NodePlan with the same name.
 	owned := func(o metav1.OwnerReference) bool { return o.UID == np.UID }
 	there := err == nil && slices.ContainsFunc(kept.OwnerReferences, owned)
 	switch {
 	case !there && np.Status.LastAppliedRevision == "":
 		return appliedRecord{}, nil
 	case !there:
-		return appliedRecord{Missing: "There is no record of it."}, nil
+		return appliedRecord{Missing: "There is no record of the last applied revision."}, nil
 	case kept.Files == nil:
-		return appliedRecord{Missing: "Its files are too large to be kept."}, nil
+		return appliedRecord{Missing: "The files of the last applied revision are too large for a record."}, nil
 	}
 	record := appliedRecord{Path: sourcePath(kept.Path)}
 	if err := fetch.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
-		return appliedRecord{Missing: fmt.Sprintf("Its record cannot be read: %v.", err)}, nil
+		return appliedRecord{Missing: fmt.Sprintf("The record of the last applied revision cannot be read: %v.", err)}, nil
 	}
 	files, err := fetch.PickAll(dir)
 	if err == nil {
@@ -75,14 +75,15 @@ func (c recordStore) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 		return record, err
 	}
 	if record.Digest == np.Status.LastAppliedDigest {
-		return appliedRecord{Missing: "Its record is of a release that did not keep the values of variables."}, nil
+		return appliedRecord{
+			Missing: "The record of the last applied revision is from a release that did not store the values of variables.",
+		}, nil
 	}
-	return appliedRecord{Missing: "Its record has other files or values than those that were applied."}, nil
+	return appliedRecord{Missing: "The record of the last applied revision does not match what was applied."}, nil
 }
 
-// isLastApplied reports whether a digest is that of the status. The NodePlan may come
-// from a cache that has not seen the last status yet, so it is read again before the
-// answer is no.
+// isLastApplied reports whether a digest matches the status. The NodePlan may come from a cache
+// that lacks the last status, so it is read again before the answer is no.
 func (c recordStore) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
 	if np.Status.LastAppliedDigest == digest {
 		return true, nil
@@ -94,7 +95,7 @@ func (c recordStore) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.Node
 	return current.UID == np.UID && current.Status.LastAppliedDigest == digest, nil
 }
 
-// sealed is the digest of all of a record.
+// sealed is the digest of a complete record.
 func sealed(r appliedRecord) string {
 	hash := sha256.New()
 	fmt.Fprintf(hash, "%s\n%d\n", r.Digest, len(r.Variables))
@@ -104,7 +105,7 @@ func sealed(r appliedRecord) string {
 	return fmt.Sprintf("sha256:%x", hash.Sum(nil))
 }
 
-// recordedVariables returns values as the record of a NodePlan has them.
+// recordedVariables converts variables for the record of a NodePlan.
 func recordedVariables(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []lkeplanv1alpha1.RecordedVariable) {
 	for _, v := range vars {
 		r := lkeplanv1alpha1.RecordedVariable{Name: v.Name, Value: v.Value}
@@ -117,8 +118,8 @@ func recordedVariables(np *lkeplanv1alpha1.NodePlan, vars []config.Var) (kept []
 	return kept
 }
 
-// Values are the values that the files of a record were compiled with. Those from Secrets are
-// not kept, and are as they are now; changed are the names of those that are not the same.
+// Values are the values that the files of a record were compiled with. Values from Secrets are
+// not kept, and are the current ones; changed lists the names of those that differ.
 func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (vars []config.Var, changed []string) {
 	current := map[string]config.Var{}
 	for _, v := range now {
@@ -141,9 +142,8 @@ func (r appliedRecord) Values(np *lkeplanv1alpha1.NodePlan, now []config.Var) (v
 	return vars, changed
 }
 
-// Store keeps the files from which a NodePlan was applied and the values of variables, and
-// returns the digest of both for its status. If they are too large for an object, the record
-// has none.
+// Store keeps the files that were applied and the values of variables, and returns the digest of
+// both for the status. If they are too large for an object, the record contains neither.
 func (c recordStore) Store(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var,
 ) (string, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// removalStatuses are the pools that give up their nodes when a plan is applied, by name:
-// those that did before, and those that begin to.
+// removalStatuses are the pools that drain when a plan is applied: those that already do, and
+// those that start to.
 func removalStatuses(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
 	for _, r := range p.Rolling {
 		if r.Condemned != nil {
@@ -39,7 +39,7 @@ func rollingStatus(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
 		Since: metav1.NewTime(r.Condemned.Since.UTC().Truncate(time.Second)), Nodes: max(r.Condemned.Nodes, r.Of),
 		Message: strings.Join(append([]string{state}, holds...), "; "),
 	}
-	if c.Since.IsZero() { // somebody has altered what the pool says of it
+	if c.Since.IsZero() { // the annotation of the pool was edited
 		c.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
 	}
 	if r.Pace != nil {
@@ -56,7 +56,7 @@ func statusMoment(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.UTC().Truncate(time.Second)}
 }
 
-// progressLines say how far condemned pools are, a line for each.
+// progressLines describe the progress of draining pools, with a line for each.
 func progressLines(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
 	for _, p := range pools {
 		if p.Condemned != nil {
@@ -66,8 +66,8 @@ func progressLines(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
 	return lines
 }
 
-// furtherAlong reports whether pools are enough further than before to say so: one begins or
-// has ended, or another quarter of its nodes has gone.
+// furtherAlong reports whether the progress of draining pools is worth an event: a pool has
+// started or finished, or another quarter of its nodes has gone.
 func furtherAlong(before, after []lkeplanv1alpha1.PoolStatus) bool {
 	was, is := quarters(before), quarters(after)
 	if len(was) != len(is) {
@@ -81,7 +81,7 @@ func furtherAlong(before, after []lkeplanv1alpha1.PoolStatus) bool {
 	return false
 }
 
-// quarters are how many quarters of the nodes of condemned pools are left, by name.
+// quarters are how many quarters of the nodes of draining pools are left, by name.
 func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
 	left := map[string]int{}
 	for _, p := range pools {
@@ -92,13 +92,12 @@ func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
 	return left
 }
 
-// correctionsText says which fields of our own objects were set back, and who had set them; a
-// line for each.
+// correctionsText lists the manual edits that were reverted, with a line for each.
 func correctionsText(p plan.Plan, ours map[manifest.Key]bool) string {
 	var lines []string
 	for _, d := range p.Drift {
 		if !d.Kept && ours[d.Key()] {
-			lines = append(lines, fmt.Sprintf("%s: %s was set to %v by %s, and is set back",
+			lines = append(lines, fmt.Sprintf("%s: %s was set to %v by %s, and is reverted",
 				d.Key(), d.Path, d.Live, strings.Join(d.Owners, ", ")))
 		}
 	}

@@ -20,10 +20,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// startRollout has a revision prove itself on a first wave of nodes, where the NodePlan asks for
-// that and the plan makes nodes. Of the first revision, and where what was last applied is
-// not known, there is nothing to go back to: it is applied as a whole, which somebody has
-// approved. What is to be done is in the status before it is done, with the nodes that are there.
+// startRollout applies a revision to a first wave of nodes, if spec.rollout is set and the plan
+// creates nodes. The first revision, and one for which the last applied revision is unknown,
+// cannot be rolled back: they are applied as a whole, the latter after an approval. The rollout
+// and the existing nodes are recorded in the status before anything is applied.
 func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o outcome, proves bool, err error) {
 	np := rev.np
 	unknown := rev.base.first || rev.base.lastAppliedError != "" || rev.base.request.Root == rev.files
@@ -37,11 +37,11 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 	}
 	head, err := compare.Applied(rev.base.Objects, rev.head.Objects)
 	if err != nil {
-		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last: %v", rev.Revision, err)
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the previous revision: %v", rev.Revision, err)
 	}
 	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects}, plan.State{Objects: head})
 	if err != nil {
-		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last: %v", rev.Revision, err)
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the previous revision: %v", rev.Revision, err)
 	}
 	first, whole := rollout.Change{Declared: declared, Live: p.Plan,
 		Outdated: rollout.Counts(m.Counts(), np.Status.Rollout)}.Wave(terms)
@@ -70,8 +70,8 @@ func (w *Worker) startRollout(ctx context.Context, rev *revision, p judged) (o o
 	return w.startProving(ctx, rev, s)
 }
 
-// startProving puts the brakes on before anything else of a revision is applied, and then begins to
-// look at the first wave.
+// startProving applies the budgets of the first wave before anything else of a revision, and
+// then evaluates the first wave.
 func (w *Worker) startProving(
 	ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus,
 ) (o outcome, over bool, err error) {
@@ -86,9 +86,9 @@ func (w *Worker) startProving(
 	return w.evaluateWave(ctx, rev, s)
 }
 
-// continueRollout takes a revision a step further that has begun to prove itself. over tells that
-// nothing else is to be done about it: it is not proven. In the mode PlanOnly the rollout stays
-// as it is.
+// continueRollout continues the rollout of a revision. If over is true, the reconciliation ends
+// here, because the first wave has not succeeded. In the mode PlanOnly the rollout stays
+// unchanged.
 func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome, over bool, err error) {
 	np := rev.np
 	if np.Status.Rollout = rollout.Read(np.Status.Rollout); np.Spec.Rollout == nil || rev.planOnly() {
@@ -96,8 +96,9 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 	}
 	s := np.Status.Rollout
 	if rollout.UnderWay(s) && s.Revision == rev.Revision && rev.base.lastAppliedError != "" {
-		return o, true, stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held as it is: what was applied before is not "+
-			"known. %s\nCommit a correction, or revert it; either waits for approval.", rev.Revision, rev.base.lastAppliedError)
+		return o, true, stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: the previous revision is unknown. "+
+			"%s\nCommit a correction, or revert the revision; either change waits for approval.",
+			rev.Revision, rev.base.lastAppliedError)
 	}
 	digest, err := rev.digest()
 	if err != nil || !rollout.Same(s, rev.Revision, digest) || rollout.UnderWay(s) && rev.restarts(s) {
@@ -115,14 +116,15 @@ func (w *Worker) continueRollout(ctx context.Context, rev *revision) (o outcome,
 	return o, false, nil
 }
 
-// restarts reports whether a rollout was asked to begin again: by other terms, or by the annotation for it.
+// restarts reports whether a rollout has to start again: spec.rollout has changed, or the annotation
+// reconcile.fluxcd.io/forceAt requests it.
 func (r *revision) restarts(s *lkeplanv1alpha1.RolloutStatus) bool {
 	asked := retry(r.np)
 	return s.Terms != "" && !rollout.SameTerms(s, *r.np.Spec.Rollout) || asked != "" && asked != s.Retried
 }
 
-// retry is what the annotation reconcile.fluxcd.io/forceAt asks for, as Flux reads it; "" for
-// nothing.
+// retry is the value of the annotation reconcile.fluxcd.io/forceAt if it requests a retry, by
+// Flux's rules; "" otherwise.
 func retry(np *lkeplanv1alpha1.NodePlan) string {
 	asked, _ := meta.ReconcileAnnotationValue(np.Annotations)
 	if force := np.Annotations[meta.ForceRequestAnnotation]; force == asked {
@@ -131,7 +133,7 @@ func retry(np *lkeplanv1alpha1.NodePlan) string {
 	return ""
 }
 
-// measure says how far the nodes of the cluster are what a configuration asks for.
+// measure compares the nodes of the cluster with a configuration.
 func (w *Worker) measure(ctx context.Context, rev *revision, of compile.Result) (compare.Measured, error) {
 	m, err := compare.Against(ctx, newView(rev.cluster, w.Cache, rev.head), of, w.Prices, w.Now().UTC())
 	if err != nil {
@@ -142,7 +144,7 @@ func (w *Worker) measure(ctx context.Context, rev *revision, of compile.Result) 
 
 func (w *Worker) proofs() proofReader { return proofReader{Cache: w.Cache, Live: w.Reader} }
 
-// evaluateWave looks at the first wave, and applies as much of the revision as that allows.
+// evaluateWave evaluates the first wave, and applies as much of the revision as the result allows.
 func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, bool, error) {
 	terms := rollout.TermsOf(*rev.np.Spec.Rollout)
 	m, err := w.measure(ctx, rev, rev.head)
@@ -151,7 +153,7 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 	}
 	pools, err := w.proofs().Wave(ctx, s, m)
 	if err != nil {
-		err = failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v", rev.Revision, err)
+		err = failed(lkeplanv1alpha1.ReasonApplyFailed, "check the first wave of revision %s: %v", rev.Revision, err)
 		return outcome{}, true, err
 	}
 	rollout.Look(s, pools, w.Now())
@@ -181,26 +183,25 @@ func (w *Worker) evaluateWave(ctx context.Context, rev *revision, s *lkeplanv1al
 		return outcome{}, true, err
 	}
 	p, err := w.applyPart(ctx, rev, objects, s)
-	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
+	o := done(lkeplanv1alpha1.ReasonProving, "testing revision %s on a first wave of nodes in %s before applying the rest",
 		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
 	o.inProgress, o.requeueAfter, o.corrected = true, d.RequeueAfter, correctionsText(p.Plan, p.ours)
 	return o, true, err
 }
 
-// holdRevision keeps a revision that has failed from being applied any further, or has what was
-// applied before it applied again.
+// holdRevision stops a revision that has failed, or rolls it back to the previous revision.
 func (w *Worker) holdRevision(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, error) {
-	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again change spec.rollout, " +
-		"or set the annotations " + meta.ReconcileRequestAnnotation + " and " + meta.ForceRequestAnnotation + " to one new " +
-		"value; to have it applied all the same remove spec.rollout."
+	const advice = "\n%s\nCommit a correction, or revert the revision. To retry it, change spec.rollout, or set the " +
+		"annotations " + meta.ReconcileRequestAnnotation + " and " + meta.ForceRequestAnnotation + " to the same new value. " +
+		"To apply it anyway, remove spec.rollout."
 	stage := rollout.StageOf(s, rev.head.Objects, rev.base.Objects)
 	objects, err := stage.Objects(nil)
-	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: no more of it is applied than the first wave, "+
-		"%s."+advice, rev.Revision, rollout.Names(s), s.Message)
+	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: only its first wave, "+
+		"%s, is applied."+advice, rev.Revision, rollout.Names(s), s.Message)
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
 		o = stalled(lkeplanv1alpha1.ReasonRolledBack, "revision %s is rolled back to %s."+advice, rev.Revision,
 			rev.np.Status.LastAppliedRevision, s.Message)
-		calm := false // when it is taken back, Karpenter has not seen that yet
+		calm := false // right after the rollback, Karpenter has not seen it yet
 		if conditions.GetReason(rev.np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonRolledBack {
 			var was compare.Measured
 			if was, err = w.measure(ctx, rev, rev.base.Result); err == nil {
@@ -223,11 +224,11 @@ func (w *Worker) holdRevision(ctx context.Context, rev *revision, s *lkeplanv1al
 	return o, err
 }
 
-// applyPart applies objects that need no other approval: those of the first wave, for which
-// the whole revision was judged, or what was applied before. What is in neither stays as
-// it is, but for pools that were condemned before, and those that a rollback takes back.
-// What others have set in objects that the revision does not change is set back where no
-// node goes for it: no guard was asked about that.
+// applyPart applies objects that need no further approval: those of the first wave, because the
+// guards have evaluated the whole revision, or those of the previous revision. All other
+// objects stay unchanged, except for pools that are draining already, and those that a rollback
+// removes. Manual edits of objects that the revision does not change are reverted only if that
+// replaces no nodes, because no guard has evaluated such a replacement.
 func (w *Worker) applyPart(
 	ctx context.Context, rev *revision, objects []config.Object, s *lkeplanv1alpha1.RolloutStatus,
 ) (judged, error) {
@@ -263,18 +264,18 @@ func (w *Worker) applyPart(
 	return p, nil
 }
 
-// leave takes objects out of what is to be applied, and says that they stay as they are.
+// leave removes objects from what is applied, and reports that they stay unchanged.
 func (p *judged) leave(keys map[manifest.Key]bool) {
 	p.Targets = slices.DeleteFunc(p.Targets, func(t compare.Target) bool { return keys[manifest.KeyOf(t.Desired)] })
 	p.Plan.Drift = slices.DeleteFunc(p.Plan.Drift, func(d plan.Drift) bool { return keys[d.Key()] })
 	for key := range keys {
-		p.stays = append(p.stays, fmt.Sprintf("%s stays as others have set it until there is another revision: nodes "+
-			"would go for setting it back.", key))
+		p.stays = append(p.stays, fmt.Sprintf("The manual edit of %s stays until the next revision: "+
+			"reverting it would replace nodes.", key))
 	}
 	slices.Sort(p.stays)
 }
 
-// proven reports whether the revision has proven itself, and the rest of it may be applied.
+// proven reports whether the first wave has succeeded, so that the rest of the revision can be applied.
 func (r *revision) proven() bool {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()
@@ -282,10 +283,10 @@ func (r *revision) proven() bool {
 		(s.Phase == lkeplanv1alpha1.PhaseProven || s.Phase == lkeplanv1alpha1.PhaseApplied)
 }
 
-// finishRollout notes that all of the revision is applied from now on, and with which approval.
+// finishRollout records that all of the revision is applied from now on, and with which approval.
 func (r *revision) finishRollout() {
 	switch s := r.np.Status.Rollout; {
-	case s == nil, s.Phase == lkeplanv1alpha1.PhaseApplied: // of the last revision that had to prove itself
+	case s == nil, s.Phase == lkeplanv1alpha1.PhaseApplied: // keep the last rollout
 	case r.np.Spec.Rollout != nil && r.proven():
 		r.usedApproval = cmp.Or(r.usedApproval, s.Approval)
 		s.Phase, s.Approval = lkeplanv1alpha1.PhaseApplied, nil
@@ -294,14 +295,14 @@ func (r *revision) finishRollout() {
 	}
 }
 
-// digest names what a revision and what was applied before it come to: neither is another
-// one as long as it is the same, whatever becomes of variables.
+// digest identifies the objects of a revision and of the previous one. It changes with
+// variables only if they change an object.
 func (r *revision) digest() (string, error) {
 	return rollout.Digest(slices.Concat(r.head.Objects, r.base.Objects))
 }
 
-// approval is what may lift guards, with the digest of the plan that it has to be for: the
-// rest of a revision that has proven itself was approved when it began.
+// approval is the approval that can lift guards, with the digest of the plan that it must
+// match. The approval that a rollout started with also covers the rest of the revision.
 func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 	given := r.target.Status.Approval
 	if carried := r.rolloutApproval(); given == nil && !r.planOnly() && carried != nil {
@@ -310,8 +311,8 @@ func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
 	return given, digest
 }
 
-// rolloutApproval is the approval that the revision began with and has not used up; nil for none. One that
-// was held or rolled back needs another one to be tried again.
+// rolloutApproval is the approval that the rollout started with and has not used up; nil if none.
+// The retry of a revision that was held or rolled back needs another approval.
 func (r *revision) rolloutApproval() *lkeplanv1alpha1.Approval {
 	s := r.np.Status.Rollout
 	digest, err := r.digest()

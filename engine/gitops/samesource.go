@@ -12,8 +12,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// sourceKey names the object in the cluster that a NodePlan is made from, as
-// kind/namespace/name; "" where that is a Git URL.
+// sourceKey identifies the source object of a NodePlan as kind/namespace/name; "" if its source is a
+// Git URL.
 func sourceKey(np *lkeplanv1alpha1.NodePlan) string {
 	switch {
 	case np.Spec.SourceRef != nil:
@@ -25,8 +25,8 @@ func sourceKey(np *lkeplanv1alpha1.NodePlan) string {
 	return ""
 }
 
-// sameSource reports whether another NodePlan is made from what a revision of one is of: the
-// same source, or the same reference or commit of the same repository.
+// sameSource reports whether another NodePlan has the same source as a revision of np: the same
+// object, or the same reference or commit of the same repository.
 func sameSource(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan, revision string,
 	other *lkeplanv1alpha1.NodePlan) bool {
 	if key := sourceKey(np); key != "" && key == sourceKey(other) {
@@ -40,7 +40,7 @@ func sameSource(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.No
 	return a.ref == b.ref || ok && strings.HasSuffix(other.Status.LastAttemptedRevision, "@"+commit)
 }
 
-// repository is where a NodePlan's source comes from; empty where it is no Git repository.
+// repository is the Git repository of a NodePlan's source; empty if the source is not Git.
 type repository struct{ url, ref string }
 
 func repositoryOf(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan) repository {
@@ -67,7 +67,7 @@ func repositoryOf(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.
 	return repository{}
 }
 
-// refOf names what is checked out, by what wins over what.
+// refOf names what is checked out. The first argument that is not empty wins.
 func refOf(commit, special, tag, branch string) string {
 	switch {
 	case commit != "":
@@ -80,12 +80,12 @@ func refOf(commit, special, tag, branch string) string {
 	return "branch " + branch
 }
 
-// sameURL spells a repository's URL as others may have spelled it.
+// sameURL normalizes the URL of a repository.
 func sameURL(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
 }
 
-// sourcePath returns the path of a directory in a source. It does not lead out of that.
+// sourcePath returns the path of a directory in a source. It cannot leave the source.
 func sourcePath(path string) string {
 	return cmp.Or(strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"), ".")
 }

@@ -22,14 +22,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Options are how NodePlans are reconciled.
+// Options configure the reconciliation of NodePlans.
 type Options struct {
 	Cluster            string // the label of the LKE cluster
 	Version            string // of this program
 	Prices             *catalog.Catalog
 	Concurrent         int             // NodePlans at a time; at least 1
 	EventsAddress      string          // the URL of notification-controller; "": none
-	ServiceAccount     string          // applies NodePlans that name no account; "": the controller's own
+	ServiceAccount     string          // applies NodePlans that name no account; "": the controller's account
 	SameNamespace      bool            // forbids sources and planFor in other namespaces
 	FetchRetries       int             // of a download that fails
 	DependencyInterval time.Duration   // between checks of dependencies that are not ready
@@ -39,14 +39,12 @@ type Options struct {
 	Traces             trace.Sink      // nil: there are none
 }
 
-// childMemory is what all child processes together may take, in bytes, whatever the
-// number of NodePlans: two compilations, or four fetches. Others wait. kube/deploy has
-// room for it.
+// childMemory is the memory limit of all child processes together, in bytes: two compilations, or
+// four fetches. Others wait. The memory limit in kube/deploy allows for it.
 const childMemory = 2 * compile.DefaultMemory
 
-// Add adds the reconciler of NodePlans to a manager; it runs while its process
-// leads. Kinds of sources that the cluster does not have at the start are not
-// watched: install Flux first.
+// Add adds the reconciler of NodePlans to a manager; it runs while its process is the leader. Kinds
+// of sources that the cluster does not have at the start are not watched: install Flux first.
 func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := lkeplanv1alpha1.AddToScheme(mgr.GetScheme()); err != nil {
 		return err

@@ -25,23 +25,23 @@ import (
 // sourceArtifact is one revision of a source.
 type sourceArtifact struct {
 	Revision string // as Flux writes it: main@sha1:1f2c…
-	Origin   string // the commit that it was made from; "" where the source does not say
+	Origin   string // the commit that it was built from; "" if the source does not name it
 	Verified bool   // source-controller has verified its signature
 	Stale    bool   // source-controller could not fetch the source when it last tried; there may be a newer one
-	// Fetch puts the files into an empty directory. It takes only regular files,
-	// of bounded number and size. It fails, and unpacks nothing, where they have
-	// another digest than the source says.
+	// Fetch puts the files into an empty directory. It accepts only regular files, of limited
+	// number and size. If the digest differs from that of the source, it fails and unpacks
+	// nothing.
 	Fetch func(ctx context.Context, dir string) error
 }
 
-// deniedError says that a NodePlan may not use the source that it names.
+// deniedError reports that a NodePlan is not allowed to use its source.
 type deniedError struct{ text string }
 
 // Error implements error.
 func (d deniedError) Error() string { return d.text }
 
-// originCluster finds sources in a cluster: those of Flux's source-controller,
-// ConfigMaps, and repositories that are asked directly.
+// originCluster finds sources in a cluster: those of Flux's source-controller, ConfigMaps, and Git
+// repositories.
 type originCluster struct {
 	Cache         client.Reader // of Flux's sources
 	Reader        client.Reader // without a cache, for ConfigMaps and Secrets
@@ -49,7 +49,7 @@ type originCluster struct {
 	SameNamespace bool // forbids sources in other namespaces
 }
 
-// fetcher asks servers; fetch.Child is one, which does so in another process.
+// fetcher sends requests to servers; fetch.Child does that in another process.
 type fetcher interface {
 	// Artifact and Commit put the files of a revision into an empty directory.
 	Artifact(ctx context.Context, artifact meta.Artifact, dir string) error
@@ -58,8 +58,8 @@ type fetcher interface {
 	Resolve(ctx context.Context, remote fetch.Remote, ref lkeplanv1alpha1.GitRef) (fetch.Commit, error)
 }
 
-// Find returns the present revision of a NodePlan's source. The error is a deniedError
-// if the NodePlan may not use it.
+// Find returns the current revision of a NodePlan's source. The error is a deniedError if the NodePlan
+// is not allowed to use it.
 func (s originCluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	switch {
 	case np.Spec.SourceRef != nil:
@@ -103,13 +103,13 @@ func (s originCluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	case apimeta.IsNoMatchError(err):
 		return sourceArtifact{}, fmt.Errorf("the cluster has no kind %s: is Flux installed?", ref.Kind)
 	case apierrors.IsNotFound(err):
-		return sourceArtifact{}, fmt.Errorf("there is no %s %s", ref.Kind, at)
+		return sourceArtifact{}, fmt.Errorf("%s %s does not exist", ref.Kind, at)
 	case err != nil:
 		return sourceArtifact{}, fmt.Errorf("get %s %s: %w", ref.Kind, at, err)
 	}
 	artifact := source.GetArtifact()
 	if artifact == nil {
-		return sourceArtifact{}, fmt.Errorf("%s %s has nothing to fetch yet: %s",
+		return sourceArtifact{}, fmt.Errorf("%s %s has no artifact yet: %s",
 			ref.Kind, at, conditions.GetMessage(source, meta.ReadyCondition))
 	}
 	return sourceArtifact{
@@ -121,14 +121,13 @@ func (s originCluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	}, nil
 }
 
-// configMap finds a ConfigMap, each key of which is a file. The revision is the
-// digest of all.
+// configMap finds a ConfigMap, each key of which is a file. The revision is the digest of all files.
 func (s originCluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (sourceArtifact, error) {
 	at := client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ConfigMapRef.Name}
 	var source corev1.ConfigMap
 	err := s.Reader.Get(ctx, at, &source)
 	if apierrors.IsNotFound(err) {
-		return sourceArtifact{}, fmt.Errorf("there is no ConfigMap %s", at)
+		return sourceArtifact{}, fmt.Errorf("ConfigMap %s does not exist", at)
 	}
 	if err != nil {
 		return sourceArtifact{}, fmt.Errorf("get ConfigMap %s: %w", at, err)

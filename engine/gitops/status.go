@@ -15,8 +15,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// writePlan writes a plan into the status. Where NodePlans are applied, an empty
-// plan leaves the last one that was not empty.
+// writePlan writes a plan into the status. In the mode Apply, an empty plan keeps the last plan that
+// was not empty.
 func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest string) {
 	s := p.Summary()
 	if !p.Empty() || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
@@ -51,10 +51,10 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 	}
 }
 
-// mostFields of an object are in a status.
+// mostFields is the maximum number of an object's fields in a status.
 const mostFields = 20
 
-// plannedChanges are the objects and fields that an approval of the plan lets change.
+// plannedChanges are the objects and fields that an approval of the plan allows to change.
 func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
 	for _, c := range reports.Changed(p) {
 		if len(list) == mostListed {
@@ -68,11 +68,10 @@ func plannedChanges(p plan.Plan) (list []lkeplanv1alpha1.PlannedChange) {
 	return list
 }
 
-// mostListed bounds the lists in a status.
+// mostListed is the maximum length of the lists in a status.
 const mostListed = 100
 
-// pools says how many nodes of each pool are outdated, and when the next one may
-// be replaced.
+// pools counts the outdated nodes of each pool, and finds when the next one can be replaced.
 func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	rolling, err := compare.Rolling(ctx, newView(rev.cluster, w.Cache, rev.head), rev.head)
 	if err != nil {
@@ -87,8 +86,8 @@ func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkepl
 	return poolStatuses(rolling, windows), nil
 }
 
-// comment is the plan as a comment for a pull request. Where it has so many characters
-// of several bytes that it is longer than an event may be, the event is cut.
+// comment is the plan as a comment for a pull request. Its limit is in characters, so that many
+// multi-byte characters can exceed the limit of an event, which is then truncated.
 func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
 	var b strings.Builder
 	opts := reports.Options{Target: np.Namespace + "/" + np.Name, MaxChars: maxEvent - 1000}
@@ -96,7 +95,7 @@ func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, 
 	return b.String(), err
 }
 
-// sentence says what a plan does, on one line.
+// sentence summarizes a plan in one line.
 func sentence(p plan.Plan) string {
 	if p.Empty() {
 		return "no changes"
@@ -113,7 +112,7 @@ func sentence(p plan.Plan) string {
 	add(s.Delete, "delete")
 	text := strings.Join(parts, ", ")
 	if text == "" {
-		text = "no object to change"
+		text = "no objects change"
 	}
 	nodes := func(n plan.Count, what string, pools []string) {
 		if n.Nodes > 0 {
@@ -121,13 +120,13 @@ func sentence(p plan.Plan) string {
 		}
 	}
 	nodes(s.NodesDeleted, "deleted with", s.Deleted)
-	nodes(s.NodesDrained, "given up by", s.Condemned)
+	nodes(s.NodesDrained, "drained from", s.Condemned)
 	nodes(s.NodesRolled, "replaced in", s.Rolled)
 	nodes(s.NodesRemovable, "may be removed in", s.Removable)
 	return text
 }
 
-// refusals are the sentences of the guards that block a plan.
+// refusals are the messages of the guards that block a plan.
 func refusals(p plan.Plan) string {
 	var details []string
 	for _, v := range p.Verdicts {

@@ -17,9 +17,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// traces makes traces of what becomes of revisions: of their reconciliations, of what a
-// NodePlan waits for between them, and of the nodes that are replaced after them. A nil
-// pointer makes none.
+// traces creates traces of revisions: of their reconciliations, of the times in between in which a
+// NodePlan waits, and of the nodes that are replaced afterwards. A nil pointer creates none.
 type traces struct {
 	sink  trace.Sink
 	cache client.Reader
@@ -28,7 +27,7 @@ type traces struct {
 	rolling map[client.ObjectKey]roll
 }
 
-// newTraces returns Traces for a sink, with a reader of NodeClaims; nil without a sink.
+// newTraces returns traces for a sink, with a reader of NodeClaims; nil without a sink.
 func newTraces(sink trace.Sink, cache client.Reader) *traces {
 	if sink == nil {
 		return nil
@@ -36,13 +35,13 @@ func newTraces(sink trace.Sink, cache client.Reader) *traces {
 	return &traces{sink: sink, cache: cache, rolling: map[client.ObjectKey]roll{}}
 }
 
-// roll is a revision whose nodes are being replaced. Since when, no status says.
+// roll is a revision whose nodes are being replaced. No status contains when that started.
 type roll struct {
 	revision string
 	since    time.Time
 }
 
-// Begin begins a reconciliation. Its steps are those of the context.
+// Begin starts the trace of a reconciliation. Its steps are in the context.
 func (t *traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
 	if t == nil {
 		return ctx, nil
@@ -50,8 +49,8 @@ func (t *traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
 	return trace.Begin(ctx, trace.Reconcile)
 }
 
-// End ends a reconciliation of a NodePlan, which was another before. One without an event is not
-// shown: there is one in each interval, for weeks.
+// End ends the trace of a reconciliation; before is the NodePlan before it. Reconciliations without
+// an event are not shown, because there is one in each interval.
 func (t *traces) End(
 	ctx context.Context, work *trace.Work, before, np *lkeplanv1alpha1.NodePlan, o outcome, event bool,
 ) {
@@ -83,8 +82,8 @@ func (t *traces) End(
 	t.Counted(ctx, np)
 }
 
-// pending shows what the NodePlan waited for between the last reconciliation that said
-// something of the revision and this one.
+// pending shows what the NodePlan waited for between the last reconciliation with an event about the
+// revision and this one.
 func (t *traces) pending(id trace.ID, before, np *lkeplanv1alpha1.NodePlan, until time.Time) {
 	was := conditions.Get(before, meta.ReadyCondition)
 	if was == nil || was.Status == metav1.ConditionTrue || was.Reason == lkeplanv1alpha1.ReasonProving ||
@@ -97,7 +96,7 @@ func (t *traces) pending(id trace.ID, before, np *lkeplanv1alpha1.NodePlan, unti
 	})
 }
 
-// proven shows how long a revision proved itself, when that is over.
+// proven shows how long the first wave of a revision took, after it has ended.
 func (t *traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
 	was, is := before.Status.Rollout, np.Status.Rollout
 	if was == nil || is == nil || was.Phase != lkeplanv1alpha1.PhaseProving || is.Phase == was.Phase ||
@@ -114,15 +113,15 @@ func (t *traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
 	t.sink.Take(trace.OfRevision(string(np.UID), is.Revision), span)
 }
 
-// Counted shows how long the nodes of a revision were being replaced, when none is outdated
-// any more.
+// Counted shows how long the replacement of a revision's nodes took, when no node is outdated any
+// more.
 func (t *traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
 	if t == nil || outdated(np) > 0 {
 		return
 	}
 	t.mu.Lock()
 	r, rolled := t.rolling[client.ObjectKeyFromObject(np)]
-	if rolled = rolled && r.revision == np.Status.LastAppliedRevision; rolled { // else it is an older status
+	if rolled = rolled && r.revision == np.Status.LastAppliedRevision; rolled { // otherwise the status is older
 		delete(t.rolling, client.ObjectKeyFromObject(np))
 	}
 	t.mu.Unlock()
@@ -135,14 +134,14 @@ func (t *traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
 	})
 }
 
-// mostLinks is how many links OpenTelemetry lets a span have.
+// mostLinks is the maximum number of links that OpenTelemetry allows in a span.
 const mostLinks = 128
 
-// claims are links to the NodeClaims that were made for the pools of a NodePlan since then.
+// claims are links to the NodeClaims that were created for the pools of a NodePlan since then.
 func (t *traces) claims(ctx context.Context, np *lkeplanv1alpha1.NodePlan, since time.Time) (links []trace.Link) {
 	var list karpv1.NodeClaimList
 	if err := t.cache.List(ctx, &list); err != nil {
-		return nil // the cache is not there yet
+		return nil // the cache is not synced yet
 	}
 	for _, claim := range list.Items {
 		of := claim.Labels[karpv1.NodePoolLabelKey]

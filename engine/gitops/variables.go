@@ -16,9 +16,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// ReadVariables returns a function for a Worker, which reads the values of a
-// NodePlan: those of ConfigMaps and Secrets in their order, and its own, which
-// replace them.
+// ReadVariables returns a function for a Worker that reads the variables of a NodePlan: those in
+// ConfigMaps and Secrets, in order, and those in the spec, which override them.
 func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
 	return func(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 		values := map[string]config.Var{}

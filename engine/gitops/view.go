@@ -21,8 +21,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// nodePlanView is the cluster as one NodePlan sees it: the objects that carry its label or are in
-// its source, and all nodes and pods, which are from the controller's cache.
+// nodePlanView is the cluster from the view of one NodePlan: the objects that carry its label or are
+// in its source, and all nodes and pods in the controller's cache.
 type nodePlanView struct {
 	cluster Cluster // as the account of the NodePlan
 	cache   client.Reader
@@ -30,10 +30,10 @@ type nodePlanView struct {
 	desired map[schemas.Object][]map[string]any // in the source
 
 	mu       sync.Mutex
-	labelled []map[string]any // that were found
+	labelled []map[string]any // the objects found so far
 }
 
-// newView returns the cluster as what a configuration compiles to is compared with it.
+// newView returns the view of the cluster for a compiled configuration.
 func newView(cluster Cluster, cache client.Reader, head compile.Result) *nodePlanView {
 	v := &nodePlanView{
 		cluster: cluster, cache: cache, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
@@ -45,7 +45,7 @@ func newView(cluster Cluster, cache client.Reader, head compile.Result) *nodePla
 	return v
 }
 
-// Objects implements compare.View. It may be called by several goroutines.
+// Objects implements compare.View. It is safe for concurrent use.
 func (v *nodePlanView) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := v.List(ctx, kind)
 	if err != nil {
@@ -85,7 +85,7 @@ func (v *nodePlanView) List(ctx context.Context, kind schemas.Object) ([]map[str
 	return objects, nil
 }
 
-// Found returns the objects that carried the inventory label when they were listed.
+// Found returns the objects with the inventory label that were listed so far.
 func (v *nodePlanView) Found() []map[string]any {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -106,11 +106,11 @@ func (v *nodePlanView) Holds(ctx context.Context, nodes []plan.Node, now time.Ti
 	read, err := clusters.Cached(ctx, v.cache, &corev1.NodeList{}, &corev1.PodList{}, &policyv1.PodDisruptionBudgetList{},
 		&karpv1.NodePoolList{})
 	if err != nil {
-		return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
+		return nil, nil, fmt.Errorf("list what blocks nodes: %w", err)
 	}
 	held, err := compare.Hold(nodes, read, now)
 	return held, nil, err
 }
 
-// Notes implements compare.View: what may not be read is an error.
+// Notes implements compare.View. It returns nothing, because a list that is refused is an error.
 func (v *nodePlanView) Notes() []string { return nil }

@@ -18,17 +18,17 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// watcher has NodePlans reconciled when something changes that their reconciliation depends on:
-// the NodePlan, its source, its variables, its objects, or another NodePlan. It does not watch
-// Secrets: a right to watch them is a right to read all of them.
+// watcher triggers the reconciliation of a NodePlan when something that it depends on changes: the
+// NodePlan, its source, its variables, its objects, or another NodePlan. It does not watch Secrets,
+// because permission to watch Secrets is permission to read all of them.
 type watcher struct {
 	Cache      client.Reader // has the indexes that AddIndexes adds
 	InShard    func(*lkeplanv1alpha1.NodePlan) bool
 	Concurrent int // NodePlans at a time; at least 1
 }
 
-// Watch has a NodePlan reconciled when it changes, when its source, its variables
-// or the NodePlan that it plans for do, and when others change its objects.
+// Watch adds a controller for NodePlans to a manager. It reconciles a NodePlan when it changes, when
+// its source, its variables or its planFor target changes, and when others change its objects.
 func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) error {
 	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{},
 		predicate.Funcs{UpdateFunc: approvalGiven})
@@ -41,8 +41,8 @@ func (r watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) err
 		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
 			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
-	// The controller has these kinds in its cache anyway. Overlays and buffers, which
-	// it may not have, are listed in each interval.
+	// The cache of the controller contains these kinds anyway. It may lack overlays and buffers,
+	// which are listed in each interval.
 	for _, obj := range []client.Object{
 		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
 	} {

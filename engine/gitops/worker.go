@@ -27,9 +27,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Worker does the work of a reconciliation. It changes the status of the
-// NodePlan that it is given, the objects of its plan, and the record of what was
-// last applied; nothing else.
+// Worker does the work of a reconciliation. It changes only the status of the given
+// NodePlan, the objects in its plan, and the record of what was last applied.
 type Worker struct {
 	Sources  Sources
 	Compiler Compiler
@@ -39,51 +38,51 @@ type Worker struct {
 	Cache    client.Reader  // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
 	Reader   client.Reader  // of NodePlans, without a cache
 	Cluster  string         // the label of the LKE cluster
-	Memory   *appliedMemory // nil: each reconciliation fetches and compiles
+	Memory   *appliedMemory // nil: every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
 	Prices   *catalog.Catalog
-	Scratch  string // a directory for the files of sources; "": that of the system
+	Scratch  string // the directory for files of sources; "": the system's default
 	Now      func() time.Time
 	// SameNamespace forbids planning for NodePlans of other namespaces.
 	SameNamespace bool
 }
 
-// Records keeps the files that were last applied, also when their source is gone.
+// Records keeps the files that were last applied, even if their source no longer exists.
 type Records interface {
 	// Load writes the files that were last applied into an empty directory.
 	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (appliedRecord, error)
-	// Store keeps the files from which the NodePlan was applied and the values of variables,
-	// and returns the digest of both for its status.
+	// Store keeps the files that were applied and the values of variables, and returns the
+	// digest of both for the status.
 	Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick, vars []config.Var) (string, error)
 }
 
-// revision is one revision of a source while it is reconciled. The fields are set
-// step by step.
+// revision is a revision of a source that is being reconciled. The fields are set step by
+// step.
 type revision struct {
 	sourceArtifact
 	np           *lkeplanv1alpha1.NodePlan // its status is written
 	record       Recorder
-	cause        string     // the commit, or revision, that is noted on what rolls nodes
-	target       target     // the NodePlan that it is planned for
-	files        string     // the directory that it was fetched into
-	read         fetch.Pick // the files that the compiler has read
+	cause        string     // the commit or revision that is recorded on objects whose nodes are replaced
+	target       target     // the NodePlan that the plan is for
+	files        string     // the directory with the fetched files
+	read         fetch.Pick // the files that the compiler read
 	cluster      Cluster    // as the account of the NodePlan
 	head         compile.Result
 	base         compiled                  // what was last applied
-	usedApproval *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
-	deleting     bool                      // the NodePlan is deleted, and all that it has applied with it
-	// deletes reports, while the revision proves itself, whether an object that is not
-	// applied is deleted; nil where all of it is applied.
+	usedApproval *lkeplanv1alpha1.Approval // the approval that the plan was applied with; nil if none
+	deleting     bool                      // the NodePlan is being deleted, with everything it applied
+	// deletes reports, during a rollout, whether an object outside of the applied part is
+	// deleted; nil if the whole revision is applied.
 	deletes func(config.Object) bool
-	// othersDeclare is what other NodePlans declare at this revision, as far as it was asked.
+	// othersDeclare caches what other NodePlans declare at this revision.
 	othersDeclare map[client.ObjectKey]declaration
 }
 
 func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
 
-// Recorder writes the status of a NodePlan as it is now, before what it says is done. It
-// fails if the approval, the rollout or the spec in the API server are others than those
-// that the reconciliation has read.
+// Recorder writes the current status of a NodePlan, before the controller acts on it. It
+// fails if the approval, the rollout or the spec in the API server differ from those that
+// the reconciliation read.
 type Recorder func(ctx context.Context) error
 
 // Work reconciles a NodePlan with the cluster.
@@ -105,8 +104,8 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	return o
 }
 
-// reconcileRevision fetches a revision, compiles it, plans it, and applies the
-// plan. No secret value leaves it.
+// reconcileRevision fetches, compiles, plans and applies a revision. Its outcome contains
+// no secret values.
 func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome, error) {
 	if rev.np.Spec.RequireVerifiedSource && !rev.Verified {
 		return outcome{}, stalled(lkeplanv1alpha1.ReasonSourceNotVerified,
@@ -118,7 +117,7 @@ func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome,
 	w.Memory.Keep(client.ObjectKeyFromObject(rev.np), nil)
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
-		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
 	}
 	defer os.RemoveAll(dir)
 	if err := w.fetch(ctx, rev, dir); err != nil {
@@ -136,11 +135,11 @@ func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome,
 	return known.mask(rev.np, outcomeOf(w.planAndApply(ctx, rev, vars))), nil
 }
 
-// fetch puts the revision's files into a directory of their own below dir.
+// fetch puts the revision's files into a subdirectory of dir.
 func (w *Worker) fetch(ctx context.Context, rev *revision, dir string) error {
 	rev.files = filepath.Join(dir, "head")
 	if err := os.Mkdir(rev.files, 0o700); err != nil {
-		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "create a directory for the source: %v", err)
 	}
 	fetching, cancel := context.WithTimeout(ctx, timeout(rev.np))
 	defer cancel()
@@ -150,8 +149,8 @@ func (w *Worker) fetch(ctx context.Context, rev *revision, dir string) error {
 	return nil
 }
 
-// planAndApply compiles the fetched files, plans what they change, and applies the
-// plan where it may be applied.
+// planAndApply compiles the fetched files, plans what they change, and applies the plan if
+// that is allowed.
 func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables) (outcome, error) {
 	if err := w.compile(ctx, rev, vars); err != nil {
 		return outcome{}, err
@@ -180,8 +179,8 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	return w.applyRevision(ctx, rev, p)
 }
 
-// applyRevision applies the plan, and sets back the fields of our own objects that others
-// have set.
+// applyRevision applies the plan, and reverts manual edits of objects that the NodePlan
+// manages.
 func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (outcome, error) {
 	np := rev.np
 	if until, waits := p.Plan.Waits(); waits {
@@ -198,11 +197,11 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 		return outcome{}, err
 	}
 	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read, rev.target.vars.Vars); err != nil {
-		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
+		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "store the record of revision %s: %v", rev.Revision, err)
 	}
 	before := np.Status.Pools
 	if np.Status.Pools, err = w.pools(ctx, rev, p.Plan); err != nil {
-		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
+		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
 	np.Status.LastAppliedBy = w.Version
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
@@ -222,8 +221,8 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 	return pruning(np, o, p.Plan, before), nil
 }
 
-// applyPlan does what a plan says, and takes the inventory. It returns how many objects were
-// changed, also where it fails.
+// applyPlan applies a plan and updates the inventory. It returns the number of changed
+// objects, even if it fails.
 func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (changed int, err error) {
 	ctx, done := trace.Step(ctx, trace.Apply)
 	defer func() { done(err) }()
@@ -231,7 +230,7 @@ func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (change
 	defer cancel()
 	agreed := p.Comparison
 	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
-	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
+	for i := range agreed.Plan.Changes { // refuseForeign has refused conflicts about objects of others
 		agreed.Plan.Changes[i].Conflicts = nil
 	}
 	_, err = apply.Run(applying, forcing{rev.cluster, p.ours}, agreed, func(step apply.Progress) {
@@ -246,8 +245,8 @@ func (w *Worker) applyPlan(ctx context.Context, rev *revision, p judged) (change
 	return changed, nil
 }
 
-// ready returns the outcome of a revision that is applied, when all is ready that the
-// NodePlan waits for.
+// ready returns the outcome of an applied revision, after everything that the NodePlan
+// waits for is ready.
 func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (o outcome, err error) {
 	if rev.np.Spec.Wait {
 		ctx, done := trace.Step(ctx, trace.Wait)
@@ -261,21 +260,21 @@ func (w *Worker) ready(ctx context.Context, rev *revision, view *nodePlanView) (
 		}
 		if err != nil {
 			return outcome{}, failed(lkeplanv1alpha1.ReasonHealthCheckFailed,
-				"revision %s is applied, and not ready yet: %v", rev.Revision, err)
+				"revision %s is applied but not ready yet: %v", rev.Revision, err)
 		}
 	}
 	return done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", rev.Revision), nil
 }
 
-// takeInventory writes down which objects the NodePlan has in the cluster: as they were
-// read for the plan, or as they are after something was changed.
+// takeInventory records which objects the NodePlan has in the cluster: as read for the plan,
+// or read again if something was changed.
 func (w *Worker) takeInventory(ctx context.Context, rev *revision, p judged, changed bool) error {
 	labelled := p.labelled
 	if changed {
 		view := newView(rev.cluster, w.Cache, rev.head)
 		for _, kind := range compare.Kinds() {
 			if _, err := view.List(ctx, kind); err != nil && !apierrors.IsForbidden(err) {
-				return fmt.Errorf("list what was applied: %w", err)
+				return fmt.Errorf("list the applied objects: %w", err)
 			}
 		}
 		labelled = view.Found()

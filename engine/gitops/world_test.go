@@ -113,8 +113,8 @@ func pools(class string, names ...string) string {
 func (w *world) reconcile(np *lkeplanv1alpha1.NodePlan) outcome {
 	w.t.Helper()
 	o := w.worker.Work(w.t.Context(), np, w.record(np))
-	settle(np, o)
-	remember(np, o, w.worker.Now())
+	setConditions(np, o)
+	addHistory(np, o, w.worker.Now())
 	return o
 }
 

@@ -14,13 +14,14 @@ func (t Terms) waits(p Pool, s standing) string {
 	return fmt.Sprintf("NodePool %s: %s", p.Name, t.state(p, s, ""))
 }
 
-// failed describes why a revision failed on a pool.
+// failed explains why a revision has failed on a pool.
 func (t Terms) failed(p Pool, s standing) string {
-	return fmt.Sprintf("NodePool %s did not prove the revision within %s: %s", p.Name, text(t.Timeout),
-		t.state(p, s, "Karpenter has created none; check that the pods fit in the pool of this revision"))
+	return fmt.Sprintf("NodePool %s did not succeed within %s: %s", p.Name, text(t.Timeout),
+		t.state(p, s, "Karpenter has created none: check that the pods fit the pool in this revision"))
 }
 
-// state describes the progress of a pool. Guess is the reason if the actual one is unknown.
+// state describes the progress of a pool. The guess is used if the reason for missing nodes is
+// unknown.
 func (t Terms) state(p Pool, s standing, guess string) string {
 	parts := []string{fmt.Sprintf("%d of %d new nodes good", min(s.good, s.need), s.need)}
 	add := func(n int, what string) {
@@ -28,29 +29,29 @@ func (t Terms) state(p Pool, s standing, guess string) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(s.ready, "ready, and must stay ready for "+text(t.Stable))
+	add(s.ready, "ready, but not yet for "+text(t.Stable))
 	add(s.coming, "with a machine that has not joined or is not ready"+named(p.New))
 	add(s.asked, "without a machine yet")
-	add(s.unmade, "not created")
-	add(p.Lost, "that was ready and has disappeared")
+	add(s.unmade, "not created yet")
+	add(p.Lost, "ready before but gone now")
 	if why := p.why(s, guess); why != "" {
 		parts = append(parts, why)
 	}
 	return strings.Join(parts, "; ")
 }
 
-// why is the reason why nodes are missing.
+// why explains, as far as known, why nodes are missing.
 func (p Pool) why(s standing, guess string) string {
 	switch {
 	case s.empty:
-		return "no pod needs a node of it, so it cannot prove the revision for other pools; set another pool in " +
+		return "no pod needs a node of this pool, so it proves nothing for the pools that follow: list another pool in " +
 			"spec.rollout.canary"
 	case p.Unhealthy != "":
 		return "its nodes do not register: " + p.Unhealthy
 	case s.asked > 0 && p.Refused != "":
 		return p.Refused
 	case s.unmade+s.asked > 0 && p.NoStock != "":
-		return "Linode has no capacity, which does not fail the revision: " + p.NoStock
+		return "Linode has no capacity, which does not count against the timeout: " + p.NoStock
 	case s.unmade > 0 && p.Hold != "":
 		return p.Hold
 	case s.unmade > 0:
@@ -59,7 +60,7 @@ func (p Pool) why(s standing, guess string) string {
 	return ""
 }
 
-// named lists the nodes that are not ready, in brackets.
+// named lists the nodes that have not joined or are not ready, in parentheses.
 func named(made []Node) string {
 	var names []string
 	for _, n := range made {

@@ -7,12 +7,12 @@ import (
 
 // The conditions of a CapacityLimit.
 const (
-		// ConditionReady reports whether the limit is enforced. It is false if a pool that
-		// the limit names does not exist.
+	// ConditionReady reports whether the limit is enforced. It is false if a pool that
+	// the limit names does not exist.
 	ConditionReady = "Ready"
 
-		// ConditionReached reports whether not even the smallest possible node fits into
-		// the limit.
+	// ConditionReached reports whether not even the smallest possible node fits into
+	// the limit.
 	ConditionReached = "Reached"
 )
 
@@ -57,8 +57,8 @@ type CapacityLimitList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.cpu) || has(self.memory) || has(self.monthlyCost)",message="one of nodes, cpu, memory and monthlyCost must be set"
 type CapacityLimitSpec struct {
-		// NodePools are the names of the NodePools whose nodes count. Defaults to all
-		// NodePools.
+	// NodePools are the names of the NodePools whose nodes count. Defaults to all
+	// NodePools.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -67,24 +67,24 @@ type CapacityLimitSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	NodePools []string `json:"nodePools,omitempty"`
 
-		// Nodes is the maximum number of nodes.
+	// Nodes is the maximum number of nodes.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Nodes *int64 `json:"nodes,omitempty"`
 
-		// CPU is the maximum total number of CPUs of the nodes.
+	// CPU is the maximum total number of CPUs of the nodes.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="must not be negative"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
-		// Memory is the maximum total memory of the nodes, such as 512Gi.
+	// Memory is the maximum total memory of the nodes, such as 512Gi.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="must not be negative"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-		// MonthlyCost is the maximum monthly cost of the nodes, in US dollars, such as "5000"
-		// or "99.50". It uses the monthly prices in Linode's price list for the region, and
-		// excludes traffic, volumes, backups and taxes.
+	// MonthlyCost is the maximum monthly cost of the nodes, in US dollars, such as "5000"
+	// or "99.50". It uses the monthly prices in Linode's price list for the region, and
+	// excludes traffic, volumes, backups and taxes.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]{1,2})?$`
@@ -93,19 +93,19 @@ type CapacityLimitSpec struct {
 
 // CapacityLimitStatus is the observed use of the limit.
 type CapacityLimitStatus struct {
-		// ObservedGeneration is the generation of the spec that the status is for.
+	// ObservedGeneration is the generation of the spec that the status is for.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-		// Used is the total of the nodes, including nodes that are being created.
+	// Used is the total of the nodes, including nodes that are being created.
 	// +optional
 	Used CapacityAmounts `json:"used,omitempty"`
 
-		// Room is what is left of each limit that is set.
+	// Room is what is left of each limit that is set.
 	// +optional
 	Room CapacityAmounts `json:"room,omitempty"`
 
-		// Conditions are Ready, whether the limit is enforced, and Reached.
+	// Conditions are Ready, whether the limit is enforced, and Reached.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

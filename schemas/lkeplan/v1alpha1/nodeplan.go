@@ -44,7 +44,7 @@ func (in *NodePlan) SetConditions(conditions []metav1.Condition) { in.Status.Con
 
 // The modes of a NodePlan.
 const (
-		ModeApply    = "Apply"    // the source is applied to the cluster
+	ModeApply    = "Apply"    // the source is applied to the cluster
 	ModePlanOnly = "PlanOnly" // the plan is only reported, in the status and as an event
 )
 
@@ -60,67 +60,67 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.planFor) || self.mode == 'PlanOnly'",message="planFor is only for the mode PlanOnly"
 // +kubebuilder:validation:XValidation:rule="[has(self.sourceRef), has(self.configMapRef), has(self.git)].filter(x, x).size() == 1",message="exactly one of sourceRef, configMapRef and git must be set"
 type NodePlanSpec struct {
-		// SourceRef refers to a source of Flux's source-controller.
+	// SourceRef refers to a source of Flux's source-controller.
 	// +optional
 	SourceRef *SourceReference `json:"sourceRef,omitempty"`
 
-		// ConfigMapRef refers to a ConfigMap in the same namespace. Each key is a file.
+	// ConfigMapRef refers to a ConfigMap in the same namespace. Each key is a file.
 	// +optional
 	ConfigMapRef *LocalReference `json:"configMapRef,omitempty"`
 
-		// Git is a repository that the controller fetches directly, for clusters without
-		// Flux.
+	// Git is a repository that the controller fetches directly, for clusters without
+	// Flux.
 	// +optional
 	Git *GitSource `json:"git,omitempty"`
 
-		// Path is the directory in the source. Defaults to the root of the source.
+	// Path is the directory in the source. Defaults to the root of the source.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 
-		// Interval is how often the cluster is compared with the source.
+	// Interval is how often the cluster is compared with the source.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
 	Interval metav1.Duration `json:"interval"`
 
-		// RetryInterval is the time until a failed reconciliation is retried. Defaults to
-		// the interval, but at most 30 seconds.
+	// RetryInterval is the time until a failed reconciliation is retried. Defaults to
+	// the interval, but at most 30 seconds.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
 	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
 
-		// Timeout limits each of the steps fetch, compile, apply and wait. Defaults to the
-		// interval, but at least 30 seconds and at most five minutes.
+	// Timeout limits each of the steps fetch, compile, apply and wait. Defaults to the
+	// interval, but at least 30 seconds and at most five minutes.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
-		// Suspend stops the reconciliation. Karpenter still creates and removes nodes for
-		// the objects in the cluster.
+	// Suspend stops the reconciliation. Karpenter still creates and removes nodes for
+	// the objects in the cluster.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-		// DependsOn lists NodePlans that must be ready first.
+	// DependsOn lists NodePlans that must be ready first.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	DependsOn []NamespacedReference `json:"dependsOn,omitempty"`
 
-		// Prune deletes applied objects that are no longer in the source. The nodes of a
-			// NodePool drain first, within its disruption budgets, unless the guards in the
-			// source have prune = "now". Until its last node is gone, a revert keeps the NodePool.
+	// Prune deletes applied objects that are no longer in the source. The nodes of a
+	// NodePool drain first, within its disruption budgets, unless the guards in the
+	// source have prune = "now". Until its last node is gone, a revert keeps the NodePool.
 	// +optional
 	// +kubebuilder:default=true
 	Prune *bool `json:"prune,omitempty"`
 
-		// DeletionPolicy defines what happens to the objects when the NodePlan is deleted.
-		// Orphan keeps them. Delete deletes them if the last applied guards allow it, and
-		// waits for approval otherwise. A NodePlan that is suspended, or whose mode is
-		// PlanOnly, always keeps them.
+	// DeletionPolicy defines what happens to the objects when the NodePlan is deleted.
+	// Orphan keeps them. Delete deletes them if the last applied guards allow it, and
+	// waits for approval otherwise. A NodePlan that is suspended, or whose mode is
+	// PlanOnly, always keeps them.
 	// +optional
 	// +kubebuilder:validation:Enum=Orphan;Delete
 	// +kubebuilder:default=Orphan
@@ -131,63 +131,63 @@ type NodePlanSpec struct {
 	// +kubebuilder:validation:MaxProperties=256
 	Variables map[string]apiextensionsv1.JSON `json:"variables,omitempty"`
 
-		// VariablesFrom lists ConfigMaps and Secrets whose keys are variables. Later entries
-		// override earlier ones, and variables overrides them all. Values from Secrets are
-		// allowed in conditions and locals, but not in objects, names, guards and messages.
+	// VariablesFrom lists ConfigMaps and Secrets whose keys are variables. Later entries
+	// override earlier ones, and variables overrides them all. Values from Secrets are
+	// allowed in conditions and locals, but not in objects, names, guards and messages.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	VariablesFrom []VariablesReference `json:"variablesFrom,omitempty"`
 
-		// ServiceAccountName is the service account, in the same namespace, that reads and
-		// applies objects. Defaults to the account that --default-service-account names, or
-		// to the controller's account.
+	// ServiceAccountName is the service account, in the same namespace, that reads and
+	// applies objects. Defaults to the account that --default-service-account names, or
+	// to the controller's account.
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-		// Wait delays readiness until all objects are ready, and the nodes of the pools have
-		// joined and are ready.
+	// Wait delays readiness until all objects are ready, and the nodes of the pools have
+	// joined and are ready.
 	// +optional
 	Wait bool `json:"wait,omitempty"`
 
-		// DriftIgnore lists fields that others may change.
+	// DriftIgnore lists fields that others may change.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	DriftIgnore []DriftIgnore `json:"driftIgnore,omitempty"`
 
-		// RequireVerifiedSource refuses revisions whose signature source-controller has not
-		// verified.
+	// RequireVerifiedSource refuses revisions whose signature source-controller has not
+	// verified.
 	// +optional
 	RequireVerifiedSource bool `json:"requireVerifiedSource,omitempty"`
 
-		// Mode is Apply, or PlanOnly to report the plan without changing anything.
+	// Mode is Apply, or PlanOnly to report the plan without changing anything.
 	// +optional
 	// +kubebuilder:validation:Enum=Apply;PlanOnly
 	// +kubebuilder:default=Apply
 	Mode string `json:"mode,omitempty"`
 
-		// PlanFor is the target NodePlan that this NodePlan plans for in the mode PlanOnly.
-		// For example, the NodePlan of a pull request plans for that of the main branch. The
-		// plan shows what applying this source to the target would change, including what it
-		// would prune. The guards and policies last applied by the target evaluate the plan.
-		// The fields prune, driftIgnore and guards come from the target; path, variables and
-		// serviceAccountName come from this NodePlan.
+	// PlanFor is the target NodePlan that this NodePlan plans for in the mode PlanOnly.
+	// For example, the NodePlan of a pull request plans for that of the main branch. The
+	// plan shows what applying this source to the target would change, including what it
+	// would prune. The guards and policies last applied by the target evaluate the plan.
+	// The fields prune, driftIgnore and guards come from the target; path, variables and
+	// serviceAccountName come from this NodePlan.
 	// +optional
 	PlanFor *NamespacedReference `json:"planFor,omitempty"`
 
-		// Guards limit what one revision may do, in addition to the guards in the source. The
-		// stricter one applies.
+	// Guards limit what one revision may do, in addition to the guards in the source. The
+	// stricter one applies.
 	// +optional
 	Guards *PlanGuards `json:"guards,omitempty"`
 
-		// Rollout applies each revision to a few nodes first, and to the rest after these
-		// have proven healthy. Without it, revisions are applied as a whole.
+	// Rollout applies each revision to a few nodes first, and to the rest after these
+	// have proven healthy. Without it, revisions are applied as a whole.
 	// +optional
 	Rollout *RolloutSpec `json:"rollout,omitempty"`
 }
 
 // SourceReference names a source.
 type SourceReference struct {
-		// APIVersion of the source. Defaults to the version that Flux serves.
+	// APIVersion of the source. Defaults to the version that Flux serves.
 	// +optional
 	APIVersion string `json:"apiVersion,omitempty"`
 
@@ -200,7 +200,7 @@ type SourceReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-		// Namespace of the source. Defaults to the namespace of the NodePlan.
+	// Namespace of the source. Defaults to the namespace of the NodePlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -221,7 +221,7 @@ type NamespacedReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-		// Namespace of the object. Defaults to the namespace of the NodePlan.
+	// Namespace of the object. Defaults to the namespace of the NodePlan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
@@ -234,18 +234,18 @@ type GitSource struct {
 	// +kubebuilder:validation:MaxLength=2048
 	URL string `json:"url"`
 
-		// Ref is the branch, tag or commit to check out. Defaults to the branch main.
+	// Ref is the branch, tag or commit to check out. Defaults to the branch main.
 	// +optional
 	Ref *GitRef `json:"ref,omitempty"`
 
-		// SecretRef refers to a Secret with the keys that Flux reads. For https, these are
-		// username and password; bearerToken; or githubAppID, githubAppInstallationID and
-		// githubAppPrivateKey. For ssh, these are identity and known_hosts. ca.crt is optional.
+	// SecretRef refers to a Secret with the keys that Flux reads. For https, these are
+	// username and password; bearerToken; or githubAppID, githubAppInstallationID and
+	// githubAppPrivateKey. For ssh, these are identity and known_hosts. ca.crt is optional.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 
-		// Interval is how often the repository is polled for a new commit. Defaults to one
-		// minute.
+	// Interval is how often the repository is polled for a new commit. Defaults to one
+	// minute.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
@@ -280,49 +280,49 @@ type VariablesReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-		// Optional ignores that the object does not exist.
+	// Optional ignores that the object does not exist.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
 
 // DriftIgnore names fields of objects.
 type DriftIgnore struct {
-		// Paths of the fields, as JSON pointers such as /spec/weight.
+	// Paths of the fields, as JSON pointers such as /spec/weight.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:Pattern="^/"
 	Paths []string `json:"paths"`
 
-		// Kind of the objects. Defaults to all kinds.
+	// Kind of the objects. Defaults to all kinds.
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
-		// Name of the object. Defaults to all objects.
+	// Name of the object. Defaults to all objects.
 	// +optional
 	Name string `json:"name,omitempty"`
 }
 
 // PlanGuards limit what one revision may do.
 type PlanGuards struct {
-		// Protected lists NodePools that must not be deleted.
+	// Protected lists NodePools that must not be deleted.
 	// +optional
 	// +listType=set
 	Protected []string `json:"protected,omitempty"`
 
-		// MaxDeletedPools is the maximum number of NodePools to delete.
+	// MaxDeletedPools is the maximum number of NodePools to delete.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxDeletedPools *int `json:"maxDeletedPools,omitempty"`
 
-		// MaxDeletedNodes is the maximum number of nodes to delete together with their pools,
-		// as a number or as a share of all nodes such as 10%.
+	// MaxDeletedNodes is the maximum number of nodes to delete together with their pools,
+	// as a number or as a share of all nodes such as 10%.
 	// +optional
 	// +kubebuilder:validation:Pattern="^[0-9]{1,6}%?$"
 	MaxDeletedNodes string `json:"maxDeletedNodes,omitempty"`
 
-		// MaxRolledNodes is the maximum number of nodes that the plan replaces, or that
-		// Karpenter may remove because of the plan, as a number or as a share of all nodes
-		// such as 50%.
+	// MaxRolledNodes is the maximum number of nodes that the plan replaces, or that
+	// Karpenter may remove because of the plan, as a number or as a share of all nodes
+	// such as 50%.
 	// +optional
 	// +kubebuilder:validation:Pattern="^[0-9]{1,6}%?$"
 	MaxRolledNodes string `json:"maxRolledNodes,omitempty"`

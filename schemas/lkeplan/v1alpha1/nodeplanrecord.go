@@ -16,12 +16,12 @@ type NodePlanRecord struct {
 	// Path is the directory in the source that was compiled.
 	Path string `json:"path"`
 
-		// Files are the files that the compiler read, as a tar.gz archive. Absent if they do
-		// not fit into the object.
+	// Files are the files that the compiler read, as a tar.gz archive. Absent if they do
+	// not fit into the object.
 	// +optional
 	Files []byte `json:"files,omitempty"`
 
-		// Variables are the values that the files were compiled with. Absent if the files are.
+	// Variables are the values that the files were compiled with. Absent if the files are.
 	// +optional
 	Variables []RecordedVariable `json:"variables,omitempty"`
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/rollout"
 )
 
-// remembered is for how long it counts that there was no capacity. Package fleet does not
-// offer such a plan type for some minutes, in which Karpenter asks for none.
+// remembered is how long an event about missing capacity counts. Package fleet does not offer a plan
+// type without capacity for some minutes, in which Karpenter does not request it again.
 const remembered = 10 * time.Minute
 
-// The reasons of events about NodeClaims: what Karpenter and package fleet say of machines
-// that are not there.
+// The reasons of events about NodeClaims by which Karpenter and package fleet report missing
+// machines.
 const (
 	noCapacity      = "InsufficientCapacity"
 	notLaunched     = "InsufficientCapacityError"
@@ -31,15 +31,15 @@ const (
 	notDisrupted    = "DisruptionBlocked"
 )
 
-// said reads the events about NodeClaims of the pools of a wave. now is the time of the
-// cluster; if it is not known, what was said counts.
-func (r proofReader) said(ctx context.Context, at map[string]*rollout.Pool, now time.Time) error {
-	// Those about objects without a namespace are in this one.
+// readEvents reads the events about NodeClaims of the pools of a wave. now is the time of the
+// cluster; if it is zero, all events count.
+func (r proofReader) readEvents(ctx context.Context, at map[string]*rollout.Pool, now time.Time) error {
+	// Events about objects without a namespace are in this namespace.
 	var list corev1.EventList
 	err := r.Live.List(ctx, &list, client.InNamespace(metav1.NamespaceDefault),
 		client.MatchingFields{"involvedObject.kind": "NodeClaim"})
 	if err != nil {
-		return fmt.Errorf("list what is said of NodeClaims: %w", err)
+		return fmt.Errorf("list events of NodeClaims: %w", err)
 	}
 	slices.SortStableFunc(list.Items, func(a, b corev1.Event) int { return moment(a).Compare(moment(b)) })
 	for _, e := range list.Items {
@@ -53,7 +53,7 @@ func (r proofReader) said(ctx context.Context, at map[string]*rollout.Pool, now 
 			if now.Sub(moment(e)) < remembered {
 				p.NoStock = text
 			}
-		case refusedCapacity: // of a NodeClaim of the revision, not of one before it
+		case refusedCapacity: // only of a NodeClaim of this revision
 			if slices.ContainsFunc(p.New, func(n rollout.Node) bool { return n.Name == e.InvolvedObject.Name }) {
 				p.Refused = text
 			}
@@ -64,8 +64,8 @@ func (r proofReader) said(ctx context.Context, at map[string]*rollout.Pool, now 
 	return nil
 }
 
-// poolOf is the pool of a NodeClaim by its name, which Karpenter makes of that of the pool:
-// the NodeClaim may be gone.
+// poolOf is the pool of a NodeClaim, which may be gone. Karpenter derives the name of a NodeClaim from
+// that of its pool.
 func poolOf(claim string) string {
 	i := strings.LastIndexByte(claim, '-')
 	return claim[:max(i, 0)]
