@@ -254,9 +254,9 @@ func TestAPoolThatStayedIsNotDeletedUnjudged(t *testing.T) {
 func TestNothingIsAppliedUnrecorded(t *testing.T) {
 	p := newWaiting(t)
 	p.approve()
-	refusing := func(context.Context) error { return errors.New("the NodePlan has changed meanwhile") }
+	refusing := func(context.Context) error { return errors.New("the NodePlan was changed in the meantime") }
 	o := p.worker.Work(t.Context(), p.np, refusing)
-	if !o.failed || !strings.Contains(o.message, "has changed meanwhile") || p.has("web") != "one" || p.np.Status.Approval == nil {
+	if !o.failed || !strings.Contains(o.message, "was changed in the meantime") || p.has("web") != "one" || p.np.Status.Approval == nil {
 		t.Errorf("%s: %s; web is %q, the approval %+v", o.reason, o.message, p.has("web"), p.np.Status.Approval)
 	}
 }
@@ -290,9 +290,9 @@ func TestWhatWaitsSaysHowToLetItPass(t *testing.T) {
 	p := judged{digest: "sha256:2"}
 	p.Plan.Verdicts = []plan.Verdict{{Status: plan.Blocked, Detail: "2 pools would be deleted."}}
 	for why, want := range map[string]string{
-		"": "revision main@sha1:2 waits for approval: 2 pools would be deleted.\nIt would: no changes\n" +
-			"To let it pass: lkeplan nodeplan approve -n a fleet (plan sha256:2). Or lift the guard in an earlier revision.",
-		"The approval by jane ended.": "It would: no changes\nThe approval by jane ended.\nTo let it pass: ",
+		"": "revision main@sha1:2 waits for approval: 2 pools would be deleted.\nPlan: no changes\n" +
+			"To approve it: lkeplan nodeplan approve -n a fleet (plan sha256:2). Or lift the guard in an earlier revision.",
+		"The approval by jane ended.": "Plan: no changes\nThe approval by jane ended.\nTo approve it: ",
 	} {
 		if o := awaitsApproval(rev, p, why); !o.stalled || !strings.Contains(o.message, want) {
 			t.Errorf("%q: %+v", why, o)

@@ -157,7 +157,7 @@ func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 		"it is known":                   {recorded{files: files}, false, []plan.Change{change}, true, false},
 		"it does not compile":           {recorded{files: files}, true, []plan.Change{change}, true, true},
 		"nothing changes":               {recorded{files: files}, true, nil, true, false},
-		"its record is missing":         {recorded{missing: "There is no record of it."}, false, []plan.Change{change}, true, true},
+		"its record is missing":         {recorded{missing: "There is no record of the last applied revision."}, false, []plan.Change{change}, true, true},
 		"its record was altered":        {recorded{files: files, missing: "Other files."}, false, []plan.Change{create}, true, true},
 		"nothing was applied":           {recorded{}, false, []plan.Change{create}, false, false},
 		"a part of it was applied":      {recorded{}, false, []plan.Change{create}, true, false},

@@ -122,7 +122,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 			waits: "pool.a is protected"},
 		{name: "a window is not open", spec: remove, guards: never, stays: true, waits: "revision main@sha1:2 waits: "},
 		{name: "a revision proves itself", spec: proves, braked: true, stays: true,
-			waits: "it is deleted before revision main@sha1:2 has proven itself: without the brake on a, b"},
+			waits: "the NodePlan is being deleted during the rollout of revision main@sha1:2. Removing the budget of the first wave from a, b"},
 		{name: "a revision is taken back", spec: proves, ends: []string{"orphan a", "orphan b"}},
 		{name: "no proof is asked for any more", braked: true, ends: []string{"release a", "orphan a", "release b", "orphan b"}},
 		{name: "one kind must not be listed", spec: remove, guards: all, denied: "CapacityBuffer",

@@ -22,7 +22,7 @@ func TestTheHolderGoesOn(t *testing.T) {
 				t.Errorf("of %s: the holder ends with %s: %s", source, o.reason, o.message)
 			}
 			o := w.reconcile(newcomer)
-			if !o.stalled || o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "held by NodePlan platform/a") {
+			if !o.stalled || o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "managed by NodePlan platform/a") {
 				t.Errorf("of %s: the newcomer ends with %+v", source, o)
 			}
 		}
@@ -69,7 +69,7 @@ func TestAPoolMovesWithOneCommit(t *testing.T) {
 				t.Errorf("it is held by %s, as %s, and was %s; deleted: %v", label, after, uid, w.deleted)
 			}
 			for _, np := range w.plans {
-				if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded || strings.Contains(o.message, "stays") {
+				if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded || strings.Contains(o.message, "is kept") {
 					t.Errorf("NodePlan %s ends with %s: %s", np.Name, o.reason, o.message)
 				}
 			}
@@ -136,13 +136,13 @@ func TestADeletionWaitsForWhoMayWantTheObject(t *testing.T) {
 		says   string // "": the pool is deleted
 	}{
 		{name: "it does not want it", source: "fleet", other: pools("b", "db")},
-		{name: "it does not compile", source: "fleet", other: broken, says: "whether NodePlan fleet/b, of the same source, declares it now is not known"},
+		{name: "it does not compile", source: "fleet", other: broken, says: "it is unknown whether NodePlan fleet/b, which has the same source, declares it now"},
 		{name: "it is suspended", source: "fleet", other: pools("b", "db"), says: "it is suspended",
 			change: func(other *lkeplanv1alpha1.NodePlan) { other.Spec.Suspend = true }},
 		{name: "it only plans", source: "fleet", other: broken,
 			change: func(other *lkeplanv1alpha1.NodePlan) { other.Spec.Mode = lkeplanv1alpha1.ModePlanOnly }},
 		{name: "another source does not compile", source: "another", other: broken},
-		{name: "another source wants it", source: "another", other: pools("b", "db", "web"), says: "NodePlan fleet/b declares it, too"},
+		{name: "another source wants it", source: "another", other: pools("b", "db", "web"), says: "NodePlan fleet/b also declares it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

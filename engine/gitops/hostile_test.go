@@ -64,25 +64,25 @@ func TestWhatTheHostileMayAchieve(t *testing.T) {
 			does: func(v victims) {
 				v.change("mine", pools("mine", "db")+"\nremoved {\n  from   = pool.general\n  delete = true\n}\n")
 			}},
-		{who: "a tenant", tries: "copies a pool, for prod to prune it with its nodes", says: "NodePool copy stays",
+		{who: "a tenant", tries: "copies a pool, for prod to prune it with its nodes", says: "NodePool copy is kept",
 			does: func(v victims) { v.copyOf("general", "copy") }},
-		{who: "a tenant", tries: "puts prod's label on a pool of his own", says: "NodePool trap stays",
+		{who: "a tenant", tries: "puts prod's label on a pool of his own", says: "NodePool trap is kept",
 			does: func(v victims) { v.foreign("trap", "kubectl-create", ofProd) }},
 		{who: "a tenant", tries: "makes a pool that prod is about to declare", prod: lkeplanv1alpha1.ReasonConflict,
-			says: "was made by kubectl",
+			says: "was created by kubectl",
 			does: func(v victims) {
 				v.foreign("api", "kubectl-create", "")
 				v.change("prod", guarded("prod", "general", "web", "api"))
 			}},
 		{who: "a tenant", tries: "waits for a pool that prod gives up", mine: lkeplanv1alpha1.ReasonConflict,
-			says: "NodePlan tenant/mine declares it, too",
+			says: "NodePlan tenant/mine also declares it",
 			does: func(v victims) {
 				v.change("mine", pools("mine", "web"))
 				v.reconcile(v.mine)
 				v.change("prod", guarded("prod", "general"))
 			}},
 		{who: "a tenant", tries: "takes prod's source with variables that do not compile",
-			says: "whether NodePlan tenant/mine, of the same source, declares it now is not known",
+			says: "it is unknown whether NodePlan tenant/mine, which has the same source, declares it now",
 			mine: lkeplanv1alpha1.ReasonCompileFailed,
 			does: func(v victims) {
 				v.mine.Spec.SourceRef = v.prod.Spec.SourceRef

@@ -93,8 +93,8 @@ func TestCorrectionsAreReported(t *testing.T) {
 		kept   bool
 		want   string
 	}{
-		{web, false, "NodePool web: spec.replicas was set to 9 by kubectl-edit, and is set back"},
-		{buffer, false, "CapacityBuffer team/spare: spec.replicas was set to 9 by kubectl-edit, and is set back"},
+		{web, false, "NodePool web: spec.replicas was set to 9 by kubectl-edit, and is reverted"},
+		{buffer, false, "CapacityBuffer team/spare: spec.replicas was set to 9 by kubectl-edit, and is reverted"},
 		{foreign, false, ""},
 		{web, true, ""},
 	} {

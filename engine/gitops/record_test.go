@@ -45,20 +45,20 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 			kept.Files = nil
 			return kept
 		}},
-		"another path": {want: "other files or values", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"another path": {want: "does not match", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			kept.Path = "elsewhere"
 			return kept
 		}},
-		"another value": {want: "other files or values", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"another value": {want: "does not match", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			kept.Variables[0].Value = "100%"
 			return kept
 		}},
-		"of a release that kept no values": {want: "did not keep the values", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"of a release that kept no values": {want: "did not store the values", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			np.Status.LastAppliedDigest = filesOnly
 			kept.Variables = nil
 			return kept
 		}},
-		"with values that are gone": {want: "other files or values", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"with values that are gone": {want: "does not match", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			kept.Variables = nil
 			return kept
 		}},
@@ -67,7 +67,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 			return kept
 		}},
 		"too large": {want: "too large", noise: 6},
-		"of a version without digests": {want: "other files or values", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+		"of a version without digests": {want: "does not match", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			np.Status.LastAppliedDigest = ""
 			return kept
 		}},

@@ -193,12 +193,12 @@ var onWeb = lkeplanv1alpha1.RolloutSpec{
 func TestARevisionProvesItself(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two", "new")
-	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "proves itself on web", "two, 1", "", "none")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "on a first wave of nodes in web", "two, 1", "", "none")
 	if got := p.np.Status.LastAppliedRevision; got != "main@sha1:0" {
 		t.Errorf("last applied: %s", got)
 	}
 	p.replace("web")
-	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, and must stay ready for 2m", "two, 0", "", "none")
+	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, but not yet for 2m", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
 	if s := p.np.Status; s.Rollout.Phase != lkeplanv1alpha1.PhaseApplied || s.LastAppliedRevision != "main@sha1:1" {
@@ -223,7 +223,7 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	o := p.after(time.Minute)
 	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", ", 0", "",
 		"two, new, condemned")
-	if !o.stalled || !strings.Contains(o.message, "NodePool new did not prove the revision within 5m") {
+	if !o.stalled || !strings.Contains(o.message, "NodePool new did not succeed within 5m") {
 		t.Error(o.message)
 	}
 	p.claims = p.claims[:len(p.claims)-1]
@@ -275,13 +275,13 @@ func TestARevisionIsHeld(t *testing.T) {
 	p.after(time.Minute)
 	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonHeld, "revision main@sha1:1 is held", "two, 0", "")
 	p.replace("web") // too late
-	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "did not prove the revision within 5m", "two, 0", "")
+	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "did not succeed within 5m", "two, 0", "")
 	p.np.Generation++ // of its interval
-	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "did not prove the revision within 5m", "two, 0", "")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "did not succeed within 5m", "two, 0", "")
 	p.np.Annotations = map[string]string{meta.ReconcileRequestAnnotation: "7", meta.ForceRequestAnnotation: "7"}
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "") // the node that was too late
 	p.claims, p.nodes = p.claims[:len(p.claims)-1], p.nodes[:len(p.nodes)-1]
-	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonHeld, "1 that was ready and has disappeared", "two, 0", "")
+	p.is(p.after(6*time.Minute), lkeplanv1alpha1.ReasonHeld, "1 ready before but gone now", "two, 0", "")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonHeld, "", "two, 0", "")
 	p.np.Spec.Rollout.Timeout.Duration *= 2
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
@@ -301,12 +301,12 @@ func TestNodesThatGoProveNothing(t *testing.T) {
 	for range 22 {
 		i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 		p.claims = slices.Delete(p.claims, i, i+1)
-		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created", "two, 1", "")
+		p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created yet", "two, 1", "")
 	}
 	i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 	p.claims = slices.Delete(p.claims, i, i+1) // the last one
-	p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "no pod needs a node of it", "two, 1", "")
-	p.is(p.after(80*time.Second), lkeplanv1alpha1.ReasonRolledBack, "set another pool in spec.rollout.canary")
+	p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "no pod needs a node of this pool", "two, 1", "")
+	p.is(p.after(80*time.Second), lkeplanv1alpha1.ReasonRolledBack, "name another pool in spec.rollout.canary")
 }
 
 // TestNodesOfBeforeProveNothing, also if they are what the revision asks for.
@@ -320,7 +320,7 @@ func TestNodesOfBeforeProveNothing(t *testing.T) {
 	p.put(was)
 	p.push("two")
 	p.after(time.Minute)
-	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created", "two, 1", "")
+	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "0 of 1 new nodes good; 1 not created yet", "two, 1", "")
 	p.replace("web")
 	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "")
 }
@@ -331,7 +331,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		p := newProving(t, onWeb)
 		p.skew = skew
 		p.push("two")
-		p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 not created", "two, 1", "")
+		p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 not created yet", "two, 1", "")
 		p.events = []corev1.Event{{
 			InvolvedObject: corev1.ObjectReference{Kind: "NodeClaim", Name: "web-xk2p9"}, Reason: "InsufficientCapacity",
 			Message: "no capacity", EventTime: metav1.NewMicroTime(p.now),
@@ -346,7 +346,7 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 		p.push("two")
 		p.after(time.Minute)
 		p.skew = -skew // another leader
-		p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonProving, "1 not created", "two, 1", "")
+		p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonProving, "1 not created yet", "two, 1", "")
 		p.is(p.after(140*time.Second), lkeplanv1alpha1.ReasonRolledBack, "")
 	}
 }
@@ -400,11 +400,11 @@ func TestARolloutOfAnEarlierReleaseIsHeld(t *testing.T) {
 		}
 		if !record {
 			last := p.records[client.ObjectKeyFromObject(p.np)]
-			last.record.Missing = "Its record is of a release that did not keep the values of variables."
+			last.record.Missing = "The record of the last applied revision is from a release that did not store the values of variables."
 			p.records[client.ObjectKeyFromObject(p.np)] = last
 		}
 		p.replace("web")
-		p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, map[bool]string{true: "earlier release", false: "did not keep"}[record])
+		p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, map[bool]string{true: "earlier release", false: "did not store"}[record])
 		if has := p.has("web"); record && has != "two, 0" || !record && has != "two, 1" {
 			t.Errorf("the pool has %q", has)
 		}
@@ -520,7 +520,7 @@ func TestWhatOthersSetWhileARevisionIsTakenBack(t *testing.T) {
 		p.store(db)
 	}
 	set("by-hand", "spec", "template", "metadata", "labels", "l")
-	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "NodePool db stays as others have set it", "", "by-hand")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "The manual edit of NodePool db stays", "", "by-hand")
 	set("", "spec", "template", "metadata", "labels", "l")
 	set(int64(4), "spec", "weight")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")

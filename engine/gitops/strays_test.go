@@ -31,8 +31,8 @@ func TestACopyOfAPoolIsNotPruned(t *testing.T) {
 	w.copyOf("general", "general-copy")
 	before := np.DeepCopy()
 	o := w.reconcile(np)
-	if o.reason != lkeplanv1alpha1.ReasonSucceeded || !o.emitEvent || !strings.Contains(o.message, "NodePool general-copy stays") ||
-		!strings.Contains(o.event, "NodePool general-copy stays") {
+	if o.reason != lkeplanv1alpha1.ReasonSucceeded || !o.emitEvent || !strings.Contains(o.message, "NodePool general-copy is kept") ||
+		!strings.Contains(o.event, "NodePool general-copy is kept") {
 		t.Errorf("news: %v; %s: %s", o.emitEvent, o.reason, o.message)
 	}
 	if o := w.reconcile(np); o.emitEvent {
@@ -84,7 +84,7 @@ func TestOnlyWhatWasAppliedIsPruned(t *testing.T) {
 			tt.change(w, np)
 			w.commit(map[string]string{"a": pools("a", "general")})
 			o := w.reconcile(np)
-			if pruned := slices.Contains(w.deleted, "web"); pruned != tt.pruned || pruned == strings.Contains(o.message, "web stays") {
+			if pruned := slices.Contains(w.deleted, "web"); pruned != tt.pruned || pruned == strings.Contains(o.message, "web is kept") {
 				t.Errorf("deleted: %v; %s: %s", w.deleted, o.reason, o.message)
 			}
 		})
@@ -115,10 +115,10 @@ func TestEqualValuesAreNoOwnership(t *testing.T) {
 		imported bool
 		says     string // "": it is adopted
 	}{
-		{name: "Helm's", manager: "helm", labels: map[string]any{"app.kubernetes.io/managed-by": "Helm"}, says: "was made by Helm"},
-		{name: "Flux's", manager: "kustomize-controller", says: "was made by Flux"},
-		{name: "a person's", manager: "kubectl-client-side-apply", says: "was made by kubectl"},
-		{name: "a person's, with the label", manager: "kubectl-create", says: "was made by kubectl",
+		{name: "Helm's", manager: "helm", labels: map[string]any{"app.kubernetes.io/managed-by": "Helm"}, says: "was created by Helm"},
+		{name: "Flux's", manager: "kustomize-controller", says: "was created by Flux"},
+		{name: "a person's", manager: "kubectl-client-side-apply", says: "was created by kubectl"},
+		{name: "a person's, with the label", manager: "kubectl-create", says: "was created by kubectl",
 			labels: map[string]any{kube.InventoryLabel: "nodeplan.fleet.a"}},
 		{name: "Helm's, which may be taken over", manager: "helm", imported: true},
 		{name: "what lkeplan apply has made", manager: kube.FieldManager, labels: map[string]any{kube.InventoryLabel: "dev"}},

@@ -49,8 +49,8 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 		stalled bool
 		says    string
 	}{
-		{name: "no source", source: scripted{findErr: errors.New("there is no GitRepository flux-system/fleet")},
-			want: lkeplanv1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
+		{name: "no source", source: scripted{findErr: errors.New("GitRepository flux-system/fleet does not exist")},
+			want: lkeplanv1alpha1.ReasonArtifactFailed, says: "GitRepository flux-system/fleet does not exist"},
 		{name: "a source that it must not use", source: scripted{findErr: stalled(lkeplanv1alpha1.ReasonAccessDenied, "it is in another namespace")},
 			want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
 		{name: "a fetch that fails", source: scripted{fetchErr: errors.New("the artifact has another digest")},
@@ -64,7 +64,7 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 		{name: "a compilation that could not be started", source: scripted{compileErr: errors.New("fork: no more processes")},
 			want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
 		{name: "another cluster", source: scripted{result: prod},
-			want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+			want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for cluster "prod", but this is cluster "dev"`},
 		{name: "no connection", source: scripted{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
 	}
 	for _, tt := range tests {

@@ -104,12 +104,12 @@ func Key(np *lkeplanv1alpha1.NodePlan) types.NamespacedName {
 const (
 	Ready     = "ready"
 	Waiting   = "waits for approval"
-	Stalled   = "stalled" // until somebody changes something
-	Failing   = "failing" // and tried again
+	Stalled   = "stalled" // until a user changes something
+	Failing   = "failing" // and retried
 	Working   = "working"
-	Proving   = "proves itself" // before the rest of the revision is applied
-	Held      = "held"          // the revision has not proven itself
-	Restored  = "rolled back"   // it has not, and what was applied before is applied again
+	Proving   = "first wave"  // before the rest of the revision is applied
+	Held      = "held"        // the first wave failed
+	Restored  = "rolled back" // the first wave failed, and the previous revision is applied again
 	Suspended = "suspended"
 	Deleted   = "deleted" // and not gone yet
 )

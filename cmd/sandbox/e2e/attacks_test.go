@@ -65,7 +65,7 @@ func TestNoCommitBypassesTheGuards(t *testing.T) {
 	refused(lkeplanv1alpha1.ReasonGuarded, "3 of 3 nodes would be replaced")
 	s.kube("", "delete", "nodeplan", "fleet", "--timeout=30s")
 	s.kube(strings.Replace(nodePlan, `"0"`, `"100%"`, 1), "apply", "-f", "-")
-	refused(lkeplanv1alpha1.ReasonGuarded, "There is no record of it, and its objects are in the cluster")
+	refused(lkeplanv1alpha1.ReasonGuarded, "There is no record of the last applied revision, but its objects are in the cluster")
 	s.never("a node goes", func(now state) bool {
 		return !maps.Equal(nodesOf(now, "web"), nodesOf(before, "web")) || now.running != 2 || len(drifting(now)) > 0
 	}, s.reconciliation("fleet"), c.disruption())

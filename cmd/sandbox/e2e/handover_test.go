@@ -79,7 +79,7 @@ func (f *fluxed) both(commit string) {
 	f.t.Helper()
 	for _, name := range []string{"one", "two"} {
 		f.untilPlan(name, "it is done with commit "+commit[:8], func(np *lkeplanv1alpha1.NodePlan) bool {
-			return applied(commit)(np) && !strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "stays")
+			return applied(commit)(np) && !strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "is kept")
 		})
 	}
 }

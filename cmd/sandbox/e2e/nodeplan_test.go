@@ -88,7 +88,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	s.untilPlan("fleet", "the weight is set back, and an event says whose it was", func(*lkeplanv1alpha1.NodePlan) bool {
 		return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.spec.weight}") == "10" &&
 			strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
-				"spec.weight was set to 50 by kubectl-edit, and is set back")
+				"spec.weight was set to 50 by kubectl-edit, and is reverted")
 	})
 
 	// Objects deleted by hand are created again.

@@ -90,5 +90,5 @@ func (s nodePlans) edit(pool, change string) {
 func (s nodePlans) setBack(what string) bool {
 	s.t.Helper()
 	return strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
-		what+" by kubectl-edit, and is set back")
+		what+" by kubectl-edit, and is reverted")
 }

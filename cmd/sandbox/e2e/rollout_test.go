@@ -99,7 +99,7 @@ func TestRevisionWithNodesThatNeverJoinIsRolledBack(t *testing.T) {
 	s.until("a machine is made that does not join", time.Minute, func(now state) bool { return now.linode.Live == 4 })
 	c.kill()
 	c = s.startController()
-	s.isRolledBack(c, first, before, pods, "NodePool web did not prove the revision within 40s", "has not joined")
+	s.isRolledBack(c, first, before, pods, "NodePool web did not succeed within 40s", "has not joined")
 	if now := s.state(); now.linode.Live > 4 {
 		t.Errorf("more than one machine was made for a revision that does not prove itself: %s", now)
 	}

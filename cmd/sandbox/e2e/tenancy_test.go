@@ -130,7 +130,7 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 	s.kube("", "patch", "nodeplan", "two", "--type=json", "-p", `[{"op":"remove","path":"/spec/dependsOn"}]`)
 	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
 	newcomer := s.untilPlan("two", "it is in conflict", because(lkeplanv1alpha1.ReasonConflict))
-	mustContain(t, conditions.GetMessage(newcomer, meta.ReadyCondition), "NodePool a is held by NodePlan default/one")
+	mustContain(t, conditions.GetMessage(newcomer, meta.ReadyCondition), "NodePool a is managed by NodePlan default/one")
 	s.source("one", strings.ReplaceAll(fleet("", "a"), "= 10", "= 20"))
 	s.untilPlan("one", "it goes on", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) &&
@@ -153,7 +153,7 @@ func (s *sandbox) leavesACopy() {
 	s.kube("", "annotate", "nodeplan", "two", "reconcile.fluxcd.io/requestedAt=copied", "--overwrite")
 	s.untilPlan("two", "it reports the copy", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) &&
-			strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "NodePool b-copy stays")
+			strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "NodePool b-copy is kept")
 	})
 	if got := s.pools(); len(got) != 3 {
 		s.t.Errorf("pools %v, want a, b and its copy", got)
@@ -178,7 +178,7 @@ func (s *sandbox) movesAPool() {
 	for _, plan := range []string{"one", "two"} {
 		s.untilPlan(plan, "the pool has moved", func(np *lkeplanv1alpha1.NodePlan) bool {
 			return because(lkeplanv1alpha1.ReasonSucceeded)(np) &&
-				!strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "stays")
+				!strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "is kept")
 		})
 	}
 	if after := uid(); after != before {
