@@ -245,8 +245,8 @@ type PoolStatus struct {
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
 
-	// Condemned is set for a NodePool that is draining because it is no longer in the
-	// source: it gets no new nodes, its nodes drain, and then it is deleted.
+	// Set for a NodePool that is draining because it is no longer in the source: it gets
+	// no new nodes, its nodes drain, and then it is deleted.
 	// +optional
 	Condemned *CondemnedStatus `json:"condemned,omitempty"`
 }
