@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// claimTracer makes traces of NodeClaims. A nil pointer makes none.
+// claimTracer creates traces of NodeClaims. A nil pointer creates none.
 type claimTracer struct {
 	sink   trace.Sink
 	client client.Reader
@@ -26,14 +26,14 @@ type claimTracer struct {
 	open map[string]*claimStory // by UID: NodeClaims whose nodes are not initialized yet
 }
 
-// claimStory is what is known of a NodeClaim so far.
+// claimStory is what is known about a NodeClaim so far.
 type claimStory struct {
 	name  string
 	began time.Time
 	over  [len(claimPhases)]bool      // which phases are over
-	ends  [len(claimPhases)]time.Time // when they were; zero where that is not known
+	ends  [len(claimPhases)]time.Time // when they ended; zero if unknown
 	calls []trace.Span
-	left  int // calls that were too many
+	left  int // number of calls that were dropped
 }
 
 // newClaimTracer returns a claimTracer for a sink; nil without one.
@@ -44,8 +44,8 @@ func newClaimTracer(sink trace.Sink) *claimTracer {
 	return &claimTracer{sink: sink, open: map[string]*claimStory{}}
 }
 
-// claimPhases are what a NodeClaim goes through, in this order, each with the condition that ends
-// it. None ends the one in which it gets its machine.
+// claimPhases are the phases of a NodeClaim, in this order, each with the condition that ends it. No
+// condition ends the phase in which it gets its machine.
 var claimPhases = [...]struct{ name, condition string }{
 	{trace.Choose, karpv1.ConditionTypeLaunched},
 	{trace.Machine, ""},
@@ -86,8 +86,8 @@ func (t *claimTracer) forget(name string) {
 	}
 }
 
-// look notes what has happened to a NodeClaim. It returns the story when that is over. One
-// that is over at first sight was told by the process before this one.
+// look records what has happened to a NodeClaim. It returns the story when it is complete. If it is
+// complete when first seen, the previous process has already reported it.
 func (t *claimTracer) look(nc *karpv1.NodeClaim, now time.Time) (over bool, told *claimStory) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -125,7 +125,7 @@ func claimPhaseEnded(nc *karpv1.NodeClaim, phase int) bool {
 	return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0
 }
 
-// notAfter is when something happened that is seen now: Kubernetes cuts times to the second.
+// notAfter limits the time of something that is seen now: Kubernetes truncates times to seconds.
 func notAfter(said, now time.Time) time.Time {
 	if end := said.Add(time.Second); now.After(end) {
 		return end
@@ -133,8 +133,8 @@ func notAfter(said, now time.Time) time.Time {
 	return now
 }
 
-// tell makes a story into the spans of a trace. A NodeClaim that is deleted has failed in the
-// phase that it was in.
+// tell converts a story into the spans of a trace. A deleted NodeClaim has failed in its current
+// phase.
 func (s *claimStory) tell(nc *karpv1.NodeClaim, nodePlan string, now time.Time) trace.Span {
 	root := trace.Span{Name: trace.Claim, From: s.began, To: now, Attributes: s.about(nc, nodePlan), Children: s.calls}
 	from := s.began
@@ -165,7 +165,7 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// claimReason is what a NodeClaim says of a condition that has not come true.
+// claimReason is why a condition of a NodeClaim is not true.
 func claimReason(nc *karpv1.NodeClaim, condition string) string {
 	if c := nc.StatusConditions().Get(condition); c != nil && c.Message != "" {
 		return trace.Shorten(c.Message)
@@ -192,9 +192,8 @@ func (s *claimStory) about(nc *karpv1.NodeClaim, nodePlan string) (list []trace.
 	return list
 }
 
-// nodePlan is the NodePlan that the pool of a NodeClaim is labelled with, as much of it as fits
-// into a label; "" where there is none. At which revision the pool is, this process does not
-// know.
+// nodePlan is the NodePlan in the label of a NodeClaim's pool, truncated to the length of a label; ""
+// if there is none. This process does not know the revision of the pool.
 func (t *claimTracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string {
 	var pool karpv1.NodePool
 	if t.client.Get(ctx, client.ObjectKey{Name: nc.Labels[karpv1.NodePoolLabelKey]}, &pool) != nil {
@@ -207,11 +206,11 @@ func (t *claimTracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string
 	return strings.Replace(name, ".", "/", 1) // a namespace has no dot
 }
 
-// mostCalls bounds what is kept of a NodeClaim that LKE refuses for hours: the first and the
-// last ones.
+// mostCalls is the maximum number of calls kept for a NodeClaim, the first and the last ones: LKE may
+// refuse it for hours.
 const mostCalls = 40
 
-// Call notes a request to the Linode API for the NodeClaims that it was sent for.
+// Call records a request to the Linode API for the NodeClaims that it was sent for.
 func (t *claimTracer) Call(call api.Call) {
 	if t == nil || len(call.For) == 0 {
 		return

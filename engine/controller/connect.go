@@ -28,16 +28,15 @@ type account struct {
 	api      *api.Client
 	standing *api.Standing
 	cluster  api.Cluster
-	lease    *lease // without it no call is sent that changes something
+	lease    *lease // without it, only calls that change nothing are sent
 	prices   *catalog.Catalog
-	fresh    bool // the prices were read from the API
+	fresh    bool // the prices come from the API
 	kept     record
 }
 
-// connect returns a client for the Linode API and the cluster that it is for. Where
-// Linode does not answer, or refuses the token, the cluster is the one that the
-// controller has recorded in an earlier life: the rest works without Linode, and
-// capacity waits for it.
+// connect returns a client for the Linode API and the cluster that it is for. If Linode does not
+// answer or refuses the token, it returns the cluster that an earlier process has recorded:
+// everything works without Linode, except for capacity, which waits.
 func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	if cfg.Instances {
 		return connectInstances(ctx, cfg, kept)
@@ -61,18 +60,18 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 			return nil, api.Explain(err, cfg.LinodeURL)
 		}
 		a.cluster = recorded
-		cfg.Log.Warn("Linode cannot be asked for the cluster; it is taken to be what it was, and no node is made until "+
+		cfg.Log.Warn("cannot read the cluster from Linode; using the recorded cluster, and creating no nodes until "+
 			"Linode answers", "id", recorded.ID, "error", api.Explain(err, cfg.LinodeURL))
 		a.prices, a.fresh = builtInCatalog(), false
 		return a, nil
 	}
 	if recorded.ID != 0 && recorded.ID != a.cluster.ID {
-		return nil, otherCluster(a.cluster, recorded.ID, fmt.Sprintf("by ConfigMap %s in namespace %s, which you "+
-			"delete where that has changed", recordName, kept.namespace))
+		return nil, otherCluster(a.cluster, recorded.ID, fmt.Sprintf("according to ConfigMap %s in namespace %s, which you "+
+			"can delete if that has changed", recordName, kept.namespace))
 	}
 	if !a.api.MayUse(api.ScopePools) {
-		return nil, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager "+
-			"(My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
+		return nil, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; create one with that scope in Cloud "+
+			"Manager (My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
 			api.ScopePools, strings.Join(a.api.Scopes(), " "))
 	}
 	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
@@ -83,7 +82,7 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	return a, nil
 }
 
-// newAccount returns a client for the Linode API, which nothing was asked of yet.
+// newAccount returns a client for the Linode API. It sends no request yet.
 func newAccount(cfg Config, scope string) (*account, error) {
 	a := &account{standing: api.NewStanding(scope), lease: new(lease)}
 	var err error
@@ -102,17 +101,17 @@ func newAccount(cfg Config, scope string) (*account, error) {
 	return a, nil
 }
 
-// connectInstances returns a client for the Linode API, and the cluster that runs by itself.
-// Linode does not know that, so nothing is asked of it but prices.
+// connectInstances returns a client for the Linode API, and the cluster, which is not an LKE cluster.
+// Linode does not know it, so only prices are read.
 func connectInstances(ctx context.Context, cfg Config, kept record) (*account, error) {
 	switch {
 	case cfg.LinodeToken == "":
 		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + api.ScopeInstances)
 	case cfg.ClusterID != 0:
-		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of " +
-			"the two away")
+		return nil, errors.New("LKE_CLUSTER_ID names an LKE cluster, but --mode instance is for other clusters; remove one " +
+			"of the two")
 	case cfg.Region == "":
-		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, " +
+		return nil, errors.New("no region; with --mode instance, set LINODE_REGION to the region of the cluster, " +
 			"such as us-ord")
 	}
 	a, err := newAccount(cfg, api.ScopeInstances)
@@ -126,13 +125,13 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 	}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	if _, known := a.prices.Region(cfg.Region); !known {
-		return nil, fmt.Errorf("there is no region %q on Linode's list %s; correct LINODE_REGION", cfg.Region,
+		return nil, fmt.Errorf("region %q is not on Linode's list %s; correct LINODE_REGION", cfg.Region,
 			a.prices.Age())
 	}
 	return a, nil
 }
 
-// askForCluster asks Linode for the cluster, with less patience where it is known.
+// askForCluster reads the cluster from Linode, with a shorter timeout if it is recorded.
 func askForCluster(ctx context.Context, api *api.Client, cfg Config, known bool) (api.Cluster, error) {
 	patience := 30 * time.Second
 	if known {
@@ -142,19 +141,19 @@ func askForCluster(ctx context.Context, api *api.Client, cfg Config, known bool)
 	defer cancel()
 	cluster, err := findCluster(ctx, api, cfg)
 	if err == nil && cfg.Region != "" && cfg.Region != cluster.Region {
-		return cluster, wrongSetting{fmt.Sprintf("LKE cluster %s is in %s, not in %s; correct LINODE_REGION, or take it away",
+		return cluster, wrongSetting{fmt.Sprintf("LKE cluster %s is in %s, not in %s; correct or remove LINODE_REGION",
 			cluster.Label, cluster.Region, cfg.Region)}
 	}
 	return cluster, err
 }
 
-// wrongSetting is an error of who configured the controller: Linode has answered.
+// wrongSetting is an error in the configuration of the controller: Linode has answered.
 type wrongSetting struct{ text string }
 
 func (w wrongSetting) Error() string { return w.text }
 
-// otherCluster says that the settings name another LKE cluster than the one whose nodes
-// these are. Every node would seem to have lost its machine.
+// otherCluster is the error if the settings name another LKE cluster than the one with these nodes.
+// Every node would seem to have lost its machine.
 func otherCluster(named api.Cluster, is int, by string) error {
 	return wrongSetting{fmt.Sprintf("this is LKE cluster %d, %s; the settings name %d (%s): correct LKE_CLUSTER_ID or "+
 		"CLUSTER_NAME", is, by, named.ID, named.Label)}
@@ -162,9 +161,8 @@ func otherCluster(named api.Cluster, is int, by string) error {
 
 var nodeOfLKE = regexp.MustCompile(`^lke(\d+)-`)
 
-// requireOwnNodes makes sure that there are Nodes of the cluster, where there are Nodes of
-// LKE: it names each after its cluster. After a restore into another cluster those of the
-// old one may be left.
+// requireOwnNodes checks that, if there are Nodes of LKE, some belong to the cluster: LKE names each
+// Node after its cluster. After a restore into another cluster, Nodes of the old one may be left.
 func requireOwnNodes(ctx context.Context, from client.Reader, cluster api.Cluster) error {
 	var nodes metav1.PartialObjectMetadataList
 	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
@@ -181,13 +179,12 @@ func requireOwnNodes(ctx context.Context, from client.Reader, cluster api.Cluste
 		if id == cluster.ID {
 			return nil
 		}
-		other = otherCluster(cluster, id, "by its Node "+node.Name)
+		other = otherCluster(cluster, id, "according to its Node "+node.Name)
 	}
 	return other
 }
 
-// passing reports whether an error may end by itself, or by what somebody does at
-// Linode.
+// passing reports whether an error may be temporary, or may be fixed at Linode.
 func passing(err error) bool {
 	switch api.ClassOf(err) {
 	case api.ClassUnknown, api.ClassBusy, api.ClassAuth:
@@ -234,7 +231,7 @@ func findCluster(ctx context.Context, lke *api.Client, cfg Config) (api.Cluster,
 			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, orNone(labels))}
 	}
 	return api.Cluster{}, wrongSetting{fmt.Sprintf(
-		"the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the one that is meant", len(found),
+		"the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the right one", len(found),
 		cfg.ClusterName)}
 }
 
@@ -249,9 +246,8 @@ func orNone(labels []string) string {
 	return strings.Join(labels, ", ")
 }
 
-// readCatalog reads the catalogue from the API's public endpoints, and takes the
-// built-in one where that fails: a node at yesterday's price is better than
-// none.
+// readCatalog reads the catalogue from the API's public endpoints. If that fails, it returns the
+// built-in one: a node at an old price is better than none.
 func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -260,7 +256,7 @@ func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh 
 		return list, true
 	}
 	list = builtInCatalog()
-	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "age", list.Age(), "error", err)
+	cfg.Log.Warn("cannot read the catalogue of plans; using the built-in one", "age", list.Age(), "error", err)
 	return list, false
 }
 
@@ -272,7 +268,7 @@ func builtInCatalog() *catalog.Catalog {
 	return list
 }
 
-// publicAPI is the part of the Linode API that takes no token.
+// publicAPI is the part of the Linode API that needs no token.
 type publicAPI struct{ root string }
 
 func (p publicAPI) Catalog(ctx context.Context) (*catalog.Catalog, error) {
@@ -285,16 +281,16 @@ func (p publicAPI) Availability(ctx context.Context, region string) ([]catalog.A
 
 const recordName = linodev1alpha1.ConfigMapCluster
 
-// record is where the note is kept: which cluster this is. With it the CLI knows the cluster
-// before anything is applied to it, and on LKE it is read where Linode cannot be asked at start.
-// Its zero value keeps none.
+// record is a ConfigMap that records which cluster this is. The CLI recognizes the cluster by it before
+// anything is applied, and on LKE the controller reads it if Linode does not answer at the start. The
+// zero value records nothing.
 type record struct {
 	client    client.Client
 	namespace string
 }
 
-// newRecord returns the record in the controller's own namespace. Outside a cluster
-// that is the Lease's, and without one there is no record.
+// newRecord returns the record in the controller's namespace. Outside of a cluster, that is the
+// namespace of the Lease; without one there is no record.
 func newRecord(cfg Config) (record, error) {
 	namespace := ownNamespace(cfg)
 	if namespace == "" {
@@ -311,7 +307,7 @@ func newRecord(cfg Config) (record, error) {
 	return record{client: kube.Client(c, cfg.Kube.Host), namespace: namespace}, nil
 }
 
-// ownNamespace is the controller's own namespace; "" where it has none.
+// ownNamespace is the controller's namespace; "" if it has none.
 func ownNamespace(cfg Config) string {
 	if cfg.LeaderElectionNamespace != "" {
 		return cfg.LeaderElectionNamespace
@@ -323,7 +319,7 @@ func ownNamespace(cfg Config) string {
 	return strings.TrimSpace(string(own))
 }
 
-// note returns what was noted; nothing where there is no note, or it cannot be read.
+// note returns the recorded cluster; the zero value if there is none, or if it cannot be read.
 func (r record) note(ctx context.Context, cfg Config) (cluster api.Cluster) {
 	if r.client == nil {
 		return cluster
@@ -331,7 +327,7 @@ func (r record) note(ctx context.Context, cfg Config) (cluster api.Cluster) {
 	var note corev1.ConfigMap
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: recordName}, &note); err != nil {
 		if !apierrors.IsNotFound(err) {
-			cfg.Log.Warn("could not read which cluster this is", "configmap", r.namespace+"/"+recordName, "error", err)
+			cfg.Log.Warn("cannot read the record of the cluster", "configmap", r.namespace+"/"+recordName, "error", err)
 		}
 		return cluster
 	}
@@ -341,8 +337,8 @@ func (r record) note(ctx context.Context, cfg Config) (cluster api.Cluster) {
 	return cluster
 }
 
-// differs says what an earlier controller of the cluster had otherwise that its machines are
-// known by; nil where nothing is noted.
+// differs is an error if an earlier controller of the cluster had other settings that identify its
+// machines; nil if nothing is recorded.
 func (r record) differs(ctx context.Context, cfg Config, cluster api.Cluster) error {
 	was := r.note(ctx, cfg)
 	instances := func(c api.Cluster) bool { return c.Tier == string(catalog.Instances) }
@@ -351,7 +347,7 @@ func (r record) differs(ctx context.Context, cfg Config, cluster api.Cluster) er
 	case was.Label == "" || was.Tier == "":
 		return nil
 	case instances(was) != instances(cluster):
-		what = "it was run in another mode than this one"
+		what = "the controller ran in another mode before"
 	case instances(cluster) && was.Label != cluster.Label:
 		what = fmt.Sprintf("the cluster was called %s and not %s", was.Label, cluster.Label)
 	case instances(cluster) && was.Region != cluster.Region:
@@ -359,11 +355,12 @@ func (r record) differs(ctx context.Context, cfg Config, cluster api.Cluster) er
 	default:
 		return nil
 	}
-	return fmt.Errorf("%s, by ConfigMap %s in namespace %s, and the machines that there are would be nobody's: set that "+
-		"back, or delete the ConfigMap where no NodeClaim is left", what, recordName, r.namespace)
+	return fmt.Errorf("%s, according to ConfigMap %s in namespace %s, and the controller would not recognize its "+
+		"existing machines: revert the setting, or delete the ConfigMap if no NodeClaim is left", what, recordName,
+		r.namespace)
 }
 
-// cluster returns the cluster of LKE that was noted, where that is the one of the settings.
+// cluster returns the recorded LKE cluster, if it matches the settings.
 func (r record) cluster(ctx context.Context, cfg Config) (cluster api.Cluster, known bool) {
 	cluster = r.note(ctx, cfg)
 	whole := cluster.ID > 0 && cluster.Label != "" && cluster.Region != "" && cluster.Tier != ""
@@ -372,8 +369,8 @@ func (r record) cluster(ctx context.Context, cfg Config) (cluster api.Cluster, k
 	return cluster, whole && same
 }
 
-// keep notes the cluster; of one that is not LKE's with the tag of its Linodes, in place of an
-// id. What has no meaning is noted as empty, for the note may be there from another mode.
+// keep records the cluster; if it is not an LKE cluster, with the tag of its Linodes instead of an ID.
+// Values without a meaning are recorded as empty, because the record may exist from another mode.
 func (r record) keep(ctx context.Context, cfg Config, cluster api.Cluster, tag string) {
 	if r.client == nil {
 		return
@@ -393,7 +390,7 @@ func (r record) keep(ctx context.Context, cfg Config, cluster api.Cluster, tag s
 		err = r.client.Patch(ctx, note, client.MergeFrom(none))
 	}
 	if err != nil {
-		cfg.Log.Warn("could not note which cluster this is; plan and apply may not know it, and on LKE a start while Linode "+
-			"does not answer would fail", "configmap", r.namespace+"/"+recordName, "error", err)
+		cfg.Log.Warn("cannot record the cluster; plan and apply may not recognize it, and on LKE a start would fail "+
+			"while Linode does not answer", "configmap", r.namespace+"/"+recordName, "error", err)
 	}
 }

@@ -1,10 +1,9 @@
-// Package controller hosts Karpenter with the Linode provider under it, and the
-// reconciler of NodePlans next to it, in one process that manages the capacity
-// of one LKE cluster. What Karpenter's controllers need to work well here, and
-// do not do by themselves, is here too, each with its reason.
+// Package controller runs Karpenter with the Linode provider, and the reconciler of NodePlans, in
+// one process that manages the capacity of one cluster. It also contains what Karpenter's
+// controllers need to work well here, each with its reason.
 //
-// It reads no flags and no environment; it decides nothing about machines, which
-// is for package linode, and nothing about configuration, which is for gitops.
+// It reads no flags and no environment. Package linode makes the decisions about machines, and
+// package gitops those about configuration.
 package controller
 
 import (
@@ -60,45 +59,44 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Config is all that the controller is told from outside.
+// Config is the configuration of the controller.
 type Config struct {
 	Kube *rest.Config // of the cluster whose capacity is managed
 
 	LinodeURL   string // "" means the public API
 	LinodeToken string
-	ClusterID   int    // of the LKE cluster; 0 means: find it by name
-	ClusterName string // its label; checked against ClusterID where both are given
-	Region      string // that it must be in; "" for any
+	ClusterID   int    // of the LKE cluster; 0: find it by name
+	ClusterName string // its label; checked against ClusterID if both are set
+	Region      string // the region that the cluster must be in; "" for any
 
-	// Instances has machines made as Linodes of their own, for a cluster that is not LKE's:
-	// ClusterName and Region say which.
+	// Instances creates machines as separate Linodes, for a cluster that is not an LKE cluster:
+	// ClusterName and Region identify it.
 	Instances       bool
-	ClusterEndpoint string // https://host:port by which they reach the API server; "" for that of cluster-info
+	ClusterEndpoint string // https://host:port of the API server for machines; "": that of cluster-info
 
-	LinodeTimeout time.Duration // that a request may take; 0 means 30s
+	LinodeTimeout time.Duration // the time limit of a request; 0: 30s
 
 	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
 	// admission policy for Nodes reads; "" for none.
 	NodeAdmission string
 
-	// MaxReplacements is how many young nodes of a NodePool are replaced for drift, without a
-	// change of its template, until it is stopped; 0 for any number.
+	// MaxReplacements is how many young nodes of a NodePool are replaced because of drift,
+	// without a change of its template, before the replacement stops; 0: unlimited.
 	MaxReplacements int
 
-	Only Part // what to do of all that
+	Only Part // the part of the work that this process does
 
-	// NodePlans are reconciled where the cluster has their CRD. Cluster and Prices
-	// are found out by Run.
+	// NodePlans are reconciled if the cluster has their CRD. Run sets Cluster and Prices.
 	NodePlans gitops.Options
 
 	LeaderElect             bool
-	LeaderElectionNamespace string // "" means the namespace that the controller runs in
+	LeaderElectionNamespace string // "": the namespace that the controller runs in
 	MetricsAddress          string // host:port; "0" serves none
 	ProbeAddress            string // host:port; "0" serves none
 	PprofAddress            string // host:port of Go's profiles; "" or "0" serves none
 
 	TraceEndpoint string // the URL of a collector of traces; "" for none
-	Release       string // what the traces say of the version of this program
+	Release       string // the version of this program in traces
 
 	Karpenter Karpenter
 	Timing    loop.Timing
@@ -107,9 +105,8 @@ type Config struct {
 	claims *claimTracer
 }
 
-// Run manages the capacity of one cluster until ctx ends, then stops
-// cleanly and gives up the lease. What is wrong from the start comes back as one
-// error that says what to do.
+// Run manages the capacity of one cluster until ctx ends, then stops cleanly and releases the
+// lease. A wrong configuration returns an error that explains what to do.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.TraceEndpoint != "" {
 		traces, err := otlp.New(ctx, cfg.traced(), cfg.Log)
@@ -140,7 +137,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if !cfg.Instances { // else their identity refuses a cluster of LKE
+	if !cfg.Instances { // otherwise, the identity of instances refuses an LKE cluster
 		if err := requireOwnNodes(ctx, mgr.GetAPIReader(), linodes.cluster); err != nil {
 			return explainManager(err, cfg)
 		}
@@ -165,8 +162,8 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
-	// has a fairness of its own.
+	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server limits clients
+	// itself.
 	config.QPS, config.Burst, config.UserAgent = 500, 1000, "lkeplan-controller"
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme.Scheme,
@@ -185,7 +182,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 				Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"}),
 			},
 		}},
-		// The lock has a client of its own, so that a burst of work never costs the lease.
+		// The lock has a separate client, so that a burst of work cannot delay renewing the lease.
 		LeaderElection:                      cfg.LeaderElect,
 		LeaderElectionResourceLockInterface: leading,
 		LeaderElectionReleaseOnCancel:       true,
@@ -196,8 +193,8 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
 		HealthProbeBindAddress: cfg.ProbeAddress,
 		PprofBindAddress:       cfg.PprofAddress,
-		// The priority queue of controller-runtime v0.24 may never end when it is shut down
-		// under load (its issue 3538): a leader would keep its lease for half a minute.
+		// The priority queue of controller-runtime v0.24 may never end when it is shut down under
+		// load (its issue 3538). A leader would then keep its lease for half a minute.
 		Controller: ctrlconfig.Controller{SkipNameValidation: &cfg.Karpenter.Quiet, UsePriorityQueue: new(false)},
 	})
 	if err != nil {
@@ -220,8 +217,8 @@ func warmed() []client.Object {
 	}
 }
 
-// warm has the cache read what the controllers need before they run, so that a
-// standby knows the cluster when it becomes the leader.
+// warm fills the cache with what the controllers need before they run, so that a standby knows the
+// cluster when it becomes the leader.
 func warm(ctx context.Context, c cache.Cache, objects ...client.Object) error {
 	for _, o := range objects {
 		if _, err := c.GetInformer(ctx, o); err != nil {
@@ -244,8 +241,8 @@ func explainManager(err error, cfg Config) error {
 	return err
 }
 
-// requireCRDs makes sure that the API server knows what the controllers watch, and
-// more kinds of lkeplan.
+// requireCRDs checks that the API server has the kinds that the controllers watch, and further kinds
+// of lkeplan.
 func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 	var missing []string
 	kinds := []schema.GroupVersionKind{
@@ -267,7 +264,7 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the cluster does not know %s; install the CRDs with: lkeplan crds apply",
+		return fmt.Errorf("the cluster has no CRD for %s; install the CRDs with: lkeplan crds apply",
 			strings.Join(missing, ", "))
 	}
 	return nil
@@ -275,7 +272,8 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 
 func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account) error {
 	cluster := linodes.cluster
-	// Each class says whether plans with GPUs are sold on Enterprise: what orders machines asks it.
+	// The status of each class records whether plans with GPUs are sold on Enterprise. The code that
+	// orders machines reads it.
 	types := instancetype.New(linodes.prices, cluster.Region, catalog.Tier(cluster.Tier).WithGPUs(true))
 	types.SetVersion(cluster.K8sVersion)
 	indexer := mgr.GetFieldIndexer()
@@ -337,7 +335,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	)...)
 }
 
-// addNodePlans has NodePlans reconciled where the cluster knows them.
+// addNodePlans adds the reconciler of NodePlans if the cluster has their CRD.
 func addNodePlans(ctx context.Context, mgr manager.Manager, cfg Config, cluster string, prices *catalog.Catalog) error {
 	installed, err := kube.Serves(mgr.GetRESTMapper(), lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
 	if err != nil || !installed || cfg.Only == Capacity {
@@ -352,14 +350,14 @@ func addNodePlans(ctx context.Context, mgr manager.Manager, cfg Config, cluster 
 	return gitops.Add(ctx, mgr, o)
 }
 
-// routine are lines that controller-runtime writes for each controller and each kind that
-// it watches, at every start and end: more than two hundred in all.
+// routine lists messages that controller-runtime logs for each controller and each kind that it
+// watches, at every start and end: more than two hundred in total.
 var routine = map[string]bool{
 	"Starting EventSource": true, "Starting Controller": true, "Starting workers": true,
 	"Shutdown signal received, waiting for all workers to finish": true, "All workers finished": true,
 }
 
-// routineHandler is a handler of log lines for which what is routine is detail.
+// routineHandler is a log handler that logs routine messages at the level debug.
 type routineHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
@@ -382,8 +380,7 @@ func (c routineHandler) WithGroup(name string) slog.Handler {
 	return routineHandler{c.Handler.WithGroup(name)}
 }
 
-// linodeMetrics are the metrics of the Linode API, registered when they are
-// first needed.
+// linodeMetrics are the metrics of the Linode API, registered on first use.
 var linodeMetrics = sync.OnceValue(func() (m struct {
 	duration *prometheus.HistogramVec
 	waited   *prometheus.CounterVec
@@ -393,12 +390,12 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 }) {
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "lkeplan_linode_request_duration_seconds",
-		Help:    "How long requests to the Linode API took, by method, route and status (0: no answer).",
+		Help:    "Duration of requests to the Linode API, by method, route and status (0: no answer).",
 		Buckets: prometheus.ExponentialBuckets(0.02, 2, 11),
 	}, []string{"method", "route", "status"})
 	m.waited = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lkeplan_linode_rate_limit_wait_seconds_total",
-		Help: "How long requests to the Linode API were held back by its rate limits.",
+		Help: "Time for which requests to the Linode API were delayed because of its rate limits.",
 	}, []string{"route"})
 	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lkeplan_linode_rate_limited_total",
@@ -406,27 +403,27 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 	}, []string{"route"})
 	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lkeplan_linode_rate_limit_remaining",
-		Help: "What the Linode API said was left of its rate limit when it last answered.",
+		Help: "Remaining requests in the rate limit of the Linode API, according to its last answer.",
 	}, []string{"method", "route"})
 	m.limit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lkeplan_linode_rate_limit",
-		Help: "Requests that the Linode API allows in a minute, as it said when it last answered.",
+		Help: "Requests per minute that the Linode API allows, according to its last answer.",
 	}, []string{"method", "route"})
 	crmetrics.Registry.MustRegister(m.duration, m.waited, m.refused, m.left, m.limit)
 	return m
 })
 
-// observeLinode counts one request, and says in the log when the API wants no more.
+// observeLinode counts one request, and logs when the API asks for a pause.
 func observeLinode(log *slog.Logger, call api.Call) {
 	if call.Optional && call.Class == api.ClassAuth {
-		return // a token can do without it, and the alert about refused tokens goes by these metrics
+		return // tokens do not need it, and the alert about refused tokens uses these metrics
 	}
 	m := linodeMetrics()
 	m.duration.WithLabelValues(call.Method, call.Route, strconv.Itoa(call.Status)).Observe(call.Duration.Seconds())
 	m.waited.WithLabelValues(call.Route).Add(call.Waited.Seconds())
 	if call.Status == http.StatusTooManyRequests {
 		m.refused.WithLabelValues(call.Route).Inc()
-		log.Warn("the Linode API wants to be left alone; until then only what is known of LKE is used",
+		log.Warn("the Linode API asks for a pause; until then, the controller uses only what it knows about LKE",
 			"route", call.Route, "asked", call.Asked.String(), "heeded", call.Paused.String())
 	}
 	if call.Left >= 0 {
@@ -437,7 +434,7 @@ func observeLinode(log *slog.Logger, call api.Call) {
 	}
 }
 
-// registerMetrics registers what counts the machines of one cluster.
+// registerMetrics registers the metrics of the machines of one cluster.
 func registerMetrics(cfg Config, counters ...prometheus.Collector) error {
 	if cfg.Karpenter.Quiet {
 		return nil

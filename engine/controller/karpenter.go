@@ -50,25 +50,25 @@ import (
 	"github.com/lkeplan/lkeplan/linode/paidhour"
 )
 
-// Karpenter holds the settings of the embedded Karpenter. The zero value of a field
-// is the default that its comment names: Karpenter's own, but for BatchMax.
+// Karpenter holds the settings of the embedded Karpenter. The zero value of a field is the default
+// in its comment, which is Karpenter's default except for BatchMax.
 type Karpenter struct {
-	BatchIdle time.Duration // how long no new pod must come before nodes are planned; 1s
-	BatchMax  time.Duration // how long to wait for that at most; 2s
+	BatchIdle time.Duration // time without a new pod before nodes are planned; 1s
+	BatchMax  time.Duration // the maximum of that wait; 2s
 	Gates     options.FeatureGates
-	// Quiet leaves out the metrics and status controllers: Karpenter registers
-	// their collectors globally, so a process can have them once only.
+	// Quiet omits the metrics and status controllers: Karpenter registers their collectors
+	// globally, so a process can have them only once.
 	Quiet bool
 }
 
-// longestBatch is how long Karpenter waits at most for more pods before it plans. Its own
-// ten seconds save calls of clouds that make each machine by itself. Here a second
-// batch costs one call more, and pods that come later fill what the first has
-// ordered: the bench BenchmarkArrival compares what the nodes cost in the end.
+// longestBatch is how long Karpenter waits for more pods before it plans, at most. Its default of ten
+// seconds saves calls with clouds that create each machine separately. Here a second batch costs only
+// one more call, and later pods fill the nodes of the first batch. BenchmarkArrival compares the cost
+// of the nodes.
 const longestBatch = 2 * time.Second
 
-// options returns the settings as Karpenter reads them from its context. Each
-// field that is set here must be: Karpenter takes zero at its word.
+// options returns the settings as Karpenter reads them from its context. Each field must be set here,
+// because Karpenter has no defaults for zero values.
 func (c Karpenter) options() *options.Options {
 	o := &options.Options{
 		BatchIdleDuration:                time.Second,
@@ -89,13 +89,12 @@ func (c Karpenter) options() *options.Options {
 	return o
 }
 
-// addKarpenter adds Karpenter's controllers to a manager whose base context
-// carries their options.
+// addKarpenter adds Karpenter's controllers to a manager whose base context carries their options.
 //
-// Karpenter's own operator package would parse the flags of this process, open
-// ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
-// what else it does is done here: the order of decoration and the list of
-// controllers are its own. What it returns knows which pods are to have a node.
+// Karpenter's operator package would parse the flags of this process, open ports and never release
+// its lease (karpenter v1.14.1, pkg/operator/operator.go). Everything else that it does is done here,
+// with the same order of decorators and the same list of controllers. addKarpenter returns the state
+// of the cluster, which knows for which pods nodes are planned.
 func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider,
 	store *nodeoverlay.InstanceTypeStore, recorder k8sevents.EventRecorder) (*state.Cluster, error) {
 	ctx = options.ToContext(ctx, settings.options())
@@ -151,37 +150,15 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
-// disruptionControllers are Karpenter's controller of disruption with methods that follow paidhour, and those that keep
-// the costs by which it weighs moves (karpenter v1.14.1, pkg/controllers/controllers.go, makes them with its own).
-func disruptionControllers(ctx context.Context, clk clock.Clock, c client.Client, provider cloudprovider.CloudProvider,
-	recorder events.Recorder, cluster *state.Cluster, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool,
-) []controller.Controller {
-	costs := cost.NewClusterCost(ctx, provider, c)
-	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
-	for i, method := range methods {
-		methods[i] = paidhour.Gate(method, paidhour.Live(c), clk.Now)
-	}
-	all := []controller.Controller{
-		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
-		informer.NewNodePoolController(c, provider, cluster, costs),
-		informer.NewNodeClaimController(c, provider, cluster, costs),
-		informer.NewPricingController(c, provider, costs),
-	}
-	if !quiet {
-		all = append(all, metricsnodepool.NewController(c, provider, costs))
-	}
-	return all
-}
-
-// claimClient makes NodeClaims with their finalizer on. Karpenter would put it on
-// by a patch, which must come before anything is launched. In that moment another
-// of its controllers adds the first conditions. Whichever is second is refused,
-// and the first patch is tried again only after a second, then two, then four
-// (karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle and
+// claimClient creates NodeClaims with their finalizer. Karpenter would add it with a patch before it
+// launches a machine. At the same time, another of its controllers adds the first conditions. The
+// second patch is refused, and that of the finalizer is retried only after one second, then two, then
+// four (karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle and
 // pkg/controllers/nodeclaim/disruption).
 //
-// Of NodePools it shows Karpenter only the zones that are there, and limits of those with
-// replicas that staticPools sets, and pods of templates as they will be: see List.
+// It also changes what Karpenter reads: NodePools have only existing zones, NodePools with replicas
+// have the limit that staticPools sets, and pod templates have the values that their pods will have:
+// see List.
 type claimClient struct {
 	client.Client
 	region string
@@ -196,20 +173,19 @@ func (c claimClient) Create(ctx context.Context, o client.Object, opts ...client
 	return c.Client.Create(ctx, o, opts...)
 }
 
-// withMoreWorkers is the context in which a controller of Karpenter's is registered. Karpenter
-// derives from the CPUs that it has been promised how many objects a controller works
-// on at a time, and from that, in those of NodeClaims and of Nodes that end, how many
-// it tries again in a second: ten for one CPU (karpenter v1.14.1, GetTypedBucketConfigs
-// in pkg/utils/controller). A write that meets another is such a try, and in a burst of
-// hundreds of nodes many do. The CPUs of the other controllers stay at one: their
-// workers would only take memory.
+// withMoreWorkers is the context in which a controller of Karpenter is registered. From the number of
+// CPUs, Karpenter derives how many objects a controller processes concurrently. For NodeClaims and
+// terminating Nodes, it also derives the retries per second from it: ten for one CPU (karpenter
+// v1.14.1, GetTypedBucketConfigs in pkg/utils/controller). Conflicting writes cause retries, and a
+// burst of hundreds of nodes has many of them. The other controllers keep one CPU, because more
+// workers would only use memory.
 func withMoreWorkers(ctx context.Context, c controller.Controller) context.Context {
 	cpus := int64(1)
 	switch c.(type) {
 	case *lifecycle.Controller:
-		cpus = 60 // 50 tries a second after the first 500, the most that there is
+		cpus = 60 // 50 retries a second after the first 500, the maximum
 	case *termination.Controller:
-		cpus = 8 // 69 after the first 690
+		cpus = 8 // 69 retries a second after the first 690
 	default:
 		return ctx
 	}
@@ -227,11 +203,10 @@ func register(ctx context.Context, mgr manager.Manager, all ...controller.Contro
 	return nil
 }
 
-// indexFields adds the field indexes that Karpenter finds objects by
-// (karpenter v1.14.1, setupIndexers in pkg/operator/operator.go, which is not
-// exported).
+// indexFields adds the field indexes that Karpenter uses (karpenter v1.14.1, setupIndexers in
+// pkg/operator/operator.go, which is not exported).
 func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
-	var none karpv1.NodeClassReference // an index is made in a goroutine of the cache, where a panic ends the process
+	var none karpv1.NodeClassReference // indexes are computed in a goroutine of the cache, where a panic ends the process
 	indexes := []struct {
 		object client.Object
 		field  string
@@ -271,12 +246,11 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// bufferTrigger has Karpenter plan again where it would not see in time that nodes
-// hold the room of a CapacityBuffer, or no longer do. When Karpenter plans it
-// notes, by provider id, which nodes do; others without pods are empty to it
-// (karpenter v1.14.1, Provisioner.Reconcile in pkg/controllers/provisioning). But
-// the id of a node is a pending one until its NodeClaim has its machine, and the
-// end of a buffer makes Karpenter plan nothing.
+// bufferTrigger makes Karpenter plan again when nodes start or stop providing the capacity of a
+// CapacityBuffer, which it would otherwise notice too late. When Karpenter plans, it records by
+// provider ID which nodes provide it, and treats others without pods as empty (karpenter v1.14.1,
+// Provisioner.Reconcile in pkg/controllers/provisioning). But a node has only a pending ID until its
+// NodeClaim has its machine, and the end of a buffer does not make Karpenter plan.
 type bufferTrigger struct {
 	plan func(types.UID)
 }
@@ -300,19 +274,18 @@ func gotMachine(ev event.UpdateEvent) bool {
 	return okWas && okIs && was.Status.ProviderID != "" && was.Status.ProviderID != is.Status.ProviderID
 }
 
-// Reconcile asks Karpenter to plan, which waits a moment for others to ask too.
+// Reconcile triggers Karpenter's planning, which waits shortly for further triggers.
 func (b *bufferTrigger) Reconcile(_ context.Context, req ctrl.Request) (ctrl.Result, error) {
 	b.plan(types.UID(req.Name))
 	return ctrl.Result{}, nil
 }
 
-// List implements client.Client. NodePools that allow zones of other regions besides
-// this one, such as those of one configuration for many clusters, are shown without
-// them, as linode.Narrow says.
+// List implements client.Client. NodePools can also allow zones in other regions, for example if one
+// configuration is used for many clusters. Such zones are removed, as linode.Narrow describes.
 //
-// DaemonSets are shown with what the API server adds to their pods. Karpenter plans with their
-// templates until it has seen a pod, and does not add the requests of a pod as a whole
-// (kubernetes-sigs/karpenter#2383): nodes would be too small for them.
+// DaemonSets get what the API server adds to their pods. Karpenter plans with their templates until it
+// has seen a pod, and ignores pod-level requests (kubernetes-sigs/karpenter#2383): nodes would be too
+// small for them.
 func (c claimClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, opts...); err != nil {
 		return err
@@ -333,8 +306,8 @@ func (c claimClient) List(ctx context.Context, list client.ObjectList, opts ...c
 	return nil
 }
 
-// Get implements client.Client. The templates of which Karpenter makes the pods of a CapacityBuffer are shown as
-// those of DaemonSets are.
+// Get implements client.Client. The templates from which Karpenter creates the pods of a CapacityBuffer
+// are changed as those of DaemonSets are.
 func (c claimClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if err := c.Client.Get(ctx, key, o, opts...); err != nil {
 		return err
@@ -352,21 +325,19 @@ func (c claimClient) Get(ctx context.Context, key client.ObjectKey, o client.Obj
 	return nil
 }
 
-// seedSweeper works around kubernetes-sigs/karpenter#3176, which karpenter
-// v1.14.3 mends: the provisioner puts a NodeClaim that it made into Karpenter's
-// state by itself. Where the NodeClaim was deleted again before that, the entry
-// stays for ever without a provider id, and Karpenter, which never again takes
-// its state for complete, plans nothing until a restart.
+// seedSweeper works around kubernetes-sigs/karpenter#3176, which karpenter v1.14.3 fixes: the
+// provisioner adds a NodeClaim that it created to Karpenter's state. If the NodeClaim was deleted
+// before that, the entry stays forever without a provider ID. Karpenter then considers its state
+// incomplete, and plans nothing until a restart.
 //
-// Some time after each creation the entry is taken out where the API server
-// does not have the NodeClaim.
+// Some time after each creation, seedSweeper removes the entry if the API server does not have the
+// NodeClaim.
 type seedSweeper struct {
 	client  client.Client
 	cluster *state.Cluster
 }
 
-// sweepAfter is longer than the provisioner takes from the creation of a
-// NodeClaim to its entry.
+// sweepAfter is longer than the provisioner needs from the creation of a NodeClaim to its entry.
 const sweepAfter = 15 * time.Second
 
 func (s *seedSweeper) Register(_ context.Context, mgr ctrl.Manager) error {

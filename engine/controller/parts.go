@@ -37,18 +37,18 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Part is what a process does of the controller's work. Two processes of one part
-// each elect their own leaders.
+// Part is the part of the controller's work that a process does. The processes of each part elect a
+// separate leader.
 type Part string
 
 // The parts.
 const (
 	Everything Part = ""
 	Capacity   Part = "capacity" // Karpenter and the Linode provider; has the Linode token
-	GitOps     Part = "gitops"   // NodePlans: has what comes from outside, and no token
+	GitOps     Part = "gitops"   // NodePlans; handles external input, and has no token
 )
 
-// process is what a process of a part is called.
+// process is the name of a process of a part.
 func (p Part) process() string {
 	if p == GitOps {
 		return "lkeplan-gitops"
@@ -66,20 +66,20 @@ func (p Part) lease(shard labels.Selector) string {
 	return name
 }
 
-// traced is where traces of this process go, and what it is called there.
+// traced configures where traces of this process go, and its name in them.
 func (c Config) traced() otlp.Options {
 	return otlp.Options{Endpoint: c.TraceEndpoint, Service: c.Only.process(), Version: c.Release}
 }
 
-// runGitOps reconciles the NodePlans of one cluster until ctx ends. It asks Linode for
-// public prices only.
+// runGitOps reconciles the NodePlans of one cluster until ctx ends. It reads only public prices from
+// Linode.
 func runGitOps(ctx context.Context, cfg Config) error {
 	linode.Register()
 	if cfg.LinodeToken != "" {
-		cfg.Log.Warn("a process with --only gitops needs no Linode API token; take it away")
+		cfg.Log.Warn("a process with --only gitops needs no Linode API token; remove it")
 	}
 	if cfg.ClusterName == "" {
-		return errors.New("no LKE cluster; with --only gitops set CLUSTER_NAME to its label, as cluster blocks name it")
+		return errors.New("no LKE cluster; with --only gitops, set CLUSTER_NAME to its label, as in cluster blocks")
 	}
 	mgr, err := newManager(cfg, new(lease))
 	if err != nil {
@@ -102,41 +102,42 @@ func runGitOps(ctx context.Context, cfg Config) error {
 	return explainManager(mgr.Start(ctx), cfg)
 }
 
-// warnUnconfined says once what children can reach on this kernel that they must not.
+// warnUnconfined logs what child processes can access because this kernel lacks protection.
 func warnUnconfined(cfg Config) {
 	switch version := confine.Landlock(); {
 	case version == 0:
-		cfg.Log.Warn("the kernel has no Landlock: what fetches and compiles sources could read the files of this process, " +
-			"such as the token of its service account; see SECURITY.md")
+		cfg.Log.Warn("the kernel has no Landlock: a compromised fetch or compile process could read the files of this " +
+			"process, such as its service account token; see SECURITY.md")
 	case version < 4:
-		cfg.Log.Warn("the Landlock of the kernel knows no ports: what fetches sources could connect to others than that of " +
-			"its server; see SECURITY.md")
+		cfg.Log.Warn("the kernel's Landlock cannot restrict ports: a compromised fetch process could connect to ports " +
+			"other than its server's; see SECURITY.md")
 	}
 }
 
-// The lease of the leader. A standby asks for it every second, and has it within about two
-// seconds of a clean stop. After a crash it has to expire first.
+// The lease of the leader. A standby tries to acquire it every second, and has it within about two
+// seconds of a clean stop. After a crash, the lease has to expire first.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second
 	retryPeriod   = time.Second
-	// leaseMargin is how long before its end nothing is sent any more: a call takes its time.
+	// leaseMargin is the time before the lease expires in which nothing is sent any more, because
+	// a call takes time.
 	leaseMargin = 3 * time.Second
 )
 
-// lease is the lease of the leader, which remembers when it was renewed. A process that was
-// stopped, was frozen with its machine, or got no processor goes on where it was, and
-// another may lead by then: what changes something at Linode asks here first.
+// lease is the lease of the leader, and remembers when it was renewed. A process that was stopped, was
+// frozen together with its machine, or got no CPU time continues where it was, although another may
+// lead by then. Calls that change something at Linode check the lease first.
 type lease struct {
-	resourcelock.Interface // nil where no leader is elected
+	resourcelock.Interface // nil without leader election
 	manager                manager.Manager
 
 	mu       sync.Mutex
-	renewed  time.Time // when the last renewal that succeeded was asked for
-	returned bool      // the process has given it back
+	renewed  time.Time // when the last successful renewal was requested
+	returned bool      // the process has released it
 }
 
-// elect makes the lock that leaders are elected by.
+// elect creates the lock of the leader election.
 func (l *lease) elect(cfg Config) (err error) {
 	l.Interface, err = leaderelection.NewResourceLock(rest.CopyConfig(cfg.Kube), l, leaderelection.Options{
 		LeaderElection: true, LeaderElectionID: cfg.Only.lease(cfg.NodePlans.Shard),
@@ -167,7 +168,7 @@ func (l *lease) write(ctx context.Context, r resourcelock.LeaderElectionRecord,
 	return nil
 }
 
-// Held is an error where another may lead by now. Where no leader is elected it is nil.
+// Held returns an error if another process may lead by now. Without leader election it returns nil.
 func (l *lease) Held() error {
 	if l.Interface == nil {
 		return nil
@@ -177,15 +178,16 @@ func (l *lease) Held() error {
 	if l.renewed.IsZero() || l.returned {
 		return errors.New("this process does not lead")
 	}
-	// The wall clock goes on while a machine is frozen, and may be set; the other does neither.
+	// The wall clock continues while a machine is frozen, and can be set; the monotonic clock does
+	// neither.
 	since := max(time.Since(l.renewed), time.Now().Round(0).Sub(l.renewed.Round(0)))
 	if since > leaseDuration-leaseMargin {
-		return fmt.Errorf("the lease was renewed %s ago, and another may lead by now", since.Round(time.Second))
+		return fmt.Errorf("the lease was renewed %s ago, and another process may lead by now", since.Round(time.Second))
 	}
 	return nil
 }
 
-// GetEventRecorderFor implements recorder.Provider: the lock is made before the manager that
+// GetEventRecorderFor implements recorder.Provider: the lock is created before the manager that
 // publishes its events.
 func (l *lease) GetEventRecorderFor(string) eventrecord.EventRecorder { return l }
 
@@ -208,26 +210,25 @@ func (l *lease) Eventf(about runtime.Object, kind, reason, format string, args .
 func (l *lease) AnnotatedEventf(about runtime.Object, more map[string]string, kind, reason, format string,
 	args ...any) {
 	if l.manager != nil {
-		//lint:ignore SA1019 the lock of the election writes events of the old API only
+		//lint:ignore SA1019 the lock of the election writes only events of the old API
 		l.manager.GetEventRecorderFor("lkeplan").AnnotatedEventf(about, more, kind, reason, format, args...)
 	}
 }
 
-// mode is a way to get machines: what the provider takes of it, and the controllers that it
-// needs besides.
+// mode is a way to get machines: what the provider needs for it, and further controllers.
 type mode struct {
-	name        string // as the annotation of classes has it
+	name        string // as in the annotation of classes
 	orders      linode.Orders
 	machines    listing
 	rules       linode.Rules
 	refused     func(context.Context, *karpv1.NodePool) string
-	full        linode.Full                   // nil where NodePools have room until somebody else says otherwise
-	ours        func(node client.Object) bool // whether a Node is one of its machines, and tells what its plan type has
+	full        linode.Full                   // nil: no NodePool is full as far as this mode knows
+	ours        func(node client.Object) bool // whether a Node is its machine and shows what its plan type has
 	controllers []controller.Controller
 	metrics     []prometheus.Collector
 }
 
-// listing are machines, and what the last list lacked.
+// listing is a list of machines that also knows what the last list lacked.
 type listing interface {
 	linode.Machines
 	Missing(instance int) bool
@@ -270,7 +271,7 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 	}
 }
 
-// instanceMode gets machines as Linodes of their own, which join by themselves.
+// instanceMode gets machines as separate Linodes, which join the cluster themselves.
 func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
 	events events.EventRecorder) (mode, error) {
 	c, live := mgr.GetClient(), mgr.GetAPIReader()
@@ -279,10 +280,11 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 		return mode{}, err
 	}
 	if others, err := identity.Others(ctx, linodes.api); err != nil {
-		cfg.Log.Warn("the account cannot be asked for Linodes of another cluster of this name", "error", err)
+		cfg.Log.Warn("cannot check the account for Linodes of another cluster with this name", "error", err)
 	} else if others > 0 {
-		cfg.Log.Warn("the account has Linodes of another cluster of this name, which are left alone and cost: see who runs "+
-			"them, and delete them where nobody does", "linodes", others, "tag", identity.NameTag(), "without", identity.Tag())
+		cfg.Log.Warn("the account has Linodes of another cluster with this name, which are ignored but billed: find out who "+
+			"uses them, and delete them if they are unused", "linodes", others, "tag", identity.NameTag(),
+			"without", identity.Tag())
 	}
 	linodes.kept.keep(ctx, cfg, linodes.cluster, identity.Tag())
 	tokens := token.New(live, c)

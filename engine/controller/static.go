@@ -37,26 +37,26 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// staticPools is in the place of Karpenter's controller static.provisioning, which it asks to
-// make the NodeClaims of NodePools with replicas. It has two reasons (karpenter v1.14.1):
+// staticPools wraps Karpenter's controller static.provisioning, which creates the NodeClaims of
+// NodePools with replicas. There are two reasons (karpenter v1.14.1):
 //
-// Karpenter makes the next NodeClaim as soon as one is deleted, and plans nothing for any
-// NodePool while there is a NodeClaim without a provider id (Cluster.Synced in
-// pkg/controllers/state/cluster.go). A NodePool whose machines cannot be had would make and
-// delete NodeClaims without end, and no other NodePool would get a node. Here a NodePool
-// waits after a failure, longer after each, and then tries with one NodeClaim.
+// Karpenter creates the next NodeClaim as soon as one is deleted, and plans nothing for any NodePool
+// while there is a NodeClaim without a provider ID (Cluster.Synced in
+// pkg/controllers/state/cluster.go). A NodePool whose machines are unavailable would create and delete
+// NodeClaims endlessly, and no other NodePool would get a node. Here a NodePool waits after each
+// failure, longer each time, and then retries with one NodeClaim.
 //
-// Karpenter reserves the NodeClaims that it is about to make in an entry of its state, and
-// removes that entry with the last NodeClaim of a NodePool. If a NodeClaim cannot be made
-// then, it ends with a nil dereference (NodePoolState.ReleaseNodeCount in
+// Karpenter reserves the NodeClaims that it is about to create in an entry of its state, and removes
+// the entry with the last NodeClaim of a NodePool. If a NodeClaim cannot be created at that time,
+// Karpenter dereferences nil (NodePoolState.ReleaseNodeCount in
 // pkg/controllers/state/statenodepool.go). Here the entry is kept.
 //
-// Both work by the limit of nodes that Karpenter sees: StaticDrift reserves by it, too.
+// Both rely on the limit of nodes that Karpenter sees, because StaticDrift also reserves by it.
 type staticPools struct {
 	client    client.Client
 	cluster   *state.Cluster
-	karpenter reconcile.ObjectReconciler[*karpv1.NodePool] // its own controller
-	plan      func(types.UID)                              // has Karpenter look at pods
+	karpenter reconcile.ObjectReconciler[*karpv1.NodePool] // the wrapped controller
+	plan      func(types.UID)                              // triggers Karpenter's planning
 	events    k8sevents.EventRecorder
 	clock     clock.PassiveClock
 
@@ -68,14 +68,14 @@ func newStaticPools(c client.Client, recorder k8sevents.EventRecorder, clk clock
 	return &staticPools{client: c, events: recorder, clock: clk, pools: map[string]*backoff{}}
 }
 
-// keeper is the name of a NodeClaim that Karpenter's state has as one that is being deleted,
-// for as long as the process runs. No object can have it.
+// keeper is the name of a NodeClaim that Karpenter's state lists as being deleted while the process
+// runs. No object can have this name.
 const keeper = "lkeplan/keeper"
 
 // Register implements operatorpkg's Controller.
 func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
 	changed := func(ev event.UpdateEvent) bool { return ev.ObjectOld.GetGeneration() != ev.ObjectNew.GetGeneration() }
-	// Of these any NodePool may have failed.
+	// Any NodePool may have failed because of one of these.
 	cause := handler.Funcs{
 		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
 			if changed(ev) {
@@ -121,7 +121,7 @@ func isReady(o client.Object) bool {
 	return ok && pool.StatusConditions(status.WithObservedOnly()).IsTrue(status.ConditionReady)
 }
 
-// wake lets a NodePool be tried at once that waits: what it failed for may be mended.
+// wake ends the wait of a NodePool, because the cause of its failure may be fixed.
 func (s *staticPools) wake(pool string) {
 	s.update(pool, func(b *backoff) { b.until = time.Time{} })
 }
@@ -142,7 +142,7 @@ func (s *staticPools) forget(pool string) {
 	delete(s.pools, pool)
 }
 
-// update changes the back-off of a NodePool with replicas. Others have none.
+// update changes the back-off of a NodePool with replicas. Other NodePools have none.
 func (s *staticPools) update(pool string, change func(*backoff)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *staticPools) update(pool string, change func(*backoff)) {
 	}
 }
 
-// refused notes why a NodeClaim gets no machine. Karpenter deletes it next.
+// refused records why a NodeClaim gets no machine. Karpenter deletes it next.
 func (s *staticPools) refused(nc *karpv1.NodeClaim, why error) {
 	s.update(nc.Labels[karpv1.NodePoolLabelKey], func(b *backoff) {
 		if b.refusals == nil {
@@ -161,7 +161,7 @@ func (s *staticPools) refused(nc *karpv1.NodeClaim, why error) {
 	})
 }
 
-// saw takes note of a NodeClaim that goes without having had a machine, or has got one just now.
+// saw records that a NodeClaim was deleted without a machine, or has just got one.
 func (s *staticPools) saw(old, o client.Object, q queue) {
 	nc, ok := o.(*karpv1.NodeClaim)
 	pool := o.GetLabels()[karpv1.NodePoolLabelKey]
@@ -180,8 +180,8 @@ func (s *staticPools) saw(old, o client.Object, q queue) {
 	enqueue(q, pool)
 }
 
-// replan has Karpenter look at pods again when a NodeClaim without a provider id is gone. While it
-// was there Karpenter did not, and would do so only ten seconds after it has seen a pod last.
+// replan triggers Karpenter's planning when a NodeClaim without a provider ID is gone. Karpenter did
+// not plan while it existed, and would do so only ten seconds after it last saw a pod.
 func (s *staticPools) replan(o client.Object) {
 	if nc, ok := o.(*karpv1.NodeClaim); ok && nc.Status.ProviderID == "" && s.plan != nil {
 		s.plan(nc.UID)
@@ -194,7 +194,7 @@ func goesWithoutMachine(nc *karpv1.NodeClaim) bool {
 	return !nc.DeletionTimestamp.IsZero() && !hasMachine(nc)
 }
 
-// Reconcile has Karpenter make the NodeClaims that one NodePool lacks, if it need not wait.
+// Reconcile lets Karpenter create the NodeClaims that one NodePool lacks, unless it has to wait.
 func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
 	if err := s.client.Get(ctx, req.NamespacedName, &pool); err != nil {
@@ -216,18 +216,18 @@ func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	if wait := b.until.Sub(s.clock.Now()); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	if more == 0 { // those that wait for a machine get it, or go
+	if more == 0 { // waiting NodeClaims get a machine or are deleted
 		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
 	return s.karpenter.Reconcile(ctx, shown)
 }
 
-// cacheLag is when to look again if the cache is behind.
+// cacheLag is when to check again if the cache is behind.
 const cacheLag = time.Second
 
-// show sets the limit of nodes that Karpenter is to see of a NodePool with replicas: its own, or less
-// if it failed to get machines, or if it lacks more than Karpenter can make at once. More is how many
-// may be made.
+// show sets the limit of nodes that Karpenter sees for a NodePool with replicas: its configured limit,
+// or less if it failed to get machines, or if it lacks more than Karpenter can create at a time. more
+// is how many NodeClaims can be created.
 func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backoff, more int, err error) {
 	if pool.Spec.Replicas == nil {
 		return b, 0, nil
@@ -236,22 +236,22 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backof
 	count.MarkNodeClaimDeleting(pool.Name, keeper)
 	active, deleting, pending := count.GetNodeCount(pool.Name)
 	if int64(active+pending) >= *pool.Spec.Replicas {
-		// Only drift reserves now, and StaticDrift does not release what it did not use.
+		// Only drift reserves now, and StaticDrift does not release unused reservations.
 		count.ReleaseNodeCount(pool.Name, math.MaxInt64)
 	}
 	b, err = s.backoff(ctx, pool)
 	if err != nil {
 		return b, 0, err
 	}
-	// Those that were made just now may not be in the cache yet, and are in Karpenter's state.
+	// NodeClaims that were just created may be missing in the cache, but are in Karpenter's state.
 	waiting := active + pending - b.served
-	if waiting <= 0 && b.most > 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked nothing since
+	if waiting <= 0 && b.most > 0 && s.clock.Since(b.failed) > 2*longestDelay { // it has lacked none since
 		s.forget(pool.Name)
 	}
 	more = b.allows(waiting, s.clock.Now())
 	bound := *resource.NewQuantity(int64(active+deleting+pending+more), resource.DecimalSI)
 	if limit, ok := pool.Spec.Limits[resources.Node]; ok {
-		limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter counts the keeper
+		limit.Add(*resource.NewQuantity(1, resource.DecimalSI)) // Karpenter also counts the keeper
 		if limit.Cmp(bound) < 0 {
 			bound = limit
 		}
@@ -260,7 +260,7 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backof
 	return b, more, nil
 }
 
-// backoff is a copy of that of a NodePool. What an earlier process knew is in its conditions.
+// backoff returns a copy of a NodePool's back-off. Its conditions contain what an earlier process knew.
 func (s *staticPools) backoff(ctx context.Context, pool *karpv1.NodePool) (backoff, error) {
 	var list karpv1.NodeClaimList
 	ours := client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}
@@ -280,7 +280,7 @@ func (s *staticPools) backoff(ctx context.Context, pool *karpv1.NodePool) (backo
 	b.served, b.drifted = 0, false
 	for i := range list.Items {
 		switch nc := &list.Items[i]; {
-		case goesWithoutMachine(nc): // the event that tells of it may come later
+		case goesWithoutMachine(nc): // its event may arrive later
 			b.fail(nc, s.clock.Now())
 		case nc.DeletionTimestamp.IsZero() && hasMachine(nc):
 			b.served++
@@ -295,17 +295,17 @@ func failure(pool *karpv1.NodePool) *status.Condition {
 	return pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionReplicaFailure)
 }
 
-// say writes the condition and the event of a NodePool whose machines cannot be had.
+// say writes the condition and the event of a NodePool whose machines are unavailable.
 func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool, b backoff) error {
 	stored := pool.DeepCopy()
 	conditions := pool.StatusConditions(status.WithObservedOnly())
 	switch lacks := int64(b.served) < *pool.Spec.Replicas || b.drifted; {
 	case b.failures == 0 || !lacks:
 		if failure(pool) != nil {
-			_ = conditions.Clear(linode.ConditionReplicaFailure) // it fails for parts of Ready only
+			_ = conditions.Clear(linode.ConditionReplicaFailure) // it fails only for parts of Ready
 		}
-	case b.why != "": // else it says what an earlier process knew
-		text := fmt.Sprintf("%d of %d replicas have a machine, and another cannot be had: %s; tried again at %s",
+	case b.why != "": // otherwise the condition contains what an earlier process knew
+		text := fmt.Sprintf("%d of %d replicas have a machine; the next one is unavailable: %s; next attempt at %s",
 			b.served, *pool.Spec.Replicas, diag.Shorten(b.why, mostSaid), b.again.UTC().Format("15:04:05 UTC"))
 		conditions.SetTrueWithReason(linode.ConditionReplicaFailure, "NoMachine", text)
 		if b.said < b.failures {
@@ -316,7 +316,7 @@ func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool, b backoff)
 	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
 		return nil
 	}
-	// Conditions are a list, which a merge patch replaces whole.
+	// Conditions are a list, which a merge patch replaces as a whole.
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	if err := s.client.Status().Patch(ctx, pool, patch); err != nil {
 		return fmt.Errorf("write the status of NodePool %s: %w", pool.Name, err)
@@ -324,35 +324,35 @@ func (s *staticPools) say(ctx context.Context, pool *karpv1.NodePool, b backoff)
 	return nil
 }
 
-// mostSaid is how much of a reason an event has room for.
+// mostSaid is the maximum length of a reason in an event.
 const mostSaid = 700
 
-// backoff is how the failures of a NodePool bound the NodeClaims that are made next.
+// backoff limits the NodeClaims that are created after failures of a NodePool.
 type backoff struct {
 	failures int       // since a NodeClaim got a machine
-	most     int       // NodeClaims that may wait for a machine at a time; 0 for mostWaiting
+	most     int       // NodeClaims that can wait for a machine at a time; 0: mostWaiting
 	failed   time.Time // when the last failure was seen
-	again    time.Time // when the NodePool is tried again, unless something changes
-	until    time.Time // before which no NodeClaim is made
-	said     int       // failures up to which events are written
+	again    time.Time // when the NodePool is retried, unless something changes
+	until    time.Time // before which no NodeClaim is created
+	said     int       // failures for which events were written
 	served   int       // NodeClaims that have a machine and stay
-	drifted  bool      // some of them are to be replaced
+	drifted  bool      // some of them have to be replaced
 
 	why      string               // the last failure
-	refusals map[types.UID]string // the last errors that the provider gave, by NodeClaims
+	refusals map[types.UID]string // the last errors of the provider, by NodeClaim
 }
 
 const (
 	shortestDelay = 15 * time.Second
 	longestDelay  = 5 * time.Minute
 
-	// mostWaiting NodeClaims of a NodePool wait for a machine at a time: Karpenter makes all that are
-	// missing at once, each in a goroutine. LKE has no more nodes in a pool.
+	// mostWaiting is how many NodeClaims of a NodePool wait for a machine at a time: Karpenter creates
+	// all missing ones immediately, each in a goroutine. LKE allows no more nodes in a pool.
 	mostWaiting = 500
 )
 
-// fail counts a NodeClaim that goes without having had a machine. Of those that were made before the
-// last failure none makes the NodePool wait longer: a batch fails as one.
+// fail counts a NodeClaim that was deleted without a machine. NodeClaims created before the last failure
+// do not make the NodePool wait longer: a batch fails as one.
 func (b *backoff) fail(nc *karpv1.NodeClaim, now time.Time) {
 	refusal := b.refusals[nc.UID]
 	delete(b.refusals, nc.UID)
@@ -366,8 +366,8 @@ func (b *backoff) fail(nc *karpv1.NodeClaim, now time.Time) {
 	b.until = b.again
 }
 
-// succeed counts a NodeClaim that has got a machine: if it was made since the last failure, others
-// may be made, twice as many as before.
+// succeed counts a NodeClaim that has got a machine. If it was created since the last failure, twice as
+// many as before can be created.
 func (b *backoff) succeed(nc *karpv1.NodeClaim) {
 	delete(b.refusals, nc.UID)
 	if b.most > 0 && nc.CreationTimestamp.After(b.failed) {
@@ -375,7 +375,7 @@ func (b *backoff) succeed(nc *karpv1.NodeClaim) {
 	}
 }
 
-// allows is how many NodeClaims may be made now if some wait for a machine.
+// allows is how many NodeClaims can be created now if some wait for a machine.
 func (b *backoff) allows(waiting int, now time.Time) int {
 	if now.Before(b.until) {
 		return 0
@@ -383,7 +383,7 @@ func (b *backoff) allows(waiting int, now time.Time) int {
 	return max(0, cmp.Or(b.most, mostWaiting)-waiting)
 }
 
-// tellingProvider tells of the NodeClaims that it refuses.
+// tellingProvider reports the NodeClaims that it refuses.
 type tellingProvider struct {
 	*linode.Provider
 	refused func(*karpv1.NodeClaim, error)

@@ -74,7 +74,7 @@ func TestBadInputGetsOneClearLine(t *testing.T) {
 		{name: "an API server that does not answer", program: "controller", env: env{"KUBECONFIG": silent},
 			want: []string{"does not answer", "check KUBECONFIG"}},
 		{name: "definitions that are not installed", program: "controller",
-			want: []string{"does not know NodePool, NodeClaim, LinodeNodeClass", "lkeplan crds apply"}},
+			want: []string{"has no CRD for NodePool, NodeClaim, LinodeNodeClass", "lkeplan crds apply"}},
 		{name: "a flag that is unknown", program: "controller", args: []string{"--speed", "9"},
 			want: []string{"unknown flag: --speed"}},
 		{name: "definitions that are not installed, for apply", program: "lkeplan", args: []string{"apply", "--yes", "testdata/four"},
