@@ -1,16 +1,15 @@
-// Package confine runs a program as a child that may be taken over by what it reads:
-// with bounds on its time, memory and files, and without an environment. By a filter
-// of system calls it starts no program, reaches no other process, and has no network
-// where it needs none. By Landlock, where the kernel has it, it opens no files but
-// those that it is given, and connects to no TCP ports but those. Question and answer
-// are JSON, on stdin and stdout.
+// Package confine runs a program as a child process that its input may compromise: with limits on
+// its time, memory and files, and without an environment. A system call filter prevents it from
+// starting programs, from reaching other processes, and from using the network if it needs none. If
+// the kernel has Landlock, the child can open only the files that it is given, and connect only to
+// the given TCP ports. Question and answer are JSON, on stdin and stdout.
 //
-// Without Landlock the child can open what the user of its parent can: the token of
-// its service account. One that has a network could send it away.
+// Without Landlock the child can open what the user of its parent can, including the service account
+// token. A child with network access could exfiltrate it.
 //
-// Children run on Linux only: elsewhere nothing would hold them.
+// Children run only on Linux, because other systems cannot confine them.
 //
-// The package does not know what children do.
+// The package does not depend on what children do.
 package confine
 
 import (
@@ -31,21 +30,21 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// A Child is a program and its bounds.
+// A Child is a program and its limits.
 type Child struct {
 	Program []string            // the command line; its child calls Enter first
-	Time    time.Duration       // after which it is killed
-	Memory  int64               // bytes that it may have
-	Budget  *semaphore.Weighted // of the memory of several children, in bytes; nil: no bound
-	Env     []string            // besides that, the environment is empty
+	Time    time.Duration       // the time limit, after which it is killed
+	Memory  int64               // the memory limit, in bytes
+	Budget  *semaphore.Weighted // the memory of several children, in bytes; nil: no limit
+	Env     []string            // the whole environment, except for internal variables
 
-	Read  []string // files and directories that it may read
-	Write []string // directories that it may write to
-	// Ports are the TCP ports that it may connect to.
+	Read  []string // files and directories that it can read
+	Write []string // directories that it can write to
+	// Ports are the TCP ports that it can connect to.
 	Ports []uint16
 }
 
-// How a child may end because of what it was given.
+// The errors of a child that exceeded its limits because of its input.
 var (
 	ErrTimeout = errors.New("took too long")
 	ErrMemory  = errors.New("took too much memory")
@@ -60,13 +59,12 @@ func Self(command string) ([]string, error) {
 	return []string{self, command}, nil
 }
 
-// Ask starts the child, hands it a question and reads its answer. It waits until the
-// budget has room. The error is ErrTimeout or ErrMemory where the child went beyond
-// its bounds.
+// Ask starts the child, sends it a question and reads its answer. It waits until the budget has
+// enough memory. The error is ErrTimeout or ErrMemory if the child exceeded its limits.
 func (c Child) Ask(ctx context.Context, question, answer any) error {
 	input, err := json.Marshal(question)
 	if err != nil {
-		return fmt.Errorf("ask a child: %w", err)
+		return fmt.Errorf("send a question to a child process: %w", err)
 	}
 	if c.Budget != nil {
 		if err := c.Budget.Acquire(ctx, c.Memory); err != nil {
@@ -91,14 +89,14 @@ func (c Child) Ask(ctx context.Context, question, answer any) error {
 		return c.ended(ctx, limited, err, stderr.String())
 	}
 	if err := utiljson.Unmarshal(stdout.Bytes(), answer); err != nil {
-		return fmt.Errorf("read the answer of a child: %w", err)
+		return fmt.Errorf("read the answer of a child process: %w", err)
 	}
 	return nil
 }
 
-// run starts the child from a thread that has its restrictions, which it inherits,
-// and waits for it. The thread ends with the goroutine, as it is not unlocked, and
-// the child with the thread.
+// run starts the child from a thread with the child's restrictions, which the child inherits, and
+// waits for it. The thread ends with the goroutine because it stays locked, and the child ends with
+// the thread.
 func (c Child) run(cmd *exec.Cmd) error {
 	ended := make(chan error, 1)
 	go func() {
@@ -112,7 +110,7 @@ func (c Child) run(cmd *exec.Cmd) error {
 	return <-ended
 }
 
-// ended explains how a child ended that gave no answer.
+// ended explains why a child ended without an answer.
 func (c Child) ended(ctx, limited context.Context, err error, stderr string) error {
 	switch {
 	case ctx.Err() != nil:
@@ -123,19 +121,19 @@ func (c Child) ended(ctx, limited context.Context, err error, stderr string) err
 		return fmt.Errorf("%w: more than %d MiB", ErrMemory, c.Memory>>20)
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
-	return fmt.Errorf("a child ended without an answer: %w: %s", err, cmp.Or(first, "it said nothing"))
+	return fmt.Errorf("a child process ended without an answer: %w: %s", err, cmp.Or(first, "no output"))
 }
 
-// noMemory is what the Go runtime says, and the C library for it, where a child has no
-// memory left: the stack of a thread needs some as well.
+// noMemory are the messages of the Go runtime and the C library if a child has no memory left. The
+// stack of a thread needs memory as well.
 var noMemory = []string{
 	"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread",
 }
 
-// maxOutput bounds an answer, in bytes.
+// maxOutput is the maximum length of an answer, in bytes.
 const maxOutput = 64 << 20
 
-// bounded keeps the beginning of what is written.
+// bounded keeps the start of what is written.
 type bounded struct {
 	bytes.Buffer
 	most int
@@ -145,7 +143,7 @@ type bounded struct {
 func (b *bounded) Write(p []byte) (int, error) {
 	if room := b.most - b.Len(); room < len(p) {
 		b.Buffer.Write(p[:max(room, 0)])
-		return 0, errors.New("too long an answer")
+		return 0, errors.New("the answer is too long")
 	}
 	return b.Buffer.Write(p)
 }

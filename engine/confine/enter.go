@@ -8,17 +8,17 @@ import (
 	"strconv"
 )
 
-// memoryVar tells the child how much memory it may have.
+// memoryVar is the child's memory limit.
 const memoryVar = "LKEPLAN_CHILD_MEMORY"
 
-// networkVar tells the child that it may use the network, if it is set.
+// networkVar allows the child to use the network, if it is set.
 const networkVar = "LKEPLAN_CHILD_NETWORK"
 
-// maxFile bounds each file that a child writes, in bytes.
+// maxFile is the maximum size of each file that a child writes, in bytes.
 const maxFile = 256 << 20
 
-// Answer is what a child does: it bounds what it may take, reads the question, and
-// writes the answer that a function gives. It returns the exit code.
+// Answer runs in a child: it applies the limits, reads the question, and writes the answer of a
+// function. It returns the exit code.
 func Answer[Question, Result any](
 	stdin io.Reader, stdout, stderr io.Writer, answer func(Question) (Result, error),
 ) int {
@@ -41,7 +41,7 @@ func Answer[Question, Result any](
 	return 0
 }
 
-// enter bounds what this process may take, and which system calls it may make.
+// enter limits the resources of this process, and its system calls.
 func enter() error {
 	text := os.Getenv(memoryVar)
 	if text == "" {

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landlock returns the version of Landlock that the kernel has; 0: it has none, or
-// does not let this process use it. Files are restricted from 1, TCP from 4, and
-// abstract sockets from 6.
+// Landlock returns the version of the kernel's Landlock; 0 if it has none, or does not allow this
+// process to use it. It can restrict files since version 1, TCP since 4, and abstract sockets since
+// 6.
 //
-// Unverified: that the nodes of LKE have it, and that the seccomp profile of their
-// container runtime allows its system calls.
+// Unverified: that the nodes of LKE have it, and that the seccomp profile of their container runtime
+// allows its system calls.
 func Landlock() int {
 	version, err := landlockCall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if err != nil {
@@ -23,7 +23,7 @@ func Landlock() int {
 	return version
 }
 
-// The rights to files that the versions of Landlock know.
+// The file rights in the versions of Landlock.
 const (
 	rightsToRead  = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	rightsToRun   = rightsToRead | unix.LANDLOCK_ACCESS_FS_EXECUTE
@@ -34,7 +34,7 @@ const (
 		unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_TRUNCATE
 )
 
-// handled is what is forbidden but for rules, as far as a version knows it.
+// handled are the rights that a version can restrict: without a rule they are denied.
 func handled(version int) unix.LandlockRulesetAttr {
 	attr := unix.LandlockRulesetAttr{Access_fs: 1<<13 - 1}
 	for since, right := range map[int]uint64{
@@ -53,7 +53,7 @@ func handled(version int) unix.LandlockRulesetAttr {
 	return attr
 }
 
-// restrictThread restricts this thread, and what it starts, to what the child may do.
+// restrictThread restricts this thread, and the processes that it starts, to what the child may do.
 func (c Child) restrictThread(program string) error {
 	version := Landlock()
 	if version == 0 {
@@ -64,7 +64,7 @@ func (c Child) restrictThread(program string) error {
 		return err
 	}
 	defer unix.Close(rules.fd)
-	// Where the program is no static one: its interpreter and libraries.
+	// For a program that is not static: its interpreter and libraries.
 	system := []string{"/bin", "/lib", "/lib64", "/usr", "/etc/ld.so.cache"}
 	err = errors.Join(
 		rules.allow(rightsToRun, append(system, program)...),
@@ -84,7 +84,7 @@ func (c Child) restrictThread(program string) error {
 	return nil
 }
 
-// ruleset is what Landlock allows of what it forbids.
+// ruleset is a set of Landlock rules.
 type ruleset struct {
 	fd      int
 	handled unix.LandlockRulesetAttr
@@ -93,12 +93,12 @@ type ruleset struct {
 func newRuleset(attr unix.LandlockRulesetAttr) (ruleset, error) {
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
-		return ruleset{}, fmt.Errorf("make Landlock rules: %w", errno)
+		return ruleset{}, fmt.Errorf("create Landlock rules: %w", errno)
 	}
 	return ruleset{int(fd), attr}, nil
 }
 
-// allow allows rights below paths. One that is not there is left out.
+// allow allows rights below paths. Paths that do not exist are skipped.
 func (r ruleset) allow(rights uint64, paths ...string) error {
 	for _, path := range paths {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)

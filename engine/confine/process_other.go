@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// errNotHere refuses to start a child that nothing would hold.
-var errNotHere = errors.New("what comes from outside is read in confined processes, which only Linux has")
+// errNotHere refuses to start a child on a system that cannot confine it.
+var errNotHere = errors.New("external input is read in confined processes, which only Linux supports")
 
 func apart() *syscall.SysProcAttr { return nil }
 
@@ -18,5 +18,5 @@ func filterCalls(bool) error { return errNotHere }
 
 func (Child) restrictThread(string) error { return errNotHere }
 
-// Landlock returns 0: it is of Linux.
+// Landlock returns 0: only Linux has it.
 func Landlock() int { return 0 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidden are the system calls that no child needs: they start programs, or reach
-// into other processes. The calls of io_uring are not seen by a filter.
+// forbidden are system calls that no child needs and that start programs or access other processes.
+// io_uring is forbidden because a filter does not see its operations.
 func forbidden() []uint32 {
 	return []uint32{
 		unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV,
@@ -20,15 +20,15 @@ func forbidden() []uint32 {
 	}
 }
 
-// Where seccomp's data has the number of a call, the architecture, and its arguments.
+// The offsets in seccomp's data: the number of a call, the architecture, and the arguments.
 const (
 	atNumber, atArch = 0, 4
-	atFirst, atThird = 16, 32 // the lower halves, on machines that have these first
+	atFirst, atThird = 16, 32 // the lower halves, on little-endian machines
 )
 
-// filterCalls has the kernel refuse the forbidden calls to all threads of this
-// process. Without network it makes no sockets, and with it only those of IP. Landlock
-// does not know the ports of MPTCP, which is refused for that.
+// filterCalls makes the kernel refuse the forbidden calls in all threads of this process. Without
+// network it cannot create sockets, and with network only IP sockets. MPTCP is refused because
+// Landlock does not check its ports.
 func filterCalls(network bool) error {
 	arch := map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64}[runtime.GOARCH]
 	if arch == 0 {
@@ -41,17 +41,17 @@ func filterCalls(network bool) error {
 	filter := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	thread, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
 		uintptr(unsafe.Pointer(&filter)))
-	if errno != 0 && !errors.Is(errno, unix.ENOSYS) && !errors.Is(errno, unix.EINVAL) { // the kernel has none
+	if errno != 0 && !errors.Is(errno, unix.ENOSYS) && !errors.Is(errno, unix.EINVAL) { // the kernel has no such call
 		return fmt.Errorf("filter system calls: %w", errno)
 	}
 	if errno == 0 && thread != 0 {
-		return fmt.Errorf("filter system calls: thread %d has a filter of its own", thread)
+		return fmt.Errorf("filter system calls: thread %d has a different filter", thread)
 	}
 	return nil
 }
 
-// callFilter is the program that the kernel runs for each call of the process pid. A
-// jump skips as many instructions as it says.
+// callFilter is the program that the kernel runs for each call of the process pid. The operand of a
+// jump is the number of instructions to skip.
 func callFilter(arch, pid uint32, network bool) []unix.SockFilter {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
@@ -70,7 +70,7 @@ func callFilter(arch, pid uint32, network bool) []unix.SockFilter {
 	for _, call := range forbidden() {
 		program = append(program, equal(call, 0, 1), refuse)
 	}
-	// Go stops its own threads by signals.
+	// Go stops its threads with signals.
 	program = append(program, equal(unix.SYS_TGKILL, 0, 4), load(atFirst), equal(pid, 1, 0), refuse, allow)
 	if !network {
 		return append(program, equal(unix.SYS_SOCKET, 0, 1), refuse, allow)

@@ -12,9 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Unpack writes the readable files of a tar.gz archive into a directory. A path
-// that leads out of it is an error, and so is an archive beyond the bounds. Files
-// that are too large, and links, are barred.
+// Unpack writes the readable files of a tar.gz archive into a directory. A path that leaves the
+// directory is an error, and so is an archive that exceeds the limits. Files that are too large, and
+// links, become barriers.
 func Unpack(from io.Reader, dir string) error {
 	var tooMany error
 	var found tally
@@ -39,7 +39,7 @@ func Unpack(from io.Reader, dir string) error {
 	return barAll(dir, barred)
 }
 
-// isLink also knows hard links, which have the mode of a regular file.
+// isLink also recognizes hard links, which have the mode of a regular file.
 func isLink(info fs.FileInfo) bool {
 	header, ok := info.Sys().(*archive.Header)
 	return info.Mode()&fs.ModeSymlink != 0 || ok && header.Typeflag == archive.TypeLink

@@ -14,13 +14,13 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxArtifact bounds an artifact as it is downloaded, in bytes.
+// maxArtifact is the maximum size of a compressed artifact, in bytes.
 const maxArtifact = 10 << 20
 
 // Artifacts downloads the artifacts of source-controller.
 type Artifacts struct{ client *retryablehttp.Client }
 
-// NewArtifacts returns Artifacts that retry a failed download a number of times.
+// NewArtifacts returns Artifacts that retry a failed download up to the given number of times.
 func NewArtifacts(retries int) Artifacts {
 	c := retryablehttp.NewClient()
 	c.RetryMax, c.Logger = retries, nil
@@ -28,13 +28,13 @@ func NewArtifacts(retries int) Artifacts {
 	return Artifacts{c}
 }
 
-// Fetch writes the readable files of an artifact into a directory, and meanwhile the
-// archive next to it. An artifact that is longer than 10 MiB, or does not have its digest,
-// is an error and not unpacked.
+// Fetch writes the readable files of an artifact into a directory, and temporarily the archive next to
+// it. An artifact that is larger than 10 MiB, or does not match its digest, is an error and is not
+// unpacked.
 func (a Artifacts) Fetch(ctx context.Context, artifact meta.Artifact, dir string) error {
 	want, err := digest.Parse(artifact.Digest)
 	if err != nil {
-		return fmt.Errorf("the artifact has no digest to check it by: %q: %w", artifact.Digest, err)
+		return fmt.Errorf("the artifact has no valid digest: %q: %w", artifact.Digest, err)
 	}
 	archive, err := os.Create(filepath.Join(filepath.Dir(dir), "artifact.tar.gz"))
 	if err != nil {
@@ -70,10 +70,10 @@ func (a Artifacts) download(ctx context.Context, url string, into io.Writer, wan
 	case err != nil:
 		return fmt.Errorf("GET %s: %w", url, err)
 	case n > maxArtifact:
-		return fmt.Errorf("GET %s: the artifact is larger than %d MiB; have the source ignore files that are not needed",
+		return fmt.Errorf("GET %s: the artifact is larger than %d MiB; exclude files that are not needed from the source",
 			url, maxArtifact>>20)
 	case !verifier.Verified():
-		return fmt.Errorf("GET %s: the artifact has another digest than %s", url, want)
+		return fmt.Errorf("GET %s: the digest of the artifact is not %s", url, want)
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func TestFetch(t *testing.T) {
 	}{
 		{name: "what is useful", body: packed(t, good, entry{name: "README.md", content: "x"}, entry{name: "data/teams.yaml", content: "a: 1"}), want: []string{"clusters/dev/main.lke.hcl", "data/teams.yaml"}},
 		{name: "another digest", body: packed(t, good), digest: "sha256:" + strings.Repeat("0", 64), err: "another digest"},
-		{name: "no digest", body: packed(t, good), digest: "none", err: "no digest to check it by"},
+		{name: "no digest", body: packed(t, good), digest: "none", err: "no valid digest"},
 		{name: "a path that leads out", body: packed(t, good, entry{name: "../escaped.hcl", content: "x"}), err: "unpack"},
 		{name: "an absolute path", body: packed(t, entry{name: "/etc/escaped.hcl", content: "x"}), err: "unpack"},
 		{name: "a symbolic link is barred", body: packed(t, good, entry{name: "link.hcl", content: "/etc/passwd", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"link.hcl"}},

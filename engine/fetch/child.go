@@ -28,28 +28,26 @@ import (
 // ChildCommand is the argument that makes a program call ChildMain.
 const ChildCommand = "fetch-child"
 
-// DefaultMemory is what fetching may take, in bytes: three objects of the largest
-// size of a repository.
+// DefaultMemory is the memory limit of a fetch, in bytes: three objects of the largest size allowed in
+// a repository.
 const DefaultMemory int64 = 512 << 20
 
-// Child fetches in a process of its own: a server may answer without end. The process
-// is this program, started again: ChildMain is what it does then. Package confine says
-// what it cannot reach.
+// Child fetches in a separate process, because a server may answer without end. The process is this
+// program, started again to run ChildMain. Package confine documents what it cannot access.
 type Child struct {
 	Program []string            // the command line that calls ChildMain; empty: this program with ChildCommand
-	Retries int                 // of a download of an artifact that fails
-	Budget  *semaphore.Weighted // of the memory of all children, in bytes; nil: no bound
-	Memory  int64               // bytes that the process may have; 0: DefaultMemory
+	Retries int                 // of a failed download of an artifact
+	Budget  *semaphore.Weighted // the memory of all children, in bytes; nil: no limit
+	Memory  int64               // the memory limit of the process, in bytes; 0: DefaultMemory
 }
 
-// Remote is a repository on a server, and how to log in to it; nil: as anybody.
+// Remote is a repository on a server, and how to log in to it; nil: without a login.
 type Remote struct {
 	URL   string
 	Login *Login
 }
 
-// question is what a child does: it fetches an artifact or a commit, or else resolves
-// a reference.
+// question is a request to a child: to fetch an artifact or a commit, or else to resolve a reference.
 type question struct {
 	Artifact *meta.Artifact
 	Retries  int
@@ -77,8 +75,7 @@ func (c Child) Commit(ctx context.Context, remote Remote, commit Commit, dir str
 	return err
 }
 
-// Resolve is Repository.Resolve in a child. Where the reference is a commit already,
-// there is none.
+// Resolve is Repository.Resolve in a child. If the reference is a commit already, it starts no child.
 func (c Child) Resolve(ctx context.Context, remote Remote, ref lkeplanv1alpha1.GitRef) (Commit, error) {
 	if ref.Commit != "" {
 		return Repository{}.Resolve(ctx, ref)
@@ -91,8 +88,7 @@ func (c Child) Resolve(ctx context.Context, remote Remote, ref lkeplanv1alpha1.G
 	return c.ask(ctx, question{Remote: remote, Ref: ref}, scratch, remote.URL)
 }
 
-// ask starts a child that may write to a directory, and connect to the server at a
-// URL.
+// ask starts a child that can write to a directory, and connect to the server at a URL.
 func (c Child) ask(ctx context.Context, q question, scratch, server string) (Commit, error) {
 	program := c.Program
 	if len(program) == 0 {
@@ -103,7 +99,7 @@ func (c Child) ask(ctx context.Context, q question, scratch, server string) (Com
 	}
 	limit := time.Hour
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = time.Until(deadline) + time.Second // so that the error is that of the context
+		limit = time.Until(deadline) + time.Second // later, so that the context ends first and its error is returned
 	}
 	env, proxies := environment()
 	child := confine.Child{
@@ -126,13 +122,12 @@ func (c Child) ask(ctx context.Context, q question, scratch, server string) (Com
 	return r.Commit, nil
 }
 
-// resolverFiles are what finding and trusting a server takes.
+// resolverFiles are the files needed to resolve the name of a server and to verify its certificate.
 func resolverFiles() []string {
 	return []string{"/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/ssl", "/etc/pki"}
 }
 
-// environment returns the variables about proxies and certificates, and the URLs of
-// the proxies.
+// environment returns the variables for proxies and certificates, and the URLs of the proxies.
 func environment() (env, proxies []string) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		value := cmp.Or(os.Getenv(name), os.Getenv(strings.ToLower(name)))
@@ -147,13 +142,13 @@ func environment() (env, proxies []string) {
 	return env, proxies
 }
 
-// portsOf are the TCP ports of URLs, and those that name servers and redirects have.
+// portsOf are the TCP ports of URLs, and those of name servers and redirects.
 func portsOf(urls ...string) []uint16 {
 	ports := []uint16{53, 80, 443}
 	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil {
-			continue // the child says so
+			continue // the child reports the error
 		}
 		if u.Scheme == "ssh" {
 			ports = append(ports, 22)
@@ -165,7 +160,7 @@ func portsOf(urls ...string) []uint16 {
 	return ports
 }
 
-// ChildMain fetches what stdin asks for. It returns the exit code.
+// ChildMain fetches what stdin requests. It returns the exit code.
 func ChildMain(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
 	return confine.Answer(stdin, stdout, stderr, func(q question) (reply, error) {
 		commit, err := q.answer(ctx)
@@ -204,7 +199,7 @@ func (q question) answer(ctx context.Context) (Commit, error) {
 	return repository.Resolve(ctx, q.Ref)
 }
 
-// trusting returns a transport to servers with certificates that a login trusts.
+// trusting returns a transport that trusts the certificates of a login.
 func trusting(login *Login) (*http.Transport, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if login == nil || len(login.CA) == 0 {
@@ -212,7 +207,7 @@ func trusting(login *Login) (*http.Transport, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(login.CA) {
-		return nil, errors.New("its ca.crt has no certificate in PEM")
+		return nil, errors.New("its ca.crt contains no PEM certificate")
 	}
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	return transport, nil
@@ -221,17 +216,16 @@ func trusting(login *Login) (*http.Transport, error) {
 // badLogin is an error of the login.
 type badLogin struct{ error }
 
-// IsBadLogin reports whether an error is that a login cannot be used, whatever the
-// server says.
+// IsBadLogin reports whether an error means that a login is unusable, regardless of the server.
 func IsBadLogin(err error) bool {
 	_, bad := errors.AsType[badLogin](err)
 	return bad
 }
 
-// maxReferences bounds the list of references of a repository, in bytes.
+// maxReferences is the maximum length of a repository's list of references, in bytes.
 const maxReferences = 16 << 20
 
-// bounding bounds what a Git server answers over HTTP.
+// bounding limits the answers of a Git server over HTTP.
 type bounding struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -256,7 +250,7 @@ type boundedBody struct {
 // Read implements io.Reader.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, fmt.Errorf("the server does not come to an end: a list of references has up to %d MiB, a pack %d",
+		return 0, fmt.Errorf("the answer of the server is too long: a list of references can have up to %d MiB, a pack %d",
 			maxReferences>>20, maxPack>>20)
 	}
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left)])

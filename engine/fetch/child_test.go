@@ -140,7 +140,7 @@ func TestAServerWithoutEnd(t *testing.T) {
 		says   string
 		err    error
 	}{
-		"references": {endless, time.Minute, "the server does not come to an end", nil},
+		"references": {endless, time.Minute, "the answer of the server is too long", nil},
 		"silence":    {silent, 500 * time.Millisecond, "deadline", context.DeadlineExceeded},
 	} {
 		t.Run(name, func(t *testing.T) {

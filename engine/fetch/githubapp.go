@@ -22,17 +22,17 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 )
 
-// App is a GitHub App that is installed in an organization or for an account.
+// App is a GitHub App that is installed for an organization or an account.
 type App struct {
 	ID, Installation string
 	Key              []byte // RSA, PEM
-	API              string // its URL; "": that of github.com
+	API              string // the URL of the API; "": that of github.com
 }
 
-// githubAPI is where installations of github.com get their tokens.
+// githubAPI is the API from which installations on github.com get their tokens.
 const githubAPI = "https://api.github.com"
 
-// api is the URL of the API that the login asks for a token; "" for none.
+// api is the URL of the API from which the login gets a token; "" for none.
 func (l *Login) api() string {
 	if l == nil || l.App == nil {
 		return ""
@@ -40,11 +40,11 @@ func (l *Login) api() string {
 	return cmp.Or(l.App.API, githubAPI)
 }
 
-// login asks GitHub for a token of the installation, which holds for an hour.
+// login requests a token of the installation from GitHub, which is valid for an hour.
 func (a App) login(ctx context.Context, client *http.Client) (*githttp.BasicAuth, error) {
 	api := cmp.Or(strings.TrimSuffix(a.API, "/"), githubAPI)
 	if !strings.HasPrefix(api, "https://") {
-		return nil, errors.New("its githubAppBaseURL does not begin with https://")
+		return nil, errors.New("its githubAppBaseURL does not start with https://")
 	}
 	signed, err := a.sign(time.Now())
 	if err != nil {
@@ -59,21 +59,21 @@ func (a App) login(ctx context.Context, client *http.Client) (*githttp.BasicAuth
 	req.Header.Set("Accept", "application/vnd.github+json")
 	answer, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask GitHub for a token: %w", err)
+		return nil, fmt.Errorf("request a token from GitHub: %w", err)
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusCreated {
-		return nil, fmt.Errorf("ask GitHub for a token of the installation %s of app %s: %s", a.Installation, a.ID,
+		return nil, fmt.Errorf("request a token from GitHub for installation %s of app %s: %s", a.Installation, a.ID,
 			answer.Status)
 	}
 	var found struct{ Token string }
 	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&found); err != nil {
-		return nil, fmt.Errorf("read the token of GitHub: %w", err)
+		return nil, fmt.Errorf("read the token from GitHub: %w", err)
 	}
 	return &githttp.BasicAuth{Username: "x-access-token", Password: found.Token}, nil
 }
 
-// sign returns the JSON web token by which GitHub knows the app.
+// sign returns the JSON web token that identifies the app to GitHub.
 func (a App) sign(now time.Time) (string, error) {
 	key, err := a.key()
 	if err != nil {
@@ -92,7 +92,7 @@ func (a App) sign(now time.Time) (string, error) {
 	return text + "." + encode(signature), err
 }
 
-// key reads the private key, in the form that GitHub gives or in PKCS #8.
+// key reads the private key, in GitHub's format or in PKCS #8.
 func (a App) key() (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode(bytes.TrimSpace(a.Key))
 	if block == nil {
@@ -104,7 +104,7 @@ func (a App) key() (*rsa.PrivateKey, error) {
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	key, ok := parsed.(*rsa.PrivateKey)
 	if err == nil && !ok {
-		err = errors.New("it is no RSA key")
+		err = errors.New("it is not an RSA key")
 	}
 	return key, err
 }

@@ -48,7 +48,7 @@ func TestLoginsAreSentOverTLSOnly(t *testing.T) {
 		{"a server that nobody knows", closed.URL, &Login{Bearer: "secret"}, "", "certificate"},
 		{"a CA that is none", closed.URL, &Login{Bearer: "secret", CA: []byte("none")}, "", "its ca.crt has no certificate"},
 		{"an app without a key", closed.URL, &Login{App: &App{ID: "1"}, CA: ca}, "", "read the githubAppPrivateKey: it is not PEM"},
-		{"an app over http", closed.URL, &Login{App: &App{ID: "1", API: open.URL}, CA: ca}, "", "does not begin with https://"},
+		{"an app over http", closed.URL, &Login{App: &App{ID: "1", API: open.URL}, CA: ca}, "", "does not start with https://"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,10 +12,9 @@ import (
 	"github.com/go-git/go-git/v5/storage"
 )
 
-// The bounds of the objects that are fetched from a repository, in bytes: of all as
-// they are packed, and of one and all of them unpacked; and their number. The library
-// reads whole objects into memory, and some hundred kilobytes can be a file of
-// gigabytes.
+// The limits for the objects of a fetched repository: the packed size of all, the unpacked size of one
+// and of all, in bytes, and their number. The library reads whole objects into memory, and a few
+// hundred kilobytes can unpack to a file of gigabytes.
 const (
 	maxPack    = 200 << 20
 	maxObject  = 100 << 20
@@ -23,7 +22,7 @@ const (
 	maxCount   = 1_000_000
 )
 
-// screening is a store that refuses objects beyond the bounds.
+// screening is a store that refuses objects that exceed the limits.
 type screening struct {
 	storage.Storer
 	dir string // for packs that are not screened yet
@@ -33,13 +32,13 @@ type screening struct {
 func (s screening) PackfileWriter() (io.WriteCloser, error) {
 	to, ok := s.Storer.(storer.PackfileWriter)
 	if !ok {
-		return nil, errors.New("the store does not take packs")
+		return nil, errors.New("the store does not accept packs")
 	}
 	file, err := os.CreateTemp(s.dir, "pack-")
 	return &screened{file: file, to: to}, err
 }
 
-// screened is a pack that is written to a file first.
+// screened is a pack that is first written to a file.
 type screened struct {
 	file *os.File
 	size int64
@@ -49,13 +48,13 @@ type screened struct {
 // Write implements io.Writer.
 func (s *screened) Write(p []byte) (int, error) {
 	if s.size += int64(len(p)); s.size > maxPack {
-		return 0, fmt.Errorf("the repository is larger than %d MiB; have Flux fetch it, and ignore files that are not needed",
+		return 0, fmt.Errorf("the repository is larger than %d MiB; fetch it with Flux, and ignore files that are not needed",
 			maxPack>>20)
 	}
 	return s.file.Write(p)
 }
 
-// Close stores the pack, if nothing is beyond the bounds.
+// Close stores the pack, if nothing exceeds the limits.
 func (s *screened) Close() (err error) {
 	defer func() { err = errors.Join(err, s.file.Close(), os.Remove(s.file.Name())) }()
 	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
@@ -83,7 +82,7 @@ func screen(pack io.Reader) error {
 		return fmt.Errorf("read the pack: %w", err)
 	}
 	if objects > maxCount {
-		return fmt.Errorf("the commit has %d objects, and may have %d; have Flux fetch it", objects, maxCount)
+		return fmt.Errorf("the commit has %d objects, but at most %d are allowed; fetch it with Flux", objects, maxCount)
 	}
 	total := int64(0)
 	for range objects {
@@ -97,7 +96,7 @@ func screen(pack io.Reader) error {
 		}
 		size := object.size
 		if header.Type.IsDelta() {
-			size = max(size, object.made())
+			size = max(size, object.resultSize())
 		}
 		if total += size; size > maxObject || total > maxObjects {
 			return errTooLarge
@@ -107,7 +106,7 @@ func screen(pack io.Reader) error {
 }
 
 var errTooLarge = fmt.Errorf("the repository has a file of more than %d MiB, or files of more than %d GiB; "+
-	"have Flux fetch it, and ignore files that are not needed", maxObject>>20, maxObjects>>30)
+	"fetch it with Flux, and ignore files that are not needed", maxObject>>20, maxObjects>>30)
 
 // measured is the size of an object that is written to it, and its first bytes.
 type measured struct {
@@ -125,9 +124,9 @@ func (m *measured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// made is the size of the object that a delta makes. A delta begins with two sizes:
-// of the object that it is applied to, and of the one that it makes.
-func (m *measured) made() int64 {
+// resultSize is the size of the object that a delta creates. A delta starts with two sizes: that of the
+// object that it is applied to, and that of the result.
+func (m *measured) resultSize() int64 {
 	_, n := binary.Uvarint(m.begin)
 	size, _ := binary.Uvarint(m.begin[max(n, 0):])
 	return int64(min(size, maxObjects))

@@ -15,7 +15,7 @@ import (
 	"slices"
 )
 
-// A Pick is a number of files of a directory.
+// A Pick is a selection of files in a directory.
 type Pick struct {
 	Dir   string
 	Names []string // with slashes, from Dir
@@ -33,9 +33,9 @@ func PickAll(dir string) (Pick, error) {
 	return all, err
 }
 
-// each calls a function with each of the files, in the order of their names.
+// each calls a function for each of the files, in the order of their names.
 func (p Pick) each(do func(name string, text []byte) error) error {
-	root, err := os.OpenRoot(p.Dir) // whoever has named the files does not choose where they are
+	root, err := os.OpenRoot(p.Dir) // the names cannot leave the directory
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (p Pick) each(do func(name string, text []byte) error) error {
 			return err
 		}
 		if len(text) > maxFile {
-			text = make([]byte, maxFile+1) // as a file that is barred
+			text = make([]byte, maxFile+1) // as for a barrier
 		}
 		if err := do(name, text); err != nil {
 			return err
@@ -60,7 +60,7 @@ func (p Pick) each(do func(name string, text []byte) error) error {
 	return nil
 }
 
-// Digest returns a digest of the files, their names, and a path among them.
+// Digest returns a digest of the files, their names, and a path in the directory.
 func (p Pick) Digest(path string) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%q\n", path)
@@ -71,7 +71,7 @@ func (p Pick) Digest(path string) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// Pack returns the files as a tar.gz archive, which Unpack takes.
+// Pack returns the files as a tar.gz archive for Unpack.
 func (p Pick) Pack() ([]byte, error) {
 	var b bytes.Buffer
 	compressed := gzip.NewWriter(&b)

@@ -31,23 +31,22 @@ type Repository struct {
 	auth transport.AuthMethod
 }
 
-// Login is how to log in to a server: over ssh with the private key Identity, which
-// Password may encrypt, to one of KnownHosts; else with Bearer, as App, or with Username
-// and Password, to a server whose certificate one of CA has signed.
+// Login is how to log in to a server. Over ssh: with the private key Identity, which Password may
+// encrypt, to one of KnownHosts. Otherwise: with Bearer, as App, or with Username and Password, to a
+// server with a certificate that a certificate in CA has signed.
 type Login struct {
 	Username, Password   string
 	Identity, KnownHosts []byte
 	Bearer               string
 	App                  *App
-	CA                   []byte // PEM; nil: those that the system trusts
+	CA                   []byte // PEM; nil: the certificates that the system trusts
 }
 
-// secret reports whether the login has something that nobody else may see.
+// secret reports whether the login contains a secret.
 func (l *Login) secret() bool { return l.Username+l.Password+l.Bearer != "" || l.App != nil }
 
-// NewRepository returns the repository at a URL. The login is nil for a public one.
-// The error says which part of the login or URL cannot be used, and shows no
-// password.
+// NewRepository returns the repository at a URL. The login is nil for a public repository. The error
+// names the part of the login or URL that is unusable, and contains no password.
 func NewRepository(at string, login *Login) (Repository, error) {
 	_, err := url.Parse(at)
 	if bad := (*url.Error)(nil); errors.As(err, &bad) {
@@ -62,7 +61,7 @@ func NewRepository(at string, login *Login) (Repository, error) {
 	case !login.secret():
 		return Repository{URL: at}, nil
 	case !strings.HasPrefix(at, "https://"):
-		return Repository{}, errors.New("whoever is between could read it: give the repository a URL that begins with " +
+		return Repository{}, errors.New("it would be sent unencrypted: use a repository URL that starts with " +
 			"https://")
 	case login.Bearer != "":
 		return Repository{at, &githttp.TokenAuth{Token: login.Bearer}}, nil
@@ -72,7 +71,7 @@ func NewRepository(at string, login *Login) (Repository, error) {
 
 func overSSH(at string, login *Login) (Repository, error) {
 	if len(login.KnownHosts) == 0 {
-		return Repository{}, errors.New("it has no known_hosts: the server of an ssh URL must be known")
+		return Repository{}, errors.New("it has no known_hosts, which an ssh URL requires")
 	}
 	keys, err := gitssh.NewPublicKeys("git", login.Identity, login.Password)
 	if err != nil {
@@ -84,14 +83,14 @@ func overSSH(at string, login *Login) (Repository, error) {
 	return Repository{at, keys}, nil
 }
 
-// Commit is one commit, and the reference, or the short hash, that it was found by.
+// Commit is a commit, and the reference or short hash by which it was found.
 type Commit struct {
 	Name plumbing.ReferenceName
 	Hash plumbing.Hash
 }
 
-// Resolve asks the server for the commit of a reference, which is the branch main if it names
-// nothing. If it names a commit, the server is not asked.
+// Resolve requests the commit of a reference from the server. An empty reference is the branch main.
+// If the reference names a commit, no request is sent.
 func (r Repository) Resolve(ctx context.Context, ref lkeplanv1alpha1.GitRef) (Commit, error) {
 	name := plumbing.NewBranchReferenceName("main")
 	switch {
@@ -105,17 +104,17 @@ func (r Repository) Resolve(ctx context.Context, ref lkeplanv1alpha1.GitRef) (Co
 	remote := git.NewRemote(memory.NewStorage(), &gitconfig.RemoteConfig{Name: "origin", URLs: []string{r.URL}})
 	refs, err := remote.ListContext(ctx, &git.ListOptions{Auth: r.auth, PeelingOption: git.AppendPeeled})
 	if err != nil {
-		return Commit{}, fmt.Errorf("ask %s for its commits: %w", r.redacted(), err)
+		return Commit{}, fmt.Errorf("list the references of %s: %w", r.redacted(), err)
 	}
 	var found plumbing.Hash
 	for _, ref := range refs {
-		// An annotated tag is followed by the commit that it is on.
+		// An annotated tag is followed by its commit.
 		if ref.Name() == name || strings.TrimSuffix(ref.Name().String(), "^{}") == name.String() {
 			found = ref.Hash()
 		}
 	}
 	if found.IsZero() {
-		return Commit{}, fmt.Errorf("ask %s for its commits: it has no %s", r.redacted(), name)
+		return Commit{}, fmt.Errorf("list the references of %s: it has no %s", r.redacted(), name)
 	}
 	return Commit{name, found}, nil
 }
@@ -124,14 +123,13 @@ func (r Repository) Resolve(ctx context.Context, ref lkeplanv1alpha1.GitRef) (Co
 func (r Repository) redacted() string {
 	shown, err := url.Parse(r.URL)
 	if err != nil {
-		return "the repository" // an scp-like path, or one that NewRepository has not seen
+		return "the repository" // an scp-like path, or one that NewRepository has not checked
 	}
 	return shown.Redacted()
 }
 
-// Fetch writes the readable files of one commit into a directory, and meanwhile the
-// objects of the repository next to it. Nothing is checked out: no hook, filter or
-// submodule is run.
+// Fetch writes the readable files of one commit into a directory, and temporarily the objects of the
+// repository next to it. Nothing is checked out: no hook or filter runs, and submodules are ignored.
 func (r Repository) Fetch(ctx context.Context, commit Commit, dir string) error {
 	objects := filepath.Join(filepath.Dir(dir), "repository")
 	defer os.RemoveAll(objects)
@@ -164,8 +162,8 @@ func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string)
 	if err != nil {
 		return nil, err
 	}
-	// Not every server sends a commit by its hash, so the reference is asked for
-	// where there is one. If it has moved on by now, the commit is not found.
+	// Not every server sends a commit by its hash, so the reference is requested if there is one. If
+	// it has moved since, the commit is not found.
 	from := commit.Hash.String()
 	if strings.HasPrefix(commit.Name.String(), "refs/") {
 		from = "+" + commit.Name.String()
@@ -178,8 +176,8 @@ func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string)
 	return repo, nil
 }
 
-// writeTree writes the readable regular files of a tree. A path that leads out of
-// the directory is an error. Files that are too large, links and submodules are barred.
+// writeTree writes the readable regular files of a tree. A path that leaves the directory is an error.
+// Files that are too large, links and submodules become barriers.
 func writeTree(tree *object.Tree, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -243,8 +241,8 @@ func writeFile(root *os.Root, name string, f *object.File) (err error) {
 	return err
 }
 
-// knownHosts returns a check of servers by the text of a known_hosts file, which
-// the library reads only from files.
+// knownHosts returns a check of servers by the text of a known_hosts file. The library reads only
+// files.
 func knownHosts(text []byte) (callback ssh.HostKeyCallback, err error) {
 	file, err := os.CreateTemp("", "known_hosts-")
 	if err != nil {

@@ -214,7 +214,7 @@ func TestWhatADeltaMakes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := delta.made(); got != want {
+		if got := delta.resultSize(); got != want {
 			t.Errorf("%q makes %d bytes, want %d", text, got, want)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package files writes files to disk: in the place of others, new, or at the end
-// of what there is. It has the error of a file that is not what Git means.
+// Package files replaces, creates and appends to files on disk. It also defines the error of a file
+// that cannot be read as Git stores it.
 //
-// A file that is replaced is whole at every moment: whoever reads it gets the old
-// bytes or the new ones. The package knows nothing of what is in a file.
+// Replacing a file is atomic: a reader gets either the old bytes or the new ones. The package does not
+// depend on the content of files.
 package files
 
 import (
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Replace writes a file, in the place of one that may be there and whose mode it
-// gets. The bytes are first written next to it.
+// Replace writes a file. If the file exists, it is replaced and keeps its mode. The bytes are first
+// written next to it.
 func Replace(name string, data []byte) error {
 	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
@@ -26,8 +26,8 @@ func Replace(name string, data []byte) error {
 	return failed(name, replace(root, filepath.Base(name), data))
 }
 
-// ReplaceIn is Replace for a file below a root, which links do not lead out of. A
-// file that has the same bytes already is not touched.
+// ReplaceIn is Replace for a file below a root, which links cannot leave. A file that already has the
+// same bytes is not touched.
 func ReplaceIn(root *os.Root, name string, data []byte) error {
 	if old, err := root.ReadFile(name); err == nil && bytes.Equal(old, data) {
 		return nil
@@ -53,18 +53,18 @@ func replace(root *os.Root, name string, data []byte) (err error) {
 	if err := root.WriteFile(tmp, data, mode); err != nil {
 		return err
 	}
-	if err := root.Chmod(tmp, mode); err != nil { // whatever the umask says
+	if err := root.Chmod(tmp, mode); err != nil { // regardless of the umask
 		return err
 	}
 	return root.Rename(tmp, name)
 }
 
-// Create writes a file that must not be there; the error is fs.ErrExist if it is.
+// Create writes a file that must not exist; the error is fs.ErrExist if it does.
 func Create(name string, data []byte) error {
 	return failed(name, write(name, data, os.O_EXCL))
 }
 
-// Append writes to the end of a file, which is made if it is not there.
+// Append writes to the end of a file, which is created if it does not exist.
 func Append(name string, data []byte) error {
 	return failed(name, write(name, data, os.O_APPEND))
 }
@@ -78,7 +78,7 @@ func write(name string, data []byte, how int) error {
 	return errors.Join(err, file.Close())
 }
 
-// failed names the file that could not be written; nil for no error.
+// failed adds the name of the file that could not be written to an error; nil for no error.
 func failed(name string, err error) error {
 	if err == nil {
 		return nil
@@ -86,8 +86,8 @@ func failed(name string, err error) error {
 	return fmt.Errorf("write %s: %w", name, Cause(err))
 }
 
-// Cause strips the operation and the path from an error of a file, for messages
-// that name them already.
+// Cause strips the operation and the path from an error of a file, for messages that already contain
+// them.
 func Cause(err error) error {
 	if e, ok := err.(*fs.PathError); ok {
 		return e.Err
@@ -95,13 +95,13 @@ func Cause(err error) error {
 	return err
 }
 
-// Unreadable is the error of a file that a commit has and that cannot be read as Git means
-// it. Without it a plan would show a change that no person has made, or hide one.
+// Unreadable is the error of a file in a commit that cannot be read as Git stores it. Without this
+// error, a plan could show a change that no person has made, or hide one.
 type Unreadable struct {
 	Name string // of the file, in the repository
-	Why  string // as it follows the name: "is in the submodule vendor"
+	Why  string // follows the name: "is in the submodule vendor"
 	Do   string // what to do about it
-	Type string // a command of a shell that does; "" for none
+	Type string // a shell command that does it; "" for none
 }
 
 // Error implements error.
@@ -112,29 +112,29 @@ func (u Unreadable) Error() string {
 	return fmt.Sprintf("%s %s; %s:\n  %s", u.Name, u.Why, u.Do, u.Type)
 }
 
-// Pointer is the error of a file that Git LFS keeps elsewhere.
+// Pointer is the error of a file that Git LFS stores elsewhere.
 func Pointer(name string) error {
-	return Unreadable{Name: name, Why: "is kept in Git LFS, and Git has only a pointer to it",
-		Do: "keep it in Git itself: add it again after", Type: "git lfs untrack " + name}
+	return Unreadable{Name: name, Why: "is stored in Git LFS, and Git has only a pointer to it",
+		Do: "store it in Git: add it again after", Type: "git lfs untrack " + name}
 }
 
-// Link is the error of what is read through a link of a repository. Flux leaves links out of its
+// Link is the error of reading through a symbolic link in a repository. Flux omits links from its
 // artifacts, so its controllers would see another configuration.
 func Link(name string) error {
-	return Unreadable{Name: name, Why: "is a link, and Flux leaves links out", Do: insteadOfLink}
+	return Unreadable{Name: name, Why: "is a symbolic link, and Flux omits links", Do: insteadOfLink}
 }
 
-// NotFetched is the error of what a commit has as a link or in a submodule, and a fetch leaves
-// out.
+// NotFetched is the error of reading what a commit has as a link or in a submodule, which a fetch
+// omits.
 func NotFetched(name string) error {
-	return Unreadable{Name: name, Why: "is a link, behind a link or in a submodule, and the controller fetches none of these",
+	return Unreadable{Name: name, Why: "is a symbolic link, behind one or in a submodule, and the controller fetches none of these",
 		Do: insteadOfLink}
 }
 
-const insteadOfLink = "put a file or a directory there, or call a module"
+const insteadOfLink = "use a file or a directory instead, or call a module"
 
-// IsPointer reports whether a file is a pointer of Git LFS, by its specification, or by that
-// of the time when it had another name.
+// IsPointer reports whether a file is a pointer of Git LFS, by its specification, or by that under its
+// former name.
 func IsPointer(data []byte) bool {
 	begins := func(with string) bool { return strings.HasPrefix(string(data[:min(len(data), 64)]), with) }
 	return len(data) < 1024 &&

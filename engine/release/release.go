@@ -1,5 +1,5 @@
-// Package release says which release of lkeplan a program is. It knows nothing but how it
-// was built.
+// Package release tells which release of lkeplan a program is. It knows only how the program was
+// built.
 package release
 
 import (
@@ -9,8 +9,8 @@ import (
 	"golang.org/x/mod/module"
 )
 
-// Version is what the module proxy built the program from, or "devel" and the
-// commit where it was built from a checkout.
+// Version is the module version that the program was built from, or "devel" and the commit if it was
+// built from a checkout.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -25,9 +25,8 @@ func Version() string {
 	return "devel"
 }
 
-// Of is the release of a version, for required_version: "" for programs that were built
-// from a checkout, which satisfy all constraints. There the version is of the commit,
-// v0.0.0-TIME-COMMIT.
+// Of is the release of a version, for required_version. It is "" for programs that were built from a
+// checkout, which satisfy all constraints; their version is that of the commit, v0.0.0-TIME-COMMIT.
 func Of(version string) string {
 	if strings.HasPrefix(version, "devel") || module.IsPseudoVersion(version) || strings.HasSuffix(version, "+dirty") {
 		return ""
@@ -35,7 +34,7 @@ func Of(version string) string {
 	return version
 }
 
-// Setting is a setting of the build; "" where it is not known.
+// Setting is a setting of the build; "" if it is unknown.
 func Setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {

@@ -1,5 +1,5 @@
-// Package timing reads the schedules of budgets, windows and freezes as Karpenter does, and
-// shows Karpenter's functions a moment of our choice. It knows no plan and no pool.
+// Package timing reads the schedules of budgets, windows and freezes as Karpenter does, and lets
+// Karpenter's functions run at a given time. It depends on neither plans nor pools.
 package timing
 
 import (
@@ -11,12 +11,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// MostTurns bounds the work on schedules that begin or end each minute.
+// MostTurns limits the work on schedules that start or end each minute.
 const MostTurns = 20_000
 
 // ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does
-// (v1.14.1, Budget.IsActive). The parser that it uses panics on a few texts that
-// the CRD lets through; here they are errors.
+// (v1.14.1, Budget.IsActive). Its parser panics on a few texts that the CRD allows; here these are
+// errors.
 func ParseSchedule(text string) (s cron.Schedule, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -26,8 +26,8 @@ func ParseSchedule(text string) (s cron.Schedule, err error) {
 	return cron.ParseStandard("TZ=UTC " + text)
 }
 
-// ClockAt is a clock that always shows one moment, for Karpenter's functions that
-// ask for the time. It cannot wait: it has no timers.
+// ClockAt is a clock that always shows the same time, for Karpenter's functions that read the time. It
+// has no timers.
 func ClockAt(at time.Time) clock.Clock { return clockAt{at: at} }
 
 type clockAt struct {
@@ -38,7 +38,7 @@ type clockAt struct {
 func (c clockAt) Now() time.Time                  { return c.at }
 func (c clockAt) Since(t time.Time) time.Duration { return c.at.Sub(t) }
 
-// WriteDuration writes a duration without units of which it has none: 8h.
+// WriteDuration writes a duration without units that are zero: 8h.
 func WriteDuration(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

@@ -1,8 +1,8 @@
-// Package trace says where a commit and a NodeClaim spend their time: what a trace is, which
-// spans it has, and how the steps of a piece of work are gathered while it is done.
+// Package trace shows where a commit or a NodeClaim spends its time. It defines traces and their
+// spans, and collects the steps of a piece of work.
 //
-// It knows nothing of OpenTelemetry and sends nothing: package otlp does. Where nobody wants
-// traces there is no Sink, and a step costs one look into its context.
+// It does not use OpenTelemetry and sends nothing: package otlp does. If tracing is off there is no
+// Sink, and a step costs one lookup in its context.
 package trace
 
 import (
@@ -18,12 +18,12 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Span is a stretch of time in which something was done, or waited for.
+// Span is a period in which something was done or waited for.
 type Span struct {
 	Name       string // one of Kinds
 	From, To   time.Time
 	Attributes []Attribute
-	Error      string // why it has failed; "" where it has not
+	Error      string // why it has failed; "" if it has not
 	Links      []Link // to other traces
 	Children   []Span
 }
@@ -40,8 +40,8 @@ type Link struct {
 	Attributes []Attribute
 }
 
-// ID is what a trace is found by, and the id of its first span; that one is left to chance
-// where it is zero. The zero ID is a trace of its own.
+// ID identifies a trace and its first span. If First is zero, the ID of the first span is random. The
+// zero ID is a new trace.
 type ID struct {
 	Trace [16]byte
 	First [8]byte
@@ -49,23 +49,23 @@ type ID struct {
 
 // Sink takes traces.
 type Sink interface {
-	// Take takes a span with all below it, for a trace that may have more of them. It does
-	// not wait.
+	// Take takes a span with all spans below it, for a trace that may contain further spans. It
+	// does not wait.
 	Take(of ID, root Span)
 }
 
-// OfRevision is the trace of a revision of a NodePlan, whichever process works at it.
+// OfRevision is the trace of a revision of a NodePlan. It is the same in each process.
 func OfRevision(uid, revision string) ID {
 	id := derived("nodeplan " + uid + " " + revision)
-	id.First = [8]byte{} // each reconciliation is another
+	id.First = [8]byte{} // each reconciliation has a different one
 	return id
 }
 
 // OfClaim is the trace of a NodeClaim.
 func OfClaim(uid string) ID { return derived("nodeclaim " + uid) }
 
-// derived takes both ids from the front of a digest: kube/observability/traces.md says how a
-// shell does.
+// derived takes both IDs from the start of a digest. kube/observability/traces.md shows how to do
+// that in a shell.
 func derived(from string) (id ID) {
 	sum := sha256.Sum256([]byte(from))
 	copy(id.Trace[:], sum[:])
@@ -73,26 +73,26 @@ func derived(from string) (id ID) {
 	return id
 }
 
-// Work gathers the steps of a piece of work. They are kept until all of it is done: only
-// then is it known what has to be hidden in them, and whether they are worth showing.
+// Work collects the steps of a piece of work. They are kept until all of it is done, because only
+// then it is known which secrets to hide in them, and whether to show them.
 type Work struct {
 	mu      sync.Mutex
 	root    *step
 	steps   int
-	left    int // steps that were too many
+	left    int // number of steps that were dropped
 	secrets []string
 }
 
-// step is a span that has children while it lasts.
+// step is a span that collects children until it ends.
 type step struct {
 	span     Span
 	children []*step
 }
 
-// mostSteps bounds a piece of work: one may apply thousands of objects.
+// mostSteps is the maximum number of steps of a piece of work, which may apply thousands of objects.
 const mostSteps = 500
 
-// place is where in which work a context is.
+// place is the step of a piece of work that a context belongs to.
 type place struct {
 	work *Work
 	step *step
@@ -100,15 +100,14 @@ type place struct {
 
 type placeKey struct{}
 
-// Begin begins a piece of work. Its steps are those of the context that it returns.
+// Begin starts a piece of work. Steps in the returned context belong to it.
 func Begin(ctx context.Context, name string) (context.Context, *Work) {
 	w := &Work{root: &step{span: Span{Name: name, From: time.Now()}}}
 	return context.WithValue(ctx, placeKey{}, place{w, w.root}), w
 }
 
-// Step begins a step of the work in a context, and returns the context for what is done in
-// it and what ends it: with the error that it ended by, and what is known by then. Without
-// any work it does nothing.
+// Step starts a step of the work in a context. It returns the context of the step, and a function that
+// ends the step, with its error and further attributes. Without any work it does nothing.
 func Step(ctx context.Context, name string, about ...Attribute) (context.Context, func(error, ...Attribute)) {
 	at, ok := ctx.Value(placeKey{}).(place)
 	if !ok || !at.work.room() {
@@ -123,7 +122,7 @@ func Step(ctx context.Context, name string, about ...Attribute) (context.Context
 	}
 }
 
-// Hide has texts shown nowhere in the work of a context.
+// Hide hides texts everywhere in the work of a context.
 func Hide(ctx context.Context, secrets []string) {
 	if at, ok := ctx.Value(placeKey{}).(place); ok {
 		at.work.mu.Lock()
@@ -143,8 +142,7 @@ func (w *Work) room() bool {
 	return true
 }
 
-// End ends the work, and returns it with all steps that have ended. Nothing is left in it of
-// what is to be hidden.
+// End ends the work, and returns it with all steps that have ended, without the hidden texts.
 func (w *Work) End(err error, about ...Attribute) Span {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,16 +177,16 @@ func (s *step) shown(hidden *strings.Replacer) Span {
 	return span
 }
 
-// maxText bounds a text of a span, in bytes: there may be many, and conditions and events
-// have all of it.
+// maxText is the maximum length of a text in a span, in bytes: there may be many spans, and conditions
+// and events contain the complete text.
 const maxText = 1024
 
-// Shorten cuts a text of a span. It is for texts that have nothing to hide any more: half a
-// secret would not be found.
+// Shorten truncates a text of a span. Hide secrets in the text first, because half a secret would not
+// be found.
 func Shorten(text string) string { return diag.Shorten(text, maxText) }
 
-// NewRedactor returns what replaces secrets by stars. The longest form is first, so that no end is
-// left of one that begins like another.
+// NewRedactor returns a replacer of secrets by stars. The longest forms come first, so that no rest
+// remains of a secret that starts with another one.
 func NewRedactor(secrets []string) *strings.Replacer {
 	var forms []string
 	for _, secret := range secrets {
@@ -202,15 +200,15 @@ func NewRedactor(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// The lengths from which texts are replaced, in bytes. Shorter ones are in every
-// message. A line is only a part of a secret, and short lines are common.
+// The minimum lengths of texts that are replaced, in bytes. Shorter texts occur in every message. A
+// line is only a part of a secret, and short lines are common.
 const (
 	shortestSecret = 4
 	shortestLine   = 8
 )
 
-// spellings are the forms of a secret in a text: as it is, without the line break
-// at the end, line by line, and each of them in quotes.
+// spellings are the forms of a secret in a text: unchanged, without the line break at the end, line by
+// line, and each of these in quotes.
 func spellings(secret string) (forms []string) {
 	add := func(text string, shortest int) {
 		if len(text) < shortest {

@@ -195,17 +195,17 @@ func (p *publisher) outlivesArtifacts() {
 		says   string
 	}{
 		{name: "another digest", body: pack(t, evil), sum: digest.FromString("another"),
-			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has another digest than sha256:"},
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "the digest of the artifact is not sha256:"},
 		{name: "a digest of no known kind", body: pack(t, evil), sum: "md5:d41d8cd98f00b204e9800998ecf8427e",
-			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has no digest to check it by"},
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has no valid digest"},
 		{name: "a path that leads out", body: pack(t, evil, packed{name: "../../escaped.lke.hcl", text: "x"}),
 			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "../../escaped.lke.hcl"},
 		{name: "a path from the root", body: pack(t, evil, packed{name: "/tmp/escaped.lke.hcl", text: "x"}),
 			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "/tmp/escaped.lke.hcl"},
 		{name: "a symbolic link", body: pack(t, evil, packed{"more.lke.hcl", "/etc/passwd", tar.TypeSymlink}),
-			reason: lkeplanv1alpha1.ReasonCompileFailed, says: "more.lke.hcl is a link, behind a link or in a submodule"},
+			reason: lkeplanv1alpha1.ReasonCompileFailed, says: "more.lke.hcl is a symbolic link, behind one or in a submodule"},
 		{name: "a hard link", body: pack(t, evil, packed{"more.lke.hcl", "main.lke.hcl", tar.TypeLink}),
-			reason: lkeplanv1alpha1.ReasonCompileFailed, says: "more.lke.hcl is a link, behind a link or in a submodule"},
+			reason: lkeplanv1alpha1.ReasonCompileFailed, says: "more.lke.hcl is a symbolic link, behind one or in a submodule"},
 		{name: "a file that is too large", body: pack(t, evil, packed{name: "more.lke.hcl",
 			text: fleetPools("b") + strings.Repeat("#\n", 200<<10)}),
 			reason: lkeplanv1alpha1.ReasonCompileFailed, says: "more.lke.hcl"},
@@ -239,7 +239,7 @@ func (p *publisher) outlivesServers() {
 		says   string
 	}{
 		{"nothing there", func([]byte) http.HandlerFunc { return http.NotFound }, "404 Not Found"},
-		{"half of it", func(body []byte) http.HandlerFunc { return sends(body[:len(body)/2]) }, "has another digest"},
+		{"half of it", func(body []byte) http.HandlerFunc { return sends(body[:len(body)/2]) }, "the digest of the artifact is not"},
 		{"a server that hangs", func([]byte) http.HandlerFunc {
 			return func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		}, "deadline exceeded"},

@@ -1,8 +1,8 @@
-// Package otlp sends traces to a collector, by OTLP over gRPC. It is a package apart as it is
-// the only one that imports OpenTelemetry.
+// Package otlp sends traces to a collector, with OTLP over gRPC. It is a separate package because it
+// is the only one that imports OpenTelemetry.
 //
-// Nobody waits for the collector: what it does not take is dropped, and the log says once
-// that it is away.
+// No caller waits for the collector: if it does not accept spans, they are dropped, which is logged
+// once.
 package otlp
 
 import (
@@ -25,10 +25,10 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace"
 )
 
-// Options are where traces go, and whose they are.
+// Options configure where traces go, and the name of the program in them.
 type Options struct {
 	Endpoint string // the URL of a collector, such as http://otel-collector.observability:4317
-	Service  string // the name of the program; OTEL_SERVICE_NAME may say another
+	Service  string // the name of the program; OTEL_SERVICE_NAME overrides it
 	Version  string
 }
 
@@ -38,18 +38,18 @@ type Exporter struct {
 	tracer   oteltrace.Tracer
 }
 
-// endTimeout is how long the end of the process may be held up for the last traces.
+// endTimeout is how long the last traces can delay the end of the process.
 const endTimeout = 3 * time.Second
 
-// New returns an Exporter, which End ends. It connects when there is something to send. What
-// the variables of OpenTelemetry's SDK say holds, such as OTEL_EXPORTER_OTLP_HEADERS and
-// OTEL_TRACES_SAMPLER, but for the endpoint.
+// New returns an Exporter, which End stops. It connects when there is something to send. Except for
+// the endpoint, the environment variables of OpenTelemetry's SDK apply, such as
+// OTEL_EXPORTER_OTLP_HEADERS and OTEL_TRACES_SAMPLER.
 func New(ctx context.Context, o Options, log *slog.Logger) (*Exporter, error) {
 	u, err := url.Parse(o.Endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" {
-		return nil, fmt.Errorf("the endpoint of traces must be the URL of a collector that takes OTLP over gRPC, such as "+
-			"http://otel-collector.observability:4317, without a path and a password; it is %q", masked(u, o.Endpoint))
+		return nil, fmt.Errorf("the endpoint of traces must be the URL of a collector for OTLP over gRPC, such as "+
+			"http://otel-collector.observability:4317, without a path or password; it is %q", masked(u, o.Endpoint))
 	}
 	sender, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(o.Endpoint))
 	if err != nil {
@@ -65,7 +65,7 @@ func New(ctx context.Context, o Options, log *slog.Logger) (*Exporter, error) {
 	return newExporter(sdk.WithBatcher(quiet), sdk.WithResource(from)), nil
 }
 
-// masked is a URL without its password; nothing of it where it is none.
+// masked is a URL without its password; "" if it is not a URL.
 func masked(u *url.URL, text string) string {
 	switch {
 	case u != nil:
@@ -81,14 +81,14 @@ func newExporter(options ...sdk.TracerProviderOption) *Exporter {
 	return &Exporter{provider: provider, tracer: provider.Tracer("github.com/lkeplan/lkeplan")}
 }
 
-// End sends what is left, if the collector takes it soon.
+// End sends the remaining spans if the collector accepts them in time.
 func (e *Exporter) End() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	_ = e.provider.Shutdown(ctx) // the log has it that the collector is away
+	_ = e.provider.Shutdown(ctx) // the log already reports that the collector is unavailable
 }
 
-// Take implements trace.Sink. Where the queue is full, spans are dropped.
+// Take implements trace.Sink. If the queue is full, spans are dropped.
 func (e *Exporter) Take(of trace.ID, root trace.Span) {
 	e.put(context.WithValue(context.Background(), idKey{}, of), root)
 }
@@ -111,8 +111,8 @@ func (e *Exporter) put(ctx context.Context, s trace.Span) {
 	span.End(oteltrace.WithTimestamp(s.To))
 }
 
-// attributes are those of a span. A text that is no UTF-8 could not be sent, and all that is
-// sent with it neither.
+// attributes converts the attributes of a span. A text that is not UTF-8 would prevent sending
+// everything in the same batch.
 func attributes(all []trace.Attribute) (list []attribute.KeyValue) {
 	for _, a := range all {
 		switch value := a.Value.(type) {
@@ -127,7 +127,8 @@ func attributes(all []trace.Attribute) (list []attribute.KeyValue) {
 	return list
 }
 
-// quietExporter is an exporter that says once that the collector is away, and once that it is back.
+// quietExporter is an exporter that logs only once that the collector is unavailable, and once that it
+// is available again.
 type quietExporter struct {
 	sdk.SpanExporter
 	endpoint string
@@ -135,23 +136,23 @@ type quietExporter struct {
 	away     atomic.Bool
 }
 
-// ExportSpans implements sdk.SpanExporter. It never fails: the SDK would write a line each
-// time.
+// ExportSpans implements sdk.SpanExporter. It never returns an error, because the SDK would log each
+// one.
 func (c *quietExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := c.SpanExporter.ExportSpans(ctx, spans)
 	if away := err != nil; c.away.Swap(away) == away {
 		return nil
 	}
 	if err != nil {
-		c.log.Warn("the collector of traces does not take them; they are dropped until it does", "endpoint", c.endpoint,
+		c.log.Warn("the trace collector does not accept spans; they are dropped until it does", "endpoint", c.endpoint,
 			"error", err)
 	} else {
-		c.log.Info("the collector of traces takes them again", "endpoint", c.endpoint)
+		c.log.Info("the trace collector accepts spans again", "endpoint", c.endpoint)
 	}
 	return nil
 }
 
-// ids are the ids that traces ask for.
+// ids generates the IDs that traces define.
 type ids struct{}
 
 type idKey struct{}

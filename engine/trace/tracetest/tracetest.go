@@ -1,4 +1,4 @@
-// Package tracetest is for tests: it takes traces, and shows them as text.
+// Package tracetest is for tests: it records traces, and shows them as text.
 package tracetest
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace"
 )
 
-// Sink keeps what it takes. Each span has to be as trace.Kinds says.
+// Sink keeps the spans that it takes. Each span has to match trace.Kinds.
 type Sink struct {
 	T         testing.TB
-	Durations bool // are shown, in seconds; they have to be the same each time
+	Durations bool // show durations, in seconds; they have to be the same each time
 
 	mu    sync.Mutex
 	lines []string
@@ -30,8 +30,8 @@ func (s *Sink) Take(of trace.ID, root trace.Span) {
 	s.show("", root)
 }
 
-// Taken returns what was taken since the last call: a line for each span, below that which it is
-// part of; and the ids of the traces.
+// Taken returns the spans taken since the last call, with a line for each span, below its parent; and
+// the IDs of the traces.
 func (s *Sink) Taken() (text string, ids []trace.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,7 @@ func (s *Sink) Taken() (text string, ids []trace.ID) {
 func (s *Sink) show(indent string, span trace.Span) {
 	at := slices.IndexFunc(trace.Kinds(), func(k trace.Kind) bool { return k.Name == span.Name })
 	if at < 0 {
-		s.T.Errorf("nobody knows spans of the name %s", span.Name)
+		s.T.Errorf("there is no kind of spans called %s", span.Name)
 		return
 	}
 	if span.From.IsZero() || span.To.Before(span.From) {
@@ -55,7 +55,7 @@ func (s *Sink) show(indent string, span trace.Span) {
 	}
 	for _, a := range span.Attributes {
 		if !slices.Contains(trace.Kinds()[at].Attributes, a.Key) {
-			s.T.Errorf("%s has the attribute %s, which is nowhere listed", span.Name, a.Key)
+			s.T.Errorf("%s has the attribute %s, which its kind does not list", span.Name, a.Key)
 		}
 		if a.Value != "" && a.Key != trace.UID {
 			line += fmt.Sprintf(" %s=%v", a.Key[strings.LastIndexAny(a.Key, ".")+1:], a.Value)
