@@ -24,23 +24,20 @@ import (
 // ChildCommand is the argument that makes a program call ChildMain.
 const ChildCommand = "compile-child"
 
-// Child compiles configuration in a process of its own, with a deadline and a
-// bound on its memory: a commit may have been written to hang or to kill
-// whoever reads it.
+// Child compiles configuration in a separate process, with a time limit and a memory limit, because
+// a commit may be written to hang or crash its reader.
 //
-// The process is this program, started again: ChildMain is what it does then. It
-// gets a directory and values for variables, and gives back objects, guards and
-// diagnostics; it gets no environment, and no credentials of anything. Package
-// confine says what it cannot reach.
+// The process is this program, started again to run ChildMain. It gets a directory and values for
+// variables, and returns objects, guards and diagnostics. It gets neither an environment nor
+// credentials. Package confine documents what it cannot access.
 type Child struct {
 	Program []string            // the command line that calls ChildMain; empty: this program with ChildCommand
-	Timeout time.Duration       // of one compilation
-	Memory  int64               // bytes that the process may have
-	Budget  *semaphore.Weighted // of the memory of all children, in bytes; nil: no bound
+	Timeout time.Duration       // the time limit of one compilation
+	Memory  int64               // the memory limit of the process, in bytes
+	Budget  *semaphore.Weighted // the memory of all children, in bytes; nil: no limit
 }
 
-// The bounds of a compilation, where a Child has none. A fleet of 5,000 pools
-// takes 4 s and 300 MiB.
+// The default limits of a compilation. A fleet of 5,000 pools needs 4 s and 300 MiB.
 const (
 	DefaultTimeout       = 30 * time.Second
 	DefaultMemory  int64 = 1 << 30
@@ -48,23 +45,23 @@ const (
 
 // Request is what to compile.
 type Request struct {
-	Root    string       `json:"root"` // a directory; nothing outside of it is read
-	Dir     string       `json:"dir"`  // in it
+	Root    string       `json:"root"` // a directory, outside of which nothing is read
+	Dir     string       `json:"dir"`  // the directory to compile, in Root
 	Vars    []config.Var `json:"vars"`
 	Version string       `json:"version"`
-	// IgnoreUndeclared drops values for variables that the directory does not declare,
-	// which are an error otherwise: they were set for a later revision.
+	// IgnoreUndeclared drops values for variables that the directory does not declare, because
+	// they were set for a later revision. Otherwise they are an error.
 	IgnoreUndeclared bool `json:"ignore_undeclared,omitempty"`
-	// Plan is a change of what is compiled, for its policies to judge: a value of
-	// planvalue.Type as JSON; nil where there is none.
+	// Plan is a plan for the policies to evaluate: a value of planvalue.Type as JSON; nil if there
+	// is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
-// Answer is what came out. Its policies stayed in the child.
+// Answer is the result of a request. The policies stay in the child.
 type Answer struct {
 	Result
-	// Read are the files of Request.Root that were read, sorted. They compile to the
-	// same result without the others.
+	// Read lists the files in Request.Root that were read, sorted. Without all other files they
+	// compile to the same result.
 	Read        []string          `json:"read"`
 	PolicyCount int               `json:"policies"`
 	Verdicts    []plan.Verdict    `json:"verdicts"` // of the policies, on Request.Plan
@@ -72,7 +69,7 @@ type Answer struct {
 	Failed      bool              `json:"failed"` // a diagnostic is an error
 }
 
-// Errors are the diagnostics that are errors, each on a line with its place.
+// Errors are the diagnostics that are errors, each on one line with its location.
 func (a Answer) Errors() []string {
 	var lines []string
 	for _, d := range a.Diagnostics {
@@ -91,14 +88,14 @@ func (a Answer) Errors() []string {
 	return lines
 }
 
-// How a compilation may end because of what is compiled.
+// The errors of a compilation that exceeds its limits.
 var (
 	ErrTimeout = confine.ErrTimeout
 	ErrMemory  = confine.ErrMemory
 )
 
-// Compile runs one compilation. The error is ErrTimeout or ErrMemory where the
-// configuration is to blame; diagnostics are in the result.
+// Compile runs one compilation. The error is ErrTimeout or ErrMemory if the configuration caused it.
+// Diagnostics are in the result.
 func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
 	program := c.Program
 	if len(program) == 0 {
@@ -118,8 +115,7 @@ func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
 	return answer, nil
 }
 
-// ChildMain compiles what stdin asks for and writes the answer to stdout. It returns
-// the exit code.
+// ChildMain compiles what stdin requests and writes the answer to stdout. It returns the exit code.
 func ChildMain(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
 	return confine.Answer(stdin, stdout, stderr, func(req Request) (Answer, error) { return compile(ctx, req) })
 }
@@ -146,14 +142,14 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	}
 	value, err := ctyjson.Unmarshal(req.Plan, config.Type())
 	if err != nil {
-		return answer, fmt.Errorf("read the plan that policies judge: %w", err)
+		return answer, fmt.Errorf("read the plan for the policies: %w", err)
 	}
 	answer.Verdicts = JudgePolicies(compiled, value)
 	return answer, nil
 }
 
-// declared are the values of the variables that a directory declares. Other
-// mistakes in it are found when it is compiled.
+// declared are the values of the variables that a directory declares. Compiling it reports other
+// mistakes.
 func declared(fsys fs.FS, req Request) []config.Var {
 	module, diags := config.Load(fsys, config.Options{Dir: req.Dir})
 	if diags.HasErrors() {

@@ -1,9 +1,8 @@
-// Package compile turns a directory of HCL into the objects that it declares:
-// validated as the API server would, defaulted, and searched for mistakes that
-// no schema knows. It does so in this process or in a Child that is bounded and
-// knows no secret; the result is the same.
+// Package compile turns a directory of HCL into the objects that it declares. It validates them as
+// the API server does, sets defaults, and reports mistakes that no schema detects. It does this in
+// this process or in a Child, which has limits and no credentials; the result is the same.
 //
-// It knows no cluster, and not what a change does: package compare does.
+// It uses no cluster, and does not determine the effect of a change: package compare does.
 package compile
 
 import (
@@ -33,36 +32,36 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Options are the inputs of Dir besides the files.
+// Options are the inputs of Dir in addition to the files.
 type Options struct {
 	config.Options
 
-	// InRepository means that Dir is the path in a repository, by which the directory is
-	// known if it gives itself no name.
+	// InRepository means that Dir is the path in a repository. It identifies the directory if its
+	// lkeplan block contains no name.
 	InRepository bool
 
-	// Root is where the file system is on disk, so that messages can name files as their reader
-	// does; "" if that is not known.
+	// Root is the location of the file system on disk, for the names of files in messages; "" if
+	// unknown.
 	Root string `json:"-"`
 
-	// Catalog has the plans that pools can use, and CatalogFile is its name. Nil stands for the
-	// one that the files pin: the nearest lkeplan.catalog, in Dir or above it. What does not fit
-	// either is an error. If there is neither, the built-in catalogue counts, by which it is only
-	// a warning if the catalogue may be out of date.
+	// Catalog contains the plans that pools can use, and CatalogFile is its name. Nil selects the
+	// catalogue that the files pin: the nearest lkeplan.catalog, in Dir or above it. With both, a
+	// plan that is missing is an error. Without them, the built-in catalogue is used, which may be
+	// out of date; then that is only a warning.
 	Catalog     *catalog.Catalog
 	CatalogFile string
 }
 
-// Result is a directory that has been compiled and validated. Its JSON has all
-// that applying it takes.
+// Result is a directory that has been compiled and validated. Its JSON contains everything that is
+// needed to apply it.
 type Result struct {
 	config.Compiled                      // the objects with their defaults
-	Inventory       string               `json:"-"` // of the inventory label; "": the cluster's name
+	Inventory       string               `json:"-"` // the value of the inventory label; "": the cluster's name
 	Ignores         []diag.Ignore        `json:"-"` // comments that silence warnings
 	Files           map[string]*hcl.File `json:"-"` // for showing source with diagnostics
 	Root            string               `json:"-"` // of Options
-	// Catalog is the one that was named, or that the files pin, and CatalogFile is its name; nil
-	// if there is none, and the built-in one counts.
+	// Catalog is the named or pinned catalogue, and CatalogFile is its name; nil if the built-in
+	// catalogue is used.
 	Catalog     *catalog.Catalog `json:"catalog,omitempty"`
 	CatalogFile string           `json:"catalog_file,omitempty"`
 }
@@ -75,8 +74,8 @@ func (c Result) Prices() (*catalog.Catalog, error) {
 	return embedded()
 }
 
-// Manifests returns the objects to apply, without defaults: a field that is
-// not written is not owned.
+// Manifests returns the objects to apply, without defaults: fields that are not written are not
+// owned.
 func (c Result) Manifests() []map[string]any {
 	manifests := make([]map[string]any, len(c.Objects))
 	for i, r := range c.Objects {
@@ -85,14 +84,13 @@ func (c Result) Manifests() []map[string]any {
 	return manifests
 }
 
-// Dir reads a directory, compiles it and validates what comes out, without
-// a cluster. Where the diagnostics have errors, the result has the files for
-// showing them and is not to be applied.
+// Dir reads a directory, compiles it and validates the result, without a cluster. If the diagnostics
+// contain errors, the result has only the files for showing them, and must not be applied.
 func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
 	return observedDir(ctx, observe(fsys), opts)
 }
 
-// observedDir is Dir for files that note what is read of them.
+// observedDir is Dir for files that record which of them are read.
 func observedDir(ctx context.Context, files *observed, opts Options) (Result, hcl.Diagnostics) {
 	result, diags := dir(ctx, files, opts)
 	if unreadable := files.unreadable(); unreadable != nil {
@@ -101,8 +99,8 @@ func observedDir(ctx context.Context, files *observed, opts Options) (Result, hc
 	return result, diags
 }
 
-// checkDirectory reports a directory that calls itself by the path of another one of the
-// repository: it would own what that has applied, and delete it.
+// checkDirectory reports a directory that uses the path of another directory in the repository as its
+// name: it would own what that directory has applied, and delete it.
 func checkDirectory(fsys fs.FS, name, dir string) hcl.Diagnostics {
 	if name == "" || name == path.Clean(dir) || !fs.ValidPath(name) {
 		return nil
@@ -111,13 +109,13 @@ func checkDirectory(fsys fs.FS, name, dir string) hcl.Diagnostics {
 	if err != nil || !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return load.Belongs(e.Name()) }) {
 		return nil
 	}
-	return hcl.Diagnostics{diag.Error("Directory of another path", fmt.Sprintf("The lkeplan block of %s calls it %q, and that is "+
-		"another directory of this repository: it would own the objects that were applied from there, and delete them. Remove the "+
-		"argument directory, or write a name that is no path of a configuration.", path.Clean(dir), name))}
+	return hcl.Diagnostics{diag.Error("Directory of another path", fmt.Sprintf("The lkeplan block of %s names it %q, "+
+		"which is another directory in this repository: it would own the objects that were applied from there, and delete "+
+		"them. Remove the argument directory, or write a name that is not the path of a configuration.", path.Clean(dir), name))}
 }
 
-// CatalogFiles are the files that can pin the catalogue of a directory, by the slash-separated paths of a file
-// system: lkeplan.catalog in it, and above it. The first that is there counts.
+// CatalogFiles are the files that can pin the catalogue of a directory, as slash-separated paths:
+// lkeplan.catalog in the directory and above it. The first one that exists counts.
 func CatalogFiles(dir string) (files []string) {
 	for at := path.Clean(dir); fs.ValidPath(at); at = path.Dir(at) {
 		files = append(files, path.Join(at, catalog.FileName))
@@ -128,7 +126,7 @@ func CatalogFiles(dir string) (files []string) {
 	return files
 }
 
-// Pinned returns the catalogue that the files pin for a directory, and the path of its file. It returns nil if
+// Pinned returns the catalogue that the files pin for a directory, and the path of its file; nil if
 // there is none.
 func Pinned(fsys fs.FS, dir string) (pinned *catalog.Catalog, file string, err error) {
 	for _, file := range CatalogFiles(dir) {
@@ -158,9 +156,9 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		}
 	}
 	if diags.HasErrors() {
-		return result, diags // what was not read would be missed everywhere
+		return result, diags // otherwise references to what was not read would cause further errors
 	}
-	result.Ignores = diag.Ignores(module.Files) // before blocks are compiled, which drops what is in them
+	result.Ignores = diag.Ignores(module.Files) // before compiling blocks, which drops the content of files
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
 	if opts.InRepository {
@@ -186,8 +184,8 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, diags)...))...)
 }
 
-// Files compiles files that are in no directory yet. The error is that they could
-// not be written to one.
+// Files compiles files that are in no directory yet. The error means that they could not be written
+// to a temporary one.
 func Files(ctx context.Context, files []config.File) (Result, hcl.Diagnostics, error) {
 	dir, err := os.MkdirTemp("", "lkeplan-")
 	if err != nil {
@@ -203,7 +201,7 @@ func Files(ctx context.Context, files []config.File) (Result, hcl.Diagnostics, e
 	return result, diags, nil
 }
 
-// A verdict is what validation said about one object.
+// A verdict is the result of validating one object.
 type verdict struct {
 	defaulted map[string]any
 	errs      field.ErrorList
@@ -223,8 +221,7 @@ func failure(summary string, err error) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: err.Error() + "."}
 }
 
-// explain turns the API server's errors about an object into diagnostics at
-// the lines its fields come from.
+// explain turns the API server's errors about an object into diagnostics at the lines of its fields.
 func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
@@ -252,26 +249,25 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	return diags
 }
 
-// Errors from OpenAPI say the field's path once more; those from CEL do not.
+// Errors from OpenAPI repeat the path of the field; those from CEL do not.
 var pathPrefix = regexp.MustCompile(`^\S+ in body `)
 
-// A CEL rule that refers to a missing field says so before it says what it is
-// about.
+// The message of a CEL rule that refers to a missing field starts with this.
 var brokenRule = regexp.MustCompile(`^no such key: \S+ evaluating rule: `)
 
-// complaint is what is wrong with a field, as a sentence without its subject.
+// complaint explains what is wrong with a field, as a sentence without its subject.
 func complaint(err *field.Error) string {
 	switch err.Type {
 	case field.ErrorTypeRequired:
 		return "a value is required."
 	case field.ErrorTypeNotSupported:
-		return fmt.Sprintf("%q is not one of the values that are possible; %s.%s", err.BadValue, err.Detail, didYouMean(err))
+		return fmt.Sprintf("%q is not a supported value; %s.%s", err.BadValue, err.Detail, didYouMean(err))
 	}
 	detail := pathPrefix.ReplaceAllString(err.Detail, "")
 	return strings.TrimSuffix(brokenRule.ReplaceAllString(detail, ""), ".") + "."
 }
 
-// inWords says what a pattern of labels and taints means, which nobody reads.
+// inWords explains the pattern of labels and taints, which is hard to read.
 func inWords(err *field.Error, detail string) string {
 	const name = "letters, digits, dashes, underscores and dots, with a letter or digit at both ends, and 63 characters " +
 		"at most"
@@ -281,14 +277,15 @@ func inWords(err *field.Error, detail string) string {
 		return detail
 	}
 	if strings.HasSuffix(err.Field, ".key") {
-		return fmt.Sprintf("%q cannot be a key: it has %s. A domain may stand in front: \"example.com/team\".", text, name)
+		return fmt.Sprintf("%q cannot be a key: it must consist of %s. A domain can precede it: \"example.com/team\".",
+			text, name)
 	}
-	return fmt.Sprintf("%q cannot be a value: it has %s.", text, name)
+	return fmt.Sprintf("%q cannot be a value: it must consist of %s.", text, name)
 }
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// didYouMean suggests the likeliest of the values that an error lists.
+// didYouMean suggests the most similar of the values that an error lists.
 func didYouMean(err *field.Error) string {
 	var values []string
 	for _, m := range quoted.FindAllStringSubmatch(err.Detail, -1) {

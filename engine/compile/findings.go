@@ -15,18 +15,17 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A RuleName is the extra of a diagnostic that a rule of package lint found.
+// A RuleName is the Extra of a diagnostic of a rule in package lint.
 type RuleName string
 
-// DiagnosticRule is the name, for package diag.
+// DiagnosticRule returns the name, for package diag.
 func (n RuleName) DiagnosticRule() string { return string(n) }
 
-// embedded is read when it is first needed, once in a process.
+// embedded is read on first use, once in a process.
 var embedded = sync.OnceValues(catalog.Embedded)
 
-// findings returns what the rules of package lint say of a directory, at the
-// lines it comes from. Warnings are for directories without errors: what is
-// missing because of an error must not be taken for intended.
+// findings returns the diagnostics of package lint for a directory, with their lines. Warnings are
+// only for directories without errors: what is missing because of an error is not intentional.
 func findings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnostics) hcl.Diagnostics {
 	in := lint.Input{Cluster: compiled.Cluster, Current: compiled.Catalog != nil}
 	in.Catalog, _ = compiled.Prices() // a test reads the built-in one
@@ -50,8 +49,8 @@ func findings(compiled Result, invalid map[config.Addr]bool, diags hcl.Diagnosti
 	return silence(found, compiled.Ignores, titles)
 }
 
-// Diagnose makes diagnostics of what was found in the objects of a directory later on, but
-// for what a comment silences.
+// Diagnose converts later findings in the objects of a directory into diagnostics, except for those
+// that a comment silences.
 func (c Result) Diagnose(found []lint.Finding) (diags hcl.Diagnostics) {
 	titles, objects := lint.Titles(), map[config.Addr]config.Object{}
 	for _, o := range c.Objects {
@@ -89,8 +88,8 @@ func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.O
 
 func more(name string) string { return fmt.Sprintf(" More: lkeplan explain %s.", name) }
 
-// clusterRange is the place of an argument of the cluster block, or of the
-// block where the argument is left out.
+// clusterRange is the location of an argument of the cluster block, or of the block if the argument
+// is missing.
 func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 	document := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: schemas.Cluster.Type}}}
 	body := &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: argument}}}
@@ -109,8 +108,7 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 	return nil
 }
 
-// silence drops the warnings that a comment is about, and finds comments that
-// are not what they should be.
+// silence drops the warnings that comments silence, and reports invalid comments.
 func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]string) hcl.Diagnostics {
 	var complaints hcl.Diagnostics
 	complain := func(i diag.Ignore, name, message string) {
@@ -122,7 +120,7 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 			Extra:    RuleName(name),
 		})
 	}
-	rules := map[string][]*hcl.Diagnostic{} // warnings that are not silenced so far
+	rules := map[string][]*hcl.Diagnostic{} // warnings that are not silenced yet
 	for _, d := range found {
 		if name, ok := d.Extra.(RuleName); ok && d.Severity == hcl.DiagWarning {
 			rules[string(name)] = append(rules[string(name)], d)
@@ -144,17 +142,17 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 		used := len(rules[i.Name]) < before
 		switch {
 		case i.Name == "":
-			complain(i, lint.IgnoreUnknown, "The comment does not say what to ignore. Write: lkeplan:ignore NAME reason.")
+			complain(i, lint.IgnoreUnknown, "The comment does not name a rule to ignore. Write: lkeplan:ignore NAME reason.")
 		case !isKnown:
 			complain(i, lint.IgnoreUnknown, fmt.Sprintf("There is no rule %q.%s", i.Name, eval.DidYouMean(i.Name, names)))
 		case rule.Fatal:
-			complain(i, lint.IgnoreUnknown, fmt.Sprintf("What %s finds is an error, which cannot be ignored.", i.Name))
-		case !used && !rule.Pods: // which may not have been looked at
+			complain(i, lint.IgnoreUnknown, fmt.Sprintf("%s reports errors, which cannot be ignored.", i.Name))
+		case !used && !rule.Pods: // pods may not have been checked
 			complain(i, lint.IgnoreUnused,
-				fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
+				fmt.Sprintf("%s reports nothing here. Remove the comment.", i.Name))
 		case i.Reason == "":
 			complain(i, lint.IgnoreWithoutReason,
-				fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
+				fmt.Sprintf("Add the reason after %s, for the next reader.", i.Name))
 		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(found), func(d *hcl.Diagnostic) bool { return silenced[d] })

@@ -9,14 +9,14 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// Owner is the value of the label kube.InventoryLabel that ties objects in the
-// cluster to this configuration: the cluster's name, unless Inventory says
-// another. Where it is empty, nothing can be told to be left over.
+// Owner is the value of the label kube.InventoryLabel that ties objects in the cluster to this
+// configuration: Inventory, or else the cluster's name. If it is empty, leftover objects cannot be
+// recognized.
 func (c Result) Owner() string { return cmp.Or(c.Inventory, c.Cluster.Name) }
 
-// Origin is the value of the annotation kube.OriginAnnotation of what is applied from the
-// directory, which distinguishes it from others of its cluster; "" if a NodePlan applies it.
-// It does not depend on where the repository is.
+// Origin is the value of the annotation kube.OriginAnnotation of objects applied from the directory. It
+// distinguishes them from those of other directories for the cluster, and does not depend on the
+// location of the repository. It is "" if a NodePlan applies the objects.
 func (c Result) Origin() string {
 	if c.Inventory != "" {
 		return ""
@@ -24,14 +24,14 @@ func (c Result) Origin() string {
 	return cmp.Or(c.Directory, ".")
 }
 
-// Labelled returns an object to apply with the inventory label of this
-// configuration, and with the directory that it is applied from. The object is not changed.
+// Labelled returns a copy of an object with the inventory label of this configuration, and with the
+// directory that it is applied from.
 func (c Result) Labelled(manifest map[string]any) map[string]any {
 	if c.Owner() == "" {
 		return manifest
 	}
 	labelled := runtime.DeepCopyJSON(manifest)
-	// The only error is that labels are no map, which validation has refused.
+	// The only possible error is labels that are not a map, which validation has refused.
 	_ = unstructured.SetNestedField(labelled, c.Owner(), "metadata", "labels", kube.InventoryLabel)
 	if origin := c.Origin(); origin != "" {
 		_ = unstructured.SetNestedField(labelled, origin, "metadata", "annotations", kube.OriginAnnotation)

@@ -16,25 +16,25 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
-// Reads is what a compilation has looked at. If all of it is the same, so is the result.
+// Reads is what a compilation has read. If all of it is unchanged, so is the result.
 type Reads struct {
-	Files       []string // that were asked for, sorted; some of them are not there
+	Files       []string // sorted; some of them may not exist
 	Directories []string // that were listed, sorted
 }
 
-// Look compiles a directory for what it looks at, whether it compiles or not.
+// Look returns what compiling a directory reads, regardless of errors.
 func Look(ctx context.Context, fsys fs.FS, opts Options) Reads {
 	files := observe(fsys)
 	observedDir(ctx, files, opts)
 	return Reads{slices.Sorted(maps.Keys(files.asked)), slices.Sorted(maps.Keys(files.listed))}
 }
 
-// observed is a file system that notes which files are opened, or looked for and found, and
-// what could not be read as Git means it. It is for one goroutine.
+// observed is a file system that records which files are opened or found, and what could not be read
+// as Git stores it. It is not safe for concurrent use.
 type observed struct {
 	fs.FS
 	read   map[string]bool
-	asked  map[string]bool // for, whether they are there or not
+	asked  map[string]bool // requested files, whether they exist or not
 	listed map[string]bool
 	failed error // the first files.Unreadable; nil for none
 }
@@ -43,21 +43,21 @@ func observe(fsys fs.FS) *observed {
 	return &observed{FS: fsys, read: map[string]bool{}, asked: map[string]bool{}, listed: map[string]bool{}}
 }
 
-// unreadable is the error of what was not read as Git means it. It takes the place of all
-// others: an expression may have caught it, as try does, and what follows from it is noise.
+// unreadable is the error of a file that was not read as Git stores it. It replaces all other errors:
+// an expression such as try may have caught it, and later errors follow from it.
 func (o *observed) unreadable() hcl.Diagnostics {
 	if o.failed == nil {
 		return nil
 	}
 	detail := o.failed.Error()
-	if !strings.Contains(detail, "\n") { // which a command follows
+	if !strings.Contains(detail, "\n") { // otherwise it ends with a command
 		detail += "."
 	}
-	return hcl.Diagnostics{diag.Error("File not as Git has it", detail)}
+	return hcl.Diagnostics{diag.Error("File differs from Git", detail)}
 }
 
-// fails notes an error about a file. A link that leads to itself is what a fetched commit has
-// in the place of each link and submodule.
+// fails records an error about a file. Fetching a commit writes a link to itself instead of each link
+// and submodule.
 func (o *observed) fails(name string, err error) error {
 	if errors.Is(err, syscall.ELOOP) {
 		err = files.NotFetched(name)
@@ -83,7 +83,7 @@ func (o *observed) Open(name string) (fs.File, error) {
 	return file, nil
 }
 
-// pointer is an error if a file is a pointer of Git LFS.
+// pointer returns an error if a file is a pointer of Git LFS.
 func (o *observed) pointer(name string) error {
 	file, err := o.FS.Open(name)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// JudgePolicies has the policies of a configuration judge a plan, which is a value
-// of planvalue.Type.
+// JudgePolicies evaluates the policies of a configuration on a plan, which is a value of
+// planvalue.Type.
 func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
 	for _, policy := range lastApplied.Policies {
 		verdicts = append(verdicts, verdictOf(policy, value, lastApplied.Guards))
@@ -44,8 +44,8 @@ func verdictOf(policy config.Policy, value cty.Value, guards config.Guards) plan
 	return v
 }
 
-// PolicyValue is a plan as policies see it: a value of planvalue.Type. What
-// only a cluster can tell is unknown where none was asked.
+// PolicyValue is a plan as policies see it: a value of planvalue.Type. What only a cluster can tell is
+// unknown without a cluster.
 func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
 	total, current := asked, asked
@@ -74,7 +74,7 @@ func PolicyValue(p plan.Plan) cty.Value {
 	})
 }
 
-// about begins to say what a policy is about that is not known of a plan.
+// about is the start of a sentence about the unknown parts of a plan that a policy depends on.
 func about(value cty.Value) string {
 	if s := value.GetAttr(schemas.Simulated); !s.IsNull() && !s.GetAttr("unschedulable").IsKnown() {
 		return "It is about pods, of which some may be missing, or about "
@@ -82,7 +82,8 @@ func about(value cty.Value) string {
 	return "It is about "
 }
 
-// simulated is what became of pods; null where none were simulated, and unknown where some may be missing.
+// simulated is the result of a simulation of pods; null if none were simulated, and unknown if some may
+// be missing.
 func simulated(w *plan.Workloads) cty.Value {
 	if w == nil {
 		return config.Unsimulated()
@@ -111,13 +112,13 @@ func counted(c plan.Count) cty.Value {
 
 func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
 
-// dollars are rounded to the cent, and are the same number as when they are written out.
+// dollars are rounded to the cent, so that they are the same number as in reports.
 func dollars(m catalog.Money) cty.Value {
 	return cty.MustParseNumberVal(strconv.FormatFloat(m.Float64(), 'f', 2, 64))
 }
 
-// PlanJSON writes a plan as Request.Plan wants it. The plan was made against a cluster. What is
-// not known all the same is null, so that a policy about it refuses the plan.
+// PlanJSON writes a plan for Request.Plan. The plan was made against a cluster. What is still unknown
+// is null, so that a policy about it refuses the plan.
 func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 	value, err := cty.Transform(PolicyValue(p), func(_ cty.Path, v cty.Value) (cty.Value, error) {
 		if !v.IsKnown() {
@@ -126,18 +127,18 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 		return v, nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
+		return nil, fmt.Errorf("write the plan for the policies: %w", err)
 	}
 	raw, err := ctyjson.Marshal(value, config.Type())
 	if err != nil {
-		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
+		return nil, fmt.Errorf("write the plan for the policies: %w", err)
 	}
 	return raw, nil
 }
 
-// checkPeriods reports schedules that cannot be read.
+// checkPeriods reports invalid schedules.
 func checkPeriods(g config.Guards) hcl.Diagnostics {
-	return append(checkSchedules("freeze", "nothing is ever frozen", g.Freezes, g),
+	return append(checkSchedules("freeze", "it never freezes anything", g.Freezes, g),
 		checkSchedules("window", "it never opens", g.Windows, g)...)
 }
 
@@ -150,10 +151,10 @@ func checkSchedules(block, consequence string, periods []config.Period, g config
 			detail = fmt.Sprintf("The schedule of a %s is in cron notation, minute first, such as \"0 16 * * fri\": %v.",
 				block, err)
 		case strings.HasPrefix(p.Schedule, "@every"):
-			detail = fmt.Sprintf("%q begins whenever it is asked, so nobody can say when. Write the minutes and hours at "+
-				"which the %s begins, such as \"0 16 * * fri\".", p.Schedule, block)
+			detail = fmt.Sprintf("%q depends on when it is evaluated. Write the minutes and hours at "+
+				"which the %s starts, such as \"0 16 * * fri\".", p.Schedule, block)
 		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
-			detail = fmt.Sprintf("%q names a date that does not occur, so %s.", p.Schedule, consequence)
+			detail = fmt.Sprintf("%q names a day that does not exist, so %s.", p.Schedule, consequence)
 		default:
 			continue
 		}

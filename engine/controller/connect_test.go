@@ -120,12 +120,12 @@ func TestAnotherClusterIsNotManaged(t *testing.T) {
 	kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
 	kept.keep(t.Context(), cfg, api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
 	_, err := connect(t.Context(), cfg, kept)
-	if err == nil || !strings.Contains(err.Error(), "this is LKE cluster 77, by ConfigMap lkeplan-cluster") {
+	if err == nil || !strings.Contains(err.Error(), "this is LKE cluster 77, according to ConfigMap lkeplan-cluster") {
 		t.Errorf("by the note: %v", err)
 	}
 
 	for names, want := range map[string]string{
-		"lke77-1-0a": "this is LKE cluster 77, by its Node lke77-1-0a", "lke78-1-0a": "", "worker-1": "", "lke7x-1": "",
+		"lke77-1-0a": "this is LKE cluster 77, according to its Node lke77-1-0a", "lke78-1-0a": "", "worker-1": "", "lke7x-1": "",
 		"lke77-1-0a lke78-1-0a": "", "": "",
 	} {
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()

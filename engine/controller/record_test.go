@@ -115,10 +115,10 @@ func TestAnotherLifeIsNotForgotten(t *testing.T) {
 	}{
 		"the same":            {own, own, ""},
 		"the first start":     {api.Cluster{}, own, ""},
-		"another name":        {own, renamed, "the cluster was called prod and not live, by ConfigMap lkeplan-cluster"},
+		"another name":        {own, renamed, "the cluster was called prod and not live, according to ConfigMap lkeplan-cluster"},
 		"another region":      {own, moved, "the cluster was in us-ord and not in us-sea"},
-		"LKE after Linodes":   {own, lke, "it was run in another mode"},
-		"Linodes after LKE":   {lke, own, "it was run in another mode"},
+		"LKE after Linodes":   {own, lke, "the controller ran in another mode"},
+		"Linodes after LKE":   {lke, own, "the controller ran in another mode"},
 		"renamed at LKE":      {lke, lkeRenamed, ""},
 		"the same one of LKE": {lke, lke, ""},
 	} {

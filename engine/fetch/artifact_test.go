@@ -81,7 +81,7 @@ func TestFetch(t *testing.T) {
 		err    string
 	}{
 		{name: "what is useful", body: packed(t, good, entry{name: "README.md", content: "x"}, entry{name: "data/teams.yaml", content: "a: 1"}), want: []string{"clusters/dev/main.lke.hcl", "data/teams.yaml"}},
-		{name: "another digest", body: packed(t, good), digest: "sha256:" + strings.Repeat("0", 64), err: "another digest"},
+		{name: "another digest", body: packed(t, good), digest: "sha256:" + strings.Repeat("0", 64), err: "the digest of the artifact is not"},
 		{name: "no digest", body: packed(t, good), digest: "none", err: "no valid digest"},
 		{name: "a path that leads out", body: packed(t, good, entry{name: "../escaped.hcl", content: "x"}), err: "unpack"},
 		{name: "an absolute path", body: packed(t, entry{name: "/etc/escaped.hcl", content: "x"}), err: "unpack"},

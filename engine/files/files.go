@@ -127,8 +127,8 @@ func Link(name string) error {
 // NotFetched is the error of reading what a commit has as a link or in a submodule, which a fetch
 // omits.
 func NotFetched(name string) error {
-	return Unreadable{Name: name, Why: "is a symbolic link, behind one or in a submodule, and the controller fetches none of these",
-		Do: insteadOfLink}
+	return Unreadable{Name: name,
+		Why: "is a symbolic link, behind one or in a submodule, and the controller fetches none of these", Do: insteadOfLink}
 }
 
 const insteadOfLink = "use a file or a directory instead, or call a module"

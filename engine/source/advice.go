@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Advised is an error with what to type about it.
+// Advised is an error with a command that fixes it.
 type Advised struct {
 	Err  error
-	Type string // a command of a shell
+	Type string // a shell command
 }
 
 // Error implements error.
@@ -22,7 +22,7 @@ func (e Advised) Unwrap() error { return e.Err }
 
 func advise(err error, command string) error { return Advised{err, command} }
 
-// git is a command for this repository, wherever it is typed.
+// git is a git command for this repository, independent of the working directory.
 func (s *Source) git(arguments string) string {
 	here, err := os.Getwd()
 	if err == nil {
@@ -38,7 +38,7 @@ func (s *Source) git(arguments string) string {
 	return fmt.Sprintf("git -C %s %s", quoted(s.top), arguments)
 }
 
-// quoted is a word for a shell.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@=") == "" {
 		return word
@@ -46,8 +46,7 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// fetch is the command that gets a branch, or all there is where the name is "", with
-// its history.
+// fetch is the command that fetches a branch with its history, or everything if the name is "".
 func (s *Source) fetch(remote, branch string) string {
 	words := []string{"fetch"}
 	if s.program.shallow() {
@@ -60,7 +59,7 @@ func (s *Source) fetch(remote, branch string) string {
 	return s.git(strings.Join(words, " "))
 }
 
-// deepen is the command that gets the commits before those that are here.
+// deepen is the command that fetches older commits.
 func (s *Source) deepen() string {
 	remote, err := s.remote()
 	if err != nil || remote == "" {
@@ -69,8 +68,7 @@ func (s *Source) deepen() string {
 	return s.fetch(remote, "")
 }
 
-// remote returns the remote that changes go to: origin, or the only one there is; ""
-// where there is none.
+// remote returns the remote that changes go to: origin, or the only remote; "" if there is none.
 func (s *Source) remote() (string, error) {
 	remotes, err := s.program.remotes()
 	if err != nil || len(remotes) == 0 {
@@ -82,16 +80,15 @@ func (s *Source) remote() (string, error) {
 	if len(remotes) == 1 {
 		return remotes[0], nil
 	}
-	return "", advise(fmt.Errorf("there are the remotes %s, and none is called origin; say which branch the change "+
-		"goes to",
+	return "", advise(fmt.Errorf("none of the remotes %s is called origin; select the branch that the change goes to",
 		strings.Join(remotes, ", ")), "lkeplan diff --base git:"+remotes[0]+"/BRANCH")
 }
 
-// unborn says that there is no commit.
+// unborn is the error of a repository without commits.
 func (s *Source) unborn(err error) error {
 	if branch, symbolicErr := s.program.symbolic("HEAD"); symbolicErr == nil && branch != "" {
-		return fmt.Errorf("there are no commits yet on %s, and so nothing to compare with; commit first, or name a "+
-			"directory by --base dir:PATH", strings.TrimPrefix(branch, "refs/heads/"))
+		return fmt.Errorf("there are no commits on %s yet, so there is nothing to compare with; commit first, or "+
+			"select a directory with --base dir:PATH", strings.TrimPrefix(branch, "refs/heads/"))
 	}
-	return fmt.Errorf("find the checked out commit: %w", err)
+	return fmt.Errorf("find the commit of HEAD: %w", err)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// index implements checkout. It reads the index, and looks at no file: that would run
-// filters, and the times in the index may be wrong.
+// index implements checkout. It reads the index, and no files: that would run filters, and the times
+// in the index may be wrong.
 func (p *program) index() (all []tracked, err error) {
 	out, err := p.run("ls-files", "-z", "-s", "-v")
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *program) attributes(name string) (filter, encoding string, err error) {
 		}
 		attribute, value := strings.TrimSuffix(fields[1], "\x00"), strings.TrimSuffix(fields[2], "\x00")
 		switch value {
-		case "unspecified", "unset", "set", "": // the file has none, unless a filter is called so
+		case "unspecified", "unset", "set", "": // the file has none, unless a filter has this name
 			if attribute == "filter" && p.nameless[value] {
 				values[attribute] = cmp.Or(value, "(without a name)")
 			}
@@ -80,13 +80,13 @@ func (p *program) attributes(name string) (filter, encoding string, err error) {
 	}
 	if err != nil {
 		p.attrs = nil
-		return "", "", fmt.Errorf("ask git for the attributes of %s: %w", name, err)
+		return "", "", fmt.Errorf("read the Git attributes of %s: %w", name, err)
 	}
 	return values["filter"], values["working-tree-encoding"], nil
 }
 
-// namelessFilters are the filters of the configuration that are called as git names a file
-// without a filter: with one of them it would be run for a file that seems to have none.
+// namelessFilters are filters in the configuration with the names that git prints for a file without a
+// filter: such a filter would run for a file that seems to have none.
 func (p *program) namelessFilters() (map[string]bool, error) {
 	out, err := p.run("config", "-z", "--name-only", "--get-regexp", `^filter\.(set|unset|unspecified)?\.`)
 	found := map[string]bool{}
@@ -101,14 +101,14 @@ func (p *program) namelessFilters() (map[string]bool, error) {
 	return found, err
 }
 
-// clean has git store the file in a directory that is deleted again.
+// clean lets git store the file in a temporary directory.
 func (p *program) clean(name string, data []byte) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "lkeplan-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, answerTimeout)
 	defer cancel()
 	cmd, said := p.command(ctx, "-c", "core.safecrlf=false", "hash-object", "-w", "--stdin", "--path="+name)
 	cmd.Stdin = bytes.NewReader(data)
@@ -117,7 +117,7 @@ func (p *program) clean(name string, data []byte) ([]byte, error) {
 	out, err := cmd.Output()
 	id := strings.TrimSpace(string(out))
 	if err != nil || len(id) < 40 {
-		return nil, fmt.Errorf("have git convert %s: %w", name, complaint(err, said.String()))
+		return nil, fmt.Errorf("convert %s with git: %w", name, complaint(err, said.String()))
 	}
 	file, err := os.Open(filepath.Join(dir, id[:2], id[2:]))
 	if errors.Is(err, os.ErrNotExist) { // the repository has it
@@ -130,12 +130,12 @@ func (p *program) clean(name string, data []byte) ([]byte, error) {
 	defer file.Close()
 	plain, err := zlib.NewReader(file)
 	if err != nil {
-		return nil, fmt.Errorf("read what git has converted of %s: %w", name, err)
+		return nil, fmt.Errorf("read the conversion of %s by git: %w", name, err)
 	}
 	whole, err := io.ReadAll(io.LimitReader(plain, 2*maxObject))
 	_, stored, found := bytes.Cut(whole, []byte{0})
 	if err != nil || !found || sum(id, stored) != id {
-		return nil, fmt.Errorf("read what git has converted of %s: it is not whole: %w", name, err)
+		return nil, fmt.Errorf("read the conversion of %s by git: it is incomplete: %w", name, err)
 	}
 	return stored, nil
 }
@@ -143,12 +143,12 @@ func (p *program) clean(name string, data []byte) ([]byte, error) {
 func (p *program) checkedOut(name, id string) ([]byte, error) {
 	out, err := p.run("cat-file", "--filters", "--path="+name, id)
 	if err != nil {
-		return nil, fmt.Errorf("have git convert %s: %w", name, err)
+		return nil, fmt.Errorf("convert %s with git: %w", name, err)
 	}
 	return []byte(out), nil
 }
 
-// listed is a directory in a list of directories for git.
+// listed writes a directory for a list of directories for git.
 func listed(dir string) string {
 	if !strings.ContainsRune(dir, os.PathListSeparator) && !strings.HasPrefix(dir, `"`) {
 		return dir
@@ -187,8 +187,8 @@ func (l library) option(name string, otherwise bool) (bool, error) {
 	return strings.EqualFold(c.Raw.Section(section).Option(key), "true"), nil
 }
 
-// attributes returns none if no .gitattributes has a filter or an encoding, and otherwise an
-// error. It does not read the attributes of the user, which Git does.
+// attributes returns none if no .gitattributes contains a filter or an encoding, and otherwise an
+// error. Unlike Git, it does not read the attributes of the user.
 func (l library) attributes(name string) (filter, encoding string, err error) {
 	tree, err := l.repo.Worktree()
 	if err != nil {
@@ -197,7 +197,7 @@ func (l library) attributes(name string) (filter, encoding string, err error) {
 	for dir := path.Dir(name); ; dir = path.Dir(dir) {
 		text, err := os.ReadFile(filepath.Join(tree.Filesystem.Root(), filepath.FromSlash(dir), ".gitattributes"))
 		if err == nil && (bytes.Contains(text, []byte("filter")) || bytes.Contains(text, []byte("encoding"))) {
-			return "", "", l.unknown(fmt.Errorf("%s may have a filter or an encoding by %s", name,
+			return "", "", l.unknown(fmt.Errorf("%s may have a filter or an encoding according to %s", name,
 				path.Join(dir, ".gitattributes")))
 		}
 		if dir == "." {
@@ -216,7 +216,7 @@ func (l library) object(id string) (object, error) {
 
 func (l library) checkedOut(name, _ string) ([]byte, error) { return l.clean(name, nil) }
 
-// unknown says what to do about what the library cannot find out.
+// unknown adds what to do about something that the library cannot determine.
 func (l library) unknown(err error) error {
 	if l.owner != nil {
 		return fmt.Errorf("%w: %w", err, l.owner)

@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// A system is a CI system, known by what it sets.
+// A system is a CI system, recognized by the variables that it sets.
 type system struct {
 	name string
-	mark string // NAME, or NAME=VALUE, that it sets always
-	// change are the variables by which it says where a change goes, the surest first;
-	// trunk names the default branch, where it knows no change.
+	mark string // NAME or NAME=VALUE that it always sets
+	// change are the variables with the target of a change, the most reliable first; trunk are the
+	// variables with the default branch, if there is no change.
 	change, trunk []word
-	before        []word // the commit that a push to the trunk found there
-	whole         string // how to have it check out all history
+	before        []word // the commit before a push to the trunk
+	whole         string // how to check out the complete history
 }
 
-// word is a variable that names a branch, or a commit.
+// word is a variable that names a branch or a commit.
 type word struct {
 	name   string
 	commit bool
 	only   string // NAME=VALUE that must hold as well; "" for nothing
 }
 
-// systems are CI systems, as each documents its variables. Where it says nothing of a
-// branch, as CircleCI, the clone has to.
+// systems are CI systems, with their documented variables. If a system reports no branch, such as
+// CircleCI, the clone has to.
 func systems() []system {
 	branch := func(name string) word { return word{name: name} }
 	commit := func(name string) word { return word{name: name, commit: true} }
@@ -71,7 +71,7 @@ func (s *Source) present(condition string) bool {
 	return set != "" && (!exact || set == value)
 }
 
-// ci returns the CI system that this runs in; the zero system for none.
+// ci returns the CI system of this process; the zero system for none.
 func (s *Source) ci() system {
 	for _, sys := range systems() {
 		if s.present(sys.mark) {
@@ -81,8 +81,8 @@ func (s *Source) ci() system {
 	return system{}
 }
 
-// said are the names that words give, of branches without refs/heads/.
-func (s *Source) said(words []word) (points []point) {
+// values are the values of variables, for branches without refs/heads/.
+func (s *Source) values(words []word) (points []point) {
 	for _, w := range words {
 		value := s.getenv(w.name)
 		if strings.Trim(value, "0") == "" || value == "false" || w.only != "" && !s.present(w.only) {
@@ -95,7 +95,7 @@ func (s *Source) said(words []word) (points []point) {
 	return points
 }
 
-// githubEvent is what GitHub says of the change in a file.
+// githubEvent is the part of GitHub's event file about the change.
 type githubEvent struct {
 	Before      string `json:"before"`
 	PullRequest struct {
@@ -111,11 +111,10 @@ type githubEvent struct {
 	} `json:"repository"`
 }
 
-// maxEvent bounds the file of an event, in bytes.
+// maxEvent is the maximum size of the event file, in bytes.
 const maxEvent = 32 << 20
 
-// event reads the file that GITHUB_EVENT_PATH names. One that cannot be read says
-// nothing.
+// event reads the file that GITHUB_EVENT_PATH names. An unreadable file is ignored.
 func (s *Source) event() (e githubEvent) {
 	const by = "GITHUB_EVENT_PATH"
 	file, err := os.Open(s.getenv(by))
@@ -129,10 +128,10 @@ func (s *Source) event() (e githubEvent) {
 	return e
 }
 
-// pushed returns the commit that the push of HEAD found in the trunk, where the CI system
-// knows it. A push may have several commits, of which no one judges another.
+// pushed returns the commit of the trunk before the push of HEAD, if the CI system reports it. A push
+// can contain several commits, which are compared together.
 func (s *Source) pushed() (point, bool) {
-	if points := s.said(s.ci().before); len(points) > 0 {
+	if points := s.values(s.ci().before); len(points) > 0 {
 		return points[0], true
 	}
 	if s.getenv("GITHUB_ACTIONS") != "" {
@@ -145,14 +144,14 @@ func (s *Source) pushed() (point, bool) {
 
 var githubMerge = regexp.MustCompile(`^refs/pull/[0-9]+/merge$`)
 
-// github adds what GitHub says elsewhere than in its variables.
+// github adds what GitHub reports outside of its variables.
 func (s *Source) github(change, trunk []point, head commit) ([]point, []point) {
 	if s.getenv("GITHUB_ACTIONS") == "" {
 		return change, trunk
 	}
 	const by = "GITHUB_EVENT_PATH"
 	if githubMerge.MatchString(s.getenv("GITHUB_REF")) && s.getenv("GITHUB_SHA") == head.id && len(head.parents) == 2 {
-		// GitHub has merged the change into the tip of the branch that it goes to.
+		// GitHub has merged the change into the tip of its target branch.
 		change = append(change, point{name: head.parents[0], commit: true, by: "GITHUB_REF"})
 	}
 	e := s.event()

@@ -8,16 +8,16 @@ import (
 	"github.com/go-git/go-git/v5"
 )
 
-// library is a working tree without the program git. It runs nothing, and reads no commits.
+// library reads a working tree without the program git. It runs nothing, and reads no commits.
 type library struct {
 	repo  *git.Repository
-	owner error // why the program git does not read it; nil if there is no such program
+	owner error // why git refuses to read it; nil if git is not installed
 }
 
-// noGit is what to do about what only the program git can read.
-const noGit = "; install git, which reads it"
+// noGit is what to do about something that only git can read.
+const noGit = "; install git to read it"
 
-// openLibrary opens the repository around a directory. Owner is why the program git does not.
+// openLibrary opens the repository around a directory. owner is why git refuses to read it.
 func openLibrary(abs string, owner error) (library, error) {
 	if linked, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = linked

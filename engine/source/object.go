@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// maxObject bounds one object, in bytes. What is larger is no configuration.
+// maxObject is the maximum size of an object, in bytes. Larger objects are not configuration.
 const maxObject = 32 << 20
 
-// errMissing says that a repository does not have an object.
+// errMissing is the error of an object that the repository lacks.
 var errMissing = errors.New("it is not in this clone")
 
 // object is a commit, tree or blob as Git stores it.
@@ -21,14 +21,14 @@ type object struct {
 	data     []byte // nil for more than maxObject
 }
 
-// commit is what is read of a commit.
+// commit is the part of a commit that is used.
 type commit struct {
 	id, tree string
 	parents  []string
 }
 
-// commit returns the commit of a name. A shallow clone has commits whose parents it
-// has not: they are told as the commit names them.
+// commit returns the commit of a name. In a shallow clone, its parents may be missing; they are listed
+// anyway.
 func (s *Source) commit(name string) (commit, error) {
 	o, err := s.program.object(name + "^{commit}")
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Source) commit(name string) (commit, error) {
 			c.parents = append(c.parents, value)
 		default:
 			if c.tree == "" {
-				return c, fmt.Errorf("%.12s is a %s, and no commit", o.id, o.kind)
+				return c, fmt.Errorf("%.12s is a %s, not a commit", o.id, o.kind)
 			}
 			return c, nil
 		}
@@ -63,13 +63,13 @@ const (
 	modeFile      = "100644"
 	modeLink      = "120000"
 	modeSubmodule = "160000"
-	modeOther     = "" // what Git does not keep, such as a pipe
+	modeOther     = "" // what Git does not store, such as a pipe
 )
 
-// entries reads a tree. Git keeps them sorted, directories as if they ended in a slash.
+// entries reads a tree. Git sorts the entries, directories as if they ended in a slash.
 func (o object) entries() (list []entry, err error) {
 	if o.kind != "tree" {
-		return nil, fmt.Errorf("%.12s is a %s, and no tree", o.id, o.kind)
+		return nil, fmt.Errorf("%.12s is a %s, not a tree", o.id, o.kind)
 	}
 	length := len(o.id) / 2 // of a hash, in bytes
 	for rest := o.data; len(rest) > 0; {

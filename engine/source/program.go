@@ -17,28 +17,28 @@ import (
 	"time"
 )
 
-// program is a repository that the program git reads.
+// program reads a repository with the program git.
 type program struct {
-	ctx  context.Context // of the command: nothing of git outlives it
-	path string          // of git
-	dir  string
-	env  []string
-	ends bool // it is shallow
+	ctx       context.Context // of the command: no git process outlives it
+	path      string          // of git
+	dir       string
+	env       []string
+	isShallow bool
 
 	objects string // the directory
 
 	mu    sync.Mutex
-	batch *batch // nil before the first question, and after one that ended it
-	attrs *batch // as batch, for attributes
+	batch *batch // nil before the first question, and after it has ended
+	attrs *batch // like batch, for attributes
 
 	nameless map[string]bool // of namelessFilters; nil before the first question
 	known    map[string]object
-	size     int64 // of what is known
+	size     int64 // of the known objects
 }
 
-// open finds the repository around a directory. If GIT_DIR names one, as in the hooks of git,
-// it has to be the same. The error is ErrNoRepository for a plain directory, and errNoProgram
-// if git is not installed.
+// open finds the repository around a directory. If GIT_DIR is set, as in Git hooks, it has to name the
+// same repository. The error is ErrNoRepository for a plain directory, and errNoProgram if git is not
+// installed.
 func (s *Source) open(ctx context.Context, abs string) error {
 	if linked, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = linked
@@ -55,7 +55,7 @@ func (s *Source) open(ctx context.Context, abs string) error {
 	if around == "" {
 		tree := s.getenv("GIT_WORK_TREE")
 		for name, value := range map[string]string{"GIT_DIR": asked, "GIT_WORK_TREE": tree} {
-			value, err := filepath.Abs(value) // the working directory, for no GIT_WORK_TREE
+			value, err := filepath.Abs(value) // without GIT_WORK_TREE it is the working directory
 			if err != nil {
 				return err
 			}
@@ -69,15 +69,15 @@ func (s *Source) open(ctx context.Context, abs string) error {
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if len(lines) != 4 {
-		return fmt.Errorf("read the Git repository of %s: git is too old, or answers %q", abs, out)
+		return fmt.Errorf("read the Git repository of %s: unexpected answer from git, which may be too old: %q", abs, out)
 	}
-	s.top, p.ends, p.objects = lines[0], lines[2] == "true", lines[3]
+	s.top, p.isShallow, p.objects = lines[0], lines[2] == "true", lines[3]
 	if !filepath.IsAbs(p.objects) {
 		p.objects = filepath.Join(p.dir, p.objects)
 	}
 	s.program, s.submodule = p, strings.Contains(filepath.ToSlash(lines[1]), "/.git/modules/")
 	if around != "" && asked != "" && !samePlace(asked, lines[1]) {
-		return advise(fmt.Errorf("GIT_DIR names another repository, %s, than the one that %s is in, %s", asked, abs,
+		return advise(fmt.Errorf("GIT_DIR names the repository %s, but %s is in %s", asked, abs,
 			lines[1]), "unset GIT_DIR GIT_WORK_TREE")
 	}
 	return nil
@@ -92,10 +92,10 @@ func samePlace(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// environment is what git is started with: what the user has set, without what leads
-// it to another repository, and with what keeps the configuration of a hostile
-// repository from running programs. Reading objects starts none, but for a partial
-// clone, which fetches what it lacks: by any program that its configuration names.
+// environment is the environment of git: that of the user, without variables that select another
+// repository, and with variables that prevent the configuration of a hostile repository from running
+// programs. Reading objects usually starts none. But a partial clone fetches missing objects, with any
+// program in its configuration.
 func environment(user []string) []string {
 	kept := slices.DeleteFunc(slices.Clone(user), func(pair string) bool {
 		ours := func(prefix string) bool { return strings.HasPrefix(pair, prefix) }
@@ -105,10 +105,10 @@ func environment(user []string) []string {
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE="+os.DevNull, "LC_ALL=C")
 }
 
-// patience bounds one answer of git.
-const patience = time.Minute
+// answerTimeout is the time limit for one answer of git.
+const answerTimeout = time.Minute
 
-// command is a call of git. It runs no hook and no monitor of files.
+// command is a call of git. It runs neither hooks nor a file system monitor.
 func (p *program) command(ctx context.Context, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	args = append([]string{"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
 	cmd := exec.CommandContext(ctx, p.path, args...)
@@ -120,7 +120,7 @@ func (p *program) command(ctx context.Context, args ...string) (*exec.Cmd, *byte
 
 // run returns what git prints.
 func (p *program) run(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, answerTimeout)
 	defer cancel()
 	cmd, said := p.command(ctx, args...)
 	out, err := cmd.Output()
@@ -130,39 +130,39 @@ func (p *program) run(args ...string) (string, error) {
 	return string(out), nil
 }
 
-// errOwner says why git reads nothing of a repository.
+// errOwner is why git refuses to read a repository.
 var errOwner = errors.New("it belongs to another user, so Git does not read it; if you trust it")
 
-// errNone says that there is a .git, and that Git finds no repository there.
+// errNone is the error of a .git that is not a repository.
 var errNone = errors.New("not a git repository")
 
-// complaint words what git says of an error.
-func complaint(err error, said string) error {
-	said = strings.TrimSpace(said)
-	if strings.Contains(said, "dubious ownership") {
-		for line := range strings.Lines(said) {
+// complaint adds the error output of git to an error.
+func complaint(err error, output string) error {
+	output = strings.TrimSpace(output)
+	if strings.Contains(output, "dubious ownership") {
+		for line := range strings.Lines(output) {
 			if line = strings.TrimSpace(line); strings.HasPrefix(line, "git config ") {
 				return advise(errOwner, line)
 			}
 		}
 	}
-	if said == "" {
+	if output == "" {
 		return fmt.Errorf("git: %w", err)
 	}
-	first, _, _ := strings.Cut(said, "\n")
+	first, _, _ := strings.Cut(output, "\n")
 	if strings.Contains(first, errNone.Error()) {
 		return fmt.Errorf("git says: %s: %w", strings.TrimPrefix(first, "fatal: "), errNone)
 	}
 	return fmt.Errorf("git says: %s: %w", strings.TrimPrefix(first, "fatal: "), err)
 }
 
-// none reports whether git says no by its exit code, which is no error.
+// none reports whether the exit code of git means no, which is not an error.
 func none(err error) bool {
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	return ok && exit.ExitCode() == 1
 }
 
-func (p *program) shallow() bool { return p.ends }
+func (p *program) shallow() bool { return p.isShallow }
 
 func (p *program) mergeBases(a, b string) ([]string, error) {
 	out, err := p.run("merge-base", "--all", a, b)
@@ -173,7 +173,7 @@ func (p *program) mergeBases(a, b string) ([]string, error) {
 }
 
 func (p *program) cut(a, b, base string) (bool, error) {
-	if !p.ends {
+	if !p.isShallow {
 		return false, nil
 	}
 	file, err := p.run("rev-parse", "--git-path", "shallow")
@@ -186,7 +186,7 @@ func (p *program) cut(a, b, base string) (bool, error) {
 	}
 	ends, err := os.ReadFile(file)
 	if err != nil {
-		return false, fmt.Errorf("read where the shallow clone ends: %w", err)
+		return false, fmt.Errorf("read the boundary of the shallow clone: %w", err)
 	}
 	between, err := p.run("rev-list", a, b, "^"+base)
 	boundary := strings.Fields(string(ends))
@@ -215,7 +215,7 @@ func (p *program) remotes() ([]string, error) {
 	return strings.Fields(out), err
 }
 
-// maxKnown bounds the objects that are kept because they are often read again, in bytes.
+// maxKnown is the maximum size of the cache of objects, in bytes.
 const maxKnown = 64 << 20
 
 func (p *program) object(name string) (o object, err error) {
@@ -241,7 +241,7 @@ func (p *program) object(name string) (o object, err error) {
 	return o, err
 }
 
-// batch is a git that answers one question after the other. It ends with the context of the
+// batch is a git process that answers one question after the other. It ends with the context of the
 // program, or with this process.
 type batch struct {
 	in    io.Writer
@@ -250,7 +250,7 @@ type batch struct {
 	ended chan error
 }
 
-// errGone says that git has ended and answers no more.
+// errGone is the error if the git process has ended.
 var errGone = errors.New("git has ended")
 
 func (p *program) start(args ...string) (*batch, error) {
@@ -292,7 +292,7 @@ func (b *batch) ask(name string) (object, error) {
 		case "missing":
 			return object{}, errMissing
 		case "ambiguous":
-			return object{}, fmt.Errorf("more than one object is called %s; write more of its name", name)
+			return object{}, fmt.Errorf("more than one object starts with %s; write more of its hash", name)
 		}
 	}
 	fields := strings.Fields(header)
@@ -315,8 +315,7 @@ func (b *batch) ask(name string) (object, error) {
 	return o, nil
 }
 
-// reason says why git has ended. Where it could not fetch what a partial clone lacks,
-// that is missing.
+// reason is why git has ended. If git tried to fetch what a partial clone lacks, it is errMissing.
 func (b *batch) reason() error {
 	err := <-b.ended
 	if said := b.said.String(); err != nil && !strings.Contains(said, "promisor remote") {

@@ -1,13 +1,12 @@
-// Package source gives a directory of configuration as a commit of its local Git
-// repository has it, whatever lies uncommitted in the working tree, and finds the
-// commit where a change begins: the base.
+// Package source reads a directory of configuration from a commit in its local Git repository,
+// regardless of uncommitted changes, and finds the commit that a change starts from: the base.
 //
-// The program git reads the repository: it knows linked worktrees, alternates, partial and
-// shallow clones, SHA-256 and what comes next, and whom a repository may belong to. Without
-// it, only a working tree is read, by its index, with an error for a file that Git may convert.
+// It uses the program git, which supports linked worktrees, alternates, partial and shallow clones
+// and SHA-256, and checks the owner of a repository. Without git, it can read only a working tree, by
+// its index, and a file that Git may convert is an error.
 //
-// It reads local files only: it fetches nothing, runs nothing that the repository's
-// configuration names, and does not parse the files of the configuration.
+// It reads only local files: it fetches nothing, runs nothing in the repository's Git configuration,
+// and does not parse the files.
 package source
 
 import (
@@ -21,13 +20,13 @@ import (
 	"sync/atomic"
 )
 
-// ErrNoRepository says that a plain directory has no history to compare with.
+// ErrNoRepository is the error of a plain directory, which has no history to compare with.
 var ErrNoRepository = errors.New("not a Git repository")
 
 // Source is a directory of configuration in a repository.
 type Source struct {
 	*program
-	dir       string // in the repository, with slashes; "." is its root
+	dir       string // in the repository, with slashes; "." for its root
 	top       string // of the working tree
 	submodule bool
 	getenv    func(string) string
@@ -36,24 +35,23 @@ type Source struct {
 // Revision is the configuration of one commit.
 type Revision struct {
 	ID  string // the commit's hash; "" for the state before the first commit
-	Why string // why it is the base, as it follows its name: "merge base with origin/main"; "" where it was asked for
+	Why string // why it is the base, such as "merge base with origin/main"; "" if the user selected it
 	FS  fs.FS  // of the repository
 	Dir string // the directory of the configuration within FS
 
 	lacking func() error
-	head    func() (fs.FS, error) // of the commit that is checked out
+	head    func() (fs.FS, error) // the files of HEAD
 }
 
-// Lacking is the error of what has been read and is not in a partial clone, with what to
-// type; nil where all was there.
+// Lacking is the error of objects that were requested and are missing from a partial clone, with the
+// command to get them; nil if none is missing.
 func (r Revision) Lacking() error { return r.lacking() }
 
-// ErrUntracked says that a file is in no commit: it was written for the run that reads it.
+// ErrUntracked is the error of a file that is in no commit: it was written for this run.
 var ErrUntracked = errors.New("it is not in Git")
 
-// Read returns a file that a command names, as the commit has it. The error is
-// fs.ErrNotExist for a file that has come since, and ErrUntracked for one that the commit
-// that is checked out does not have either.
+// Read returns a file that a command names, as it is in the commit. The error is fs.ErrNotExist for a
+// file that was added since, and ErrUntracked for a file that is not in HEAD either.
 func (r Revision) Read(name string) ([]byte, error) {
 	data, err := fs.ReadFile(r.FS, name)
 	if lacking := r.Lacking(); err != nil && lacking != nil {
@@ -72,9 +70,9 @@ func (r Revision) Read(name string) ([]byte, error) {
 	return nil, err
 }
 
-// Open returns the source at a path. The environment says what a CI system knows of
-// the change, and configures git. The error is ErrNoRepository for a plain directory;
-// any other says what is wrong, and what to do.
+// Open returns the source at a path. The environment contains what a CI system reports about the
+// change, and configures git. The error is ErrNoRepository for a plain directory; other errors explain
+// what is wrong, and what to do.
 func Open(ctx context.Context, path string, getenv func(string) string) (*Source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -95,11 +93,11 @@ func Open(ctx context.Context, path string, getenv func(string) string) (*Source
 	return s, err
 }
 
-// errNoProgram says that the program git is not installed.
-var errNoProgram = errors.New("the program git is not installed; install it")
+// errNoProgram is the error if git is not installed.
+var errNoProgram = errors.New("git is not installed; install it")
 
-// dirIn returns the path of a directory in a working tree as it was given: links in
-// the repository are followed as each commit has them.
+// dirIn returns the path of a directory in a working tree as it was given: links in the repository are
+// resolved in each commit.
 func dirIn(top, abs string) (string, error) {
 	real, err := filepath.EvalSymlinks(top)
 	if err != nil {
@@ -125,7 +123,7 @@ func dirIn(top, abs string) (string, error) {
 	return filepath.ToSlash(below), nil
 }
 
-// dotGit returns the nearest .git around a directory; "" where there is none.
+// dotGit returns the nearest .git around a directory; "" if there is none.
 func dotGit(abs string) string {
 	for dir := abs; ; dir = filepath.Dir(dir) {
 		at := filepath.Join(dir, ".git")
@@ -138,12 +136,11 @@ func dotGit(abs string) string {
 	}
 }
 
-// At returns the configuration as a commit has it: a branch, a tag, or any other name
-// that Git resolves. A directory that the commit does not have is not in its file
-// system.
+// At returns the configuration in a commit: a branch, a tag, or any other name that Git resolves. A
+// directory that the commit lacks is missing from its file system.
 func (s *Source) At(ref string) (Revision, error) {
 	if strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, "\n\x00") {
-		return Revision{}, fmt.Errorf("find %q: that is no name of a commit", ref)
+		return Revision{}, fmt.Errorf("find %q: this is not the name of a commit", ref)
 	}
 	if err := s.ambiguous(ref); err != nil {
 		return Revision{}, err
@@ -158,8 +155,8 @@ func (s *Source) At(ref string) (Revision, error) {
 	return s.revision(c, "")
 }
 
-// ambiguous refuses a name that a branch and a tag of other commits share: Git takes the
-// tag, and whoever may push tags would choose what is compared with.
+// ambiguous refuses a name that a branch and a tag on different commits share: Git prefers the tag, so
+// a user who can push tags would select the base.
 func (s *Source) ambiguous(ref string) error {
 	short := ref
 	if i := strings.IndexAny(ref, "~^@:"); i >= 0 {
@@ -180,15 +177,15 @@ func (s *Source) ambiguous(ref string) error {
 	if len(ids) < 2 {
 		return nil
 	}
-	return fmt.Errorf("find %s: %s are other commits; write one of them in full, as in --base git:%s%s", short,
+	return fmt.Errorf("find %s: %s are different commits; write the full name, such as --base git:%s%s", short,
 		strings.Join(names, " and "), names[0], strings.TrimPrefix(ref, short))
 }
 
-// notFound says why there is no commit of a name, and how to get it.
+// notFound explains why there is no commit with a name, and how to get it.
 func (s *Source) notFound(ref string) error {
 	if i := strings.IndexAny(ref, "~^"); i > 0 {
 		if c, err := s.commit(ref[:i]); err == nil {
-			for len(c.parents) > 0 { // as far back as there are commits
+			for len(c.parents) > 0 { // back to the oldest commit
 				before, err := s.commit(c.parents[0])
 				if err != nil {
 					return advise(fmt.Errorf("find %s: the commits before %.12s are not in this clone", ref, c.id), s.deepen())
@@ -201,14 +198,14 @@ func (s *Source) notFound(ref string) error {
 	if _, err := s.commit("HEAD"); err != nil {
 		return s.unborn(err)
 	}
-	err := fmt.Errorf("find %s: there is no such commit, branch or tag here", ref)
+	err := fmt.Errorf("find %s: this clone has no such commit, branch or tag", ref)
 	if remote, _ := s.remote(); remote != "" {
 		return advise(err, s.git("fetch "+remote))
 	}
 	return err
 }
 
-// revision is the file system of a commit, and the directory in it.
+// revision returns the file system of a commit, and the directory in it.
 func (s *Source) revision(c commit, why string) (Revision, error) {
 	of := commitTree{s.program, &atomic.Bool{}}
 	tree := newTree(of, c.tree)
@@ -228,7 +225,7 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 	return Revision{c.id, why, tree, dir, lacking, s.head}, nil
 }
 
-// head is the file system of the commit that is checked out.
+// head is the file system of HEAD.
 func (s *Source) head() (fs.FS, error) {
 	c, err := s.commit("HEAD")
 	if err != nil {
@@ -237,11 +234,11 @@ func (s *Source) head() (fs.FS, error) {
 	return newTree(commitTree{s.program, &atomic.Bool{}}, c.tree), nil
 }
 
-// unreadable says how to get what a partial clone has left out.
+// unreadable adds how to get what a partial clone lacks.
 func (s *Source) unreadable(c commit, err error) error {
 	err = fmt.Errorf("read commit %.12s: %w", c.id, err)
 	if errors.Is(err, errMissing) {
-		return advise(fmt.Errorf("%w; this clone has only a part of each commit", err),
+		return advise(fmt.Errorf("%w; this is a partial clone", err),
 			s.git(fmt.Sprintf("archive --output=%s %.12s", os.DevNull, c.id)))
 	}
 	return err

@@ -20,9 +20,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
-// treeFS is a tree as a file system: of a commit, or of what git add would make of the
-// working tree. Only what Git stores is there: no times, no owners. Nothing is read through a
-// link; submodules are neither files nor directories.
+// treeFS is a tree as a file system: that of a commit, or that which git add would create from the
+// working tree. It has only what Git stores: no times, no owners. It does not follow links; submodules
+// are neither files nor directories.
 type treeFS struct {
 	tree    tree
 	id      string // of the root
@@ -33,25 +33,24 @@ func newTree(of tree, root string) treeFS {
 	return treeFS{of, root, &ignores{of: map[string][]gitignore.Pattern{}}}
 }
 
-// ignores are the patterns of the files .sourceignore, by directory, with those of the
-// directories around it.
+// ignores are the patterns in .sourceignore files, by directory, with those of the parent directories.
 type ignores struct {
 	mu sync.Mutex
 	of map[string][]gitignore.Pattern
 }
 
-// tree has what a treeFS shows. An id is what its entries have.
+// tree is the content of a treeFS. Its entries have the IDs.
 type tree interface {
 	// list returns the entries of a directory.
 	list(id string) ([]entry, error)
-	// file returns a file, or a link with the path that it leads to.
+	// file returns a file, or a link with its target.
 	file(id string) (object, error)
 }
 
 // commitTree is the tree of a commit.
 type commitTree struct {
 	program *program
-	lacks   *atomic.Bool // something was asked for that is not in this clone
+	lacks   *atomic.Bool // a requested object is not in this clone
 }
 
 func (t commitTree) file(id string) (object, error) {
@@ -70,11 +69,10 @@ func (t commitTree) list(id string) ([]entry, error) {
 	return o.entries()
 }
 
-// inSubmodule is the error of reading from a submodule, or from any other repository that is
-// in this one.
+// inSubmodule is the error of reading from a submodule, or from any other repository inside this one.
 func inSubmodule(name string) error {
-	return files.Unreadable{Name: name, Why: "is a submodule, or another repository in this one, and lkeplan reads one " +
-		"repository", Do: "copy the files that the configuration needs into this one"}
+	return files.Unreadable{Name: name, Why: "is a submodule or another repository inside this one, and lkeplan reads only " +
+		"one repository", Do: "copy the files that the configuration needs into this one"}
 }
 
 // nothing is the file system before the first commit.
@@ -85,11 +83,11 @@ func (nothing) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// maxLinks bounds how many links lead to a file.
+// maxLinks is the maximum number of links on the way to a file.
 const maxLinks = 40
 
-// errOutside is about a link.
-var errOutside = errors.New("a link leads out of the repository")
+// errOutside is the error of a link that leaves the repository.
+var errOutside = errors.New("a symbolic link points outside of the repository")
 
 // Open implements fs.FS.
 func (t treeFS) Open(name string) (fs.File, error) {
@@ -130,14 +128,14 @@ func (t treeFS) open(name string) (fs.File, error) {
 	return &treeFile{info, bytes.NewReader(o.data)}, nil
 }
 
-// real returns the path without links; fs.ErrNotExist where nothing is there.
+// real returns the path without links; fs.ErrNotExist if it does not exist.
 func (t treeFS) real(name string) (string, error) {
 	at, _, err := t.find(name, true)
 	return at, err
 }
 
-// find returns what is at a path, and where that is if links are followed. If they are not, a
-// link is an error.
+// find returns the entry at a path, and its path without links if links are followed. Otherwise a link
+// is an error.
 func (t treeFS) find(name string, follow bool) (at string, found entry, err error) {
 	if !fs.ValidPath(name) {
 		return "", entry{}, fs.ErrInvalid
@@ -180,7 +178,7 @@ func (t treeFS) find(name string, follow bool) (at string, found entry, err erro
 			return "", entry{}, err
 		}
 		if links++; links > maxLinks {
-			return "", entry{}, errors.New("links lead in a circle")
+			return "", entry{}, errors.New("symbolic links form a loop")
 		}
 		if path.IsAbs(string(to.data)) {
 			return "", entry{}, errOutside
@@ -190,7 +188,7 @@ func (t treeFS) find(name string, follow bool) (at string, found entry, err erro
 	return at, found, nil
 }
 
-// entry returns what a path names, where it is a link the link itself.
+// entry returns the entry at a path. It does not follow a link.
 func (t treeFS) entry(op, name string) (entry, error) {
 	fail := func(err error) (entry, error) { return entry{}, &fs.PathError{Op: op, Path: name, Err: err} }
 	if !fs.ValidPath(name) {
@@ -216,8 +214,8 @@ func (t treeFS) entry(op, name string) (entry, error) {
 	return e, nil
 }
 
-// leftOut is the error of a file that Flux leaves out of its artifacts, by .sourceignore or as
-// it leaves out files of Git and CI systems: its controllers would see another configuration.
+// leftOut is the error of a file that Flux omits from its artifacts, because of .sourceignore or its
+// defaults for files of Git and CI systems: its controllers would see another configuration.
 func (t treeFS) leftOut(at string, e entry) error {
 	if e.mode == modeTree || at == "." {
 		return nil
@@ -226,11 +224,11 @@ func (t treeFS) leftOut(at string, e entry) error {
 	if err != nil || !sourceignore.NewDefaultMatcher(patterns, nil).Match(strings.Split(at, "/"), false) {
 		return err
 	}
-	return files.Unreadable{Name: at, Why: "is left out of artifacts by Flux, as " + sourceignore.IgnoreFile + " or its default says",
-		Do: "take it out of the pattern, or put what is in it into another file"}
+	return files.Unreadable{Name: at,
+		Why: "is omitted from artifacts by Flux, because of " + sourceignore.IgnoreFile + " or its defaults", Do: "exclude it from the pattern, or move its content to another file"}
 }
 
-// patterns are those of a directory and of the directories around it, the last of which counts.
+// patterns are those of a directory and of its parents. The last match counts.
 func (t treeFS) patterns(dir string) ([]gitignore.Pattern, error) {
 	t.ignores.mu.Lock()
 	patterns, known := t.ignores.of[dir]
@@ -338,7 +336,7 @@ func (f *treeFile) Close() error               { return nil }
 
 type treeDir struct {
 	info    treeInfo
-	entries []entry // that ReadDir has not returned yet
+	entries []entry // not returned by ReadDir yet
 	of      treeFS
 	at      string
 }
@@ -365,7 +363,7 @@ func (d *treeDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	return list, nil
 }
 
-// treeEntry is read no further than its name until somebody asks for more.
+// treeEntry is read only when more than its name is requested.
 type treeEntry struct {
 	entry
 	of treeFS

@@ -21,39 +21,37 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
-// tracked is a file as the index has it.
+// tracked is a file in the index.
 type tracked struct {
 	path, mode, id string
-	skip           bool // skip-worktree: a sparse checkout leaves it out
+	skip           bool // skip-worktree: a sparse checkout omits it
 	assume         bool // assume-unchanged
 	unmerged       bool
 }
 
-// checkout is what is known of a working tree in addition to its files. Paths are from the
-// directory that was opened.
+// checkout is what is known about a working tree in addition to its files. Paths are relative to the
+// opened directory.
 type checkout interface {
 	// index lists the files at and below the directory.
 	index() ([]tracked, error)
-	// attributes returns the filter and the encoding that .gitattributes gives a file; ""
-	// for none.
+	// attributes returns the filter and the encoding of a file in .gitattributes; "" for none.
 	attributes(path string) (filter, encoding string, err error)
-	// clean returns what git add would store of a file without a filter. It runs no program
-	// that the repository names.
+	// clean returns what git add would store for a file without a filter. It runs no program that the
+	// repository names.
 	clean(path string, data []byte) ([]byte, error)
-	// checkedOut returns what a checkout writes of a blob for a file without a filter.
+	// checkedOut returns what a checkout writes for the blob of a file without a filter.
 	checkedOut(path, id string) ([]byte, error)
 	// object returns an object of the repository by any name that Git understands; errMissing if there is none.
 	object(name string) (object, error)
-	// option returns a setting that is true or false.
+	// option returns a boolean setting.
 	option(name string, otherwise bool) (bool, error)
 }
 
-// Working returns the working tree at and below a directory as git add would store it, so
-// that it is read in the same form as commits are: without line ends, keywords and encodings
-// that a checkout has changed. Files that are in no commit, ignored ones too, are in it;
-// what Git does not show as changed, although it is, or that it has left out, is the error
-// files.Unreadable. The error is ErrNoRepository for a plain directory, also if it has a
-// .git that is no repository.
+// Working returns the working tree at and below a directory as git add would store it. So it has the
+// same form as commits: without line ends, keywords and encodings that a checkout has changed. It
+// contains files that are in no commit, including ignored files. The error is files.Unreadable for a
+// file whose change Git does not show, or that the checkout omits. The error is ErrNoRepository for a
+// plain directory, even if it has a .git that is not a repository.
 func Working(ctx context.Context, dir string) (fs.FS, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -61,14 +59,14 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 	}
 	s := &Source{getenv: os.Getenv}
 	if dotGit(abs) != "" {
-		s.getenv = func(string) string { return "" } // those of a hook may be about another repository
+		s.getenv = func(string) string { return "" } // the variables of a hook may concern another repository
 	}
 	err = s.open(ctx, abs)
 	if errors.Is(err, errNone) {
 		return nil, ErrNoRepository
 	}
 	at := checkout(s.program)
-	if errors.Is(err, errOwner) || errors.Is(err, errNoProgram) { // the library runs nothing, so it can read what is anyone's
+	if errors.Is(err, errOwner) || errors.Is(err, errNoProgram) { // the library runs nothing: the owner does not matter
 		owner := err
 		if errors.Is(err, errNoProgram) {
 			owner = nil
@@ -101,7 +99,7 @@ func Working(ctx context.Context, dir string) (fs.FS, error) {
 	return newTree(w, "."), nil
 }
 
-// working is the tree of a working tree. The id of an entry is its path in the index.
+// working is the tree of a working tree. The ID of an entry is its path in the index.
 type working struct {
 	checkout
 	root  *os.Root
@@ -109,11 +107,11 @@ type working struct {
 	below map[string][]string // paths of the index, by their directory
 
 	mu     sync.Mutex
-	disk   map[string]string // the path on disk, by that of the index
+	disk   map[string]string // the path on disk, by the path in the index
 	listed map[string][]entry
 }
 
-// list returns what is in a directory, and what Git only says to be there.
+// list returns the entries of a directory, and those that are only in the index.
 func (w *working) list(dir string) ([]entry, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +136,7 @@ func (w *working) list(dir string) ([]entry, error) {
 	for _, e := range onDisk {
 		name := e.Name()
 		if strings.EqualFold(name, ".git") {
-			continue // Git keeps it for itself, and it may have credentials
+			continue // internal to Git, and may contain credentials
 		}
 		if renamed, err := w.otherCase(gone, dir, name); err != nil {
 			return nil, err
@@ -165,8 +163,8 @@ func (w *working) list(dir string) ([]entry, error) {
 	return list, nil
 }
 
-// otherCase returns the name that the index has for a file whose name on disk differs only
-// in case, on a file system for which that is the same name; "" for none.
+// otherCase returns the name in the index of a file whose name on disk differs only in case, on a file
+// system that ignores case; "" for none.
 func (w *working) otherCase(gone []string, dir, name string) (string, error) {
 	if slices.Contains(w.below[dir], path.Join(dir, name)) {
 		return "", nil
@@ -182,7 +180,7 @@ func (w *working) otherCase(gone []string, dir, name string) (string, error) {
 	return gone[i], nil
 }
 
-// modeOf is the mode of an entry by what it is on disk, and by what Git takes it for.
+// modeOf is the mode of an entry, by its type on disk and by its mode in the index.
 func (w *working) modeOf(at string, on fs.FileMode) (string, error) {
 	t, known := w.files[at]
 	switch {
@@ -210,8 +208,8 @@ func (w *working) modeOf(at string, on fs.FileMode) (string, error) {
 	return modeFile, nil
 }
 
-// missing is the mode of a file or directory of the index that is not on disk, and that is
-// nevertheless not gone; "" for one that is.
+// missing is the mode of a file or directory in the index that is not on disk, but is not deleted
+// either; "" if it is deleted.
 func (w *working) missing(at string) string {
 	if t, ok := w.files[at]; ok {
 		if w.hidden(t) != "" || w.collides(at) {
@@ -227,7 +225,7 @@ func (w *working) missing(at string) string {
 	return ""
 }
 
-// hidden says why Git would not show that a file differs; "" if it would.
+// hidden is why Git would not show that a file differs; "" if it would.
 func (w *working) hidden(t tracked) string {
 	switch {
 	case t.unmerged:
@@ -240,7 +238,7 @@ func (w *working) hidden(t tracked) string {
 	return ""
 }
 
-// collides reports whether the file system has one file for this and another of the index.
+// collides reports whether the file system has only one file for this and another file in the index.
 func (w *working) collides(at string) bool {
 	other := slices.ContainsFunc(w.below[path.Dir(at)], func(o string) bool { return o != at && strings.EqualFold(o, at) })
 	if !other {
@@ -266,8 +264,8 @@ func (w *working) file(at string) (object, error) {
 	case errors.Is(err, fs.ErrNotExist) && known && w.hidden(t) != "":
 		return o, w.leftOut(t)
 	case errors.Is(err, fs.ErrNotExist) && known && w.collides(at):
-		return o, files.Unreadable{Name: at, Why: "and another file differ only in case, and this file system keeps one of " +
-			"them", Do: "rename one of them in Git"}
+		return o, files.Unreadable{Name: at, Why: "and another file differ only in case, and this file system stores only one " +
+			"of them", Do: "rename one of them in Git"}
 	case err != nil:
 		return o, err
 	}
@@ -287,8 +285,8 @@ func (w *working) file(at string) (object, error) {
 	return o, nil
 }
 
-// read returns the bytes of a file, or the path that a link leads to; no bytes and the size
-// of what is too large.
+// read returns the bytes of a file, or the target of a link. For a file that is too large it returns
+// its size without bytes.
 func (w *working) read(onDisk string) ([]byte, int64, error) {
 	info, err := w.root.Lstat(onDisk)
 	if err != nil {
@@ -310,10 +308,10 @@ func (w *working) read(onDisk string) ([]byte, int64, error) {
 	return data, int64(len(data)), err
 }
 
-// stored returns what git add would store of a file, or what the commit has if the file is as a
-// checkout writes it: a commit may have line ends or keywords that git add would convert, and
-// Flux and the controller read what it has. Only a file with line ends of Windows, with keywords
-// or in another encoding is converted without a filter.
+// stored returns what git add would store for a file, or the content in the commit if the file is
+// unchanged since the checkout: a commit can have line ends or keywords that git add would convert, and
+// Flux and the controller read the commit. Without a filter, only a file with Windows line ends, with
+// keywords or in another encoding is converted.
 func (w *working) stored(at string, t tracked, data []byte) ([]byte, error) {
 	if t.mode == modeLink {
 		return data, nil
@@ -326,7 +324,7 @@ func (w *working) stored(at string, t tracked, data []byte) ([]byte, error) {
 		return nil, files.Pointer(at)
 	case filter != "":
 		return nil, files.Unreadable{Name: at, Why: fmt.Sprintf("has the filter %q, a program that lkeplan does not run",
-			filter), Do: "take it out of the pattern in .gitattributes, as with \"" + at + " -filter\""}
+			filter), Do: "exclude it from the pattern in .gitattributes, as with \"" + at + " -filter\""}
 	case encoding == "" && !bytes.Contains(data, []byte("\r\n")) && !bytes.Contains(data, []byte("$Id")):
 		return data, nil
 	}
@@ -343,10 +341,10 @@ func (w *working) stored(at string, t tracked, data []byte) ([]byte, error) {
 	return w.clean(at, data)
 }
 
-// leftOut says that a file is not what the commit has, and that Git does not show it.
+// leftOut is the error of a file that differs from the commit, which Git does not show.
 func (w *working) leftOut(t tracked) error {
 	if w.hidden(t) == "assume-unchanged" {
-		return files.Unreadable{Name: t.path, Why: "is not as Git has it, and is marked assume-unchanged, so that Git does " +
+		return files.Unreadable{Name: t.path, Why: "differs from the commit, but is marked assume-unchanged, so Git does " +
 			"not show it", Do: "type", Type: "git update-index --no-assume-unchanged " + quoted(t.path)}
 	}
 	if sparse, err := w.option("core.sparseCheckout", false); err == nil && sparse {
@@ -354,14 +352,14 @@ func (w *working) leftOut(t tracked) error {
 		if dir == "." {
 			dir = t.path
 		}
-		return files.Unreadable{Name: t.path, Why: "is left out by this sparse checkout", Do: "name directories that are " +
+		return files.Unreadable{Name: t.path, Why: "is omitted by this sparse checkout", Do: "select directories that are " +
 			"checked out, or type", Type: "git sparse-checkout add " + quoted(dir)}
 	}
-	return files.Unreadable{Name: t.path, Why: "is not as Git has it, and is marked skip-worktree, so that Git does not " +
+	return files.Unreadable{Name: t.path, Why: "differs from the commit, but is marked skip-worktree, so Git does not " +
 		"show it", Do: "type", Type: "git update-index --no-skip-worktree " + quoted(t.path)}
 }
 
-// sum is the name that Git gives a file, by the kind of hash that another name is.
+// sum is the hash that Git gives a file, of the same type as another hash.
 func sum(like string, data []byte) string {
 	var h hash.Hash = sha1.New()
 	if len(like) == hex.EncodedLen(sha256.Size) {

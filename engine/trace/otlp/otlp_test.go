@@ -234,7 +234,7 @@ func TestTheLogSaysOnceThatTheCollectorIsAway(t *testing.T) {
 		}
 	}
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "dropped until") || !strings.Contains(lines[1], "takes them again") {
+	if len(lines) != 2 || !strings.Contains(lines[0], "dropped until") || !strings.Contains(lines[1], "accepts spans again") {
 		t.Errorf("%s", &log)
 	}
 }

@@ -4,5 +4,5 @@ pool "web" {
   requirements = { cpu = between(2, 8) }
 }
 
-# lkeplan:ignore bad-schedule it works # want: Ignore comment with an unknown name: What bad-schedule finds is an error, which cannot be ignored.
+# lkeplan:ignore bad-schedule it works # want: Ignore comment with an unknown name: bad-schedule reports errors, which cannot be ignored.
 node_class "other" {}
