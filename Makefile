@@ -93,7 +93,7 @@ model: ## have the model of capacity take a million steps, about five minutes
 	$(GO) test ./linode/capacity -timeout 90m -run '^TestEveryClaim' -v -args -steps 1000000
 
 rollouts:
-	$(GO) test ./engine/gitops -run '^TestAModelOfWhatHappensMeanwhile$$' -timeout $(TIMEOUT) -args -attacks 200
+	$(GO) test ./engine/gitops -run '^TestRolloutModel$$' -timeout $(TIMEOUT) -args -attacks 200
 
 day:
 	$(GO) test ./linode/lke -run '^TestADay$$' -v -timeout $(TIMEOUT) -args -hours 24

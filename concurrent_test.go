@@ -82,9 +82,9 @@ package a
 var s = httptest.NewServer(nil)
 `
 
-// TestTheRaceDetectorGetsWhatIsConcurrent: what a list leaves out would not be looked at,
+// TestConcurrentPackagesUseRaceDetector: what a list leaves out would not be looked at,
 // and make would not fail.
-func TestTheRaceDetectorGetsWhatIsConcurrent(t *testing.T) {
+func TestConcurrentPackagesUseRaceDetector(t *testing.T) {
 	root := t.TempDir()
 	if _, err := concurrent(t, root); err == nil {
 		t.Error("an empty list is no error")

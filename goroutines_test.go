@@ -26,9 +26,9 @@ var unrecovered = map[string]string{
 // recovering are functions that recover what they run: those of package loop, and methods that call them.
 var recovering = []string{"Try", "Each", "Every", "Catch"}
 
-// TestAPanicInOnesWorkEndsNoProcess: work for one NodeClaim, machine, pool or NodePlan that runs in a goroutine of its caller
+// TestPanicInWorkDoesNotEndProcess: work for one NodeClaim, machine, pool or NodePlan that runs in a goroutine of its caller
 // goes through a function that recovers. controller-runtime recovers reconcilers.
-func TestAPanicInOnesWorkEndsNoProcess(t *testing.T) {
+func TestPanicInWorkDoesNotEndProcess(t *testing.T) {
 	excused := map[string]bool{}
 	for name := range ours(t) {
 		if !under(name, "linode") && !under(name, "engine") || under(name, "linode/sim") || under(name, "linode/linodetest") {

@@ -215,9 +215,9 @@ func TestProgramsLinkNoTestLibrary(t *testing.T) {
 	}
 }
 
-// TestOnePackageKnowsOpenTelemetry: libraries of Kubernetes link it everywhere, so that it is
+// TestOnePackageUsesOpenTelemetry: libraries of Kubernetes link it everywhere, so that it is
 // imports that count.
-func TestOnePackageKnowsOpenTelemetry(t *testing.T) {
+func TestOnePackageUsesOpenTelemetry(t *testing.T) {
 	for pkg, p := range packagesOf(t, ".") {
 		for _, imported := range p.Imports {
 			if !p.DepOnly && under(imported, "go.opentelemetry.io") && pkg != module+"engine/trace/otlp" {
@@ -307,9 +307,9 @@ func (r rule) broken(deps []string) []string {
 
 func under(path, prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 
-// TestNoPackageIsCalledAfterNothing: a package that is named util holds what nobody found
+// TestPackagesHaveMeaningfulNames: a package that is named util holds what nobody found
 // a place for. Packages of nothing but tests need no comment.
-func TestNoPackageIsCalledAfterNothing(t *testing.T) {
+func TestPackagesHaveMeaningfulNames(t *testing.T) {
 	for _, dir := range modules {
 		for path, p := range packagesOf(t, dir) {
 			if p.DepOnly {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestLKE2026TableNamesWhatExists: each test, file and fault that linode/lke-2026.md names in backquotes is in the
+// TestLKE2026TableNamesExistingCode: each test, file and fault that linode/lke-2026.md names in backquotes is in the
 // code, so that no row names a proof that is not there.
-func TestLKE2026TableNamesWhatExists(t *testing.T) {
+func TestLKE2026TableNamesExistingCode(t *testing.T) {
 	const table = "linode/lke-2026.md"
 	text, err := os.ReadFile(table)
 	if err != nil {

@@ -104,8 +104,8 @@ const smallPackage = 300
 // reasonToBeOne is how the comment of a small package begins to say why it is one.
 var reasonToBeOne = regexp.MustCompile(`(?i)\ba package (of its own|apart)\b`)
 
-// TestASmallPackageWithOneImporterSaysWhyItIsOne: else it belongs to its importer.
-func TestASmallPackageWithOneImporterSaysWhyItIsOne(t *testing.T) {
+// TestSmallPackagesAreJustified: else it belongs to its importer.
+func TestSmallPackagesAreJustified(t *testing.T) {
 	packages := ours(t)
 	importers := map[string][]string{}
 	for name, p := range packages {
@@ -137,8 +137,8 @@ var unknowns = map[string][]string{
 	`flag|flags`:                   {"flag", "github.com/spf13/pflag", "github.com/spf13/cobra"},
 }
 
-// TestAPackageDoesNotImportWhatItSaysThatItDoesNotKnow: "it knows no HCL, and no terminal".
-func TestAPackageDoesNotImportWhatItSaysThatItDoesNotKnow(t *testing.T) {
+// TestPackageCommentsMatchImports: "it knows no HCL, and no terminal".
+func TestPackageCommentsMatchImports(t *testing.T) {
 	checked := 0
 	for name, p := range ours(t) {
 		for _, sentence := range strings.Split(strings.ToLower(p.doc), ".") {

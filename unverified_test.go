@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWhatIsUnverifiedIsListed compares linode/unverified.md with the comments that
+// TestUnverifiedIsListed compares linode/unverified.md with the comments that
 // begin with "Unverified:".
-func TestWhatIsUnverifiedIsListed(t *testing.T) {
+func TestUnverifiedIsListed(t *testing.T) {
 	const list = "linode/unverified.md"
 	text, err := os.ReadFile(list)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestWalksNameWhatIsThere: who follows a walk in CONTRIBUTING.md finds each file, and in a
+// TestWalksNameExistingCode: who follows a walk in CONTRIBUTING.md finds each file, and in a
 // Go file each function.
-func TestWalksNameWhatIsThere(t *testing.T) {
+func TestWalksNameExistingCode(t *testing.T) {
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)

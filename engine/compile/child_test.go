@@ -107,9 +107,9 @@ func TestCompileInAChild(t *testing.T) {
 	}
 }
 
-// TestValuesOfALaterRevisionMayBeSpare: where it is said, and only those that
+// TestUndeclaredValuesCanBeIgnored: where it is said, and only those that
 // nothing declares.
-func TestValuesOfALaterRevisionMayBeSpare(t *testing.T) {
+func TestUndeclaredValuesCanBeIgnored(t *testing.T) {
 	req := compile.Request{Root: directory(t, good), Dir: ".",
 		Vars: []config.Var{{Name: "cpus", Value: "4"}, {Name: "later", Value: "1"}}}
 	for _, spare := range []bool{false, true} {
@@ -125,7 +125,7 @@ func TestValuesOfALaterRevisionMayBeSpare(t *testing.T) {
 	}
 }
 
-func TestErrorsComeBackWithTheirPlaces(t *testing.T) {
+func TestErrorsHaveLocations(t *testing.T) {
 	result, err := compile.Child{}.Compile(t.Context(),
 		compile.Request{Root: directory(t,
 			"cluster {\n  name = \"dev\"\n}\n\npool \"web\" {\n  node_class = node_class.nosuch\n}\n"), Dir: "."})
@@ -139,7 +139,7 @@ func TestErrorsComeBackWithTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestAChildThatHangsIsEnded(t *testing.T) {
+func TestHangingChildIsKilled(t *testing.T) {
 	began := time.Now()
 	_, err := compile.Child{Program: []string{"sleep", "60"}, Timeout: 200 * time.Millisecond}.Compile(t.Context(),
 		compile.Request{})
@@ -148,7 +148,7 @@ func TestAChildThatHangsIsEnded(t *testing.T) {
 	}
 }
 
-func TestAChildThatEatsMemoryIsEnded(t *testing.T) {
+func TestChildExceedingMemoryIsKilled(t *testing.T) {
 	_, err := compile.Child{Program: []string{os.Args[0], "hog"}, Memory: 256 << 20}.Compile(t.Context(),
 		compile.Request{})
 	if !errors.Is(err, compile.ErrMemory) {
@@ -156,7 +156,7 @@ func TestAChildThatEatsMemoryIsEnded(t *testing.T) {
 	}
 }
 
-func TestAChildSeesNoEnvironment(t *testing.T) {
+func TestChildHasNoEnvironment(t *testing.T) {
 	t.Setenv("LINODE_TOKEN", "hunter2")
 	script := filepath.Join(t.TempDir(), "env.sh")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf '%s;' $(env) >&2\nexit 1\n"), 0o700); err != nil {
@@ -179,8 +179,8 @@ func TestAChildSeesNoEnvironment(t *testing.T) {
 	}
 }
 
-// TestWhatWasRead: that it compiles to the same without the other files.
-func TestWhatWasRead(t *testing.T) {
+// TestReadFilesAreListed: that it compiles to the same without the other files.
+func TestReadFilesAreListed(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"clusters/dev/main.lke.hcl": "cluster {\n  name   = \"dev\"\n  region = file(\"../region.txt\")\n}\n" +
@@ -210,10 +210,10 @@ func TestWhatWasRead(t *testing.T) {
 	}
 }
 
-// TestBarredFilesAreErrors: a file that is too large, and a link that leads to
+// TestBarriersAreErrors: a file that is too large, and a link that leads to
 // itself, are what package fetch leaves of files that it does not write. No expression catches
 // the error of a link, which lkeplan diff cannot read either.
-func TestBarredFilesAreErrors(t *testing.T) {
+func TestBarriersAreErrors(t *testing.T) {
 	for name, bar := range map[string]struct {
 		put        func(at string) error
 		expression string // that reads a file of values

@@ -43,9 +43,9 @@ func TestFilesAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestOwnWords holds that where config has words of its own for a mistake, the
+// TestPatternsInWords holds that where config has words of its own for a mistake, the
 // API server would have refused the same value: manifest passes it through.
-func TestOwnWords(t *testing.T) {
+func TestPatternsInWords(t *testing.T) {
 	tests := []struct{ argument, field string }{
 		{`expire_after = "30d"`, `template = { spec = { expireAfter = "30d" } }`},
 		{`expire_after = 720`, `template = { spec = { expireAfter = "720" } }`},

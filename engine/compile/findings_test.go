@@ -54,13 +54,13 @@ func TestLintGood(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasADocument: a document of each name, bad and good, for what
+// TestEveryRuleIsDocumented: a document of each name, bad and good, for what
 // can be silenced; retired-plan needs a catalogue of its own, and others need pods.
-func TestEveryRuleHasADocument(t *testing.T) {
+func TestEveryRuleIsDocumented(t *testing.T) {
 	for _, name := range lint.Names() {
 		for _, dir := range []string{"bad", "good"} {
 			rule, _ := lint.Lookup(name)
-			elsewhere := []string{"retired-plan", "plan-out-of-stock", "plan-needs-capability"} // TestCatalogDecides
+			elsewhere := []string{"retired-plan", "plan-out-of-stock", "plan-needs-capability"} // TestCatalogDeterminesKnownPlans
 			if slices.Contains(elsewhere, name) || name == lint.IgnoreWithoutReason || rule.Pods {
 				continue
 			}
@@ -73,9 +73,9 @@ func TestEveryRuleHasADocument(t *testing.T) {
 
 const cluster = "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n"
 
-// TestCatalogDecides: what depends on the catalogue is an error where it is
+// TestCatalogDeterminesKnownPlans: what depends on the catalogue is an error where it is
 // current.
-func TestCatalogDecides(t *testing.T) {
+func TestCatalogDeterminesKnownPlans(t *testing.T) {
 	cents := catalog.Price{Hourly: 10_000}
 	plans := []catalog.Plan{
 		{ID: "g6-old-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096, Price: cents, Successor: "g7-new-1"},

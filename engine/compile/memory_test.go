@@ -8,9 +8,9 @@ import (
 	"testing/fstest"
 )
 
-// TestManyPoolsTakeLittleMemory: what is kept of a pool that was compiled is little more
+// TestMemoryOfManyPools: what is kept of a pool that was compiled is little more
 // than what it has that others have not. Its syntax tree alone would be 12 KiB.
-func TestManyPoolsTakeLittleMemory(t *testing.T) {
+func TestMemoryOfManyPools(t *testing.T) {
 	const pools, most = 400, 10 << 10
 	var text strings.Builder
 	text.WriteString(`cluster {

@@ -111,8 +111,8 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// TestWhatAChildCanDo, and what not: only what it was given.
-func TestWhatAChildCanDo(t *testing.T) {
+// TestChildIsConfined, and what not: only what it was given.
+func TestChildIsConfined(t *testing.T) {
 	if confine.Landlock() < 6 {
 		t.Fatalf("the kernel has version %d of Landlock; the sandbox of the tests needs 6", confine.Landlock())
 	}
@@ -153,7 +153,7 @@ func TestWhatAChildCanDo(t *testing.T) {
 	}
 }
 
-func TestAChildThatTakesTooMuchIsEnded(t *testing.T) {
+func TestChildExceedingLimitsIsKilled(t *testing.T) {
 	if err := child("hog").Ask(t.Context(), struct{}{}, new(struct{})); !errors.Is(err, confine.ErrMemory) {
 		t.Errorf("%v, want %v", err, confine.ErrMemory)
 	}
@@ -163,8 +163,8 @@ func TestAChildThatTakesTooMuchIsEnded(t *testing.T) {
 	}
 }
 
-// TestChildrenShareTheirMemory: one waits until there is room for it.
-func TestChildrenShareTheirMemory(t *testing.T) {
+// TestChildrenShareMemoryBudget: one waits until there is room for it.
+func TestChildrenShareMemoryBudget(t *testing.T) {
 	budget := semaphore.NewWeighted(100)
 	if err := budget.Acquire(t.Context(), 60); err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestKarpenterPlansAgainWhenAClaimHasItsMachine: once for each claim.
-func TestKarpenterPlansAgainWhenAClaimHasItsMachine(t *testing.T) {
+// TestKarpenterPlansAgainWhenClaimHasMachine: once for each claim.
+func TestKarpenterPlansAgainWhenClaimHasMachine(t *testing.T) {
 	with := func(id string) *karpv1.NodeClaim {
 		nc := &karpv1.NodeClaim{}
 		nc.Status.ProviderID = id

@@ -22,8 +22,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 )
 
-// TestNodeClaimsAreMadeWithTheirFinalizer: and nothing else is.
-func TestNodeClaimsAreMadeWithTheirFinalizer(t *testing.T) {
+// TestNodeClaimsAreCreatedWithFinalizer: and nothing else is.
+func TestNodeClaimsAreCreatedWithFinalizer(t *testing.T) {
 	linode.Register()
 	c := claimClient{Client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), region: "us-ord"}
 	for _, o := range []client.Object{
@@ -47,8 +47,8 @@ func TestNodeClaimsAreMadeWithTheirFinalizer(t *testing.T) {
 	}
 }
 
-// TestKarpenterSeesTheZonesThatAreThere: others stay in the NodePool that is stored.
-func TestKarpenterSeesTheZonesThatAreThere(t *testing.T) {
+// TestKarpenterSeesExistingZones: others stay in the NodePool that is stored.
+func TestKarpenterSeesExistingZones(t *testing.T) {
 	linode.Register()
 	tests := map[string]struct {
 		key          string
@@ -83,8 +83,8 @@ func TestKarpenterSeesTheZonesThatAreThere(t *testing.T) {
 	}
 }
 
-// TestKarpenterSeesWhatPodsOfTemplatesRequest, as the API server defaults it in pods and not in templates.
-func TestKarpenterSeesWhatPodsOfTemplatesRequest(t *testing.T) {
+// TestKarpenterSeesRequestsOfTemplates, as the API server defaults it in pods and not in templates.
+func TestKarpenterSeesRequestsOfTemplates(t *testing.T) {
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		Resources: &corev1.ResourceRequirements{Limits: corev1.ResourceList{"cpu": resource.MustParse("1500m")}},
 		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{
@@ -128,8 +128,8 @@ func TestKarpenterSeesWhatPodsOfTemplatesRequest(t *testing.T) {
 	}
 }
 
-// TestBurstsAreTriedAgainInTime: NodeClaims of 500 nodes at once, and 50 a second more.
-func TestBurstsAreTriedAgainInTime(t *testing.T) {
+// TestBurstsAreRetriedInTime: NodeClaims of 500 nodes at once, and 50 a second more.
+func TestBurstsAreRetriedInTime(t *testing.T) {
 	ctx := options.ToContext(t.Context(), Karpenter{}.options())
 	for name, tt := range map[string]struct {
 		controller controller.Controller

@@ -108,9 +108,9 @@ func (w *traceWorld) check(want ...string) {
 
 const traceAbout = " nodeclaim=web-1 nodepool=web nodeplan=fleet/prod plan_type=g6-standard-2"
 
-// TestATraceSaysWhereANodeClaimSpendsItsTime, requests to Linode included, also those that
+// TestTraceOfNodeClaim, requests to Linode included, also those that
 // failed.
-func TestATraceSaysWhereANodeClaimSpendsItsTime(t *testing.T) {
+func TestTraceOfNodeClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTraceWorld(t)
 		w.after(200*time.Millisecond, pending)
@@ -147,8 +147,8 @@ func TestATraceSaysWhereANodeClaimSpendsItsTime(t *testing.T) {
 	})
 }
 
-// TestAnotherProcessGoesOn with what the NodeClaim says, and leaves out what it does not say.
-func TestAnotherProcessGoesOn(t *testing.T) {
+// TestNextProcessContinuesTrace with what the NodeClaim says, and leaves out what it does not say.
+func TestNextProcessContinuesTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTraceWorld(t)
 		w.after(time.Second, pending)
@@ -169,8 +169,8 @@ func TestAnotherProcessGoesOn(t *testing.T) {
 	})
 }
 
-// TestANodeClaimThatIsGivenUpHasFailed in the step that it was in.
-func TestANodeClaimThatIsGivenUpHasFailed(t *testing.T) {
+// TestTraceOfDeletedNodeClaimHasFailed in the step that it was in.
+func TestTraceOfDeletedNodeClaimHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newTraceWorld(t)
 		w.after(time.Second, pending)
@@ -188,9 +188,9 @@ func TestANodeClaimThatIsGivenUpHasFailed(t *testing.T) {
 	})
 }
 
-// TestNothingIsKeptOfWhatIsGone: also where nobody has seen it go, and of requests as many as
+// TestDeletedNodeClaimsAreForgotten: also where nobody has seen it go, and of requests as many as
 // a trace can have.
-func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
+func TestDeletedNodeClaimsAreForgotten(t *testing.T) {
 	w := newTraceWorld(t)
 	for i := range 3 * mostCalls {
 		w.tracer.Call(api.Call{Route: fmt.Sprint(i), For: []string{"uid"}})
@@ -214,8 +214,8 @@ func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	w.check()
 }
 
-// TestOthersNodeClaimsAreNotTraced, and without a sink none is.
-func TestOthersNodeClaimsAreNotTraced(t *testing.T) {
+// TestForeignNodeClaimsAreNotTraced, and without a sink none is.
+func TestForeignNodeClaimsAreNotTraced(t *testing.T) {
 	newClaimTracer(nil).Call(api.Call{For: []string{"uid"}})
 	w := newTraceWorld(t)
 	other := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "other", UID: types.UID("other")}}

@@ -18,9 +18,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// TestAStartNeedsLinodeOnlyOnce: what may pass by itself does not end a controller that
+// TestRestartWorksWithoutLinode: what may pass by itself does not end a controller that
 // has run before; what is wrong with its settings does.
-func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
+func TestRestartWorksWithoutLinode(t *testing.T) {
 	const found = `{"id":77,"label":"prod","region":"us-ord","tier":"standard","k8s_version":"1.34"}`
 	tests := map[string]struct {
 		status int // 0 for no answer
@@ -108,9 +108,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestAnotherClusterIsNotManaged: by the settings of another cluster every node would seem
+// TestOtherClusterIsRefused: by the settings of another cluster every node would seem
 // to have lost its machine.
-func TestAnotherClusterIsNotManaged(t *testing.T) {
+func TestOtherClusterIsRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"id":78,"label":"staging","region":"us-ord","tier":"standard","k8s_version":"1.34"}`)

@@ -22,9 +22,9 @@ func (l *lock) Update(context.Context, resourcelock.LeaderElectionRecord) error 
 	return l.err
 }
 
-// TestNothingIsSentWhereAnotherMayLead: what counts is when the lease was renewed, not what
+// TestNothingIsSentAfterLeaseExpires: what counts is when the lease was renewed, not what
 // the process believes.
-func TestNothingIsSentWhereAnotherMayLead(t *testing.T) {
+func TestNothingIsSentAfterLeaseExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		if err := new(lease).Held(); err != nil {
 			t.Errorf("without an election: %v", err)

@@ -10,9 +10,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 )
 
-// TestRefusalsOfWhatIsOptionalAreNotCounted: the alert about a refused token goes by requests with the status 401 or
+// TestOptionalRefusalsAreNotCounted: the alert about a refused token goes by requests with the status 401 or
 // 403.
-func TestRefusalsOfWhatIsOptionalAreNotCounted(t *testing.T) {
+func TestOptionalRefusalsAreNotCounted(t *testing.T) {
 	call := api.Call{Method: "GET", Route: "account/events", Status: 403, Class: api.ClassAuth, Left: -1}
 	for optional, want := range map[bool]float64{true: 0, false: 1} {
 		counted := func() float64 {

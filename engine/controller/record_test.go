@@ -14,9 +14,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// TestTheRecordIsOfTheClusterThatIsMeant: settings that name another cluster make the
+// TestRecordMustMatchSettings: settings that name another cluster make the
 // note worthless, and so does a note that somebody has edited.
-func TestTheRecordIsOfTheClusterThatIsMeant(t *testing.T) {
+func TestRecordMustMatchSettings(t *testing.T) {
 	noted := api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "enterprise", K8sVersion: "v1.33.4+lke2"}
 	tests := map[string]struct {
 		cfg  Config
@@ -66,9 +66,9 @@ func TestTheRecordIsOfTheClusterThatIsMeant(t *testing.T) {
 	}
 }
 
-// TestAClusterThatIsNotLKEsIsNoted: by its name, its region and the tag of its Linodes, and
+// TestInstanceClusterIsRecorded: by its name, its region and the tag of its Linodes, and
 // nothing is left of what was noted of LKE.
-func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
+func TestInstanceClusterIsRecorded(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
 	kept, cfg := record{client: c, namespace: "lkeplan-system"}, Config{Log: slog.New(slog.DiscardHandler)}
 	noted := func() map[string]string {
@@ -102,9 +102,9 @@ func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
 	}
 }
 
-// TestAnotherLifeIsNotForgotten: machines are known by the name, the region and the mode that
+// TestChangedIdentityIsRefused: machines are known by the name, the region and the mode that
 // the controller had when it made them.
-func TestAnotherLifeIsNotForgotten(t *testing.T) {
+func TestChangedIdentityIsRefused(t *testing.T) {
 	own := api.Cluster{Label: "prod", Region: "us-ord", Tier: "instance"}
 	lke := api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}
 	renamed, moved, lkeRenamed := own, own, lke

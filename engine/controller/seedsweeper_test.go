@@ -18,10 +18,10 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// TestTheSweeperFreesAStuckKarpenter: the provisioner has put a NodeClaim into
+// TestSweeperUnblocksKarpenter: the provisioner has put a NodeClaim into
 // Karpenter's state that was deleted in the same moment. Without the sweeper
 // Karpenter never plans again.
-func TestTheSweeperFreesAStuckKarpenter(t *testing.T) {
+func TestSweeperUnblocksKarpenter(t *testing.T) {
 	linode.Register()
 	ctx := options.ToContext(t.Context(), Karpenter{}.options())
 	claim := func(name, providerID string) *karpv1.NodeClaim {

@@ -371,8 +371,8 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 	}
 }
 
-// TestStaticPoolsTellOfEachFailure by an event, and that is all they tell.
-func TestStaticPoolsTellOfEachFailure(t *testing.T) {
+// TestStaticPoolsReportEachFailure by an event, and that is all they tell.
+func TestStaticPoolsReportEachFailure(t *testing.T) {
 	w := newStaticWorld(t, staticPool("a", 2))
 	w.run(time.Minute)
 	close(w.told.Events)
@@ -427,9 +427,9 @@ func TestDriftWaitsWithItsPool(t *testing.T) {
 	}
 }
 
-// TestKarpenterOutlivesTheLastNodeClaim: it goes while the API server refuses the next one. Karpenter
+// TestKarpenterSurvivesLastNodeClaim: it goes while the API server refuses the next one. Karpenter
 // would crash: its goroutine dereferences nil.
-func TestKarpenterOutlivesTheLastNodeClaim(t *testing.T) {
+func TestKarpenterSurvivesLastNodeClaim(t *testing.T) {
 	handlers := utilruntime.PanicHandlers
 	t.Cleanup(func() { utilruntime.PanicHandlers = handlers })
 	panics := make(chan any, 1)

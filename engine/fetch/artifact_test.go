@@ -157,7 +157,7 @@ func filesIn(t *testing.T, dir string) (whole, barred []string) {
 	return whole, barred
 }
 
-func TestFetchTriesAgain(t *testing.T) {
+func TestFetchRetries(t *testing.T) {
 	body := packed(t, entry{name: "main.lke.hcl", content: "cluster {}\n"})
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -176,7 +176,7 @@ func TestFetchTriesAgain(t *testing.T) {
 	}
 }
 
-func TestWhatIsPickedIsKept(t *testing.T) {
+func TestPackKeepsPickedFiles(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	for name, content := range map[string]string{"clusters/dev/main.lke.hcl": "a", "modules/web/web.lke.hcl": "b", "teams.yaml": "c"} {
 		path := filepath.Join(from, name)

@@ -70,7 +70,7 @@ func gitServer(t *testing.T) (url string) {
 	return server.URL + "/fleet"
 }
 
-func TestAChildFetches(t *testing.T) {
+func TestChildFetches(t *testing.T) {
 	remote := Remote{URL: gitServer(t)}
 	commit, err := Child{}.Resolve(t.Context(), remote, lkeplanv1alpha1.GitRef{})
 	if err != nil {
@@ -97,7 +97,7 @@ func TestAChildFetches(t *testing.T) {
 	}
 }
 
-func TestErrorsOfAChildComeBack(t *testing.T) {
+func TestChildReturnsErrors(t *testing.T) {
 	remote := Remote{URL: gitServer(t)}
 	for _, tt := range []struct {
 		remote Remote
@@ -117,10 +117,10 @@ func TestErrorsOfAChildComeBack(t *testing.T) {
 	}
 }
 
-// TestAServerWithoutEnd takes nothing of the process that asks it: neither one that
+// TestEndlessServer takes nothing of the process that asks it: neither one that
 // lists references without end, nor one whose pack does not end, nor one that says
 // nothing.
-func TestAServerWithoutEnd(t *testing.T) {
+func TestEndlessServer(t *testing.T) {
 	pkt := func(s string) string { return fmt.Sprintf("%04x%s", len(s)+4, s) }
 	const commit = "1111111111111111111111111111111111111111"
 	greeting := pkt("# service=git-upload-pack\n") + "0000" + pkt(commit+" HEAD\x00agent=x\n")

@@ -22,8 +22,8 @@ func askAt(t *testing.T, url string, login *Login) error {
 	return err
 }
 
-// TestLoginsAreSentOverTLSOnly: to a server that the CA of the Secret has signed.
-func TestLoginsAreSentOverTLSOnly(t *testing.T) {
+// TestLoginRequiresTLS: to a server that the CA of the Secret has signed.
+func TestLoginRequiresTLS(t *testing.T) {
 	var sent []string
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = append(sent, r.Header.Get("Authorization"))
@@ -64,8 +64,8 @@ func TestLoginsAreSentOverTLSOnly(t *testing.T) {
 	}
 }
 
-// TestAGitHubAppGetsAToken: it signs for itself, and logs in with what it gets.
-func TestAGitHubAppGetsAToken(t *testing.T) {
+// TestGitHubAppToken: it signs for itself, and logs in with what it gets.
+func TestGitHubAppToken(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)

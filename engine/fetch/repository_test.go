@@ -18,9 +18,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestWhatIsWrittenOfACommit: regular files that are of use. In the place of a link
+// TestFetchWritesReadableFiles: regular files that are of use. In the place of a link
 // is something that cannot be read.
-func TestWhatIsWrittenOfACommit(t *testing.T) {
+func TestFetchWritesReadableFiles(t *testing.T) {
 	main := object.TreeEntry{Name: "main.lke.hcl", Mode: filemode.Regular}
 	tests := []struct {
 		name         string
@@ -51,7 +51,7 @@ func TestWhatIsWrittenOfACommit(t *testing.T) {
 	}
 }
 
-func TestALargeFileOfACommitIsBarred(t *testing.T) {
+func TestLargeFileBecomesBarrier(t *testing.T) {
 	dir, large := t.TempDir(), strings.Repeat("a", maxFile+1)
 	if err := writeTree(treeOf(t, large, object.TreeEntry{Name: "pools.lke.hcl", Mode: filemode.Regular}), dir); err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestALargeFileOfACommitIsBarred(t *testing.T) {
 	}
 }
 
-func TestNoPasswordIsInAnError(t *testing.T) {
+func TestErrorsContainNoPassword(t *testing.T) {
 	for _, url := range []string{"http://deploy:hunter2@127.0.0.1:1/fleet", "http://deploy:hunter2@127.0.0.1:1/%zz"} {
 		repository, err := NewRepository(url, nil)
 		if err == nil {
@@ -73,9 +73,9 @@ func TestNoPasswordIsInAnError(t *testing.T) {
 	}
 }
 
-// TestARepositoryOfLargeFiles: what is small on its way may be larger than all
+// TestRepositoryWithLargeFiles: what is small on its way may be larger than all
 // memory. A commit next to it is fetched.
-func TestARepositoryOfLargeFiles(t *testing.T) {
+func TestRepositoryWithLargeFiles(t *testing.T) {
 	from := t.TempDir()
 	repo, err := git.PlainInit(from, false)
 	if err != nil {
@@ -118,9 +118,9 @@ func TestARepositoryOfLargeFiles(t *testing.T) {
 	}
 }
 
-// TestATreeThatHoldsItselfManyTimes: ten trees of ten trees each, and so on, are
+// TestNestedTreesExceedLimit: ten trees of ten trees each, and so on, are
 // billions of entries in some hundred bytes.
-func TestATreeThatHoldsItselfManyTimes(t *testing.T) {
+func TestNestedTreesExceedLimit(t *testing.T) {
 	for name, leaf := range map[string][]object.TreeEntry{
 		"with files":                    {{Name: "main.hcl", Mode: filemode.Regular}},
 		"with files that are of no use": {{Name: "logo.png", Mode: filemode.Regular}},
@@ -204,9 +204,9 @@ func storeTree(t *testing.T, repo *git.Repository, tree *object.Tree) *object.Tr
 	return found
 }
 
-// TestWhatADeltaMakes is not seen from its own length: it says which parts of
+// TestDeltaResultSize is not seen from its own length: it says which parts of
 // another object to take, as often as it likes.
-func TestWhatADeltaMakes(t *testing.T) {
+func TestDeltaResultSize(t *testing.T) {
 	for text, want := range map[string]int64{"\x05\x07rest": 7, "\x80\x01\x80\x80\x80\x80\x01rest": 256 << 20, "\x05": 0, "": 0, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": 0} {
 		var delta measured
 		for _, b := range []byte(text) {

@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
-func TestReplaceKeepsTheModeAndLeavesNothingElse(t *testing.T) {
+func TestReplaceKeepsMode(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "run.sh")
 	if err := os.WriteFile(name, []byte("old"), 0o750); err != nil {
@@ -36,8 +36,8 @@ func TestReplaceKeepsTheModeAndLeavesNothingElse(t *testing.T) {
 	}
 }
 
-// TestErrorsNameTheFileOnce, and what there was stays.
-func TestErrorsNameTheFileOnce(t *testing.T) {
+// TestErrorsNameFileOnce, and what there was stays.
+func TestErrorsNameFileOnce(t *testing.T) {
 	dir := t.TempDir()
 	there := filepath.Join(dir, "there")
 	if err := files.Create(there, []byte("old")); err != nil {
@@ -65,7 +65,7 @@ func TestErrorsNameTheFileOnce(t *testing.T) {
 	}
 }
 
-func TestReplaceInDoesNotFollowLinksOut(t *testing.T) {
+func TestReplaceInStaysInRoot(t *testing.T) {
 	outside, dir := filepath.Join(t.TempDir(), "precious"), t.TempDir()
 	if err := errors.Join(os.WriteFile(outside, []byte("old"), 0o600), os.Symlink(outside, filepath.Join(dir, "a.yaml"))); err != nil {
 		t.Fatal(err)

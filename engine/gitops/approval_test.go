@@ -21,9 +21,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestTheHistoryKeepsWhatWasApproved: also when the revision is reconciled again, with
+// TestHistoryKeepsApprovals: also when the revision is reconciled again, with
 // nothing to do.
-func TestTheHistoryKeepsWhatWasApproved(t *testing.T) {
+func TestHistoryKeepsApprovals(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	np.Status.LastAttemptedRevision = "main@sha1:2"
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Digest: "sha256:2", Revision: "main@sha1:2"}
@@ -54,8 +54,8 @@ func TestTheHistoryKeepsWhatWasApproved(t *testing.T) {
 	}
 }
 
-// TestAnApprovalIsUsedUpByAnApply: the same plan needs another one the next time.
-func TestAnApprovalIsUsedUpByAnApply(t *testing.T) {
+// TestApplyUsesUpApproval: the same plan needs another one the next time.
+func TestApplyUsesUpApproval(t *testing.T) {
 	w := newWorld(t)
 	np := w.plan("fleet", "a", "fleet")
 	np.Spec.Guards = &lkeplanv1alpha1.PlanGuards{MaxDeletedPools: new(int)}
@@ -100,10 +100,10 @@ func (p *proving) approve() {
 	}
 }
 
-// TestAnApprovalSurvivesNoCrash: wherever the controller ends, the objects are changed under the
+// TestApprovalDoesNotSurviveCrash: wherever the controller ends, the objects are changed under the
 // approval by one reconciliation, and set back by hand they wait for another approval. With a
 // rollout it lets the first wave and the rest pass, each once.
-func TestAnApprovalSurvivesNoCrash(t *testing.T) {
+func TestApprovalDoesNotSurviveCrash(t *testing.T) {
 	for _, rollout := range []*lkeplanv1alpha1.RolloutSpec{nil, {Canary: []string{"web"}}} {
 		for n, ended := 1, true; ended; n++ {
 			p := newWaiting(t)
@@ -161,8 +161,8 @@ func newWaiting(t *testing.T) *proving {
 	return p
 }
 
-// TestPlanThatWaitsNamesItsChanges: who approves a plan is shown what changes, and in which fields.
-func TestPlanThatWaitsNamesItsChanges(t *testing.T) {
+// TestWaitingPlanListsItsChanges: who approves a plan is shown what changes, and in which fields.
+func TestWaitingPlanListsItsChanges(t *testing.T) {
 	p := newWaiting(t)
 	got := map[string]lkeplanv1alpha1.PlannedChange{}
 	for _, c := range p.np.Status.Plan.Changes {
@@ -180,9 +180,9 @@ func TestPlanThatWaitsNamesItsChanges(t *testing.T) {
 	}
 }
 
-// TestANodePlanThatIsMadeAgainIsNoFirstRevision: what it applied before is in the cluster, and
+// TestRecreatedNodePlanNeedsApproval: what it applied before is in the cluster, and
 // its guards are gone with it. What costs no node is applied.
-func TestANodePlanThatIsMadeAgainIsNoFirstRevision(t *testing.T) {
+func TestRecreatedNodePlanNeedsApproval(t *testing.T) {
 	for name, tt := range map[string]struct {
 		as     string // the name of the NodePlan that is made
 		label  string
@@ -217,9 +217,9 @@ func TestANodePlanThatIsMadeAgainIsNoFirstRevision(t *testing.T) {
 	}
 }
 
-// TestAPoolThatStayedIsNotDeletedUnjudged: without pruning a revision removes a pool with its
+// TestGuardsEvaluateLeftoverPools: without pruning a revision removes a pool with its
 // guards, and nothing goes. Once the NodePlan prunes, those guards are gone.
-func TestAPoolThatStayedIsNotDeletedUnjudged(t *testing.T) {
+func TestGuardsEvaluateLeftoverPools(t *testing.T) {
 	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
 	p.worker.Now = func() time.Time { return p.now }
 	p.np = p.plan("fleet", "a", "fleet")
@@ -249,9 +249,9 @@ func TestAPoolThatStayedIsNotDeletedUnjudged(t *testing.T) {
 	}
 }
 
-// TestNothingIsAppliedUnrecorded: without a status that says so, neither the approval nor an
+// TestNothingIsAppliedBeforeItIsRecorded: without a status that says so, neither the approval nor an
 // object changes.
-func TestNothingIsAppliedUnrecorded(t *testing.T) {
+func TestNothingIsAppliedBeforeItIsRecorded(t *testing.T) {
 	p := newWaiting(t)
 	p.approve()
 	refusing := func(context.Context) error { return errors.New("the NodePlan was changed in the meantime") }
@@ -261,8 +261,8 @@ func TestNothingIsAppliedUnrecorded(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoLeadersUsesAnApproval: the other one has read it before it was used up.
-func TestOneOfTwoLeadersUsesAnApproval(t *testing.T) {
+// TestOnlyOneLeaderUsesApproval: the other one has read it before it was used up.
+func TestOnlyOneLeaderUsesApproval(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -284,8 +284,8 @@ func TestOneOfTwoLeadersUsesAnApproval(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsSaysHowToLetItPass: with the digest, and what is wrong with an approval.
-func TestWhatWaitsSaysHowToLetItPass(t *testing.T) {
+// TestWaitingPlanExplainsHowToApprove: with the digest, and what is wrong with an approval.
+func TestWaitingPlanExplainsHowToApprove(t *testing.T) {
 	rev := &revision{sourceArtifact: sourceArtifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
 	p := judged{digest: "sha256:2"}
 	p.Plan.Verdicts = []plan.Verdict{{Status: plan.Blocked, Detail: "2 pools would be deleted."}}
@@ -300,9 +300,9 @@ func TestWhatWaitsSaysHowToLetItPass(t *testing.T) {
 	}
 }
 
-// TestANodePlanIsReadAsItIs: by a status that is older than the last one written, who has
+// TestNodePlanIsReadWithoutCache: by a status that is older than the last one written, who has
 // approved would be lost from the history. Here the cache has not seen a suspension.
-func TestANodePlanIsReadAsItIs(t *testing.T) {
+func TestNodePlanIsReadWithoutCache(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-func TestChangesByOthersAreReconciled(t *testing.T) {
+func TestManualEditsTriggerReconciliation(t *testing.T) {
 	at := func(minute int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 11, 20, 7, minute, 0, 0, time.UTC)}
 	}
@@ -54,9 +54,9 @@ func TestChangesByOthersAreReconciled(t *testing.T) {
 	}
 }
 
-// TestAnApprovalHasItsNodePlanReconciled: the status has no generation. That one is used
+// TestApprovalTriggersReconciliation: the status has no generation. That one is used
 // up or taken back is no reason.
-func TestAnApprovalHasItsNodePlanReconciled(t *testing.T) {
+func TestApprovalTriggersReconciliation(t *testing.T) {
 	with := func(a *lkeplanv1alpha1.Approval) *lkeplanv1alpha1.NodePlan {
 		np := &lkeplanv1alpha1.NodePlan{}
 		np.Status.Approval = a
@@ -77,7 +77,7 @@ func TestAnApprovalHasItsNodePlanReconciled(t *testing.T) {
 	}
 }
 
-func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
+func TestUpdatesThatChangePlanFor(t *testing.T) {
 	before := &lkeplanv1alpha1.NodePlan{}
 	for name, change := range map[string]struct {
 		change func(*lkeplanv1alpha1.NodePlan)

@@ -69,9 +69,9 @@ func (a *asks) Compile(_ context.Context, req compile.Request) (compile.Answer, 
 	return a.answer, nil
 }
 
-// TestTheGuardsAreOfWhatWasLastApplied: and that is compiled only where it differs
+// TestLastAppliedGuardsEvaluateRevision: and that is compiled only where it differs
 // from the new revision.
-func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
+func TestLastAppliedGuardsEvaluateRevision(t *testing.T) {
 	const old, head = 1, 2 // deleted pools that the guards allow
 	files := map[string]string{"fleet/main.lke.hcl": "pool \"a\" {}", "modules/m.lke.hcl": "pool \"b\" {}"}
 	with := func(name, text string) map[string]string {
@@ -124,7 +124,7 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 	}
 }
 
-func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
+func TestPoliciesAreEvaluatedOnlyIfDeclared(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &judged{}
@@ -140,10 +140,10 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown: otherwise whoever can have it lost,
+// TestChangeWaitsWhileLastAppliedIsUnknown: otherwise whoever can have it lost,
 // or a commit that removes a value that it needs, would have the next change judged
 // by its own guards.
-func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
+func TestChangeWaitsWhileLastAppliedIsUnknown(t *testing.T) {
 	files := map[string]string{"old.lke.hcl": ""}
 	create := plan.Change{Kind: "NodePool", Name: "api", Action: plan.Create}
 	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete, Impact: &plan.Impact{Known: true}} // it has no nodes
@@ -195,9 +195,9 @@ func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestAVariableLiftsNoGuard: guards are judged with the values that they had when they were
+// TestVariableCannotLiftGuard: guards are judged with the values that they had when they were
 // applied, whatever the change of a variable or a commit with it does.
-func TestAVariableLiftsNoGuard(t *testing.T) {
+func TestVariableCannotLiftGuard(t *testing.T) {
 	const declared = "variable \"max\" {\n  type = string\n}\nvariable \"l\" {\n  type = string\n}\n"
 	for name, tt := range map[string]struct {
 		label, max string // the present values
@@ -253,8 +253,8 @@ func TestAVariableLiftsNoGuard(t *testing.T) {
 	}
 }
 
-// TestAnotherSecretIsNotTakenForTheOneOfBefore: a policy may have read it.
-func TestAnotherSecretIsNotTakenForTheOneOfBefore(t *testing.T) {
+// TestChangedSecretBlocksPolicies: a policy may have read it.
+func TestChangedSecretBlocksPolicies(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	var last appliedRecord
 	secret := func(value string) []config.Var { return []config.Var{{Name: "token", Value: value, Secret: true}} }
@@ -285,9 +285,9 @@ func TestAnotherSecretIsNotTakenForTheOneOfBefore(t *testing.T) {
 	}
 }
 
-// TestANewReleaseDoesNotRollWithoutACommit: where it makes something else of the very
+// TestNewReleaseDoesNotReplaceNodesWithoutCommit: where it makes something else of the very
 // files that another one applied, the change waits for approval.
-func TestANewReleaseDoesNotRollWithoutACommit(t *testing.T) {
+func TestNewReleaseDoesNotReplaceNodesWithoutCommit(t *testing.T) {
 	const field = "spec.template.metadata.labels[team]"
 	roll := plan.Change{
 		Addr: "pool.web", Kind: "NodePool", Name: "web", Action: plan.Update, Effect: plan.Roll,

@@ -20,9 +20,9 @@ type nothing struct{ client.Reader }
 
 func (nothing) List(context.Context, client.ObjectList, ...client.ListOption) error { return nil }
 
-// TestAnEmptySource: the guard compares it with the objects in the cluster. A
+// TestEmptySource: the guard compares it with the objects in the cluster. A
 // status may have been lost with a backup, and may list objects that are gone.
-func TestAnEmptySource(t *testing.T) {
+func TestEmptySource(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)

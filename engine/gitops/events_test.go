@@ -28,8 +28,8 @@ func (r *recorder) AnnotatedEventf(_ runtime.Object, _ map[string]string, _, _, 
 
 func (r *recorder) Eventf(runtime.Object, string, string, string, ...any) {}
 
-// TestEventsAreNews takes one NodePlan through outcomes, one after the other.
-func TestEventsAreNews(t *testing.T) {
+// TestEventsReportOnlyNews takes one NodePlan through outcomes, one after the other.
+func TestEventsReportOnlyNews(t *testing.T) {
 	const (
 		origin  = "lkeplan.dev/originRevision"
 		rev     = "lkeplan.dev/revision"
@@ -121,7 +121,7 @@ func TestEventsAreNews(t *testing.T) {
 	}
 }
 
-func TestEventsAreDistinctAfterTheOppositeEvent(t *testing.T) {
+func TestRepeatedEventAfterOppositeHasNewToken(t *testing.T) {
 	for _, at := range []string{"2026-11-20T08:00:00Z", "2026-11-20T08:01:00Z"} {
 		moment, err := time.Parse(time.RFC3339, at)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestTheHolderGoesOn when another NodePlan names what it holds: only the newcomer waits.
-func TestTheHolderGoesOn(t *testing.T) {
+// TestPresentOwnerContinues when another NodePlan names what it holds: only the newcomer waits.
+func TestPresentOwnerContinues(t *testing.T) {
 	for _, source := range []string{"fleet", "another"} {
 		w := newWorld(t)
 		holder, newcomer := w.plan("platform", "a", "fleet"), w.plan("tenant", "b", source)
@@ -32,9 +32,9 @@ func TestTheHolderGoesOn(t *testing.T) {
 	}
 }
 
-// TestAPoolMovesWithOneCommit between NodePlans of the same source, whichever sees the
+// TestPoolMovesWithOneCommit between NodePlans of the same source, whichever sees the
 // commit first, and whether or not the other has seen it.
-func TestAPoolMovesWithOneCommit(t *testing.T) {
+func TestPoolMovesWithOneCommit(t *testing.T) {
 	for name, steps := range map[string]string{
 		"the one that gives it first":                   "gt",
 		"the one that takes it first":                   "tg",
@@ -77,8 +77,8 @@ func TestAPoolMovesWithOneCommit(t *testing.T) {
 	}
 }
 
-// TestANewNodePlanTakesPoolsOver from one that a commit splits.
-func TestANewNodePlanTakesPoolsOver(t *testing.T) {
+// TestNewNodePlanTakesPoolsOver from one that a commit splits.
+func TestNewNodePlanTakesPoolsOver(t *testing.T) {
 	w := newWorld(t)
 	gives := w.plan("fleet", "a", "fleet")
 	w.commit(map[string]string{"a": pools("a", "general", "web")})
@@ -95,9 +95,9 @@ func TestANewNodePlanTakesPoolsOver(t *testing.T) {
 	}
 }
 
-// TestAPoolThatMovesKeepsItsNodes: the guards of the NodePlan that had it are not those of the one
+// TestMovedPoolKeepsItsNodes: the guards of the NodePlan that had it are not those of the one
 // that takes it, so a change of its template waits for approval.
-func TestAPoolThatMovesKeepsItsNodes(t *testing.T) {
+func TestMovedPoolKeepsItsNodes(t *testing.T) {
 	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
 	p.worker.Now = func() time.Time { return p.now }
 	gives := p.plan("fleet", "a", "fleet")
@@ -123,10 +123,10 @@ func TestAPoolThatMovesKeepsItsNodes(t *testing.T) {
 	}
 }
 
-// TestADeletionWaitsForWhoMayWantTheObject: for another NodePlan of the same source that
+// TestDeletionWaitsForOtherNodePlans: for another NodePlan of the same source that
 // cannot be asked, and for one of another source that has asked for it. A removed block
 // has the object deleted all the same.
-func TestADeletionWaitsForWhoMayWantTheObject(t *testing.T) {
+func TestDeletionWaitsForOtherNodePlans(t *testing.T) {
 	broken := strings.Replace(pools("b", "db"), "cpu = 4", "cpu = nosuch", 1)
 	tests := []struct {
 		name   string
@@ -173,11 +173,11 @@ func TestADeletionWaitsForWhoMayWantTheObject(t *testing.T) {
 	}
 }
 
-// TestPoolsThatAreDeclaredAreNeverDeleted moves pools between three NodePlans, by random
+// TestDeclaredPoolsAreNeverDeleted moves pools between three NodePlans, by random
 // commits that they see in a random order and late: what the last commit declares keeps
 // its UID as long as every commit declares it, and in the end everything is where it
 // belongs.
-func TestPoolsThatAreDeclaredAreNeverDeleted(t *testing.T) {
+func TestDeclaredPoolsAreNeverDeleted(t *testing.T) {
 	const steps = 120
 	random := rand.New(rand.NewPCG(7, 13))
 	names := []string{"p", "q", "r", "s"}

@@ -33,7 +33,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-func TestNoSecretIsInAnOutcome(t *testing.T) {
+func TestOutcomesContainNoSecrets(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: "1 node replaced in hunter2", Changes: []lkeplanv1alpha1.PlannedChange{
@@ -51,8 +51,8 @@ func TestNoSecretIsInAnOutcome(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsRecorded: the status is written in the middle of a reconciliation, too.
-func TestNoSecretIsRecorded(t *testing.T) {
+// TestRecordsContainNoSecrets: the status is written in the middle of a reconciliation, too.
+func TestRecordsContainNoSecrets(t *testing.T) {
 	p := newWaiting(t)
 	p.approve()
 	p.worker.Vars = func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
@@ -73,9 +73,9 @@ func TestNoSecretIsRecorded(t *testing.T) {
 	}
 }
 
-// TestMessagesOfPoliciesFitIntoAStatus: however long they are. A status that is too
+// TestPolicyMessagesFitIntoStatus: however long they are. A status that is too
 // large is not written, and the old one would stay.
-func TestMessagesOfPoliciesFitIntoAStatus(t *testing.T) {
+func TestPolicyMessagesFitIntoStatus(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	for range 1000 {
 		np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})
@@ -103,8 +103,8 @@ func TestMessagesOfPoliciesFitIntoAStatus(t *testing.T) {
 	}
 }
 
-// TestNoHalfOfASecretIsLeft: where a text is cut in the middle of one.
-func TestNoHalfOfASecretIsLeft(t *testing.T) {
+// TestTruncationLeavesNoPartOfSecret: where a text is cut in the middle of one.
+func TestTruncationLeavesNoPartOfSecret(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: strings.Repeat("a", maxSummary-8) + "hunter2000",
 		Changes: []lkeplanv1alpha1.PlannedChange{{Fields: []string{strings.Repeat("a", maxField-8) + "hunter2000"}}}}

@@ -43,9 +43,9 @@ func guarded(class string, names ...string) string {
 	return strings.Replace(pools(class, names...), "= 100", "= 1", 1)
 }
 
-// TestWhatTheHostileMayAchieve: what each tries, and what comes of it. SECURITY.md says the
+// TestTenantIsolation: what each tries, and what comes of it. SECURITY.md says the
 // same in words. In no case is a pool of prod deleted, changed or left without care.
-func TestWhatTheHostileMayAchieve(t *testing.T) {
+func TestTenantIsolation(t *testing.T) {
 	const ofProd = "nodeplan.platform.prod"
 	tests := []struct {
 		who, tries string

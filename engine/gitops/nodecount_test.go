@@ -20,9 +20,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestAStalledNodePlanCountsItsNodes: those of the pools that it has applied, as they are
+// TestStalledNodePlanCountsItsNodes: those of the pools that it has applied, as they are
 // now, without a reconciliation.
-func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
+func TestStalledNodePlanCountsItsNodes(t *testing.T) {
 	linode.Register()
 	if err := lkeplanv1alpha1.AddToScheme(scheme.Scheme); err != nil { // which has Karpenter's kinds
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 	}
 }
 
-func TestPoolsAreSummedUp(t *testing.T) {
+func TestTotalOfPools(t *testing.T) {
 	at := func(hour int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC)}
 	}

@@ -10,9 +10,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestConditionsFollowTheOutcomes takes one NodePlan through outcomes, one after
+// TestConditionsFollowOutcomes takes one NodePlan through outcomes, one after
 // the other.
-func TestConditionsFollowTheOutcomes(t *testing.T) {
+func TestConditionsFollowOutcomes(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	prunes := done(lkeplanv1alpha1.ReasonPruning, "d")
 	prunes.inProgress = true

@@ -48,7 +48,7 @@ func nodePlan(namespace, name string) *lkeplanv1alpha1.NodePlan {
 	return &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
-func TestWhichNodePlanIsPlannedFor(t *testing.T) {
+func TestPlanForTarget(t *testing.T) {
 	w := &Worker{
 		Cache: nodePlansOf(nodePlan("a", "fleet"), nodePlan("b", "fleet")),
 		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
@@ -112,9 +112,9 @@ func (a valuesOf) Compile(_ context.Context, req compile.Request) (compile.Answe
 	return compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}, nil
 }
 
-// TestLastAppliedFilesHaveTheirOwnVariables: they are compiled with those that the
+// TestLastAppliedFilesKeepTheirVariables: they are compiled with those that the
 // NodePlan that is planned for applied them with, also if the files are the same.
-func TestLastAppliedFilesHaveTheirOwnVariables(t *testing.T) {
+func TestLastAppliedFilesKeepTheirVariables(t *testing.T) {
 	compiler := valuesOf{map[string]string{}}
 	w := &Worker{
 		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
@@ -137,8 +137,8 @@ func TestLastAppliedFilesHaveTheirOwnVariables(t *testing.T) {
 	}
 }
 
-// TestAPlanThatWouldBeRefusedIsReadyAndWarns: and so its commit has a failure.
-func TestAPlanThatWouldBeRefusedIsReadyAndWarns(t *testing.T) {
+// TestRefusedPlanOnlyIsReadyAndWarns: and so its commit has a failure.
+func TestRefusedPlanOnlyIsReadyAndWarns(t *testing.T) {
 	update := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Update}
 	contested := update
 	contested.Conflicts = []plan.Conflict{{Path: "spec.weight", Owner: "kubectl-edit"}}
@@ -167,7 +167,7 @@ func TestAPlanThatWouldBeRefusedIsReadyAndWarns(t *testing.T) {
 	}
 }
 
-func TestWhenAPlanIsNew(t *testing.T) {
+func TestPlanDiffers(t *testing.T) {
 	status := func(digest, revision, guard string) *lkeplanv1alpha1.NodePlanStatus {
 		return &lkeplanv1alpha1.NodePlanStatus{
 			Plan:   &lkeplanv1alpha1.PlanSummary{Digest: digest, Revision: revision},

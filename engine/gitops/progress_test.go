@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
+func TestDrainingPoolsAreInStatus(t *testing.T) {
 	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	evening := now.Add(10 * time.Hour)
 	closed := &plan.Pace{
@@ -57,8 +57,8 @@ func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
 	}
 }
 
-// TestAQuarterIsNews: of a large pool not every node is told of.
-func TestAQuarterIsNews(t *testing.T) {
+// TestEventForEachQuarterDrained: of a large pool not every node is told of.
+func TestEventForEachQuarterDrained(t *testing.T) {
 	left := func(n int) []lkeplanv1alpha1.PoolStatus {
 		return []lkeplanv1alpha1.PoolStatus{{Name: "web", Nodes: 7},
 			{Name: "old", Nodes: n, Condemned: &lkeplanv1alpha1.CondemnedStatus{Nodes: 100}}}

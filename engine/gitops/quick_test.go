@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestTheSameIsNotDoneAgain: what is in order is neither fetched nor compiled nor written.
-func TestTheSameIsNotDoneAgain(t *testing.T) {
+// TestUnchangedRevisionIsNotCompiledAgain: what is in order is neither fetched nor compiled nor written.
+func TestUnchangedRevisionIsNotCompiledAgain(t *testing.T) {
 	general := manifest.Key{Kind: "NodePool", Name: "general"}
 	type work struct{ fetched, compiled, written int }
 	tests := []struct {

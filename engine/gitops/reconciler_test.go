@@ -10,7 +10,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-func TestDependenciesAreReady(t *testing.T) {
+func TestDependenciesMustBeReady(t *testing.T) {
 	is := func(kind string, status metav1.ConditionStatus) metav1.Condition {
 		return metav1.Condition{Type: kind, Status: status}
 	}
@@ -38,9 +38,9 @@ func TestDependenciesAreReady(t *testing.T) {
 	}
 }
 
-// TestADependencyOfTheSameSourceHasAppliedTheRevision: that it was ready for an older one
+// TestDependencyWithSameSourceMustApplyRevision: that it was ready for an older one
 // says nothing.
-func TestADependencyOfTheSameSourceHasAppliedTheRevision(t *testing.T) {
+func TestDependencyWithSameSourceMustApplyRevision(t *testing.T) {
 	of := func(name, source, applied string) *lkeplanv1alpha1.NodePlan {
 		np := nodePlan("a", name)
 		np.Spec.SourceRef = &lkeplanv1alpha1.SourceReference{Kind: "GitRepository", Name: source}
@@ -66,8 +66,8 @@ func TestADependencyOfTheSameSourceHasAppliedTheRevision(t *testing.T) {
 	}
 }
 
-// TestIntervalsDiffer by the jitter, to either side.
-func TestIntervalsDiffer(t *testing.T) {
+// TestIntervalsHaveJitter by the jitter, to either side.
+func TestIntervalsHaveJitter(t *testing.T) {
 	r := &Reconciler{Jitter: 0.05}
 	least, most := time.Hour, time.Duration(0)
 	for range 1000 {
@@ -80,8 +80,8 @@ func TestIntervalsDiffer(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotWatchedIsAskedFor: Secrets with variables, and a revision that proves itself.
-func TestWhatIsNotWatchedIsAskedFor(t *testing.T) {
+// TestUnwatchedObjectsArePolled: Secrets with variables, and a revision that proves itself.
+func TestUnwatchedObjectsArePolled(t *testing.T) {
 	from := func(kind string) *lkeplanv1alpha1.NodePlan {
 		np := nodePlan("a", "fleet")
 		np.Spec.Interval.Duration = time.Hour
@@ -104,8 +104,8 @@ func TestWhatIsNotWatchedIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestShardsShareNodePlans: one reconciles what its selector names.
-func TestShardsShareNodePlans(t *testing.T) {
+// TestShardsDivideNodePlans: one reconciles what its selector names.
+func TestShardsDivideNodePlans(t *testing.T) {
 	selector, err := labels.Parse("shard=1")
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestWhatWasLastAppliedIsKnownByItsDigest: whatever happens to its record.
-func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
+// TestRecordMustMatchDigest: whatever happens to its record.
+func TestRecordMustMatchDigest(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 	}
 }
 
-func TestNothingWasAppliedToANewNodePlan(t *testing.T) {
+func TestNewNodePlanHasNoRecord(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

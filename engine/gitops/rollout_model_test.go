@@ -22,7 +22,7 @@ import (
 )
 
 // attacks is how many worlds the model has; more of them find more.
-var attacks = flag.Int("attacks", 5, "worlds of TestAModelOfWhatHappensMeanwhile")
+var attacks = flag.Int("attacks", 5, "worlds of TestRolloutModel")
 
 // attacked is a world in which a revision proves itself, and everything happens meanwhile that
 // may. Karpenter replaces as many nodes as the budgets let it, and begins with the next one
@@ -220,9 +220,9 @@ func (a *attacked) holds() {
 	}
 }
 
-// TestAModelOfWhatHappensMeanwhile: no more nodes are replaced than the first wave has, the brake
+// TestRolloutModel: no more nodes are replaced than the first wave has, the brake
 // comes off when the revision is proven, and in the end all pools have one revision.
-func TestAModelOfWhatHappensMeanwhile(t *testing.T) {
+func TestRolloutModel(t *testing.T) {
 	for seed := range uint64(*attacks) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			a := newAttacked(t, seed)

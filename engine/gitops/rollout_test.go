@@ -189,8 +189,8 @@ var onWeb = lkeplanv1alpha1.RolloutSpec{
 	Canary: []string{"web"}, OnFailure: lkeplanv1alpha1.RolloutRollback, Timeout: &metav1.Duration{Duration: 5 * time.Minute},
 }
 
-// TestARevisionProvesItself on a canary, before other pools get it.
-func TestARevisionProvesItself(t *testing.T) {
+// TestRolloutSucceeds on a canary, before other pools get it.
+func TestRolloutSucceeds(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two", "new")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "on a first wave of nodes in web", "two, 1", "", "none")
@@ -207,9 +207,9 @@ func TestARevisionProvesItself(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
 }
 
-// TestARevisionIsTakenBack: what was applied before is applied again, and the revision is
+// TestFailedRolloutIsRolledBack: what was applied before is applied again, and the revision is
 // left alone until there is another one.
-func TestARevisionIsTakenBack(t *testing.T) {
+func TestFailedRolloutIsRolledBack(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.np.Spec.Rollout.Canary = []string{"web", "new"}
 	p.push("two", "new")
@@ -249,9 +249,9 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:3", "", "")
 }
 
-// TestTwoBadRevisionsInARowAreRolledBack, each to what was last applied, and a commit that takes
+// TestTwoFailedRevisionsAreRolledBack, each to what was last applied, and a commit that takes
 // both back changes nothing.
-func TestTwoBadRevisionsInARowAreRolledBack(t *testing.T) {
+func TestTwoFailedRevisionsAreRolledBack(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("bad", "new")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "bad, 1", "", "none")
@@ -266,9 +266,9 @@ func TestTwoBadRevisionsInARowAreRolledBack(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:3", "", "", "none")
 }
 
-// TestARevisionIsHeld: what is there stays as it is, and a change of spec.rollout or an annotation
+// TestFailedRolloutIsHeld: what is there stays as it is, and a change of spec.rollout or an annotation
 // has the revision tried again, but no edit of something else.
-func TestARevisionIsHeld(t *testing.T) {
+func TestFailedRolloutIsHeld(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.np.Spec.Rollout.OnFailure = lkeplanv1alpha1.RolloutHold
 	p.push("two")
@@ -290,8 +290,8 @@ func TestARevisionIsHeld(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
 }
 
-// TestNodesThatGoProveNothing: old nodes of the canary go empty, and no new one is made.
-func TestNodesThatGoProveNothing(t *testing.T) {
+// TestRemovedNodesDoNotCountForWave: old nodes of the canary go empty, and no new one is made.
+func TestRemovedNodesDoNotCountForWave(t *testing.T) {
 	p := newProving(t, onWeb)
 	for range 20 {
 		p.node("web")
@@ -309,8 +309,8 @@ func TestNodesThatGoProveNothing(t *testing.T) {
 	p.is(p.after(80*time.Second), lkeplanv1alpha1.ReasonRolledBack, "name another pool in spec.rollout.canary")
 }
 
-// TestNodesOfBeforeProveNothing, also if they are what the revision asks for.
-func TestNodesOfBeforeProveNothing(t *testing.T) {
+// TestOldNodesDoNotCountForWave, also if they are what the revision asks for.
+func TestOldNodesDoNotCountForWave(t *testing.T) {
 	p := newProving(t, onWeb)
 	was := p.pool("web")
 	live := runtime.DeepCopyJSON(was)
@@ -325,8 +325,8 @@ func TestNodesOfBeforeProveNothing(t *testing.T) {
 	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "")
 }
 
-// TestClocksThatDifferChangeNothing: that of the controller is ahead of the cluster's, or behind it.
-func TestClocksThatDifferChangeNothing(t *testing.T) {
+// TestClockSkewDoesNotAffectRollout: that of the controller is ahead of the cluster's, or behind it.
+func TestClockSkewDoesNotAffectRollout(t *testing.T) {
 	for _, skew := range []time.Duration{-2 * time.Minute, 3 * time.Hour} {
 		p := newProving(t, onWeb)
 		p.skew = skew
@@ -351,8 +351,8 @@ func TestClocksThatDifferChangeNothing(t *testing.T) {
 	}
 }
 
-// TestAnEditOfSomethingElseChangesNothing of a rollout: neither its room nor its time begins again.
-func TestAnEditOfSomethingElseChangesNothing(t *testing.T) {
+// TestUnrelatedEditDoesNotAffectRollout of a rollout: neither its room nor its time begins again.
+func TestUnrelatedEditDoesNotAffectRollout(t *testing.T) {
 	for name, edit := range map[string]func(np *lkeplanv1alpha1.NodePlan){
 		"the interval":   func(np *lkeplanv1alpha1.NodePlan) { np.Spec.Interval.Duration++ },
 		"plan only":      func(np *lkeplanv1alpha1.NodePlan) { np.Spec.Mode = lkeplanv1alpha1.ModePlanOnly },
@@ -386,9 +386,9 @@ func TestAnEditOfSomethingElseChangesNothing(t *testing.T) {
 	}
 }
 
-// TestARolloutOfAnEarlierReleaseIsHeld: it has not noted which nodes are new, and its approval was
+// TestRolloutOfEarlierReleaseIsHeld: it has not noted which nodes are new, and its approval was
 // not used up.
-func TestARolloutOfAnEarlierReleaseIsHeld(t *testing.T) {
+func TestRolloutOfEarlierReleaseIsHeld(t *testing.T) {
 	for _, record := range []bool{true, false} {
 		p := newProving(t, onWeb)
 		p.push("two")
@@ -418,8 +418,8 @@ func TestARolloutOfAnEarlierReleaseIsHeld(t *testing.T) {
 	}
 }
 
-// TestNoStockIsNoFailure, however long it lasts.
-func TestNoStockIsNoFailure(t *testing.T) {
+// TestOutOfStockDoesNotFailRollout, however long it lasts.
+func TestOutOfStockDoesNotFailRollout(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.after(time.Minute)
@@ -439,9 +439,9 @@ func TestNoStockIsNoFailure(t *testing.T) {
 	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "")
 }
 
-// TestTheFirstWaveOfAllPools: without canaries each pool has its first nodes replaced.
+// TestFirstWaveWithoutCanary: without canaries each pool has its first nodes replaced.
 // What the revision removes stays until it is proven.
-func TestTheFirstWaveOfAllPools(t *testing.T) {
+func TestFirstWaveWithoutCanary(t *testing.T) {
 	p := newProving(t, lkeplanv1alpha1.RolloutSpec{Nodes: 2})
 	p.push("", "new")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "", "", ", new")
@@ -456,8 +456,8 @@ func TestTheFirstWaveOfAllPools(t *testing.T) {
 	p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two", "none")
 }
 
-// TestGuardsJudgeARevisionThatProvesItselfAsAWhole, and an approval is for all of it.
-func TestGuardsJudgeARevisionThatProvesItselfAsAWhole(t *testing.T) {
+// TestGuardsEvaluateWholeRevisionBeforeWave, and an approval is for all of it.
+func TestGuardsEvaluateWholeRevisionBeforeWave(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.np.Spec.Guards = &lkeplanv1alpha1.PlanGuards{MaxRolledNodes: "3"}
 	p.push("two")
@@ -480,8 +480,8 @@ func TestGuardsJudgeARevisionThatProvesItselfAsAWhole(t *testing.T) {
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonGuarded, "6 nodes", "two", "two")
 }
 
-// TestAnotherValueBeginsAnew: what a revision was judged with is what is applied of it.
-func TestAnotherValueBeginsAnew(t *testing.T) {
+// TestChangedVariableRestartsRollout: what a revision was judged with is what is applied of it.
+func TestChangedVariableRestartsRollout(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.after(time.Minute)
@@ -505,9 +505,9 @@ func (c changing) Compile(ctx context.Context, req compile.Request) (compile.Ans
 	return answer, err
 }
 
-// TestWhatOthersSetWhileARevisionIsTakenBack: in a pool that the revision does not change it is
+// TestManualEditsDuringRollback: in a pool that the revision does not change it is
 // set back only where no node goes for it, and the NodePlan says so.
-func TestWhatOthersSetWhileARevisionIsTakenBack(t *testing.T) {
+func TestManualEditsDuringRollback(t *testing.T) {
 	p := newProving(t, onWeb)
 	text := p.commits[0]["a/main.lke.hcl"]
 	at := strings.LastIndex(text, `l = ""`)
@@ -529,9 +529,9 @@ func TestWhatOthersSetWhileARevisionIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestPoolsThatAreLetGoMakeNodesAgain: of a condemned pool, and of pools whose nodes wait for
+// TestReleasedPoolsCreateNodesAgain: of a condemned pool, and of pools whose nodes wait for
 // a revision to prove itself.
-func TestPoolsThatAreLetGoMakeNodesAgain(t *testing.T) {
+func TestReleasedPoolsCreateNodesAgain(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")

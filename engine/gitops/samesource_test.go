@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPathsStayWithinTheSource(t *testing.T) {
+func TestPathsStayWithinSource(t *testing.T) {
 	for path, want := range map[string]string{
 		"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev",
 		"../../etc": "etc", "a/../../b": "b",

@@ -36,10 +36,10 @@ func claim(name, pool string, made time.Time) karpv1.NodeClaim {
 	}}
 }
 
-// TestNodesThatAreReplacedArePartOfTheTrace: from the reconciliation that applied the
+// TestTraceContainsReplacedNodes: from the reconciliation that applied the
 // revision, whoever counts that none is outdated any more, and with the NodeClaims that took
 // their place.
-func TestNodesThatAreReplacedArePartOfTheTrace(t *testing.T) {
+func TestTraceContainsReplacedNodes(t *testing.T) {
 	now, sink := time.Now(), &tracetest.Sink{T: t}
 	traces := newTraces(sink, claims{items: []karpv1.NodeClaim{
 		claim("old", "web", now.Add(-time.Hour)), claim("new", "web", now), claim("other", "db", now),
@@ -80,8 +80,8 @@ func TestNodesThatAreReplacedArePartOfTheTrace(t *testing.T) {
 	}
 }
 
-// TestARevisionThatProvesItselfIsPartOfTheTrace: as long as it took, and whether it did.
-func TestARevisionThatProvesItselfIsPartOfTheTrace(t *testing.T) {
+// TestTraceContainsRollout: as long as it took, and whether it did.
+func TestTraceContainsRollout(t *testing.T) {
 	const proving, revision = lkeplanv1alpha1.PhaseProving, "main@sha1:1"
 	for phase, want := range map[string]string{
 		lkeplanv1alpha1.PhaseProven:     "nodeplan.prove nodeplan=fleet/a phase=Proven",

@@ -10,7 +10,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-func TestAPlanIsACommentThatFits(t *testing.T) {
+func TestPlanFitsIntoComment(t *testing.T) {
 	var p plan.Plan
 	for i := range 3000 {
 		p.Changes = append(p.Changes, plan.Change{

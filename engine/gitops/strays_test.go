@@ -22,8 +22,8 @@ func (w *world) copyOf(pool, name string) {
 	w.put(obj)
 }
 
-// TestACopyOfAPoolIsNotPruned, and is reported, once.
-func TestACopyOfAPoolIsNotPruned(t *testing.T) {
+// TestCopyOfPoolIsNotPruned, and is reported, once.
+func TestCopyOfPoolIsNotPruned(t *testing.T) {
 	w := newWorld(t)
 	np := w.plan("fleet", "a", "fleet")
 	w.commit(map[string]string{"a": pools("a", "general", "web")})
@@ -51,9 +51,9 @@ func TestACopyOfAPoolIsNotPruned(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasAppliedIsPruned, also by an old inventory without UIDs, from a cache
+// TestOnlyAppliedObjectsArePruned, also by an old inventory without UIDs, from a cache
 // that lags, and after the controller was killed between an apply and its status.
-func TestOnlyWhatWasAppliedIsPruned(t *testing.T) {
+func TestOnlyAppliedObjectsArePruned(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(w *world, np *lkeplanv1alpha1.NodePlan)
@@ -91,8 +91,8 @@ func TestOnlyWhatWasAppliedIsPruned(t *testing.T) {
 	}
 }
 
-// TestAnApplyThatWasCutOffIsTakenUp: what it has made is not taken for somebody else's.
-func TestAnApplyThatWasCutOffIsTakenUp(t *testing.T) {
+// TestInterruptedApplyContinues: what it has made is not taken for somebody else's.
+func TestInterruptedApplyContinues(t *testing.T) {
 	w := newWorld(t)
 	np := w.plan("fleet", "a", "fleet")
 	w.commit(map[string]string{"a": pools("a", "general", "web")})
@@ -105,9 +105,9 @@ func TestAnApplyThatWasCutOffIsTakenUp(t *testing.T) {
 	}
 }
 
-// TestEqualValuesAreNoOwnership: a pool that others have made is taken over only where an
+// TestEqualValuesDoNotMeanOwnership: a pool that others have made is taken over only where an
 // import block says so, and is not pruned before that.
-func TestEqualValuesAreNoOwnership(t *testing.T) {
+func TestEqualValuesDoNotMeanOwnership(t *testing.T) {
 	tests := []struct {
 		name     string
 		manager  string

@@ -27,9 +27,9 @@ func (f *faulty) Compile(ctx context.Context, req compile.Request) (compile.Answ
 	return f.Compiler.Compile(ctx, req)
 }
 
-// TestATraceSaysWhereARevisionSpendsItsTime: each step is there, in what it is part of, and
+// TestTraceOfRevision: each step is there, in what it is part of, and
 // the one that failed says why. What says nothing new is left out.
-func TestATraceSaysWhereARevisionSpendsItsTime(t *testing.T) {
+func TestTraceOfRevision(t *testing.T) {
 	w, sink := newWorld(t), &tracetest.Sink{T: t}
 	compiler := &faulty{Compiler: w}
 	w.worker.Memory = &appliedMemory{}
@@ -94,9 +94,9 @@ nodeplan.reconcile nodeplan=fleet/a revision=main@sha1:1 reason=ReconciliationSu
   nodeplan.apply`, second, second)
 }
 
-// TestWithoutASinkNothingIsGathered: the steps of a reconciliation find no work that they are
+// TestNoTraceWithoutSink: the steps of a reconciliation find no work that they are
 // part of.
-func TestWithoutASinkNothingIsGathered(t *testing.T) {
+func TestNoTraceWithoutSink(t *testing.T) {
 	w := newWorld(t)
 	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: newTraces(nil, nil)}
 	ctx, work := r.Traces.Begin(t.Context())

@@ -36,9 +36,9 @@ func (s scripted) Compile(context.Context, compile.Request) (compile.Answer, err
 	return s.result, s.compileErr
 }
 
-// TestErrorsEndAReconciliation: each with its reason, and before the cluster is
+// TestErrorsEndReconciliation: each with its reason, and before the cluster is
 // reached.
-func TestErrorsEndAReconciliation(t *testing.T) {
+func TestErrorsEndReconciliation(t *testing.T) {
 	dev := compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}
 	prod := compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "prod"}}}}
 	tests := []struct {
@@ -88,8 +88,8 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 	}
 }
 
-// TestADirectoryForAnotherReleaseIsNotApplied: it may mean something else there.
-func TestADirectoryForAnotherReleaseIsNotApplied(t *testing.T) {
+// TestRequiredVersionIsEnforced: it may mean something else there.
+func TestRequiredVersionIsEnforced(t *testing.T) {
 	for version, want := range map[string]string{
 		"v0.3.1": lkeplanv1alpha1.ReasonCompileFailed, "v0.4.0": lkeplanv1alpha1.ReasonSucceeded,
 		"": lkeplanv1alpha1.ReasonSucceeded, // built from a checkout
@@ -107,8 +107,8 @@ func TestADirectoryForAnotherReleaseIsNotApplied(t *testing.T) {
 	}
 }
 
-// TestObjectsNameTheRevisionThatRollsTheirNodes, and the commit where the source says which.
-func TestObjectsNameTheRevisionThatRollsTheirNodes(t *testing.T) {
+// TestObjectsNameRevisionThatReplacesNodes, and the commit where the source says which.
+func TestObjectsNameRevisionThatReplacesNodes(t *testing.T) {
 	w := newWorld(t)
 	np := w.plan("infra", "a", "fleet")
 	config := func(cpu, weight int) {
@@ -155,7 +155,7 @@ func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick, []conf
 	return "", nil
 }
 
-func TestMessagesAreCutAtWords(t *testing.T) {
+func TestMessagesAreTruncatedAtWords(t *testing.T) {
 	if got := diag.Shorten("one two three", 11); got != "one two…" {
 		t.Errorf("%q", got)
 	}
@@ -178,7 +178,7 @@ func (f failing) Compile(_ context.Context, req compile.Request) (compile.Answer
 	return f.result, nil
 }
 
-func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
+func TestUnreadableGuardsBlockRevision(t *testing.T) {
 	var source scripted
 	source.result.Cluster.Name = "dev"
 	w := &Worker{

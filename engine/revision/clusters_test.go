@@ -52,7 +52,7 @@ func repositoryOf() fstest.MapFS {
 
 var clusters = []string{"clusters/alone", "clusters/dev", "clusters/prod"}
 
-func TestClustersAreFoundAndModulesAreNot(t *testing.T) {
+func TestFindClusters(t *testing.T) {
 	fsys := repositoryOf()
 	fsys["clusters/broken/main.lke.hcl"] = &fstest.MapFile{Data: []byte("pool {{{\n")}
 	for below, want := range map[string][]string{
@@ -69,8 +69,8 @@ func TestClustersAreFoundAndModulesAreNot(t *testing.T) {
 	}
 }
 
-// TestAChangeReachesWhatIsMadeFromIt, and nothing else.
-func TestAChangeReachesWhatIsMadeFromIt(t *testing.T) {
+// TestReaches, and nothing else.
+func TestReaches(t *testing.T) {
 	edit := func(name string) func(fstest.MapFS) {
 		return func(fsys fstest.MapFS) {
 			fsys[name] = &fstest.MapFile{Data: append([]byte("\n"), fsys[name].Data...)}
@@ -146,9 +146,9 @@ func (r recorder) Open(name string) (fs.File, error) {
 	return r.FS.Open(name)
 }
 
-// TestNothingIsReadBeyondTheReach: what the compiler reads of the examples, and of the
+// TestReachesReadsOnlyNeededFiles: what the compiler reads of the examples, and of the
 // repository above, is what the reach says.
-func TestNothingIsReadBeyondTheReach(t *testing.T) {
+func TestReachesReadsOnlyNeededFiles(t *testing.T) {
 	compiled := 0
 	for root, fsys := range map[string]fs.FS{"examples": os.DirFS("../../examples"), "fixture": repositoryOf()} {
 		dirs, err := load.Directories(fsys, ".")

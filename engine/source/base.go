@@ -32,7 +32,7 @@ func (s *Source) Base(edited func(head Revision) (bool, error)) (Revision, error
 	head, err := s.commit("HEAD")
 	if err != nil {
 		if s.empty() {
-			return s.before("there are no commits yet; everything is new"), nil
+			return s.before("there are no commits yet: everything is new"), nil
 		}
 		return Revision{}, s.unborn(err)
 	}
@@ -123,7 +123,7 @@ func (s *Source) onTrunk(head commit, to trunk, edited func(Revision) (bool, err
 		return now, err
 	}
 	if len(head.parents) == 0 {
-		return s.before("HEAD is the first commit; everything is new"), nil
+		return s.before("HEAD is the first commit: everything is new"), nil
 	}
 	before, err := s.commit(head.parents[0])
 	if err != nil {

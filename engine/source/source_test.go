@@ -50,7 +50,7 @@ func head(t *testing.T, s *Source) Revision {
 	return r
 }
 
-func TestARevisionIsTheCommitAndNotTheWorkingTree(t *testing.T) {
+func TestRevisionIsCommitNotWorkingTree(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"clusters/dev/main.lke.hcl": "one", "modules/a/a.lke.hcl": "module"})
 	if err := os.Symlink("/etc/passwd", filepath.Join(repo, "clusters/dev/link.lke.hcl")); err != nil {
@@ -83,7 +83,7 @@ func TestARevisionIsTheCommitAndNotTheWorkingTree(t *testing.T) {
 	}
 }
 
-func TestTreeIsAFileSystem(t *testing.T) {
+func TestCommitFileSystem(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"a.lke.hcl": "a", "sub/b.lke.hcl": "b", "sub/deep/c.lke.hcl": "c"})
 	gitRun(t, repo, "init", "-q")
@@ -98,13 +98,13 @@ func TestTreeIsAFileSystem(t *testing.T) {
 	}
 }
 
-func TestAPlainDirectoryHasNoRevisions(t *testing.T) {
+func TestPlainDirectoryHasNoRevisions(t *testing.T) {
 	if _, err := open(t, t.TempDir()); !errors.Is(err, ErrNoRepository) {
 		t.Errorf("%v, want %v", err, ErrNoRepository)
 	}
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	if _, err := open(t, filepath.Join(t.TempDir(), "missing")); err == nil {
 		t.Error("a missing directory was opened")
 	}
@@ -115,9 +115,9 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestNothingThatARepositoryNamesIsRun: its configuration and hooks are the author's, who
+// TestRepositoryConfigurationRunsNothing: its configuration and hooks are the author's, who
 // may be somebody else.
-func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
+func TestRepositoryConfigurationRunsNothing(t *testing.T) {
 	dir := t.TempDir()
 	origin, clone, pwned := filepath.Join(dir, "origin"), filepath.Join(dir, "clone"), filepath.Join(dir, "pwned")
 	gitRun(t, dir, "init", "-q", "-b", "main", origin)
@@ -178,8 +178,8 @@ func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
 	}
 }
 
-// TestAWorkingTreeIsAFileSystem, without what Git keeps for itself.
-func TestAWorkingTreeIsAFileSystem(t *testing.T) {
+// TestWorkingTreeFileSystem, without what Git keeps for itself.
+func TestWorkingTreeFileSystem(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"a.lke.hcl": "a\r\n", "sub/b.lke.hcl": "b", "sub/deep/c.lke.hcl": "c"})
 	gitRun(t, repo, "init", "-q")
@@ -204,8 +204,8 @@ func TestAWorkingTreeIsAFileSystem(t *testing.T) {
 	}
 }
 
-// TestWithoutGitAConversionIsAnError: the library cannot make it.
-func TestWithoutGitAConversionIsAnError(t *testing.T) {
+// TestConversionNeedsGit: the library cannot make it.
+func TestConversionNeedsGit(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"a": "a\n", "b": "b\n", "c": "c\n"})
 	gitRun(t, repo, "init", "-q")
@@ -234,9 +234,9 @@ func TestWithoutGitAConversionIsAnError(t *testing.T) {
 	}
 }
 
-// TestNothingIsReadThroughALink: Flux leaves links out, and a fetch of the controller does not
+// TestLinksAreNotFollowed: Flux leaves links out, and a fetch of the controller does not
 // have what they lead to.
-func TestNothingIsReadThroughALink(t *testing.T) {
+func TestLinksAreNotFollowed(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"dir/a.lke.hcl": "a"})
 	for name, to := range map[string]string{

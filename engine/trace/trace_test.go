@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestThePageListsAllSpans compares kube/observability/traces.md with the code.
-func TestThePageListsAllSpans(t *testing.T) {
+// TestSpansAreDocumented compares kube/observability/traces.md with the code.
+func TestSpansAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../kube/observability/traces.md")
 	if err != nil {
 		t.Fatal(err)
@@ -35,9 +35,9 @@ func TestThePageListsAllSpans(t *testing.T) {
 	}
 }
 
-// TestTracesAreFoundByShell: with the commands of traces.md, of which these are the
+// TestTraceIDsFromShell: with the commands of traces.md, of which these are the
 // answers.
-func TestTracesAreFoundByShell(t *testing.T) {
+func TestTraceIDsFromShell(t *testing.T) {
 	revision, claim := OfRevision("1f2c", "main@sha1:4d5e"), OfClaim("1f2c")
 	for got, want := range map[string]string{
 		hex.EncodeToString(revision.Trace[:]): "7cb4460869dc9bd742ca7fd71a53d74e",
@@ -55,8 +55,8 @@ func TestTracesAreFoundByShell(t *testing.T) {
 	}
 }
 
-// TestStepsAreGathered, with what is done in them, as long as each took, and no secret.
-func TestStepsAreGathered(t *testing.T) {
+// TestStepsAreCollected, with what is done in them, as long as each took, and no secret.
+func TestStepsAreCollected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		ctx, work := Begin(t.Context(), Reconcile)
@@ -89,8 +89,8 @@ func TestStepsAreGathered(t *testing.T) {
 	})
 }
 
-// TestWithoutAnyWorkAStepIsNothing: nothing is kept, and no memory is taken.
-func TestWithoutAnyWorkAStepIsNothing(t *testing.T) {
+// TestStepWithoutWorkDoesNothing: nothing is kept, and no memory is taken.
+func TestStepWithoutWorkDoesNothing(t *testing.T) {
 	ctx := context.Background()
 	took := testing.AllocsPerRun(100, func() {
 		inner, done := Step(ctx, Plan)
@@ -102,8 +102,8 @@ func TestWithoutAnyWorkAStepIsNothing(t *testing.T) {
 	}
 }
 
-// TestThousandsOfStepsAreCut, and the trace says how many.
-func TestThousandsOfStepsAreCut(t *testing.T) {
+// TestStepsAreLimited, and the trace says how many.
+func TestStepsAreLimited(t *testing.T) {
 	ctx, work := Begin(t.Context(), Reconcile)
 	for range mostSteps + 7 {
 		_, done := Step(ctx, ApplyObject)

@@ -78,8 +78,8 @@ func TestSpansAreExported(t *testing.T) {
 	}
 }
 
-// TestSamplingKeepsTracesWhole: each part of a trace is decided on by the id that all have.
-func TestSamplingKeepsTracesWhole(t *testing.T) {
+// TestSamplingKeepsTracesComplete: each part of a trace is decided on by the id that all have.
+func TestSamplingKeepsTracesComplete(t *testing.T) {
 	t.Setenv("OTEL_TRACES_SAMPLER", "parentbased_traceidratio")
 	t.Setenv("OTEL_TRACES_SAMPLER_ARG", "0.5")
 	memory := tracetest.NewInMemoryExporter()
@@ -129,8 +129,8 @@ func (r received) Export(
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// TestACollectorGetsTraces over the wire, what is left at the end included.
-func TestACollectorGetsTraces(t *testing.T) {
+// TestCollectorGetsTraces over the wire, what is left at the end included.
+func TestCollectorGetsTraces(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -159,9 +159,9 @@ func TestACollectorGetsTraces(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForTheCollector: it is away, and the process ends in time. The log has one
+// TestCollectorDoesNotBlock: it is away, and the process ends in time. The log has one
 // line.
-func TestNobodyWaitsForTheCollector(t *testing.T) {
+func TestCollectorDoesNotBlock(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // which answers nothing
 	if err != nil {
 		t.Fatal(err)
@@ -222,8 +222,8 @@ func (f fails) ExportSpans(context.Context, []sdk.ReadOnlySpan) error {
 	return nil
 }
 
-// TestTheLogSaysOnceThatTheCollectorIsAway, and once that it is back.
-func TestTheLogSaysOnceThatTheCollectorIsAway(t *testing.T) {
+// TestUnavailableCollectorIsLoggedOnce, and once that it is back.
+func TestUnavailableCollectorIsLoggedOnce(t *testing.T) {
 	var log bytes.Buffer
 	c := &quietExporter{
 		SpanExporter: fails{times: new(3)}, endpoint: "http://collector:4317", log: slog.New(slog.NewTextHandler(&log, nil)),
