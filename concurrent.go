@@ -2,7 +2,7 @@
 
 // Command concurrent lists the packages of this module that have something to find for the
 // race detector: a goroutine, a channel, a lock or an atomic value, in code or in tests. It
-// reads syntax, of all files whatever their build constraints. With -others it lists the
+// reads syntax, of all files regardless of build constraints. With -others it lists the
 // other packages.
 package main
 

@@ -40,9 +40,9 @@ var rules = []rule{
 	{from: "config/eval", forbidden: []string{"schemas", "k8s.io"},
 		why: "the evaluator knows expressions and references, not what a pool is"},
 	{from: "kube", forbidden: []string{"cmd", "engine", "config", "linode", "github.com/hashicorp/hcl"},
-		why: "the cluster gets objects, whatever language they were written in"},
+		why: "the cluster gets objects, regardless of the language they were written in"},
 	{from: "linode", forbidden: []string{"cmd", "engine", "config", "kube", "github.com/hashicorp/hcl"},
-		why: "capacity is provided for any NodePool, whoever wrote it"},
+		why: "capacity is provided for any NodePool, regardless of its author"},
 	{from: "linode/capacity", forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/api", "linode/catalog"},
 		why: "the decision is a function of its arguments"},
 	{from: "linode/instance/decide", forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/api", "linode/catalog"},
@@ -56,13 +56,13 @@ var rules = []rule{
 	{from: "linode/instance/bootstrap", forbidden: []string{"sigs.k8s.io/karpenter"},
 		why: "what a machine reads follows from what its caller says"},
 	{from: "linode/instance/token", forbidden: []string{"linode/api", "linode/instance/bootstrap"},
-		why: "tokens are made and revoked in the cluster, whatever reads them, and whose certificate it is follows from the " +
+		why: "tokens are made and revoked in the cluster, regardless of what reads them, and whose certificate it is follows from the " +
 			"request and the NodeClaim"},
 	{from: "linode/nodeclaim", forbidden: []string{
 		"linode/api", "linode/instancetype", "linode/capacity", "linode/lke", "linode/instance",
 	}, why: "what a NodeClaim says is read from the NodeClaim alone, in both ways to get machines"},
 	{from: "linode/instancetype", forbidden: []string{"linode/api", "linode/capacity", "linode/nodeclaim", "linode/lke"},
-		why: "what a plan type offers follows from prices and nodes, whatever was ordered"},
+		why: "what a plan type offers follows from prices and nodes, regardless of orders"},
 	{from: "linode/limits", forbidden: []string{"linode/api", "linode/lke", "linode/instance", "linode/capacity"},
 		why: "limits count NodeClaims and their replacements; what was made of them does not matter"},
 	{from: "linode/api", forbidden: []string{"k8s.io", "sigs.k8s.io"},
@@ -71,17 +71,17 @@ var rules = []rule{
 		why: "prices and plans are facts that need no cluster and no token"},
 	{from: "engine/compile", forbidden: []string{"engine/compare", "engine/apply", "engine/migrate", "engine/gitops", "engine/controller",
 		"engine/source", "github.com/go-git"},
-		why: "what a directory compiles to follows from its bytes; where they come from and what becomes of the objects is for others"},
+		why: "what a directory compiles to follows from its bytes; where they come from and what happens to the objects is for others"},
 	{from: "engine/compare", forbidden: []string{"engine/apply", "engine/migrate", "engine/gitops", "engine/controller", "engine/source"},
 		why: "a comparison changes nothing, so it links nothing that applies"},
 	{from: "engine/apply", forbidden: []string{"engine/migrate", "engine/gitops", "engine/controller", "engine/source"},
-		why: "a plan is applied in the same way, whoever asks for it and wherever it came from"},
+		why: "a plan is applied in the same way, regardless of who requests it and where it came from"},
 	{from: "engine/migrate", forbidden: []string{"engine/apply", "engine/compare", "engine/inspect", "engine/simulate", "engine/gitops",
 		"engine/controller", "engine/source"},
 		why: "objects are taken over, and released, with the values that they have, and the controller may be gone"},
 	{from: "engine/fetch", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
-	}, why: "files are fetched from anywhere before anybody reads them, and the next step is to fetch them in a process of its own"},
+	}, why: "files are fetched before they are read, and fetching can move to a separate process"},
 	{from: "cmd/lkeplan", forbidden: []string{"github.com/charmbracelet/bubbletea", "github.com/muesli/termenv"},
 		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
 	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},
@@ -96,7 +96,7 @@ var rules = []rule{
 		"engine/source", "charm.land", "github.com/charmbracelet"},
 		why: "what is said of a cluster is read from it, and nothing is changed there; the command knows the terminal"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/migrate"},
-		why: "NodePlans are reconciled in the same way in any process, and adopt nothing by themselves"},
+		why: "NodePlans are reconciled in the same way in any process, and adopt nothing automatically"},
 	{from: "kube/deploy", forbidden: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime"},
 		why: "what is installed is read from its manifests, without a cluster"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/api", "github.com/go-git"},
@@ -108,9 +108,9 @@ var rules = []rule{
 	{from: "cmd/sandbox", but: "cmd/sandbox/e2e", forbidden: []string{"engine", "config", "kube", "cmd/sandbox/e2e"},
 		why: "the sandbox plays what lkeplan runs against; only its tests know lkeplan"},
 	{from: "cmd/sandbox/process", forbidden: []string{"k8s.io", "linode", "cmd/sandbox/stack", "cmd/sandbox/binaries"},
-		why: "processes are started and ended in the same way whatever they do"},
+		why: "processes are started and ended in the same way regardless of what they do"},
 	{from: "cmd/sandbox/release", forbidden: []string{"engine", "config", "kube", "linode", "cmd/sandbox/stack"},
-		why: "programs are built and packed in the same way whatever they do"},
+		why: "programs are built and packed in the same way regardless of what they do"},
 	{from: "config", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
 	{from: "linode", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
 	{from: "engine/plan", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
@@ -134,7 +134,7 @@ var testLibraries = []string{
 	module + "linode/sim",
 }
 
-// linkedByOthers are packages of others that link a test library all the same.
+// linkedByOthers are packages of others that link a test library anyway.
 var linkedByOthers = map[string]string{
 	"github.com/hashicorp/hcl/v2/hclwrite":     "compares tokens with go-cmp",
 	"github.com/fluxcd/pkg/runtime/conditions": "has its matchers for gomega next to the getters",
@@ -307,8 +307,8 @@ func (r rule) broken(deps []string) []string {
 
 func under(path, prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 
-// TestPackagesHaveMeaningfulNames: a package that is named util holds what nobody found
-// a place for. Packages of nothing but tests need no comment.
+// TestPackagesHaveMeaningfulNames: a package called util has no subject.
+// Packages that contain only tests need no comment.
 func TestPackagesHaveMeaningfulNames(t *testing.T) {
 	for _, dir := range modules {
 		for path, p := range packagesOf(t, dir) {
@@ -337,7 +337,7 @@ func TestTopLevel(t *testing.T) {
 	known := []string{"cmd", "config", "engine", "linode", "kube", "schemas", "examples", "testdata", "bin"}
 	for _, entry := range entries {
 		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
-			t.Errorf("the folder %s is none of %s: what is in it belongs into one of them", name, strings.Join(known, ", "))
+			t.Errorf("the folder %s is none of %s: what is in it belongs in one of them", name, strings.Join(known, ", "))
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestNoFolderImportsAFolderThatImportsIt(t *testing.T) {
 const smallPackage = 300
 
 // reasonToBeOne is how the comment of a small package begins to say why it is one.
-var reasonToBeOne = regexp.MustCompile(`(?i)\ba package (of its own|apart)\b`)
+var reasonToBeOne = regexp.MustCompile(`(?i)\ba (separate package|package (of its own|apart))\b`)
 
 // TestSmallPackagesAreJustified: else it belongs to its importer.
 func TestSmallPackagesAreJustified(t *testing.T) {
@@ -116,7 +116,7 @@ func TestSmallPackagesAreJustified(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		p := packages[name]
 		if !p.command && p.lines < smallPackage && len(importers[name]) == 1 && !reasonToBeOne.MatchString(p.doc) {
-			t.Errorf("%s has %d lines and is imported by %s only: join them, or say in its comment why it is a package apart",
+			t.Errorf("%s has %d lines and is imported by %s only: merge them, or explain in its comment why it is a separate package",
 				name, p.lines, importers[name][0])
 		}
 	}

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // hog takes memory without end, as a compilation would that no other bound
-// holds. Its request is no JSON, after which the memory is limited all the same.
+// holds. Its request is not JSON, but the memory is limited anyway.
 func hog() int {
 	compile.ChildMain(context.Background(), strings.NewReader(""), os.Stdout, os.Stdout)
 	var held [][]byte
@@ -121,7 +121,7 @@ func TestUndeclaredValuesCanBeIgnored(t *testing.T) {
 	}
 	req.Vars = req.Vars[1:]
 	if result, err := (compile.Child{}).Compile(t.Context(), req); err != nil || !result.Failed {
-		t.Errorf("a value is missing, and nobody says so: %v", err)
+		t.Errorf("a missing value is not reported: %v", err)
 	}
 }
 

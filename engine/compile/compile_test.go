@@ -43,7 +43,7 @@ func TestFilesAreReadOnce(t *testing.T) {
 	}
 }
 
-// TestPatternsInWords holds that where config has words of its own for a mistake, the
+// TestPatternsInWords checks that if config words a mistake itself, the
 // API server would have refused the same value: manifest passes it through.
 func TestPatternsInWords(t *testing.T) {
 	tests := []struct{ argument, field string }{

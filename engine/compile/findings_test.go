@@ -55,7 +55,7 @@ func TestLintGood(t *testing.T) {
 }
 
 // TestEveryRuleIsDocumented: a document of each name, bad and good, for what
-// can be silenced; retired-plan needs a catalogue of its own, and others need pods.
+// can be silenced; retired-plan needs a special catalogue, and others need pods.
 func TestEveryRuleIsDocumented(t *testing.T) {
 	for _, name := range lint.Names() {
 		for _, dir := range []string{"bad", "good"} {

@@ -100,7 +100,7 @@ func child(command string) confine.Child {
 	return confine.Child{Program: []string{os.Args[0], command}, Time: time.Minute, Memory: 512 << 20}
 }
 
-// listen serves nothing at an address of its own.
+// listen serves nothing at a new address.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -123,7 +123,7 @@ func TestTraceOfNodeClaim(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		grow.Status, grow.Class, grow.Err, grow.For = 200, api.ClassNone, nil, []string{"uid"}
 		w.tracer.Call(grow)
-		w.tracer.Call(api.Call{Method: "GET", Route: "lke/clusters/{}/pools"}) // for nobody
+		w.tracer.Call(api.Call{Method: "GET", Route: "lke/clusters/{}/pools"}) // for no NodeClaim
 		w.after(40*time.Second, bound)
 		w.after(50*time.Second, isTrue(karpv1.ConditionTypeRegistered))
 		w.check()
@@ -188,7 +188,7 @@ func TestTraceOfDeletedNodeClaimHasFailed(t *testing.T) {
 	})
 }
 
-// TestDeletedNodeClaimsAreForgotten: also where nobody has seen it go, and of requests as many as
+// TestDeletedNodeClaimsAreForgotten: even if its deletion was missed, and of requests as many as
 // a trace can have.
 func TestDeletedNodeClaimsAreForgotten(t *testing.T) {
 	w := newTraceWorld(t)

@@ -18,7 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// TestRestartWorksWithoutLinode: what may pass by itself does not end a controller that
+// TestRestartWorksWithoutLinode: a temporary error does not end a controller that
 // has run before; what is wrong with its settings does.
 func TestRestartWorksWithoutLinode(t *testing.T) {
 	const found = `{"id":77,"label":"prod","region":"us-ord","tier":"standard","k8s_version":"1.34"}`

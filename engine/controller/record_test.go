@@ -15,7 +15,7 @@ import (
 )
 
 // TestRecordMustMatchSettings: settings that name another cluster make the
-// note worthless, and so does a note that somebody has edited.
+// note worthless, and so does a note that was edited.
 func TestRecordMustMatchSettings(t *testing.T) {
 	noted := api.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "enterprise", K8sVersion: "v1.33.4+lke2"}
 	tests := map[string]struct {
@@ -23,13 +23,13 @@ func TestRecordMustMatchSettings(t *testing.T) {
 		edit map[string]string
 		want bool
 	}{
-		"by its number":           {Config{ClusterID: 77}, nil, true},
-		"by its label":            {Config{ClusterName: "prod"}, nil, true},
-		"by both":                 {Config{ClusterID: 77, ClusterName: "prod"}, nil, true},
-		"another number":          {Config{ClusterID: 78}, nil, false},
-		"another label":           {Config{ClusterID: 77, ClusterName: "staging"}, nil, false},
-		"somebody took the tier":  {Config{ClusterID: 77}, map[string]string{"tier": ""}, false},
-		"somebody wrote nonsense": {Config{ClusterID: 77}, map[string]string{"id": "x"}, false},
+		"by its number":       {Config{ClusterID: 77}, nil, true},
+		"by its label":        {Config{ClusterName: "prod"}, nil, true},
+		"by both":             {Config{ClusterID: 77, ClusterName: "prod"}, nil, true},
+		"another number":      {Config{ClusterID: 78}, nil, false},
+		"another label":       {Config{ClusterID: 77, ClusterName: "staging"}, nil, false},
+		"the tier is missing": {Config{ClusterID: 77}, map[string]string{"tier": ""}, false},
+		"the ID is invalid":   {Config{ClusterID: 77}, map[string]string{"id": "x"}, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

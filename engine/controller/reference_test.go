@@ -42,17 +42,17 @@ type metric struct {
 
 // sections are the parts of the reference; a metric is in the first that has its prefix.
 var sections = []struct{ prefix, title, text string }{
-	{"lkeplan_nodeplan_", "NodePlans", "Served by the process that reconciles NodePlans, as those of Flux below."},
-	{"lkeplan_", "Machines, limits and the Linode API", "Served by the process that makes nodes. Labels `plan` are plan " +
+	{"lkeplan_nodeplan_", "NodePlans", "Served by the process that reconciles NodePlans, like the Flux metrics below."},
+	{"lkeplan_", "Machines, limits and the Linode API", "Served by the process that creates nodes. Labels `plan` are plan " +
 		"types, such as `g6-standard-4`."},
-	{"karpenter_cloudprovider_instance_type_", "Offerings", "By the names that other providers of Karpenter use. Region " +
+	{"karpenter_cloudprovider_instance_type_", "Offerings", "With the names that other Karpenter providers use. Region " +
 		"and zone are the same on LKE."},
-	{"karpenter_", "Karpenter", "Karpenter's own, served by the process that makes nodes."},
-	{"operator_", "Conditions", "How long conditions of NodeClaims, NodePools and Nodes last, by Karpenter's library " +
-		"for them. Those without a kind in their name are the same with the kind as a label."},
-	{"gotk_", "Flux", "What Flux counts of its own objects, here of NodePlans."},
-	{"", "Controllers and requests", "Of controller-runtime and client-go, in both processes. Besides there are " +
-		"`go_*` and `process_*`, which all programs in Go have."},
+	{"karpenter_", "Karpenter", "Karpenter's metrics, served by the process that creates nodes."},
+	{"operator_", "Conditions", "How long conditions of NodeClaims, NodePools and Nodes last, from Karpenter's library. " +
+		"Metrics without a kind in their name have the kind as a label instead."},
+	{"gotk_", "Flux", "Flux's metrics of its objects, here for NodePlans."},
+	{"", "Controllers and requests", "From controller-runtime and client-go, in both processes. In addition there " +
+		"are `go_*` and `process_*`, as in all Go programs."},
 }
 
 // TestMetricsReference compares kube/observability/metrics.md with what is registered when
@@ -132,9 +132,8 @@ func lint(t *testing.T, all []metric) []promlint.Problem {
 var description = regexp.MustCompile(
 	`^Desc\{fqName: (".*"), help: (".*"), constLabels: \{.*\}, variableLabels: \{(.*)\}\}$`)
 
-// registered are all metrics of the controller but those of Go and of the process, by
-// their names. A registry shows metrics without a value to nobody, so its collectors are
-// read out of it.
+// registered are all metrics of the controller, by name, except for those of Go and of the process. A
+// registry does not show metrics without a value, so its collectors are read directly.
 func registered(t *testing.T) []metric {
 	t.Helper()
 	found := map[string]metric{}

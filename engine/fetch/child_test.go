@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// into returns an empty directory in one of its own.
+// into returns an empty directory inside a new directory.
 func into(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "head")

@@ -45,7 +45,7 @@ func TestLoginRequiresTLS(t *testing.T) {
 		{"a token over http", open.URL, &Login{Bearer: "secret"}, "", "starts with https://"},
 		{"a password over https", closed.URL, &Login{Username: "me", Password: "secret", CA: ca}, basic, "auth"},
 		{"a token over https", closed.URL, &Login{Bearer: "secret", CA: ca}, "Bearer secret", "auth"},
-		{"a server that nobody knows", closed.URL, &Login{Bearer: "secret"}, "", "certificate"},
+		{"an unknown server", closed.URL, &Login{Bearer: "secret"}, "", "certificate"},
 		{"a CA that is none", closed.URL, &Login{Bearer: "secret", CA: []byte("none")}, "", "its ca.crt contains no PEM certificate"},
 		{"an app without a key", closed.URL, &Login{App: &App{ID: "1"}, CA: ca}, "", "read the githubAppPrivateKey: it is not PEM"},
 		{"an app over http", closed.URL, &Login{App: &App{ID: "1", API: open.URL}, CA: ca}, "", "does not start with https://"},

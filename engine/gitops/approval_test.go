@@ -249,7 +249,7 @@ func TestGuardsEvaluateLeftoverPools(t *testing.T) {
 	}
 }
 
-// TestNothingIsAppliedBeforeItIsRecorded: without a status that says so, neither the approval nor an
+// TestNothingIsAppliedBeforeItIsRecorded: without a record in the status, neither the approval nor an
 // object changes.
 func TestNothingIsAppliedBeforeItIsRecorded(t *testing.T) {
 	p := newWaiting(t)

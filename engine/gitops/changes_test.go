@@ -39,7 +39,7 @@ func TestManualEditsTriggerReconciliation(t *testing.T) {
 		{"another edit", pool(label, 2, ours(1), jane(2)), pool(label, 3, ours(1), jane(3)), true},
 		{"a status", pool(label, 2, ours(1)), pool(label, 2, ours(1), status), false},
 		{"an annotation", pool(label, 2, ours(1)), pool(label, 2, ours(1), jane(2)), false},
-		{"somebody else's object", pool("dev", 1, ours(1)), pool("dev", 2, ours(1), jane(2)), false},
+		{"an object of another owner", pool("dev", 1, ours(1)), pool("dev", 2, ours(1), jane(2)), false},
 		{"the inventory label is removed", pool(label, 1, ours(1)), pool("", 2, ours(1), jane(2)), true},
 	}
 	for _, tt := range tests {

@@ -140,7 +140,7 @@ func TestPoliciesAreEvaluatedOnlyIfDeclared(t *testing.T) {
 	}
 }
 
-// TestChangeWaitsWhileLastAppliedIsUnknown: otherwise whoever can have it lost,
+// TestChangeWaitsWhileLastAppliedIsUnknown: otherwise a user who can delete it
 // or a commit that removes a value that it needs, would have the next change judged
 // by its own guards.
 func TestChangeWaitsWhileLastAppliedIsUnknown(t *testing.T) {
@@ -196,7 +196,7 @@ func TestChangeWaitsWhileLastAppliedIsUnknown(t *testing.T) {
 }
 
 // TestVariableCannotLiftGuard: guards are judged with the values that they had when they were
-// applied, whatever the change of a variable or a commit with it does.
+// applied, regardless of a change of a variable or a commit with it.
 func TestVariableCannotLiftGuard(t *testing.T) {
 	const declared = "variable \"max\" {\n  type = string\n}\nvariable \"l\" {\n  type = string\n}\n"
 	for name, tt := range map[string]struct {
@@ -310,7 +310,7 @@ func TestNewReleaseDoesNotReplaceNodesWithoutCommit(t *testing.T) {
 		"the same release":                      {same, "0.4.0", roll, nil, false},
 		"a release that did not say its number": {same, "", roll, nil, false},
 		"a commit":                              {other, "0.3.0", roll, nil, false},
-		"somebody has edited the field":         {same, "0.3.0", roll, edited, false},
+		"the field was edited":         {same, "0.3.0", roll, edited, false},
 		"no node is replaced":                   {same, "0.3.0", inPlace, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestPresentOwnerContinues(t *testing.T) {
 	}
 }
 
-// TestPoolMovesWithOneCommit between NodePlans of the same source, whichever sees the
+// TestPoolMovesWithOneCommit between NodePlans of the same source, regardless of which sees the
 // commit first, and whether or not the other has seen it.
 func TestPoolMovesWithOneCommit(t *testing.T) {
 	for name, steps := range map[string]string{
@@ -125,7 +125,7 @@ func TestMovedPoolKeepsItsNodes(t *testing.T) {
 
 // TestDeletionWaitsForOtherNodePlans: for another NodePlan of the same source that
 // cannot be asked, and for one of another source that has asked for it. A removed block
-// has the object deleted all the same.
+// deletes the object anyway.
 func TestDeletionWaitsForOtherNodePlans(t *testing.T) {
 	broken := strings.Replace(pools("b", "db"), "cpu = 4", "cpu = nosuch", 1)
 	tests := []struct {

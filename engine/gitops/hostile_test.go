@@ -25,7 +25,7 @@ func (v victims) change(dir, text string) {
 	v.commit(v.files)
 }
 
-// foreign stores a pool as somebody makes it with another tool than lkeplan.
+// foreign stores a pool that another tool than lkeplan creates.
 func (v victims) foreign(name, manager string, label any) {
 	obj := runtime.DeepCopyJSON(v.objects[manifest.Key{Kind: "NodePool", Name: "general"}])
 	metadata := manifest.Ensure(obj, "metadata")
@@ -74,7 +74,7 @@ func TestTenantIsolation(t *testing.T) {
 				v.foreign("api", "kubectl-create", "")
 				v.change("prod", guarded("prod", "general", "web", "api"))
 			}},
-		{who: "a tenant", tries: "waits for a pool that prod gives up", mine: lkeplanv1alpha1.ReasonConflict,
+		{who: "a tenant", tries: "waits for a pool that prod releases", mine: lkeplanv1alpha1.ReasonConflict,
 			says: "NodePlan tenant/mine also declares it",
 			does: func(v victims) {
 				v.change("mine", pools("mine", "web"))
@@ -148,7 +148,7 @@ func TestTenantIsolation(t *testing.T) {
 	}
 }
 
-// cares reports whether prod sets back a field that somebody else has changed.
+// cares reports whether prod reverts a manual edit.
 func (v victims) cares(pool string) bool {
 	key := manifest.Key{Kind: "NodePool", Name: pool}
 	edited := runtime.DeepCopyJSON(v.objects[key])

@@ -57,7 +57,7 @@ func TestDrainingPoolsAreInStatus(t *testing.T) {
 	}
 }
 
-// TestEventForEachQuarterDrained: of a large pool not every node is told of.
+// TestEventForEachQuarterDrained: events do not report every node of a large pool.
 func TestEventForEachQuarterDrained(t *testing.T) {
 	left := func(n int) []lkeplanv1alpha1.PoolStatus {
 		return []lkeplanv1alpha1.PoolStatus{{Name: "web", Nodes: 7},

@@ -31,12 +31,12 @@ func TestUnchangedRevisionIsNotCompiledAgain(t *testing.T) {
 				return Variables{Vars: []config.Var{{Name: "a", Value: "2"}}}, nil
 			}
 		}, work{1, 2, 0}},
-		{"somebody has edited a pool", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
+		{"a pool was edited", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
 			edited := runtime.DeepCopyJSON(w.objects[general])
 			manifest.Ensure(edited, "spec", "template", "spec", "nodeClassRef")["name"] = "other"
 			w.objects[general] = edited
 		}, work{1, 1, 1}},
-		{"somebody has deleted a pool", func(w *world, _ *lkeplanv1alpha1.NodePlan) { delete(w.objects, general) },
+		{"a pool was deleted", func(w *world, _ *lkeplanv1alpha1.NodePlan) { delete(w.objects, general) },
 			work{1, 1, 1}},
 		{"the record is lost", func(w *world, _ *lkeplanv1alpha1.NodePlan) { clear(w.records) }, work{1, 1, 0}},
 		{"another leader", func(w *world, _ *lkeplanv1alpha1.NodePlan) { w.worker.Memory = &appliedMemory{} },

@@ -135,14 +135,14 @@ func TestNextReconciliation(t *testing.T) {
 		want time.Duration
 	}{
 		{"all is well", plan(spec{}, 0), outcome{}, time.Hour},
-		{"somebody has to act", plan(spec{}, 0), outcome{stalled: true}, time.Hour},
+		{"a user has to act", plan(spec{}, 0), outcome{stalled: true}, time.Hour},
 		{"a failure", plan(spec{}, 0), outcome{failed: true}, retryInterval},
-		{"a failure with an interval of its own", plan(retry(2*time.Minute), 0), outcome{failed: true}, 2 * time.Minute},
+		{"a failure with a separate interval", plan(retry(2*time.Minute), 0), outcome{failed: true}, 2 * time.Minute},
 		{"a failure with an interval of a nanosecond", plan(retry(time.Nanosecond), 0), outcome{failed: true}, minInterval},
 		{"an interval of 0", &lkeplanv1alpha1.NodePlan{}, outcome{}, minInterval},
 		{"a repository that is polled", plan(spec{Git: &lkeplanv1alpha1.GitSource{}}, 0), outcome{}, gitInterval},
 		{"nodes that are still to be replaced", plan(spec{}, 3), outcome{}, time.Hour},
-		{"pools that give up their nodes", plan(spec{}, 3), outcome{inProgress: true}, retryInterval},
+		{"pools that drain", plan(spec{}, 3), outcome{inProgress: true}, retryInterval},
 	}
 	for _, tt := range tests {
 		if got := (&Reconciler{}).next(tt.plan, tt.o); got != tt.want {

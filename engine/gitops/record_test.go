@@ -18,7 +18,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestRecordMustMatchDigest: whatever happens to its record.
+// TestRecordMustMatchDigest: regardless of what happens to its record.
 func TestRecordMustMatchDigest(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
@@ -37,7 +37,7 @@ func TestRecordMustMatchDigest(t *testing.T) {
 		before bool // the NodePlan is as it was before the apply
 	}{
 		"as it was":                       {known: true},
-		"next to files that nobody reads": {known: true},
+		"next to files that are not read": {known: true},
 		"deleted": {want: "no record", spoil: func(*lkeplanv1alpha1.NodePlan, *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
 			return nil
 		}},
@@ -75,7 +75,7 @@ func TestRecordMustMatchDigest(t *testing.T) {
 			kept.OwnerReferences[0].UID = "other"
 			return kept
 		}},
-		"read with a status from before": {known: true, before: true},
+		"read with an older status": {known: true, before: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			np, dir := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir()

@@ -26,7 +26,7 @@ var attacks = flag.Int("attacks", 5, "worlds of TestRolloutModel")
 
 // attacked is a world in which a revision proves itself, and everything happens meanwhile that
 // may. Karpenter replaces as many nodes as the budgets let it, and begins with the next one
-// after somebody has looked at the wave.
+// after the wave was checked.
 type attacked struct {
 	*proving
 	rng      *rand.Rand

@@ -165,7 +165,7 @@ func (p *proving) has(pool string) string {
 		text += ", " + manifest.Text(live, "metadata", "annotations", rollout.Annotation)
 	}
 	if _, condemned := plan.ReadRemoval(live); condemned {
-		text += ", condemned"
+		text += ", draining"
 	}
 	return text
 }
@@ -222,7 +222,7 @@ func TestFailedRolloutIsRolledBack(t *testing.T) {
 	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
 	o := p.after(time.Minute)
 	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", ", 0", "",
-		"two, new, condemned")
+		"two, new, draining")
 	if !o.stalled || !strings.Contains(o.message, "NodePool new did not succeed within 5m") {
 		t.Error(o.message)
 	}
@@ -445,7 +445,7 @@ func TestFirstWaveWithoutCanary(t *testing.T) {
 	p := newProving(t, lkeplanv1alpha1.RolloutSpec{Nodes: 2})
 	p.push("", "new")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "", "", ", new")
-	p.is(p.after(2*time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "", "", "") // nobody needs it
+	p.is(p.after(2*time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "", "", "") // no pod needs it
 	p.push("two")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 2", "two, 2", "")
 	for _, pool := range []string{"web", "web", "db"} {
@@ -506,7 +506,7 @@ func (c changing) Compile(ctx context.Context, req compile.Request) (compile.Ans
 }
 
 // TestManualEditsDuringRollback: in a pool that the revision does not change it is
-// set back only where no node goes for it, and the NodePlan says so.
+// reverted only if that replaces no node, which the NodePlan reports.
 func TestManualEditsDuringRollback(t *testing.T) {
 	p := newProving(t, onWeb)
 	text := p.commits[0]["a/main.lke.hcl"]
@@ -529,7 +529,7 @@ func TestManualEditsDuringRollback(t *testing.T) {
 	}
 }
 
-// TestReleasedPoolsCreateNodesAgain: of a condemned pool, and of pools whose nodes wait for
+// TestReleasedPoolsCreateNodesAgain: of a draining pool, and of pools whose nodes wait for
 // a revision to prove itself.
 func TestReleasedPoolsCreateNodesAgain(t *testing.T) {
 	p := newProving(t, onWeb)
@@ -556,7 +556,7 @@ func TestReleasedPoolsCreateNodesAgain(t *testing.T) {
 	with := p.commits[0]["a/main.lke.hcl"]
 	only, _, _ := strings.Cut(with, "pool \"web\"")
 	p.commit(map[string]string{"a": only})
-	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonPruning, "", ", condemned")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonPruning, "", ", draining")
 	p.commit(map[string]string{"a": only + "removed {\n  from = pool.web\n  delete = false\n}\n"})
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "")
 	if limits, limited := manifest.Lookup(p.pool("web"), "spec", "limits"); limited {

@@ -37,7 +37,7 @@ func claim(name, pool string, made time.Time) karpv1.NodeClaim {
 }
 
 // TestTraceContainsReplacedNodes: from the reconciliation that applied the
-// revision, whoever counts that none is outdated any more, and with the NodeClaims that took
+// revision, regardless of which controller counts that none is outdated any more, and with the NodeClaims that took
 // their place.
 func TestTraceContainsReplacedNodes(t *testing.T) {
 	now, sink := time.Now(), &tracetest.Sink{T: t}

@@ -91,7 +91,7 @@ func TestOnlyAppliedObjectsArePruned(t *testing.T) {
 	}
 }
 
-// TestInterruptedApplyContinues: what it has made is not taken for somebody else's.
+// TestInterruptedApplyContinues: objects that it created still belong to the NodePlan.
 func TestInterruptedApplyContinues(t *testing.T) {
 	w := newWorld(t)
 	np := w.plan("fleet", "a", "fleet")
@@ -106,7 +106,7 @@ func TestInterruptedApplyContinues(t *testing.T) {
 }
 
 // TestEqualValuesDoNotMeanOwnership: a pool that others have made is taken over only where an
-// import block says so, and is not pruned before that.
+// import block names it, and is not pruned before that.
 func TestEqualValuesDoNotMeanOwnership(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -122,7 +122,7 @@ func TestEqualValuesDoNotMeanOwnership(t *testing.T) {
 			labels: map[string]any{kube.InventoryLabel: "nodeplan.fleet.a"}},
 		{name: "Helm's, which may be taken over", manager: "helm", imported: true},
 		{name: "what lkeplan apply has made", manager: kube.FieldManager, labels: map[string]any{kube.InventoryLabel: "dev"}},
-		{name: "what another NodePlan has given up", manager: kube.FieldManager},
+		{name: "released by another NodePlan", manager: kube.FieldManager},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -271,7 +271,7 @@ func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) 
 	return kube.Changed, nil
 }
 
-// put stores an object as somebody has made or changed it.
+// put stores an object that another client has created or changed.
 func (w *world) put(obj map[string]any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

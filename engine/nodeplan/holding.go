@@ -19,12 +19,12 @@ type Standing int
 const (
 	// Ours was applied by the NodePlan: what others set in it is set back.
 	Ours Standing = iota
-	// Free is nobody's: it was applied by lkeplan and given up since, or an import block
+	// Free has no owner: it was applied by lkeplan and released since, or an import block
 	// says that it may be taken over.
 	Free
 	// Held is another NodePlan's.
 	HeldByOther
-	// Foreign was made by somebody else, or carries a copy of the label.
+	// Foreign was created by another client, or carries a copy of the label.
 	Foreign
 )
 
@@ -58,7 +58,7 @@ func InventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
 func Maker(live map[string]any) string {
 	owners := kube.Owners(live)
 	if len(owners) == 0 {
-		return "somebody else"
+		return "another client"
 	}
 	maker := owners[0].Tool
 	if owners[0].What != "" {

@@ -14,7 +14,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// pollInterval is how often a NodePlan is read while somebody waits for it.
+// pollInterval is how often a NodePlan is read while a command waits for it.
 const pollInterval = 500 * time.Millisecond
 
 // Await returns a NodePlan when the reconciliation that was requested with a token has

@@ -17,16 +17,16 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
-// FindClusters lists the directories of clusters at and below a directory of a file system,
-// sorted: those with a cluster block, and those that cannot be read as far as that.
-// Modules are not clusters.
+// FindClusters lists the directories of clusters at and below a directory of a file system, sorted:
+// directories with a cluster block, and those whose cluster block cannot be read. Modules are not
+// clusters.
 func FindClusters(fsys fs.FS, below string) (found []string, err error) {
 	if info, err := fs.Stat(fsys, below); err != nil || !info.IsDir() {
-		return nil, nil // nothing is there, in this commit
+		return nil, nil // the directory does not exist in this commit
 	}
 	directories, err := load.Directories(fsys, below)
 	if err != nil {
-		return nil, fmt.Errorf("look for clusters in %s: %w", below, err)
+		return nil, fmt.Errorf("find clusters in %s: %w", below, err)
 	}
 	clusters := make([]bool, len(directories))
 	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(directories), func(i int) {
@@ -49,9 +49,9 @@ func HasCluster(fsys fs.FS, dir string) bool {
 	})
 }
 
-// Reaches reports whether going from one state of a repository to another can change
-// what a directory compiles to: whether one of the files that it is made from differs.
-// Where that cannot be told, it can. The options are those of the compilation.
+// Reaches reports whether a change of a repository from one state to another can change what a
+// directory compiles to: whether one of the files that it is compiled from differs. If that is
+// unknown, the answer is yes. The options are those of the compilation.
 func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 	opts.Dir = dir
 	module, diags := config.Load(head, opts)
@@ -82,8 +82,7 @@ func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
 	return false, nil
 }
 
-// listed are the files of a directory that are read with it; none where there is no
-// directory.
+// listed are the files of a directory that are read with it; none if the directory does not exist.
 func listed(fsys fs.FS, dir string) (names []string, err error) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,7 +96,7 @@ func listed(fsys fs.FS, dir string) (names []string, err error) {
 	return names, err
 }
 
-// equal reports whether a file is the same in two states, or is in neither.
+// equal reports whether a file is the same in two states, or is missing in both.
 func equal(base, head fs.FS, name string) (bool, error) {
 	before, beforeErr := fs.ReadFile(base, name)
 	after, afterErr := fs.ReadFile(head, name)

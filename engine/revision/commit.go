@@ -21,40 +21,39 @@ import (
 	"github.com/lkeplan/lkeplan/engine/source"
 )
 
-// Git names the commit that a directory is compared with.
+// Git selects the commit that a directory is compared with.
 type Git struct {
 	Dir string
-	Ref string // a commit, branch or tag; "" for where the change begins
-	// Cluster is the name of the cluster that the directory is for: where the commit has
-	// another directory for it, and not this one, the directory has been renamed.
+	Ref string // a commit, branch or tag; "" for the base of the change
+	// Cluster is the name of the directory's cluster: if the commit has another directory for it
+	// instead of this one, the directory has been renamed.
 	Cluster string
-	// Directory is what the directory is called among those of its cluster, and Stays reports
-	// whether the working tree still has another one, which has then not been renamed; nil for
-	// none.
+	// Directory is the name of the directory among those of its cluster. Stays reports whether the
+	// working tree still has another directory, which has then not been renamed; nil for none.
 	Directory string
 	Stays     func(dir string) bool
-	Getenv    func(string) string // of the process: CI systems say there where a change goes
-	// Edited reports whether the working tree differs from the commit that is checked out in
-	// what the directory is made of.
+	Getenv    func(string) string // of the process: CI systems report there where a change goes
+	// Edited reports whether the files that the directory is compiled from differ between the
+	// working tree and HEAD.
 	Edited func(head source.Revision) (bool, error)
-	// At is the commit, where it has been opened for several directories, and Below the
-	// directory in it.
+	// At is the commit if it has been opened for several directories, and Below is the directory
+	// in it.
 	At    *source.Revision
 	Below string
 }
 
-// Commit is a directory as a commit has it.
+// Commit is a directory in a commit.
 type Commit struct {
 	ID          string         // "" for the state before the first commit
-	Why         string         // why it is the base; "" where it was asked for
-	Renamed     string         // the directory that the commit has for the cluster instead; "" for the same
-	Missing     bool           // the commit does not have the directory: Compiled is empty
-	Lacks       []string       // files of values that have come since
-	Compiled    compile.Result // not to be used where Diagnostics have errors
+	Why         string         // why it is the base; "" if the user selected it
+	Renamed     string         // the directory of the cluster in the commit, if it differs; "" otherwise
+	Missing     bool           // the commit lacks the directory: Compiled is empty
+	Lacks       []string       // files of values that were added since
+	Compiled    compile.Result // must not be used if Diagnostics have errors
 	Diagnostics hcl.Diagnostics
 }
 
-// Revision names the commit in a plan.
+// Revision describes the commit in a plan.
 func (c Commit) Revision() plan.Revision {
 	why := c.Why
 	switch {
@@ -73,8 +72,8 @@ func sentences(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
-// Compile compiles the directory as the commit has it. The error says what to type
-// where there is no such commit, or it is not known which one it is.
+// Compile compiles the directory in the commit. If there is no such commit, or if it is unknown, the
+// error contains what to type.
 func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) {
 	rev, err := g.Open(ctx)
 	if err != nil {
@@ -99,8 +98,8 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 	return c, rev.Lacking()
 }
 
-// values reads the files of values as the commit has them: what a change sets there is a
-// part of it. Those from elsewhere, and those that no commit has, are the same before.
+// values reads the files of values in the commit, because they are part of a change. Files outside of
+// the repository, and files in no commit, are the same before the change.
 func values(rev source.Revision, named []config.File) (files []config.File, lacks []string, err error) {
 	for _, f := range named {
 		if f.Path == "" {
@@ -122,7 +121,7 @@ func values(rev source.Revision, named []config.File) (files []config.File, lack
 	return files, lacks, nil
 }
 
-// Open finds the commit, for several directories of its repository.
+// Open opens the commit, for several directories of its repository.
 func (g Git) Open(ctx context.Context) (rev source.Revision, err error) {
 	if g.At != nil {
 		rev = *g.At
@@ -132,7 +131,7 @@ func (g Git) Open(ctx context.Context) (rev source.Revision, err error) {
 	s, err := source.Open(ctx, g.Dir, g.Getenv)
 	switch {
 	case errors.Is(err, source.ErrNoRepository):
-		return rev, fmt.Errorf("%w: %s is in none; name what to compare with by --base dir:PATH", err, g.Dir)
+		return rev, fmt.Errorf("%w: %s is in none; select a base with --base dir:PATH", err, g.Dir)
 	case err != nil:
 		return rev, err
 	case g.Ref == "":
@@ -144,20 +143,20 @@ func (g Git) Open(ctx context.Context) (rev source.Revision, err error) {
 // SavedPlan reads a plan that was saved to a file.
 func SavedPlan(name string) (compare.Saved, error) { return readFile("plan", name, compare.ReadSaved) }
 
-// SavedSnapshot reads a snapshot of a cluster from a file. One that was taken later than now, but for
-// a difference of two clocks, is an error: how old it is is not known.
+// SavedSnapshot reads a snapshot of a cluster from a file. A snapshot from the future, beyond a small
+// difference of clocks, is an error, because its age is unknown.
 func SavedSnapshot(name string, now time.Time) (compare.Snapshot, error) {
 	return readFile("snapshot", name, func(r io.Reader) (compare.Snapshot, error) {
 		s, err := compare.ReadSnapshot(r)
 		if err == nil && s.Taken.After(now.Add(time.Hour)) {
-			err = fmt.Errorf("it was taken on %s, and now it is %s: correct the clock, or take it again",
+			err = fmt.Errorf("it was taken on %s, but now it is %s: correct the clock, or take it again",
 				s.Taken.Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 		}
 		return s, err
 	})
 }
 
-// readFile reads a file; what says in errors what it should be.
+// readFile reads a file; what describes the file in errors.
 func readFile[T any](what, name string, from func(io.Reader) (T, error)) (value T, err error) {
 	file, err := os.Open(name)
 	if err == nil {

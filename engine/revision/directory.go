@@ -19,24 +19,23 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Options are what a command is given besides the directory.
+// Options are the inputs of a command in addition to the directory.
 type Options struct {
 	Vars     []string        // of --var: NAME=VALUE
 	VarFiles []string        // of --var-file
-	Catalog  string          // of --catalog: a file; "" for the one that the directory pins, or the built-in one
-	Argo     *render.Request // nil unless Argo CD asks
+	Catalog  string          // of --catalog: a file; "" for the pinned or built-in catalogue
+	Argo     *render.Request // nil unless Argo CD runs the command
 }
 
-// Open returns the file system and options for compiling a directory by this
-// version of lkeplan. What lies outside of the file system cannot be read, not
-// even through symbolic links.
+// Open returns the file system and options for compiling a directory with this version of lkeplan.
+// Nothing outside of the file system can be read, not even through symbolic links.
 func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.Options, error) {
 	if err := isDirectory(dir); err != nil {
 		return nil, compile.Options{}, err
 	}
 	root, below := o.place(filepath.Clean(dir))
 	opts := compile.Options{Options: config.Options{Dir: below, Version: version}}
-	if o.Argo == nil { // which shows messages to readers elsewhere
+	if o.Argo == nil { // Argo CD shows messages to readers elsewhere
 		opts.Root = root
 	}
 	_, _, opts.InRepository = repository(filepath.Clean(dir))
@@ -61,7 +60,7 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 	return fsys, opts, o.ask(fsys, &opts)
 }
 
-// plain is a directory that is in no repository.
+// plain is a directory outside of a repository.
 func plain(root string) (fs.FS, error) {
 	opened, err := os.OpenRoot(root)
 	if err != nil {
@@ -70,11 +69,11 @@ func plain(root string) (fs.FS, error) {
 	return opened.FS(), nil
 }
 
-// isDirectory says what is wrong with a path that is none.
+// isDirectory returns an error if a path is not a directory.
 func isDirectory(path string) error {
 	info, err := os.Stat(path)
 	if to, linkErr := os.Readlink(path); err != nil && linkErr == nil {
-		return fmt.Errorf("open %s: it is a link to %s, and there is nothing", path, to)
+		return fmt.Errorf("open %s: it is a link to %s, which does not exist", path, to)
 	}
 	switch {
 	case err != nil:
@@ -85,8 +84,8 @@ func isDirectory(path string) error {
 	return nil
 }
 
-// Place returns the root that a directory is read in and the directory within it, as
-// Open does. The directory may be gone.
+// Place returns the root in which a directory is read, and the directory in it, as Open does. The
+// directory need not exist any more.
 func (o Options) Place(dir string) (root, below string) {
 	there, rest := filepath.Clean(dir), "."
 	for there != filepath.Dir(there) {
@@ -99,9 +98,9 @@ func (o Options) Place(dir string) (root, below string) {
 	return root, path.Join(below, filepath.ToSlash(rest))
 }
 
-// place returns the directory to compile and the root it is read in: the
-// repository around it, in which its modules are. Outside of a repository the
-// root is the working directory, or the directory itself if it is not below.
+// place returns the directory to compile and its root: the repository, which contains its modules.
+// Outside of a repository the root is the working directory, or the directory if it is not below the
+// working directory.
 func (o Options) place(dir string) (root, below string) {
 	if top, below, ok := repository(dir); ok {
 		return top, below
@@ -115,9 +114,8 @@ func (o Options) place(dir string) (root, below string) {
 	return ".", filepath.ToSlash(dir)
 }
 
-// repository finds the root of the repository that a directory is in: the
-// nearest one with .git, which is a file in a work tree that was added. Below
-// is the directory within it.
+// repository finds the root of the repository of a directory: the nearest directory with .git, which is
+// a file in a linked worktree. below is the directory in it.
 func repository(dir string) (root, below string, ok bool) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -145,8 +143,8 @@ func (o Options) named() (*catalog.Catalog, error) {
 	return readFile("--catalog", o.Catalog, catalog.Read)
 }
 
-// Prices returns the catalogue for commands that read no directory: the one that was named, that the
-// working directory pins, or the built-in one.
+// Prices returns the catalogue for commands that read no directory: the named catalogue, that pinned
+// for the working directory, or the built-in one.
 func (o Options) Prices() (*catalog.Catalog, error) {
 	if named, err := o.named(); named != nil || err != nil {
 		return named, err
@@ -162,8 +160,8 @@ func (o Options) Prices() (*catalog.Catalog, error) {
 	return catalog.Embedded()
 }
 
-// CatalogFile is the path of the file that pins the catalogue of the working directory: the one that is there, or
-// else the one to write, in the root of the repository.
+// CatalogFile is the path of the file that pins the catalogue of the working directory: the existing
+// file, or else the file to write, in the root of the repository.
 func (o Options) CatalogFile() (file string) {
 	root, below := o.place(".")
 	for _, name := range compile.CatalogFiles(below) {
@@ -186,7 +184,7 @@ func (o Options) parseVars() (vars []config.Var, err error) {
 	return vars, nil
 }
 
-// readVarFiles reads the files that were named: those of the repository as Git means them.
+// readVarFiles reads the named files; those in the repository as Git stores them.
 func (o Options) readVarFiles(fsys fs.FS, root string) (values []config.File, err error) {
 	for _, name := range o.VarFiles {
 		info, err := os.Stat(name)
@@ -213,8 +211,7 @@ func (o Options) readVarFiles(fsys fs.FS, root string) (values []config.File, er
 	return values, nil
 }
 
-// within returns the path of a file below a root; "" where it lies, or a link leads,
-// outside of it.
+// within returns the path of a file below a root; "" if the file or its link target is outside.
 func within(root, name string) string {
 	root, rootErr := resolved(root)
 	file, err := resolved(name)
@@ -242,8 +239,7 @@ func resolved(name string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// checkout finds the root of the copy of a repository that Argo CD has made of
-// an Application's, and which need not have a .git.
+// checkout finds the root of Argo CD's copy of an Application's repository, which need not have a .git.
 func (o Options) checkout(dir string) (root, below string, ok bool) {
 	if o.Argo == nil {
 		return "", "", false
@@ -260,8 +256,8 @@ func (o Options) checkout(dir string) (root, below string, ok bool) {
 	return root, filepath.ToSlash(below), err == nil && root != abs
 }
 
-// ask adds what an Application asks for. Files of values are read in its
-// repository: whoever writes an Application must not see others of the plugin's.
+// ask adds what an Application requests. Files of values are read only in its repository: the author of
+// an Application must not see other files of the plugin.
 func (o Options) ask(fsys fs.FS, opts *compile.Options) error {
 	if o.Argo == nil {
 		return nil
@@ -277,7 +273,7 @@ func (o Options) ask(fsys fs.FS, opts *compile.Options) error {
 			return fmt.Errorf("read the file of values %s: %w", name, files.Cause(err))
 		}
 		if !info.Mode().IsRegular() || info.Size() > syntax.MaxFileSize {
-			return fmt.Errorf("%s is no file of at most %d bytes", name, syntax.MaxFileSize)
+			return fmt.Errorf("%s is not a file of at most %d bytes", name, syntax.MaxFileSize)
 		}
 		data, err := fs.ReadFile(fsys, at)
 		if err != nil {

@@ -18,42 +18,41 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A Selection says which directories are meant.
+// A Selection selects directories.
 type Selection struct {
-	Arguments []string // directories; none stands for the working directory
+	Arguments []string // directories; none: the working directory
 	Recursive bool     // all clusters at and below them
 }
 
-// A Member is one of several directories.
+// A Member is one of the selected directories.
 type Member struct {
-	Dir string // as it is named to people
+	Dir string // as shown to users
 	*Repository
 	Below string // the directory within the repository
-	Gone  bool   // the working tree does not have it any more
+	Gone  bool   // the working tree no longer contains it
 }
 
-// A Repository is what the directories in it have in common.
+// A Repository is the common part of its directories.
 type Repository struct {
 	Root string
 	FS   fs.FS
-	Opts compile.Options  // but for the directory
-	Base *source.Revision // nil where none was asked for
+	Opts compile.Options  // without the directory
+	Base *source.Revision // nil if none was requested
 }
 
-// Options are the options of compiling the directory.
+// Options are the options for compiling the directory.
 func (m Member) Options() compile.Options {
 	opts := m.Opts
 	opts.Dir = m.Below
 	return opts
 }
 
-// A FindBase opens the commit that the change of a repository begins with. Whether the
-// directories that are meant have been edited since a commit, edited knows.
+// A FindBase opens the base of the change in a repository. The function edited reports whether the
+// selected directories have been edited since a commit.
 type FindBase func(dir string, edited func(source.Revision) (bool, error)) (*source.Revision, error)
 
-// Members finds the directories that a selection means, for this version of lkeplan: in
-// the working tree and, where base opens it, in the commit that the change begins with.
-// They are sorted.
+// Members finds the selected directories, for this version of lkeplan: in the working tree and, if
+// base opens it, in the base of the change. They are sorted.
 func Members(ctx context.Context, from Options, version string, s Selection,
 	base FindBase) (found []Member, err error) {
 	args := s.Arguments
@@ -91,12 +90,12 @@ func Members(ctx context.Context, from Options, version string, s Selection,
 	slices.SortFunc(found, func(a, b Member) int { return cmp.Compare(a.Dir, b.Dir) })
 	found = slices.CompactFunc(found, func(a, b Member) bool { return a.Root == b.Root && a.Below == b.Below })
 	if len(found) == 0 {
-		return nil, fmt.Errorf("there is no directory with a cluster block in %s", strings.Join(args, ", "))
+		return nil, fmt.Errorf("%s contains no directory with a cluster block", strings.Join(args, ", "))
 	}
 	return found, nil
 }
 
-// below finds the directories that one argument names.
+// below finds the directories of one argument.
 func (s Selection) below(arg, below string, repo *Repository) (found []Member, err error) {
 	if !s.Recursive {
 		m := Member{Dir: filepath.ToSlash(filepath.Clean(arg)), Repository: repo, Below: below}
@@ -127,7 +126,7 @@ func (s Selection) below(arg, below string, repo *Repository) (found []Member, e
 	return found, nil
 }
 
-// edited reports whether any of the directories below some has been edited since a commit.
+// edited reports whether any of the directories has been edited since a commit.
 func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repository, belows []string) (bool, error) {
 	for _, below := range belows {
 		directories := []string{below}
@@ -153,9 +152,9 @@ func (s Selection) edited(ctx context.Context, head source.Revision, repo *Repos
 	return false, nil
 }
 
-// Edited reports whether a directory has been edited since a commit: whether a file that it
-// compiles from differs in the working tree, one that it looks for has come or gone, or a
-// file with values of variables differs. Other files do not matter.
+// Edited reports whether a directory has been edited since a commit: a file that it is compiled from
+// differs in the working tree, a file that it looks for was added or removed, or a file with values of
+// variables differs. Other files do not matter.
 func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.Options) (bool, error) {
 	if HasCluster(head.FS, opts.Dir) != HasCluster(work, opts.Dir) {
 		return true, nil
@@ -178,7 +177,7 @@ func Edited(ctx context.Context, head source.Revision, work fs.FS, opts compile.
 	}), nil
 }
 
-// names are those of a directory that a configuration can see; none if it is not there.
+// names are the names in a directory that a configuration can see; none if it does not exist.
 func names(fsys fs.FS, dir string) (seen []string) {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -192,7 +191,7 @@ func names(fsys fs.FS, dir string) (seen []string) {
 	return seen
 }
 
-// Reached reports whether a change can reach the directory.
+// Reached reports whether a change can affect the directory.
 func (m Member) Reached() (bool, error) {
 	if m.Gone || m.Base == nil || !HasCluster(m.Base.FS, m.Below) {
 		return true, nil
@@ -203,8 +202,7 @@ func (m Member) Reached() (bool, error) {
 	return Reaches(m.Base.FS, m.FS, m.Below, m.Opts.Options)
 }
 
-// valuesDiffer reports whether a commit has other values of variables in the files that
-// were named.
+// valuesDiffer reports whether the named files contain other values of variables in a commit.
 func valuesDiffer(base source.Revision, named []config.File) (bool, error) {
 	for _, f := range named {
 		if f.Path == "" {
@@ -222,11 +220,11 @@ func valuesDiffer(base source.Revision, named []config.File) (bool, error) {
 	return false, nil
 }
 
-// Outside is an error where what is made of a directory cannot have its name below
-// another.
+// Outside returns an error if the directory is not below the working directory, so that its results
+// cannot be named after it.
 func (m Member) Outside() error {
 	if filepath.IsLocal(filepath.FromSlash(m.Dir)) {
 		return nil
 	}
-	return fmt.Errorf("%s is not below the working directory, so there is no name for what is made of it", m.Dir)
+	return fmt.Errorf("%s is not below the working directory, so its results cannot be named after it", m.Dir)
 }

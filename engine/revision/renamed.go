@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/source"
 )
 
-// configured reports whether a directory has files of configuration. That it cannot be
-// read is left to whoever compiles it.
+// configured reports whether a directory has files of configuration. The compilation reports if it
+// cannot be read.
 func configured(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
@@ -25,16 +25,16 @@ func configured(fsys fs.FS, dir string) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return load.Configures(e.Name()) })
 }
 
-// renamed returns the directory that a commit has for the cluster, "" for none: one that is
-// gone, or whose objects the directory calls its own. Without it a pull request could leave its
-// guards behind with the old name.
+// renamed returns the directory of the cluster in a commit, if it no longer exists or if its objects
+// now belong to the directory; "" for none. Otherwise a pull request could bypass its guards by
+// renaming the directory.
 func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Options) (string, error) {
 	if g.Cluster == "" || rev.ID == "" {
 		return "", nil
 	}
 	candidates, err := mentioning(rev, g.Cluster)
 	if err != nil {
-		return "", fmt.Errorf("look for the cluster %s in commit %.12s: %w", g.Cluster, rev.ID, err)
+		return "", fmt.Errorf("find cluster %s in commit %.12s: %w", g.Cluster, rev.ID, err)
 	}
 	var found []string
 	for _, dir := range candidates {
@@ -51,12 +51,12 @@ func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Opti
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("commit %.12s does not have this directory, and %s are all for its cluster %s; name the one to "+
-		"compare with by --base dir:PATH", rev.ID, strings.Join(found, ", "), g.Cluster)
+	return "", fmt.Errorf("commit %.12s does not have this directory, but %s are all for its cluster %s; select one "+
+		"with --base dir:PATH", rev.ID, strings.Join(found, ", "), g.Cluster)
 }
 
-// mentioning lists the directories with a file of configuration that has a cluster block
-// and a text in it.
+// mentioning lists the directories with a file of configuration that contains a cluster block and a
+// text.
 func mentioning(rev source.Revision, text string) (dirs []string, err error) {
 	err = fs.WalkDir(rev.FS, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !load.Configures(path.Base(name)) {
@@ -64,7 +64,7 @@ func mentioning(rev source.Revision, text string) (dirs []string, err error) {
 		}
 		data, err := fs.ReadFile(rev.FS, name)
 		if err != nil {
-			return rev.Lacking() // a link that leads nowhere is nobody's configuration
+			return rev.Lacking() // a broken link is not configuration
 		}
 		if !bytes.Contains(data, []byte("cluster")) || !bytes.Contains(data, []byte(text)) {
 			return nil

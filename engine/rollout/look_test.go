@@ -9,7 +9,7 @@ import (
 )
 
 // TestReadyIsWhatWasSeenReady: a node that was not ready between two looks begins anew, and of a
-// long time without reconciliations, a minute counts.
+// long time without a check, one minute counts.
 func TestReadyIsWhatWasSeenReady(t *testing.T) {
 	began := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 	s := rollout.Begin(lkeplanv1alpha1.RolloutSpec{}, []lkeplanv1alpha1.RolloutPool{{Name: "web"}}, true, "", began)

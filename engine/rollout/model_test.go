@@ -90,7 +90,7 @@ func (m *modelled) pool() rollout.Pool {
 	return p
 }
 
-// TestAModelOfRollouts: regardless of events, times of reconciliations and clocks, no more
+// TestAModelOfRollouts: regardless of events, of the times of checks and of clocks, no more
 // nodes are replaced than the first wave has before the revision is proven, and while old nodes
 // are there it is proven by a new one that was ready for long enough. One whose machines join
 // is never taken for failed, however long there is no capacity; one whose machines do not join

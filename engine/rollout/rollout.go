@@ -63,7 +63,7 @@ type Pool struct {
 	Refused string
 	// Blocked is what Karpenter last said of why it replaces no node; "" for nothing.
 	Blocked string
-	// Unhealthy is why nodes of the pool do not register, according to Karpenter; "" if they do.
+	// Unhealthy is why NodeRegistrationHealthy of the pool is false; "" if it is not.
 	Unhealthy string
 }
 

@@ -68,7 +68,7 @@ func TestStories(t *testing.T) {
 				pools = append(pools, pool)
 			}
 			var d rollout.Decision
-			for first := true; first || status.Ran.Duration < m.At.Duration; first = false { // repeated reconciliations
+			for first := true; first || status.Ran.Duration < m.At.Duration; first = false { // repeated checks
 				passed := min(5*time.Second, m.At.Duration-status.Ran.Duration)
 				status.Ran.Duration += passed
 				for i := range pools {

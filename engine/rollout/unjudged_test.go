@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhatARevisionDoesNotChangeCostsNoNodes: setting back what others have set in it waits
-// until the revision is proven or has failed, if that would replace nodes.
+// until the revision is applied, if reverting them would replace nodes.
 func TestWhatARevisionDoesNotChangeCostsNoNodes(t *testing.T) {
 	pool := func(name, value string) config.Object {
 		return config.Object{Manifest: map[string]any{

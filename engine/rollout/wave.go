@@ -188,7 +188,7 @@ const (
 	brandNew   = "new"
 )
 
-// Limited returns a pool of which only so many nodes are replaced at a time, in addition to what its
+// Limited returns a pool of which at most n nodes are replaced at a time, in addition to what its
 // own budgets say: those that are underutilized, too, for what takes their place is of the
 // new revision. Empty ones may go.
 func Limited(o config.Object, nodes int) (config.Object, error) {
@@ -254,7 +254,7 @@ func budgets(o config.Object) []any {
 }
 
 // Unjudged are the objects that a revision does not change, and whose nodes would go where
-// they were set back: no guard evaluated that with the revision. Pools of the
+// they were set back: no guard evaluated that together with the revision. Pools of the
 // wave are none, nor those that it keeps from following a class.
 func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	was, same := plan.ByKey(base), map[manifest.Key]bool{}

@@ -116,7 +116,7 @@ func TestOpenErrors(t *testing.T) {
 }
 
 // TestRepositoryConfigurationRunsNothing: its configuration and hooks are the author's, who
-// may be somebody else.
+// may be another user.
 func TestRepositoryConfigurationRunsNothing(t *testing.T) {
 	dir := t.TempDir()
 	origin, clone, pwned := filepath.Join(dir, "origin"), filepath.Join(dir, "clone"), filepath.Join(dir, "pwned")

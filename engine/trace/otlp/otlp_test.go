@@ -74,7 +74,7 @@ func TestSpansAreExported(t *testing.T) {
 		t.Errorf("a NodeClaim: %v", is)
 	}
 	if is := spans[5].SpanContext; !is.IsValid() {
-		t.Errorf("a trace of its own: %v", is)
+		t.Errorf("a separate trace: %v", is)
 	}
 }
 
