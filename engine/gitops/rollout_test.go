@@ -306,7 +306,7 @@ func TestRemovedNodesDoNotCountForWave(t *testing.T) {
 	i := slices.IndexFunc(p.claims, func(c karpv1.NodeClaim) bool { return c.Labels[karpv1.NodePoolLabelKey] == "web" })
 	p.claims = slices.Delete(p.claims, i, i+1) // the last one
 	p.is(p.after(10*time.Second), lkeplanv1alpha1.ReasonProving, "no pod needs a node of this pool", "two, 1", "")
-	p.is(p.after(80*time.Second), lkeplanv1alpha1.ReasonRolledBack, "name another pool in spec.rollout.canary")
+	p.is(p.after(80*time.Second), lkeplanv1alpha1.ReasonRolledBack, "list another pool in spec.rollout.canary")
 }
 
 // TestOldNodesDoNotCountForWave, also if they are what the revision asks for.
