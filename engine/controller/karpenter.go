@@ -150,6 +150,28 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
+// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours, and the
+// controllers that maintain the costs by which it scores moves (karpenter v1.14.1, pkg/controllers/controllers.go).
+func disruptionControllers(ctx context.Context, clk clock.Clock, c client.Client, provider cloudprovider.CloudProvider,
+	recorder events.Recorder, cluster *state.Cluster, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool,
+) []controller.Controller {
+	costs := cost.NewClusterCost(ctx, provider, c)
+	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
+	for i, method := range methods {
+		methods[i] = paidhour.Gate(method, paidhour.Live(c), clk.Now)
+	}
+	all := []controller.Controller{
+		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
+		informer.NewNodePoolController(c, provider, cluster, costs),
+		informer.NewNodeClaimController(c, provider, cluster, costs),
+		informer.NewPricingController(c, provider, costs),
+	}
+	if !quiet {
+		all = append(all, metricsnodepool.NewController(c, provider, costs))
+	}
+	return all
+}
+
 // claimClient creates NodeClaims with their finalizer. Karpenter would add it with a patch before it
 // launches a machine. At the same time, another of its controllers adds the first conditions. The
 // second patch is refused, and that of the finalizer is retried only after one second, then two, then
