@@ -118,13 +118,16 @@ func Count(diags hcl.Diagnostics) string {
 	return strings.Join(parts, " and ")
 }
 
-// Counted returns a number of things in words: "1 node", "2 nodes". The plural of the noun must end
-// in s.
+// Counted returns a number of things in words: "1 node", "2 nodes". The plural takes an s, or es after an s.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	plural := "s"
+	if strings.HasSuffix(noun, "s") {
+		plural = "es"
+	}
+	return fmt.Sprintf("%d %s%s", n, noun, plural)
 }
 
 // Visible escapes characters that control a terminal, change the order of text, or have no width.

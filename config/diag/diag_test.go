@@ -44,6 +44,26 @@ func text(t *testing.T, d *hcl.Diagnostic, files map[string]*hcl.File) string {
 	return out.String()
 }
 
+// TestTextWrapsAtTheWidth: at the width of the writer, or else at 80 columns.
+func TestTextWrapsAtTheWidth(t *testing.T) {
+	d := diag.Diagnostic{Severity: "error", Summary: "Bad", Detail: strings.Repeat("word ", 50)}
+	for width, want := range map[int]int{0: 80, 40: 40, 132: 132} {
+		var out bytes.Buffer
+		w := diag.NewWriter(&out)
+		w.Width = width
+		if err := diag.Text(w, []diag.Diagnostic{d}, false); err != nil {
+			t.Fatal(err)
+		}
+		longest := 0
+		for line := range strings.Lines(out.String()) {
+			longest = max(longest, len(strings.TrimSuffix(line, "\n")))
+		}
+		if longest > want || longest < want-5 {
+			t.Errorf("width %d: the longest line has %d columns", width, longest)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	d, files := found(t, "each.value + local.x")
 	d.Expression, _ = hclsyntax.ParseExpression([]byte("each.value + local.x"), "", hcl.InitialPos)

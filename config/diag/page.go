@@ -123,6 +123,8 @@ func Columns(rows [][]string, right ...int) []string {
 // A Writer forwards text without sequences that a terminal or a CI system would interpret. Most
 // commands write to it; formats with their own escaping use Plain. It is safe for concurrent use.
 type Writer struct {
+	Width int // columns at which Text wraps; 0: 80
+
 	mu   sync.Mutex
 	to   io.Writer
 	mid  bool   // inside a line

@@ -3,6 +3,7 @@ package diag
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,8 +23,12 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 	if color {
 		style = colored
 	}
+	columns := 80
+	if safe, ok := w.(*Writer); ok {
+		columns = cmp.Or(safe.Width, columns)
+	}
 	for _, d := range diags[:min(len(diags), maxShown)] {
-		style.write(out, d)
+		style.write(out, d, columns)
 	}
 	if more := len(diags) - maxShown; more > 0 {
 		fmt.Fprintf(out, "%d more messages are not shown.\n\n", more)
@@ -77,7 +82,7 @@ var (
 	colored = style{err: "\x1b[1;31m", warning: "\x1b[1;33m", bold: "\x1b[1m", mark: "\x1b[31m", reset: "\x1b[0m"}
 )
 
-func (s style) write(w *bufio.Writer, d Diagnostic) {
+func (s style) write(w *bufio.Writer, d Diagnostic, columns int) {
 	title, color := "Error", s.err
 	if d.Severity == "warning" {
 		title, color = "Warning", s.warning
@@ -89,7 +94,7 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 	for paragraph := range strings.Lines(d.Detail) {
 		lines := []string{strings.TrimRight(paragraph, "\n")}
 		if !strings.HasPrefix(paragraph, " ") { // preformatted
-			lines = Wrap(paragraph, 78)
+			lines = Wrap(paragraph, columns-2)
 		}
 		for _, line := range lines {
 			fmt.Fprintf(w, "  %s\n", Harmless(line))
