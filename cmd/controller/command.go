@@ -28,27 +28,27 @@ import (
 	"github.com/lkeplan/lkeplan/engine/release"
 )
 
-const long = `controller manages the node capacity of one cluster: of LKE, or of Linodes
-that join a cluster which you run (--mode instance).
+const long = `controller manages the node capacity of one cluster: an LKE cluster, or a
+self-managed cluster on Linodes (--mode instance).
 
-It runs inside the cluster, or outside with KUBECONFIG. The cluster's region and
-tier are asked of the Linode API.
+It runs inside the cluster, or outside with KUBECONFIG. In an LKE cluster, it
+reads the region and the tier from the Linode API.
 
   LINODE_TOKEN     API token with the scope lke:read_write, and the optional
-                   events:read_only and linodes:read_only; none with --only gitops
-  LINODE_URL       another Linode API than https://api.linode.com
-  LKE_CLUSTER_ID   the cluster's number, or
-  CLUSTER_NAME     the cluster's label
-  LINODE_CLIENT_TIMEOUT   seconds that a request to the Linode API may take (30)
+                   events:read_only and linodes:read_only; --only gitops needs none
+  LINODE_URL       Linode API (default: https://api.linode.com)
+  LKE_CLUSTER_ID   ID of the LKE cluster, or
+  CLUSTER_NAME     label of the LKE cluster
+  LINODE_CLIENT_TIMEOUT   time limit of a request to the Linode API in seconds (30)
 
-Other variables of karpenter-provider-linode and of Karpenter are flags that have
-not been given: LINODE_REGION, BATCH_IDLE_DURATION, BATCH_MAX_DURATION,
-FEATURE_GATES, LOG_LEVEL, METRICS_PORT, HEALTH_PROBE_PORT, KARPENTER_MODE and
-CLUSTER_ENDPOINT. One that has no effect is named in the log.
+These variables of karpenter-provider-linode and Karpenter set a flag that is not
+given: LINODE_REGION, BATCH_IDLE_DURATION, BATCH_MAX_DURATION, FEATURE_GATES,
+LOG_LEVEL, METRICS_PORT, HEALTH_PROBE_PORT, KARPENTER_MODE and CLUSTER_ENDPOINT.
+A warning in the log names each variable that has no effect.
 
-With --mode instance it manages a cluster that you run by yourself on Linodes: it
-makes Linodes that join by kubeadm, k3s or what you write. It needs CLUSTER_NAME,
-LINODE_REGION and a token with the scope linodes:read_write.`
+With --mode instance, it creates Linodes that join the cluster by kubeadm, k3s or
+your own script. It needs CLUSTER_NAME, LINODE_REGION and a token with the scope
+linodes:read_write.`
 
 // The modes.
 const (
@@ -88,77 +88,77 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "Linode API ($LINODE_URL)")
+	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "URL of the Linode API ($LINODE_URL)")
 	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"),
-		"label of the LKE cluster, or in instance mode the name of the cluster ($CLUSTER_NAME)")
-	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
-	f.StringVar(&s.Region, "region", "", "region of the cluster, which is found out on LKE ($LINODE_REGION)")
+		"label of the LKE cluster, or in instance mode name of the cluster ($CLUSTER_NAME)")
+	f.IntVar(&s.ClusterID, "cluster-id", 0, "ID of the LKE cluster ($LKE_CLUSTER_ID)")
+	f.StringVar(&s.Region, "region", "", "region of the cluster (default: that of the LKE cluster) ($LINODE_REGION)")
 	f.StringVar(&s.only, "only", "",
-		"do a part of the work: capacity makes nodes and has the token, gitops reconciles NodePlans (default both)")
+		"run one part: capacity creates nodes and needs the token, gitops reconciles NodePlans (default both)")
 	f.StringVar(&s.mode, "mode", modeLKE,
-		"how machines are made: lke, in node pools of an LKE cluster, or instance, as Linodes that join by themselves "+
+		"how to create machines: lke, in node pools of an LKE cluster, or instance, as Linodes that join the cluster "+
 			"($KARPENTER_MODE)")
 	f.StringVar(&s.ClusterEndpoint, "cluster-endpoint", "",
-		"with --mode instance: https://HOST:PORT by which machines reach the API server; left out, what "+
-			"kube-public/cluster-info says ($CLUSTER_ENDPOINT)")
-	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
+		"with --mode instance: https://HOST:PORT of the API server for machines (default: that of "+
+			"kube-public/cluster-info) ($CLUSTER_ENDPOINT)")
+	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; leave it out inside a cluster ($KUBECONFIG)")
 	f.StringVar(&s.NodeAdmission, "node-admission-params", "",
 		"ConfigMap NAMESPACE/NAME to maintain for the policy of kube/deploy/node-admission.yaml")
 	f.StringVar(&s.leaderElect, "leader-elect", "auto",
 		"elect a leader: true, false, or auto, which is true inside a cluster")
 	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "",
-		"namespace of the Lease; needed outside a cluster")
-	f.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 for none")
-	f.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "address of the health probes; 0 for none")
+		"namespace of the Lease; required outside a cluster")
+	f.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 turns them off")
+	f.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "address of the health probes; 0 turns them off")
 	f.StringVar(&s.PprofAddress, "pprof-bind-address", "",
-		"address of Go's profiles (/debug/pprof/), such as 127.0.0.1:6060; none by default")
+		"address of Go profiles (/debug/pprof/), such as 127.0.0.1:6060 (default: none)")
 	f.DurationVar(&s.Karpenter.BatchIdle, "batch-idle-duration", 0,
-		"Karpenter: plan nodes when no new pod came for this long (default 1s) ($BATCH_IDLE_DURATION)")
+		"Karpenter: plan nodes after this time without new pods (default 1s) ($BATCH_IDLE_DURATION)")
 	f.DurationVar(&s.Karpenter.BatchMax, "batch-max-duration", 0,
-		"Karpenter: plan nodes after this long at most (default 2s) ($BATCH_MAX_DURATION)")
+		"Karpenter: plan nodes after at most this time (default 2s) ($BATCH_MAX_DURATION)")
 	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0,
-		"how long a Linode type is not tried again after Linode had no capacity for it (default 3m)")
+		"time before a plan type that was out of stock is tried again (default 3m)")
 	f.IntVar(&s.MaxReplacements, "max-replacements", 5,
-		"how many nodes of a NodePool are replaced for drift soon after they were made, without a change of its template, "+
-			"until it is stopped; 0 for any number")
-	for name, delay := range map[string]*time.Duration{ // which tests do not wait for
+		"stop the replacement of drifted nodes of a NodePool after this number of new nodes was replaced again without a "+
+			"change of its template; 0 means no limit")
+	for name, delay := range map[string]*time.Duration{ // tests shorten them
 		"slot-timeout": &s.Timing.SlotTimeout, "unowned-grace": &s.Timing.Keep, "late-calls": &s.Timing.Late,
 		"maintenance-every": &s.Timing.Maintenance,
 	} {
-		f.DurationVar(delay, name, 0, "as in the Timing of a fleet; for tests")
+		f.DurationVar(delay, name, 0, "a field of controller.Timing; for tests")
 		cobra.CheckErr(f.MarkHidden(name))
 	}
-	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on or off, such as NodeRepair,StaticCapacity=false; only StaticCapacity is on by default")
-	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
+	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: feature gates, such as NodeRepair,StaticCapacity=false (default: only StaticCapacity is on)")
+	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans to reconcile at the same time; at most two of them compile")
 	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",
 		"address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
 	f.StringVar(&s.NodePlans.ServiceAccount, "default-service-account", "",
-		"service account in whose name NodePlans without one are applied")
+		"service account for NodePlans that name none")
 	f.BoolVar(&s.NodePlans.SameNamespace, "no-cross-namespace-refs", false,
-		"forbid NodePlans to use sources of other namespaces, or to plan for NodePlans there")
-	f.IntVar(&s.NodePlans.FetchRetries, "http-retry", 9, "how often fetching an artifact is tried again")
+		"forbid NodePlans to use sources in other namespaces, or to plan for NodePlans there")
+	f.IntVar(&s.NodePlans.FetchRetries, "http-retry", 9, "number of times to retry fetching an artifact")
 	f.DurationVar(&s.NodePlans.DependencyInterval, "requeue-dependency", 30*time.Second,
-		"how soon a NodePlan is reconciled again whose dependencies are not ready")
+		"time before a NodePlan with dependencies that are not ready is reconciled again")
 	f.Uint8Var(&s.jitter, "interval-jitter-percentage", 5,
-		"by how many percent intervals of NodePlans are longer or shorter, so that they do not all end at once")
+		"jitter of the intervals of NodePlans in percent, so that they do not all end at the same time")
 	f.StringVar(&s.shard, "watch-label-selector", "",
-		"with --only gitops: reconcile the NodePlans with these labels only, such as sharding.fluxcd.io/key=shard1")
+		"with --only gitops: reconcile only NodePlans with these labels, such as sharding.fluxcd.io/key=shard1")
 	f.StringVar(&s.TraceEndpoint, "trace-endpoint", "",
-		"URL of a collector that takes traces by OTLP over gRPC, such as http://otel-collector.observability:4317; none by "+
-			"default ($OTEL_EXPORTER_OTLP_ENDPOINT)")
+		"URL of a collector for traces by OTLP over gRPC, such as http://otel-collector.observability:4317 (default: none) "+
+			"($OTEL_EXPORTER_OTLP_ENDPOINT)")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	return cmd
 }
 
-// config checks the flags and returns what the engine needs.
+// config checks the flags and returns the configuration of the engine.
 func (s settings) config(getenv func(string) string, stderr io.Writer) (controller.Config, error) {
 	cfg := s.Config
 	cfg.LinodeToken = getenv("LINODE_TOKEN")
 	if id := getenv("LKE_CLUSTER_ID"); cfg.ClusterID == 0 && id != "" {
 		n, err := strconv.Atoi(id)
 		if err != nil || n <= 0 {
-			return cfg, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the number of an LKE cluster", id)
+			return cfg, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the ID of an LKE cluster", id)
 		}
 		cfg.ClusterID = n
 	}
@@ -175,9 +175,9 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	}
 	if endpoint, err := url.Parse(cfg.ClusterEndpoint); cfg.ClusterEndpoint != "" &&
 		(err != nil || endpoint.Scheme != "https" || endpoint.Host == "" || strings.Trim(endpoint.Path, "/") != "") {
-		return cfg, fmt.Errorf("--cluster-endpoint is %q; it must be such as https://10.0.0.2:6443", cfg.ClusterEndpoint)
+		return cfg, fmt.Errorf("--cluster-endpoint is %q; write it as https://10.0.0.2:6443", cfg.ClusterEndpoint)
 	}
-	if cfg.MaxReplacements < 0 || cfg.MaxReplacements > 100 { // an annotation has their UIDs
+	if cfg.MaxReplacements < 0 || cfg.MaxReplacements > 100 { // their UIDs are in an annotation
 		return cfg, fmt.Errorf("--max-replacements is %d; it must be from 0 to 100", cfg.MaxReplacements)
 	}
 	if s.jitter > 50 {
@@ -224,7 +224,7 @@ func shard(text string, only controller.Part) (labels.Selector, error) {
 		return nil, nil
 	}
 	if only != controller.GitOps {
-		return nil, errors.New("--watch-label-selector needs --only gitops: what makes nodes cannot be divided")
+		return nil, errors.New("--watch-label-selector needs --only gitops: capacity cannot be sharded")
 	}
 	selector, err := labels.Parse(text)
 	if err != nil {
@@ -237,7 +237,7 @@ func kubeConfig(path string) (*rest.Config, error) {
 	if path == "" {
 		cfg, err := rest.InClusterConfig()
 		if err != nil {
-			return nil, errors.New("no Kubernetes cluster: not running inside one, and no kubeconfig is given; set KUBECONFIG")
+			return nil, errors.New("no Kubernetes cluster: the controller does not run in a pod, and there is no kubeconfig; set KUBECONFIG")
 		}
 		return cfg, nil
 	}
@@ -254,7 +254,7 @@ func kubeConfig(path string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// gates turns Karpenter's features on or off by their names. Pools with replicas work without a flag.
+// gates sets feature gates of Karpenter by their names. Pools with replicas need no flag.
 func gates(names []string) (options.FeatureGates, error) {
 	g := options.DefaultFeatureGates()
 	g.StaticCapacity = true
@@ -267,7 +267,7 @@ func gates(names []string) (options.FeatureGates, error) {
 	for _, given := range names {
 		name, value, _ := strings.Cut(given, "=")
 		if value == "false" && slices.Contains([]string{"ReservedCapacity", "SpotToSpotConsolidation"}, name) {
-			continue // of clouds that have such machines
+			continue // features of other clouds
 		}
 		gate, ok := known[name]
 		if !ok || (value != "" && value != "true" && value != "false") {
@@ -279,7 +279,7 @@ func gates(names []string) (options.FeatureGates, error) {
 	return g, nil
 }
 
-// logger returns the log of the process, and sends that of the libraries there.
+// logger returns the log of the process, and redirects the logs of libraries to it.
 func logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -301,7 +301,7 @@ func logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	return slog.New(handler), nil
 }
 
-// readable shows in text what only JSON has a form for, such as resource lists.
+// readable formats values that only JSON can represent, such as resource lists.
 func readable(_ []string, a slog.Attr) slog.Attr {
 	if list, ok := a.Value.Any().(corev1.ResourceList); ok {
 		if raw, err := json.Marshal(list); err == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// kubeconfig is one of a cluster that nobody asks.
+// kubeconfig writes a kubeconfig of a cluster that does not exist.
 func kubeconfig(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config")
@@ -27,18 +27,18 @@ func kubeconfig(t *testing.T) string {
 	return path
 }
 
-// TestVersion: it is said without a cluster.
+// TestVersion: --version needs no cluster.
 func TestVersion(t *testing.T) {
 	var stdout bytes.Buffer
 	cmd := newCommand(func(string) string { return "" }, io.Discard)
 	cmd.SetOut(&stdout)
 	cmd.SetArgs([]string{"--version"})
 	if err := cmd.Execute(); err != nil || !strings.HasPrefix(stdout.String(), "controller version ") {
-		t.Errorf("%v, and it says %q", err, stdout.String())
+		t.Errorf("%v, printed %q", err, stdout.String())
 	}
 }
 
-// TestBadFlagsGetOneLine: nothing is started, and the line says what to do.
+// TestBadFlagsGetOneLine: the controller does not start, and prints one line with what to do.
 func TestBadFlagsGetOneLine(t *testing.T) {
 	kubeconfig := kubeconfig(t)
 	broken := filepath.Join(t.TempDir(), "broken")
@@ -75,7 +75,7 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--kubeconfig", kubeconfig, "--mode", "instance"}, map[string]string{"LINODE_TOKEN": "t"}, "set LINODE_REGION"},
 		{[]string{"--kubeconfig", kubeconfig, "--mode", "instance"},
 			map[string]string{"LINODE_TOKEN": "t", "LKE_CLUSTER_ID": "3"}, "LKE_CLUSTER_ID names a cluster of LKE"},
-		{[]string{"--cluster-endpoint", "10.0.0.2:6443"}, nil, "it must be such as https://10.0.0.2:6443"},
+		{[]string{"--cluster-endpoint", "10.0.0.2:6443"}, nil, "write it as https://10.0.0.2:6443"},
 		{nil, map[string]string{"BATCH_MAX_DURATION": "5"}, `BATCH_MAX_DURATION is "5"; it must be a time`},
 		{nil, map[string]string{"LINODE_CLIENT_TIMEOUT": "10s"}, "a number of seconds"},
 		{nil, map[string]string{"LOG_LEVEL": "loud"}, `--log-level is "loud"`},
@@ -84,12 +84,12 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"},
 			"must be the URL of a collector"},
 		{nil, map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:1", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
-			`OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf"; traces are sent by grpc only`},
+			`OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf"; traces need grpc`},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			var stderr bytes.Buffer
-			args := append([]string{}, tt.args...) // nil would be those of the test itself
+			args := append([]string{}, tt.args...) // nil would be the arguments of the test
 			code := run(context.Background(), args, func(key string) string { return tt.env[key] }, &stderr)
 			if code != 1 || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
 				t.Errorf("status %d, want 1 and one line with %q:\n%s", code, tt.want, stderr.String())
@@ -98,8 +98,8 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 	}
 }
 
-// TestWhereTracesGo: what a flag says holds, then the variables of OpenTelemetry do.
-func TestWhereTracesGo(t *testing.T) {
+// TestTraceEndpoint: the flag takes precedence over the variables of OpenTelemetry.
+func TestTraceEndpoint(t *testing.T) {
 	const all, traces, flag = "http://all:4317", "http://traces:4317", "http://flag:4317"
 	for _, tt := range []struct {
 		env   map[string]string
@@ -112,7 +112,7 @@ func TestWhereTracesGo(t *testing.T) {
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all}, true, flag},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all, "OTEL_SDK_DISABLED": "true"}, false, ""},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": all, "OTEL_TRACES_EXPORTER": "none"}, false, ""},
-		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, false, ""}, // for nobody
+		{map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, false, ""}, // there is no endpoint
 	} {
 		var s settings
 		if tt.given {
@@ -125,9 +125,9 @@ func TestWhereTracesGo(t *testing.T) {
 	}
 }
 
-// TestTheReconcilerKnowsItsRelease: it holds directories to their required_version, and
-// tells releases apart that make something else of the same files.
-func TestTheReconcilerKnowsItsRelease(t *testing.T) {
+// TestReleaseOfReconciler: the reconciler checks required_version with its release, and compares
+// releases that compile the same files differently.
+func TestReleaseOfReconciler(t *testing.T) {
 	for version, want := range map[string]string{"v0.3.1": "v0.3.1", "devel-1f2c3d4a5b6c": ""} {
 		s := settings{kubeconfig: kubeconfig(t), leaderElect: "false", logLevel: "info", logFormat: "text", version: version}
 		cfg, err := s.config(func(string) string { return "" }, io.Discard)
@@ -137,9 +137,9 @@ func TestTheReconcilerKnowsItsRelease(t *testing.T) {
 	}
 }
 
-// TestAMissingScopeIsSaidAtStart: before anything of Kubernetes is asked, and
-// before a leader is elected.
-func TestAMissingScopeIsSaidAtStart(t *testing.T) {
+// TestMissingScopeFailsAtStart: before the first request to Kubernetes, and before leader
+// election.
+func TestMissingScopeFailsAtStart(t *testing.T) {
 	sim, err := sim.New(sim.Config{ClusterID: 77, Token: "right", Scopes: "lke:read_only linodes:read_write"})
 	if err != nil {
 		t.Fatal(err)
@@ -150,10 +150,10 @@ func TestAMissingScopeIsSaidAtStart(t *testing.T) {
 	wrong := map[string]string{
 		"LINODE_TOKEN": "right", "LKE_CLUSTER_ID": "77", "LINODE_URL": server.URL, "LINODE_REGION": "eu-west",
 	}
-	var said bytes.Buffer
-	code := run(t.Context(), []string{"--kubeconfig", kubeconfig}, func(key string) string { return wrong[key] }, &said)
-	if code != 1 || !strings.Contains(said.String(), "is in us-ord, not in eu-west; correct LINODE_REGION") {
-		t.Errorf("status %d: %s", code, &said)
+	var logged bytes.Buffer
+	code := run(t.Context(), []string{"--kubeconfig", kubeconfig}, func(key string) string { return wrong[key] }, &logged)
+	if code != 1 || !strings.Contains(logged.String(), "is in us-ord, not in eu-west; correct LINODE_REGION") {
+		t.Errorf("status %d: %s", code, &logged)
 	}
 	for token, want := range map[string]string{
 		"right": "the Linode API token lacks the scope lke:read_write: it has lke:read_only linodes:read_write; make one",
@@ -168,9 +168,9 @@ func TestAMissingScopeIsSaidAtStart(t *testing.T) {
 	}
 }
 
-// TestVariablesOfTheExistingProvider: each has the effect that its guides say, or it is
-// said that it has none. A flag is stronger.
-func TestVariablesOfTheExistingProvider(t *testing.T) {
+// TestVariablesOfKarpenterProviderLinode: each variable has its documented effect, or a warning
+// says that it has none. A flag takes precedence.
+func TestVariablesOfKarpenterProviderLinode(t *testing.T) {
 	env := map[string]string{
 		"KARPENTER_MODE": "lke", "LINODE_REGION": "us-ord", "BATCH_IDLE_DURATION": "1m", "BATCH_MAX_DURATION": "5m",
 		"FEATURE_GATES": "NodeRepair=true,SpotToSpotConsolidation=false", "LOG_LEVEL": "error", "METRICS_PORT": "9000",
@@ -194,12 +194,12 @@ func TestVariablesOfTheExistingProvider(t *testing.T) {
 		t.Errorf("%+v", cfg)
 	}
 
-	var said bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&said, nil))
+	var logged bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&logged, nil))
 	warnIgnored(log, func(name string) string { return name })
 	warnIgnored(log, getenv) // these have their effect
-	if n := strings.Count(said.String(), "has no effect"); n != len(ignored) {
-		t.Errorf("%d variables are said to have no effect, want %d:\n%s", n, len(ignored), &said)
+	if n := strings.Count(logged.String(), "has no effect"); n != len(ignored) {
+		t.Errorf("%d warnings, want %d:\n%s", n, len(ignored), &logged)
 	}
 }
 

@@ -10,40 +10,40 @@ import (
 	"time"
 )
 
-// ignored are the variables that karpenter-provider-linode and Karpenter's operator read
-// and that have no effect here, each with the reason.
+// ignored are the variables of karpenter-provider-linode and Karpenter's operator that
+// have no effect here, with the reason.
 var ignored = map[string]string{
-	"CLUSTER_CA_BUNDLE":            "LKE joins its nodes by itself, and with --mode instance it is read from the cluster",
+	"CLUSTER_CA_BUNDLE":            "LKE nodes do not need it, and with --mode instance it is read from the cluster",
 	"DISABLE_DRY_RUN":              "a LinodeNodeClass is checked without a dry run",
 	"DISABLE_LEADER_ELECTION":      "see --leader-elect",
 	"DISABLE_WEBHOOK":              "there is no webhook",
 	"KARPENTER_SERVICE":            "there is no webhook",
 	"LINODE_API_VERSION":           "the version is v4",
 	"LINODE_DEBUG":                 "see --log-level; bodies of requests are never logged",
-	"LKE_CREATE_DEADLINE":          "nothing waits for LKE",
-	"LKE_RETRY_DELAY":              "the Linode API says itself when it may be asked again",
-	"LKE_TAG_VERIFICATION_TIMEOUT": "LKE pools are known by what LKE lists",
+	"LKE_CREATE_DEADLINE":          "no call waits for LKE",
+	"LKE_RETRY_DELAY":              "the Linode API returns the time of the next try",
+	"LKE_TAG_VERIFICATION_TIMEOUT": "LKE pools are found in the list of LKE",
 	"LOG_ERROR_OUTPUT_PATHS":       "the log goes to stderr",
 	"LOG_OUTPUT_PATHS":             "the log goes to stderr",
 	"MEMORY_LIMIT":                 "see GOMEMLIMIT, which Go reads",
 	"MIN_VALUES_POLICY":            "it is Strict",
 	"PREFERENCE_POLICY":            "it is Respect",
-	"VM_MEMORY_OVERHEAD_PERCENT":   "it is known of each plan type, and learned from nodes",
+	"VM_MEMORY_OVERHEAD_PERCENT":   "it is known for each plan type, and learned from nodes",
 	"WEBHOOK_METRICS_PORT":         "there is no webhook",
 	"WEBHOOK_PORT":                 "there is no webhook",
 }
 
-// warnIgnored says of each variable that is set and has no effect why that is so.
+// warnIgnored logs each variable that is set and has no effect, with the reason.
 func warnIgnored(log *slog.Logger, getenv func(string) string) {
 	for _, name := range slices.Sorted(maps.Keys(ignored)) {
 		if getenv(name) != "" {
-			log.Warn("a variable of the environment has no effect; take it away", "variable", name, "because", ignored[name])
+			log.Warn("an environment variable has no effect; remove it", "variable", name, "because", ignored[name])
 		}
 	}
 }
 
-// fromEnvironment sets the flags that were not given by the variables that
-// karpenter-provider-linode and Karpenter's operator have for the same.
+// fromEnvironment sets the flags that are not given from the variables of
+// karpenter-provider-linode and Karpenter's operator.
 func (s *settings) fromEnvironment(getenv func(string) string, given func(flag string) bool) error {
 	text := func(flag, variable string, into *string, before string) {
 		if value := getenv(variable); value != "" && !given(flag) {
@@ -90,8 +90,8 @@ func (s *settings) fromEnvironment(getenv func(string) string, given func(flag s
 	return nil
 }
 
-// tracing finds where traces go by the variables that OpenTelemetry names, where no flag says
-// it. Of its protocols there is one.
+// tracing sets the collector of traces from the variables of OpenTelemetry, if the flag is not
+// given. The only protocol is gRPC.
 func (s *settings) tracing(getenv func(string) string, given bool) error {
 	first := func(signal, all string) (name, value string) {
 		if value := getenv(signal); value != "" {
@@ -104,8 +104,8 @@ func (s *settings) tracing(getenv func(string) string, given bool) error {
 	}
 	name, protocol := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 	if s.TraceEndpoint != "" && protocol != "" && protocol != "grpc" {
-		return fmt.Errorf("%s is %q; traces are sent by grpc only: set it to that, with the port that the collector has "+
-			"for it (4317)", name, protocol)
+		return fmt.Errorf("%s is %q; traces need grpc: set it to grpc, and use the port of the collector for gRPC "+
+			"(4317)", name, protocol)
 	}
 	return nil
 }

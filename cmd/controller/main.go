@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // who to trust in an image that has no certificates
+	_ "golang.org/x/crypto/x509roots/fallback" // root certificates: the image has none
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
@@ -33,21 +33,21 @@ func main() {
 	os.Exit(code)
 }
 
-// stopWithin is how long a stop may take: Kubernetes ends a pod 30 seconds after the signal, and nothing says why.
+// stopWithin is the time limit of a stop. Kubernetes kills a pod 30 seconds after the signal, without a reason in the log.
 const stopWithin = 28 * time.Second
 
-// endLate ends the process if that does not stop in time: controller-runtime waits without end for caches that
-// cannot be filled, as the account may not list what they hold (v0.24.1, Start of pkg/manager/runnable_group.go).
+// endLate ends the process if it does not stop in time: controller-runtime waits forever for caches of objects that its
+// account cannot list (v0.24.1, Start in pkg/manager/runnable_group.go).
 func endLate(ctx context.Context, stderr io.Writer, exit func(code int)) {
 	<-ctx.Done()
 	time.Sleep(stopWithin)
-	fmt.Fprintf(stderr, "controller: not stopped %s after the signal, and ends now: it may wait for objects that its account may "+
-		"not list; lkeplan doctor names missing rights\n", stopWithin)
+	fmt.Fprintf(stderr, "controller: not stopped %s after the signal, exits now: it waits for objects that its account cannot "+
+		"list; lkeplan doctor reports missing rights\n", stopWithin)
 	exit(1)
 }
 
-// run is the whole program: it returns the exit status, 0 after a clean stop
-// and 1 after one line on stderr that says what to do.
+// run is the program. It returns the exit code: 0 after a clean stop, and 1 after an
+// error of one line on stderr.
 func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) int {
 	cmd := newCommand(getenv, stderr)
 	cmd.SetArgs(args)
