@@ -105,7 +105,7 @@ drawn: # all cases of which the unit tests draw a part
 	$(GO) test ./engine/simulate -v -timeout $(TIMEOUT) -args -worlds 400 -nodes 60
 	$(GO) test ./engine/compare -run '^TestRandomChanges' -v -timeout $(TIMEOUT) -args -pairs 100000
 	$(GO) test ./config -run '^FuzzLoad$$' -v -timeout $(TIMEOUT) -args -every 1
-	$(GO) test ./cmd/lkeplan -run '^TestTheBaseIsRight' -v -timeout $(TIMEOUT) -args -every 1
+	$(GO) test ./cmd/lkeplan -run '^TestGitBaseDetection$$' -v -timeout $(TIMEOUT) -args -every 1
 	$(GO) test ./linode/lke -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1
 
 THIRD ?=
@@ -180,7 +180,7 @@ lint: ## check formatting and imports, vet, and run staticcheck and actionlint
 	$(GO) vet -C cmd/sandbox ./...
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
-	$(GO) tool -modfile=tools.mod actionlint -shellcheck= -pyflakes= examples/github/workflows/*.yml .github/workflows/*.yml
+	$(GO) tool -modfile=tools.mod actionlint -shellcheck= -pyflakes= examples/github/workflows/*.yml cmd/lkeplan/starter/github.yml .github/workflows/*.yml
 
 # Each Go file's strings and comments are checked in bin/prose, on the lines that they have in the file.
 WORDS = $(shell git ls-files '*.md')
@@ -188,9 +188,9 @@ words: ## check the words of documents, messages and comments (CONTRIBUTING.md, 
 	$(GO) run prose.go $(BIN)/prose
 	$(GO) tool -modfile=tools.mod vale --output=line $(BIN)/prose $(WORDS)
 
-generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference, kube/deploy
+generate: ## rewrite what is generated: deep copies, CRDs, schemas, references, kube/deploy
 	$(GO) generate ./schemas/...
-	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestPictureOfDiff|TestNodePlanReference|TestMetricsReference|TestTheChart.*)$$" \
+	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestCommandReference|TestPictureOfDiff|TestNodePlanReference|TestMetricsReference|TestTheChart.*)$$" \
 	  ./engine/report ./cmd/lkeplan ./schemas/crd ./engine/controller ./kube -update
 	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployIsTheChart$$" ./e2e -update
 

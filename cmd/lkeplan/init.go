@@ -24,15 +24,22 @@ import (
 
 func newInit(env *flags.Env) *cobra.Command {
 	var cluster, region string
+	ci := flags.Choice{Of: []string{"github", "gitlab"}}
 	tier := flags.Choice{Value: "standard", Of: []string{"standard", "enterprise"}}
 	mode := flags.Choice{Value: schemas.ModeLKE, Of: []string{schemas.ModeLKE, schemas.ModeInstance}}
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a first configuration",
-		Long: `Write a configuration to start from: a cluster, a node class and a pool, with
-comments. Nothing is asked and nothing overwritten. DIR is made where it is
-missing; the working directory is taken where none is given.`,
+		Long: `Write a first configuration: a cluster, a node class and a pool, with comments.
+init asks no questions and overwrites nothing. It creates DIR if it is missing.
+Without DIR, it writes to the working directory.
+
+With --ci, init also writes guards, a monthly budget and tests next to the
+configuration, and a pipeline that checks changes: .github/workflows/lkeplan.yml
+for GitHub; for GitLab .gitlab-ci.yml, or lkeplan.gitlab-ci.yml to include if
+the repository has a pipeline.`,
 		Example: `  lkeplan init clusters/dev
+  lkeplan init --ci github clusters/web
   lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams
   lkeplan init --mode instance clusters/self-run`,
 		Args: flags.OneDirectory,
@@ -48,15 +55,16 @@ missing; the working directory is taken where none is given.`,
 			if mode.Value == schemas.ModeInstance {
 				begin = instanceStart()
 			}
-			return initialize(cmd.Context(), env, dir, begin.file(cluster, region))
+			return initialize(cmd.Context(), env, dir, ci.Value, begin.file(cluster, region))
 		},
 	}
 	cmd.Flags().StringVar(&cluster, "cluster", "",
-		"`NAME` of the cluster, in LKE or as CLUSTER_NAME says (default: that of the directory)")
+		"`NAME` of the cluster (default: the name of the directory)")
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
-	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
-	mode.Flag(cmd, "mode", "", "what makes nodes, the `MODE` of the controller")
-	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // the only error is that there is no such flag
+	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
+	mode.Flag(cmd, "mode", "", "`MODE` of the controller")
+	ci.Flag(cmd, "ci", "", "also write guards, a budget, tests and a pipeline for `SYSTEM`")
+	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // fails only for an unknown flag
 	flags.Effects{"tier": {
 		When: func([]string) bool { return mode.Value == schemas.ModeLKE },
 		Else: "is for clusters of LKE; leave it out with --mode instance",
@@ -64,7 +72,7 @@ missing; the working directory is taken where none is given.`,
 	return cmd
 }
 
-// baseName is the name of a directory, also where it is written as a dot.
+// baseName is the name of a directory, also if it is written as a dot.
 func baseName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -72,32 +80,55 @@ func baseName(dir string) string {
 	return filepath.Base(dir)
 }
 
-// initialize writes the configuration, once it has been found to be valid.
-func initialize(ctx context.Context, env *flags.Env, dir string, src []byte) error {
+// initialize writes the configuration if it is valid.
+func initialize(ctx context.Context, env *flags.Env, dir, ci string, src []byte) error {
 	present, err := configured(dir)
 	if err != nil {
 		return err
 	}
 	if present != "" {
-		return fmt.Errorf("%s is there already; init overwrites nothing", filepath.Join(dir, present))
+		return fmt.Errorf("%s exists already; init overwrites nothing", filepath.Join(dir, present))
 	}
-	// What is wrong with the flags is said before anything is written.
-	compiled, diags, err := compile.Files(ctx, []config.File{{Name: "main.lke.hcl", Data: src}})
+	list := []starterFile{{name: filepath.Join(dir, "main.lke.hcl"), data: src}}
+	var steps []string
+	if ci != "" {
+		var pipeline starterFile
+		if pipeline, steps, err = pipelineOf(ci, dir); err != nil {
+			return err
+		}
+		list = append(list, starterFile{name: filepath.Join(dir, "guards.lke.hcl"), data: starterGuards},
+			starterFile{name: filepath.Join(dir, "main"+schemas.TestSuffix), data: starterTests}, pipeline)
+	}
+	// Mistakes in the flags are errors before anything is written.
+	compiled, diags, err := compile.Files(ctx, configurationOf(list))
 	if err != nil {
 		return err
 	}
 	if err := flags.Report(env, compiled, diags); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make %s: %w", dir, files.Cause(err))
-	}
-	name := filepath.Join(dir, "main.lke.hcl")
-	if err := files.Create(name, src); err != nil {
+	written, err := writeAll(list)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(env.Stdout, "%s written. Next: lkeplan validate %s\n", name, dir)
+	for _, name := range written {
+		fmt.Fprintln(env.Stdout, name)
+	}
+	fmt.Fprintf(env.Stdout, "Written. Next:\n  lkeplan validate %s\n", dir)
+	for _, step := range steps {
+		fmt.Fprintln(env.Stdout, "  "+step)
+	}
 	return nil
+}
+
+// configurationOf returns the files that are compiled.
+func configurationOf(list []starterFile) (sources []config.File) {
+	for _, f := range list {
+		if strings.HasSuffix(f.name, ".lke.hcl") {
+			sources = append(sources, config.File{Name: filepath.Base(f.name), Data: f.data})
+		}
+	}
+	return sources
 }
 
 // configured returns a file of the directory that configuration is read from.
@@ -114,20 +145,29 @@ func configured(dir string) (string, error) {
 	return "", nil
 }
 
-// starterFile is what a start fills in.
-//
-//go:embed starter.lke.hcl.tmpl
-var starterFile string
+// The files of a first configuration.
+var (
+	//go:embed starter/main.lke.hcl.tmpl
+	starterMain string
+	//go:embed starter/guards.lke.hcl
+	starterGuards []byte
+	//go:embed starter/main.lketest.hcl
+	starterTests []byte
+	//go:embed starter/github.yml
+	starterGitHub []byte
+	//go:embed starter/gitlab.yml
+	starterGitLab []byte
+)
 
-// start is what a first configuration says of who makes its machines.
+// start is the part of a first configuration that depends on where machines come from.
 type start struct{ where, how, class string }
 
-// lkeStart is that of a cluster of LKE.
+// lkeStart is the start for a cluster of LKE.
 func lkeStart(tier string) start {
-	const class = `# How machines are set up. Without arguments everything is as LKE does it.
+	const class = `# The settings of machines. Without arguments, they are those of LKE.
 node_class "default" {}`
 	if catalog.Tier(tier) == catalog.Enterprise {
-		return start{" for LKE", "tier = " + quote(tier), `# How machines are set up. LKE Enterprise encrypts disks if it is asked to.
+		return start{" for LKE", "tier = " + quote(tier), `# The settings of machines. LKE Enterprise can encrypt disks.
 node_class "default" {
   disk_encryption = "enabled"
 }`}
@@ -135,10 +175,10 @@ node_class "default" {
 	return start{" for LKE", "tier = " + quote(tier), class}
 }
 
-// instanceStart is that of a cluster that somebody runs on Linodes.
+// instanceStart is the start for a self-managed cluster on Linodes.
 func instanceStart() start {
-	return start{"", `mode = "instance"`, `# What Linodes are made from. The image, a private one by its label, has
-# cloud-init, a container runtime and what joins the cluster: kubeadm or k3s.
+	return start{"", `mode = "instance"`, `# The settings of Linodes. The image is a private image, by its label. It needs
+# cloud-init, a container runtime, and kubeadm or k3s to join the cluster.
 node_class "default" {
   image_label = "kubeadm-node"
 
@@ -152,7 +192,7 @@ node_class "default" {
 func (s start) file(cluster, region string) []byte {
 	text := strings.NewReplacer("{{name}}", quote(cluster), "{{region}}", quote(region), "{{where}}", s.where,
 		"{{how}}", s.how, "{{class}}", s.class)
-	return hclwrite.Format([]byte(text.Replace(starterFile)))
+	return hclwrite.Format([]byte(text.Replace(starterMain)))
 }
 
 func quote(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/testdata/golden"
@@ -15,29 +16,29 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"lkeplan": checked})
 }
 
-// checkShared is set where a program is to fail that has written into what objects share.
+// checkShared lets a program fail if it has modified data that objects share.
 const checkShared = "LKEPLAN_TEST_CHECK_SHARED"
 
-// checked is the program, and a look at what objects of it share.
+// checked runs the program, and checks the data that its objects share.
 func checked() {
 	code := program()
 	if validator, err := kube.BuiltinValidator(); err == nil && os.Getenv(checkShared) != "" {
 		for _, value := range validator.Altered() {
-			fmt.Fprintf(os.Stderr, "somebody has written into what objects share: %v\n", value)
+			fmt.Fprintf(os.Stderr, "data that objects share was modified: %v\n", value)
 			code = 99
 		}
 	}
 	os.Exit(code)
 }
 
-// shared has each program of a script checked.
+// shared sets checkShared for the programs of a script.
 func shared(env *testscript.Env) error {
 	env.Setenv(checkShared, "yes")
 	return nil
 }
 
-// TestScripts runs the scripts of the command line: each is a directory and
-// what is typed in it.
+// TestScripts runs the scripts of the command line: each is a directory with commands that run
+// in it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../testdata/script",
@@ -45,5 +46,31 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       golden.Updating(),
 		Setup:               shared,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"steps": runSteps},
 	})
+}
+
+// runSteps runs the commands of a GitHub workflow or a GitLab pipeline, except those that install lkeplan.
+func runSteps(ts *testscript.TestScript, _ bool, args []string) {
+	type step struct{ Name, Run string }
+	var pipeline struct {
+		Jobs    map[string]struct{ Steps []step }
+		LKEPlan struct{ Script []string } `json:"lkeplan"`
+	}
+	ts.Check(yaml.Unmarshal([]byte(ts.ReadFile(args[0])), &pipeline))
+	scripts := pipeline.LKEPlan.Script
+	for _, job := range pipeline.Jobs {
+		for _, s := range job.Steps {
+			if s.Run != "" && s.Name != "Install" {
+				scripts = append(scripts, s.Run)
+			}
+		}
+	}
+	if len(scripts) < 4 {
+		ts.Fatalf("%s has %d steps", args[0], len(scripts))
+	}
+	ts.Setenv("GITHUB_STEP_SUMMARY", ts.MkAbs("../summary.md"))
+	for _, script := range scripts {
+		ts.Check(ts.Exec("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script))
+	}
 }

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/revision"
+)
+
+// A starterFile is a file that init writes.
+type starterFile struct {
+	name   string
+	data   []byte
+	shared bool // other directories use it, too: it can exist with the same contents
+}
+
+// pipelineOf returns the pipeline of a CI system for the repository of a directory, and what the user has to do for it.
+func pipelineOf(ci, dir string) (f starterFile, steps []string, err error) {
+	root, _ := revision.Options{}.Place(dir)
+	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
+		return f, nil, fmt.Errorf("--ci %s: %s is not in a Git repository; run git init first", ci, dir)
+	}
+	if root, err = fromHere(root); err != nil {
+		return f, nil, err
+	}
+	if ci == "github" {
+		return starterFile{name: filepath.Join(root, ".github", "workflows", "lkeplan.yml"), data: starterGitHub, shared: true},
+			[]string{"set the variable LKEPLAN_VERSION of the repository in GitHub to a release of lkeplan, or to a commit"}, nil
+	}
+	f = starterFile{name: filepath.Join(root, ".gitlab-ci.yml"), data: starterGitLab, shared: true}
+	steps = []string{"set the CI/CD variable LKEPLAN_VERSION of the project in GitLab to a release of lkeplan, or to a commit"}
+	if present, err := os.ReadFile(f.name); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(present, f.data) {
+		f.name = filepath.Join(root, "lkeplan.gitlab-ci.yml")
+		steps = append(steps, "add to .gitlab-ci.yml: include: [{local: lkeplan.gitlab-ci.yml}]")
+	}
+	return f, steps, nil
+}
+
+// fromHere is the path of a directory from the working directory.
+func fromHere(dir string) (string, error) {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if err != nil || !filepath.IsAbs(dir) {
+		return dir, err
+	}
+	return filepath.Rel(here, dir)
+}
+
+// writeAll writes files, and the directories that they need, or nothing. It returns the names of the files that it has written:
+// not those of shared files that exist.
+func writeAll(list []starterFile) (written []string, err error) {
+	var missing []starterFile
+	for _, f := range list {
+		switch present, err := os.ReadFile(f.name); {
+		case err == nil && f.shared && bytes.Equal(present, f.data):
+		case err == nil && f.shared:
+			return nil, fmt.Errorf("%s exists already, with other contents; init overwrites nothing. Remove --ci, or the file", f.name)
+		case err == nil:
+			return nil, fmt.Errorf("%s exists already; init overwrites nothing", f.name)
+		default:
+			missing = append(missing, f)
+		}
+	}
+	var created []string // files and directories, to be removed if one of them fails
+	defer func() {
+		if err != nil {
+			for i := len(created) - 1; i >= 0; i-- {
+				err = errors.Join(err, os.Remove(created[i]))
+			}
+		}
+	}()
+	for _, f := range missing {
+		dirs, err := makeDirectory(filepath.Dir(f.name))
+		if created = append(created, dirs...); err != nil {
+			return nil, fmt.Errorf("create the directory of %s: %w", f.name, err)
+		}
+		if err := files.Create(f.name, f.data); err != nil {
+			return nil, err
+		}
+		created, written = append(created, f.name), append(written, f.name)
+	}
+	return written, nil
+}
+
+// makeDirectory creates a directory and its parents, and returns those that it has created, outermost first.
+func makeDirectory(dir string) (created []string, err error) {
+	switch info, err := os.Stat(dir); {
+	case err == nil && info.IsDir():
+		return nil, nil
+	case err == nil:
+		return nil, errors.New("there is a file of that name")
+	}
+	if parent := filepath.Dir(dir); parent != dir {
+		if created, err = makeDirectory(parent); err != nil {
+			return created, err
+		}
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return created, err
+	}
+	return append(created, dir), nil
+}
