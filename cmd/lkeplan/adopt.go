@@ -54,12 +54,12 @@ func newAdopt(env *flags.Env) *cobra.Command {
 			return a.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster in LKE (default: the only one)")
+	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster (default: the only one in LKE)")
 	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that no Karpenter keeps")
 	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "let pods go as well that nobody makes again")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
-		"stop where the pods of a node have not moved within this `TIME`")
-	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do it without asking")
+		"stop waiting after `TIME`; it starts again for each node")
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
 		"a controller runs that elects no leader, such as one outside of the cluster")
 	flags.ClusterFlags(cmd, env, &a.access)

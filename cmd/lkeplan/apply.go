@@ -27,41 +27,42 @@ import (
 )
 
 const applyHelp = `Compile and check a directory, show what an apply does to objects, nodes and the
-bill, and ask whether to do it. Then its objects are applied by server-side
-apply as the field manager "lkeplan": node classes first, then pools. --yes asks
-nothing; without a terminal to ask on, nothing is applied without it.
+bill, and ask for confirmation. Then apply the objects by server-side apply as
+the field manager "lkeplan": node classes first, then pools. --yes skips the
+question. Without a terminal, nothing is applied without --yes.
 
-Values that others have set are never overwritten unless --force-conflicts names
-the field: lkeplan shows them, and applies nothing. Nor does it apply anything
-where a guard or policy refuses the plan. The exit code is then 3.
+Values that other owners have set are not overwritten unless --force-conflicts
+names the field: lkeplan shows them and applies nothing. It also applies nothing
+if a guard or policy refuses the plan. The exit code is 3 in both cases.
 
-A plan that "lkeplan plan --out FILE" has saved is applied exactly, or not at
-all: if one of its fields or objects has changed since, the exit code is 4. It
-asks nothing.
+A plan that "lkeplan plan --out FILE" has saved is applied exactly, without a
+question. If one of its fields or objects has changed since, nothing is applied
+and the exit code is 4.
 
-Objects that are not in the directory stay as they are, unless --prune is given
-and they were applied from it. What other directories of the cluster have
-applied is theirs. A pool that has nodes is then condemned: it makes no new
-ones, gives up those that it has within its budgets, and the next run with
---prune deletes it when it has none left, as --wait rolled does. Until then it
-is kept by declaring it again. With prune = "now" in the guards block, pools go
-at once. Another run continues one that was interrupted.`
+Objects that are not in the directory are not changed, unless --prune is given
+and the objects were applied from this directory. Objects that other directories
+have applied are never pruned. A pruned pool with nodes is drained: it gets no
+new nodes, its nodes drain within the disruption budgets, and the next run with
+--prune deletes the empty pool. With --wait rolled, the same run deletes it.
+Until then, declaring the pool again cancels the removal. With prune = "now" in
+the guards block, pools are deleted immediately. Run the command again to
+continue an apply that was interrupted.`
 
 const applyExamples = `  lkeplan apply clusters/dev
   lkeplan apply --yes --wait none clusters/dev
   lkeplan apply --wait rolled prod.plan
   lkeplan apply --force-conflicts pool.web:spec.weight clusters/dev`
 
-// errUnasked is returned where a change needs an answer and nobody can give one.
-var errUnasked = errors.New("apply changes a cluster, and there is no terminal to ask on; add --yes, or apply a " +
-	"plan that \"lkeplan plan --out FILE\" has saved")
+// errNoTerminal is returned if a change needs confirmation and there is no terminal.
+var errNoTerminal = errors.New("apply changes a cluster, and there is no terminal for the confirmation; add --yes, or " +
+	"apply a plan that \"lkeplan plan --out FILE\" has saved")
 
 func newApply(env *env) *cobra.Command {
 	a := application{Comparison: comparison.Comparison{Env: env, Base: "live"}, counts: map[apply.Event]int{}}
 	a.wait = flags.Choice{Value: "ready", Of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
 		Use:     "apply [DIR | FILE]",
-		Short:   "Apply a directory or a saved plan to a cluster",
+		Short:   "Apply a directory or a saved plan",
 		Long:    applyHelp,
 		Example: applyExamples,
 		Args:    flags.OneDirectory,
@@ -74,17 +75,16 @@ func newApply(env *env) *cobra.Command {
 		},
 	}
 	a.Flags(cmd)
-	cmd.Flags().StringVar(&a.Nodes, "cluster", "",
-		"`NAME` of the cluster, where it is meant though it is not that of the directory")
+	a.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&a.Prune, "prune", false,
-		"delete what was applied from this directory and is no longer in it")
-	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "apply without asking")
+		"delete objects that were applied from this directory and are no longer in it")
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().StringArrayVar(&a.force, "force-conflicts", nil,
-		"take back a `FIELD` that others have set, such as pool.web:spec.weight, or spec.weight for any object; may be "+
-			"repeated")
-	cmd.Flags().BoolVar(&a.all, "all", false, "list each of the objects with the same change")
-	a.wait.Flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "time to wait (default 2m, for nodes 1h)")
+		"overwrite `FIELD` though another owner has set it, such as pool.web:spec.weight, or spec.weight for any object; "+
+			"may be repeated")
+	cmd.Flags().BoolVar(&a.all, "all", false, "list each object, also those with the same change")
+	a.wait.Flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are replaced: `STATE`")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m, for nodes 1h)")
 	a.effects().RejectUnused(cmd)
 	return cmd
 }
@@ -98,17 +98,16 @@ func isSaved(args []string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// effects are those of the flags. What a saved plan was made of cannot be given to it again.
+// effects says when flags have an effect. The inputs of a saved plan cannot be changed.
 func (a *application) effects() flags.Effects {
 	all := a.Effects().And(flags.Effects{"timeout": {
 		When: func([]string) bool { return a.wait.Value != "none" },
-		Else: "is for --wait ready or rolled: nothing is waited for",
+		Else: "is for --wait ready or rolled",
 	}})
 	for _, name := range []string{
-		"var", "var-file", "catalog", "guards", "simulate", "pods", "workloads", "live", "snapshot",
-		"server-dry-run", "prune",
+		"var", "var-file", "catalog", "guards", "simulate", "pods", "workloads", "server-dry-run", "prune",
 	} {
-		all[name] = all[name].Unless(isSaved, "is not for a saved plan, which stays as it was made: give it to lkeplan plan")
+		all[name] = all[name].Unless(isSaved, "cannot change a saved plan; pass it to lkeplan plan")
 	}
 	return all
 }
@@ -117,7 +116,7 @@ type application struct {
 	comparison.Comparison
 	cmd      *cobra.Command
 	yes, all bool
-	force    []string // the fields that are taken back
+	force    []string // fields to overwrite
 	wait     flags.Choice
 	timeout  time.Duration
 	started  time.Time
@@ -128,14 +127,14 @@ type application struct {
 // directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
 	if !a.yes && flags.Terminal(a.Env.Stdin) == nil {
-		return errUnasked
+		return errNoTerminal
 	}
 	found, err := a.Run(ctx)
 	if err != nil {
 		return err
 	}
 	if len(found.Head.Objects) == 0 && found.Plan.Empty() {
-		return errors.New("the directory has no node_class and no pool; there is nothing to apply")
+		return errors.New("the directory has no node_class and no pool: there is nothing to apply")
 	}
 	shown := found.Plan
 	if err := a.judge(&found.Plan); err != nil {
@@ -170,7 +169,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	head := saved.Result
 	before := head
 	before.Directory = saved.BaseDirectory
-	now, err := compare.Live(ctx, head, comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)),
+	now, err := compare.Live(ctx, head, comparison.Tied(compare.LiveView(cluster), cluster, head, cmp.Or(a.Name, saved.OtherCluster)),
 		compare.LiveOptions{
 			Base: before, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
 		})
@@ -187,12 +186,12 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err := a.judge(&now.Plan); err != nil {
 		return err
 	}
-	a.Args = []string{saved.Plan.Head.Ref} // for what is said of it
+	a.Args = []string{saved.Plan.Head.Ref} // for messages
 	return a.execute(ctx, cluster, head, now)
 }
 
-// judge drops the conflicts about fields that are to be taken back. Where others, or
-// a guard or policy, refuse the plan, it shows it.
+// judge removes the conflicts about fields that --force-conflicts names. If other conflicts, a
+// guard or a policy refuse the plan, it prints the plan and returns flags.Refused.
 func (a *application) judge(p *plan.Plan) (err error) {
 	before := *p
 	if a.taken, err = p.TakeBack(a.force); err != nil {
@@ -207,7 +206,7 @@ func (a *application) judge(p *plan.Plan) (err error) {
 	return flags.Refused
 }
 
-// print shows a plan to people.
+// print writes a plan as text.
 func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) error {
 	opts := a.About(a.cmd)
 	opts.All, opts.Width, opts.ASCII = a.all, flags.Columns(stream, a.Env.Getenv), !flags.Unicode(a.Env.Getenv)
@@ -215,7 +214,7 @@ func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) erro
 	return reports.Write(diag.Plain(stream), "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
 }
 
-// execute does what the comparison says, and waits for what comes of it.
+// execute applies a comparison, and waits as --wait says.
 func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result,
 	found compare.Comparison) error {
 	fmt.Fprintf(a.Env.Stderr, "Applying to the cluster %s (%s)\n", head.Cluster.Name, cluster.Place())
@@ -238,15 +237,15 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 		text += fmt.Sprintf(", %d deleted", n)
 	}
 	if n := len(found.Condemned); n > 0 && a.wait.Value != "rolled" {
-		text += fmt.Sprintf("; %d condemned, apply with --prune again to delete what has given up its nodes", n)
+		text += fmt.Sprintf("; %s draining, apply with --prune again to delete each pool that has no nodes left",
+			diag.Counted(n, "pool"))
 	}
 	fmt.Fprintf(a.Env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
 }
 
-// await waits until objects are ready and, where that is asked for, all nodes
-// are as they should be, condemned pools have given up theirs and are deleted, and what
-// was deleted is gone.
+// await waits until objects are ready. With --wait rolled, it waits until all nodes are up to
+// date, draining pools are empty and deleted, and deleted objects are removed.
 func (a *application) await(ctx context.Context, cluster *kube.Cluster, in compare.View, head compile.Result,
 	deleted []map[string]any, condemned []compare.Target) error {
 	ctx, cancel := context.WithTimeout(ctx, a.waitTimeout())
@@ -263,7 +262,7 @@ func (a *application) await(ctx context.Context, cluster *kube.Cluster, in compa
 	return apply.WaitGone(ctx, in, deleted, a.show)
 }
 
-// waitTimeout is how long it waits.
+// waitTimeout is the time limit of the wait.
 func (a *application) waitTimeout() time.Duration {
 	switch {
 	case a.timeout > 0:
@@ -274,8 +273,8 @@ func (a *application) waitTimeout() time.Duration {
 	return 2 * time.Minute
 }
 
-// unfinished says of a wait that has ended early what goes on without it, what
-// holds that, and how to look again.
+// unfinished reports a wait that has ended early: what continues, what blocks it, and how to
+// check and to wait again.
 func (a *application) unfinished(ctx context.Context, in compare.View, head compile.Result,
 	found apply.UnfinishedError) error {
 	why := "interrupted"
@@ -283,7 +282,7 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		why = "timed out after " + a.waitTimeout().String()
 	}
 	var page diag.Page
-	page.Line(0, "lkeplan: %s. Everything is applied, and the controller continues:", why)
+	page.Line(0, "lkeplan: %s. All objects are applied, and the controller continues:", why)
 	if !errors.Is(found.Missing, found.Cause) {
 		page.Words(2, found.Missing.Error())
 	}
@@ -295,7 +294,7 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	}
 	pools, notes, err := compare.UnderWay(asking, in, head, prices, a.Now())
 	if err != nil {
-		page.Line(2, "what holds the nodes could not be read: %v", err)
+		page.Line(2, "what blocks the nodes could not be read: %v", err)
 	}
 	for _, note := range notes {
 		page.Line(2, "%s", note)
@@ -311,9 +310,9 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		return err
 	}
 	status := flags.CommandLine(a.cmd, "status", []string{"kubeconfig", "context"}, nil)
-	fmt.Fprintf(a.Env.Stderr, "What waits, and for what: %s\n", reports.ShellLine(status...))
+	fmt.Fprintf(a.Env.Stderr, "To see what is waiting: %s\n", reports.ShellLine(status...))
 	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", reports.ShellLine(slices.Insert(look, 2, "--base", "live")...))
+	fmt.Fprintf(a.Env.Stderr, "To compare again: %s\n", reports.ShellLine(slices.Insert(look, 2, "--base", "live")...))
 	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
 	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", reports.ShellLine(slices.Insert(wait, 2, "--yes", "--wait",
 		a.wait.Value)...))
@@ -325,12 +324,12 @@ func (a *application) show(p apply.Progress) {
 	what := string(p.Event)
 	switch p.Event {
 	case apply.Rolls:
-		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
+		what = fmt.Sprintf("%d of %d nodes up to date", p.Rolled, p.Of)
 	case apply.Drains:
-		what = "condemned, nodes left: " + strconv.Itoa(p.Of)
+		what = "draining, nodes left: " + strconv.Itoa(p.Of)
 	case apply.Event(kube.Changed):
 		for _, c := range a.taken[manifest.Key{Kind: p.Kind, Name: p.Name}] {
-			what += fmt.Sprintf("; %s taken back from %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))
+			what += fmt.Sprintf("; %s overwritten, was set by %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))
 		}
 	}
 	fmt.Fprintf(a.Env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)

@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
 
-// TestCommandsThatAreShownHaveTheirFlags, but those that another command does not have.
-func TestCommandsThatAreShownHaveTheirFlags(t *testing.T) {
+// TestPrintedCommandsHaveFlags: a command that is printed has the flags of the command that ran, if it knows them.
+func TestPrintedCommandsHaveFlags(t *testing.T) {
 	cmd := newApply(&env{Getenv: func(string) string { return "" }})
 	if err := cmd.ParseFlags([]string{
 		"--var", "a=b", "--var", "c=d e", "--kubeconfig", "/k", "--prune", "--wait", "none", "--force-conflicts", "x", "dir",

@@ -18,7 +18,7 @@ import (
 func newCatalog(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Pin the catalogue of Linode types, regions and prices",
+		Short: "Pin the catalogue of plan types and prices",
 	}
 	cmd.AddCommand(newCatalogRefresh(env))
 	return cmd
@@ -28,16 +28,16 @@ func newCatalogRefresh(env *env) *cobra.Command {
 	url := api.Root(env.Getenv("LINODE_URL"))
 	cmd := &cobra.Command{
 		Use:   "refresh [FILE]",
-		Short: "Pin the catalogue in the repository, from the Linode API",
-		Long: `Read types, regions, prices and availability from the public endpoints of the
-Linode API, which take no token, and write them to FILE as text, one fact per
-line. FILE is replaced once everything has been read.
+		Short: "Update the catalogue from the Linode API",
+		Long: `Read plan types, regions, prices and availability from the public endpoints of
+the Linode API, without a token, and write them to FILE as text, one fact per
+line. FILE is replaced after everything has been read.
 
-The default is the file lkeplan.catalog in the working directory or above it, or
-else in the root of the repository. Commit it: it pins the prices, as a lock
-file does. Every command uses the nearest one, in its directory or above it, and
-lkeplan diff lists the prices that a change of it changes. Without such a file,
-prices are the built-in ones.`,
+The default is the file lkeplan.catalog in the working directory or above, or
+else in the root of the repository. Commit the file: it pins the prices, as a
+lock file does. Each command uses the nearest lkeplan.catalog, in its directory
+or above. lkeplan diff lists the prices that a new catalogue changes. Without
+such a file, lkeplan uses its built-in catalogue.`,
 		Example: "  lkeplan catalog refresh",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -45,7 +45,7 @@ prices are the built-in ones.`,
 			defer cancel()
 			fresh, err := catalog.Fetch(ctx, http.DefaultClient, api.Root(url))
 			if err != nil {
-				return fmt.Errorf("%w; check the network, or name another API with --linode-url", err)
+				return fmt.Errorf("%w; check the network, or set another API with --linode-url", err)
 			}
 			file := revision.Options{}.CatalogFile()
 			if len(args) > 0 {

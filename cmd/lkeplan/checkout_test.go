@@ -15,8 +15,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// checkoutPrelude is the beginning of each script: a repository whose branch "change" has
-// the same configuration as its trunk.
+// checkoutPrelude is the start of each script: a repository with a branch "change" that has
+// the same configuration as the trunk.
 const checkoutPrelude = `set -eu
 git init -q -b main repo
 cd repo
@@ -65,10 +65,10 @@ pool "row" {
 }
 `
 
-// TestACheckoutIsComparedAsGitMeansIt has a repository in each state in which files on disk
-// are not the bytes of the commit. A change that Git does not see is no change; what cannot
-// be read as Git means it is one error, which names the file.
-func TestACheckoutIsComparedAsGitMeansIt(t *testing.T) {
+// TestCheckoutConversionIsNotAChange compares repositories in which the files on disk are not
+// the bytes of the commit. A difference that Git ignores is not a change. A file that cannot be
+// converted as Git does is one error, which names the file.
+func TestCheckoutConversionIsNotAChange(t *testing.T) {
 	names, err := filepath.Glob("../../testdata/checkout/*.txtar")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no checkouts: %v", err)
@@ -99,7 +99,7 @@ func tryCheckout(t *testing.T, name string) {
 	}
 	_, changes := said["changes"]
 	if changes == (said["error"] != "") {
-		t.Fatal("it says not what has to come of it")
+		t.Fatal("the script has no expected result")
 	}
 	at := t.TempDir()
 	if err := os.WriteFile(filepath.Join(at, "main.hcl"), []byte(checkoutCluster), 0o600); err != nil {
@@ -114,7 +114,7 @@ func tryCheckout(t *testing.T, name string) {
 		filepath.Join(at, said["repo"], said["dir"]))
 	if err := filepath.WalkDir(at, func(name string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(e.Name(), "ran") {
-			t.Errorf("a program that the repository names was run: it has made %s", name)
+			t.Errorf("a program of the repository was run: it created %s", name)
 		}
 		return err
 	}); err != nil {
@@ -133,7 +133,7 @@ func tryCheckout(t *testing.T, name string) {
 		t.Errorf("exit code %d, changes (-want +got):\n%s\n%s", p.code, diff, p.stderr)
 	}
 	if p.report.Base != nil && !regexp.MustCompile(said["why"]).MatchString(p.report.Base.Why) {
-		t.Errorf("it is the base for %q, want %q", p.report.Base.Why, said["why"])
+		t.Errorf("reason of the base: %q, want %q", p.report.Base.Why, said["why"])
 	}
 }
 

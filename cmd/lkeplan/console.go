@@ -29,16 +29,16 @@ func newConsole(env *env) *cobra.Command {
 		Use:   "console [DIR]",
 		Short: "Evaluate expressions in a directory",
 		Long: `Evaluate expressions as if they were in a directory, and print their values as
-HCL. They are given with -e, or on standard input, one per line; one whose
-brackets are open goes on in the next line. The files are read again for each,
-so that a change is seen at once. The console goes on after an error; the exit
-code is then 1, unless expressions are typed by hand. On a terminal, the arrow
-keys bring back what was typed before.
+HCL. Pass them with -e, or on standard input, one per line. An expression with
+open brackets continues on the next line. The files are read again for each
+expression. The console continues after an error; the exit code is then 1,
+unless the input is a terminal. On a terminal, the arrow keys recall earlier
+lines.
 
-Besides expressions there are help, help FUNCTION, and exit. The function type,
-as in type(var.teams), is here only.
+The commands are help, help FUNCTION, and exit. The function type, as in
+type(var.teams), exists only here.
 
-DIR is the working directory where none is given.`,
+Without DIR, the working directory is read.`,
 		Example: `  lkeplan console clusters/prod
   lkeplan console -e 'pool.general.limits' -e 'keys(var.teams)' clusters/prod
   echo 'between(4, 32)' | lkeplan console clusters/prod`,
@@ -65,12 +65,11 @@ DIR is the working directory where none is given.`,
 		},
 	}
 	src.Flags(cmd)
-	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate `EXPRESSION` and end; may be repeated")
+	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate `EXPRESSION` and exit; may be repeated")
 	return cmd
 }
 
-// linesOf are the lines of standard input: typed, where that is a terminal and what
-// is typed can be shown.
+// linesOf returns the lines of standard input. On a terminal, they can be edited.
 func linesOf(env *env) lines {
 	in, out := flags.Terminal(env.Stdin), flags.Terminal(env.Stderr)
 	if in == nil || out == nil || flags.Dumb(env.Getenv) {
@@ -82,10 +81,10 @@ func linesOf(env *env) lines {
 		io.Writer
 	}{in, out}, func() (func(), error) {
 		state, err := term.MakeRaw(fd)
-		return func() { _ = term.Restore(fd, state) }, err // a terminal that is gone needs no care
+		return func() { _ = term.Restore(fd, state) }, err // a closed terminal needs no restore
 	})
 	if columns, rows, err := term.GetSize(fd); err == nil && columns > 0 {
-		_ = typed.Width(columns, rows) // it fails where nothing is shown any more
+		_ = typed.Width(columns, rows) // it fails if the terminal is closed
 	}
 	return typed
 }
@@ -94,9 +93,9 @@ type console struct {
 	FS      fs.FS
 	Options config.Options
 	Stdout  io.Writer // for values
-	Stderr  io.Writer // for what is wrong, and prompts
+	Stderr  io.Writer // for diagnostics and prompts
 	Color   bool      // of diagnostics
-	ByHand  bool      // a person types: there are prompts, and mistakes are not failures
+	ByHand  bool      // the input is a terminal: there are prompts, and mistakes are not failures
 
 	failed bool
 }
@@ -104,25 +103,25 @@ type console struct {
 // Failed reports whether an expression had an error.
 func (c *console) Failed() bool { return c.failed }
 
-// lines are what is typed or piped. Next returns io.EOF where there are no more.
+// lines are the input. Next returns io.EOF at its end.
 type lines interface {
 	Next(ctx context.Context, prompt string) (string, error)
 }
 
-// The prompts: of an expression, and of one that goes on.
+// The prompts of an expression, and of its next lines.
 const (
 	consolePrompt   = "> "
 	continuedPrompt = "… "
 )
 
-// Read evaluates expression after expression, until there are no more, one says
-// exit, or the context ends. One whose brackets are open goes on in the next line,
-// until a line is empty.
+// Read evaluates expressions until the input ends, a line is exit, or the context
+// ends. An expression with open brackets continues on the next line, until a line is
+// empty.
 func (c *console) Read(ctx context.Context, lines lines) error {
 	for {
 		text, err := whole(ctx, lines)
 		if text = strings.TrimSpace(text); text != "" && ctx.Err() == nil {
-			if done, err := c.say(text); done || err != nil {
+			if done, err := c.answer(text); done || err != nil {
 				return err
 			}
 		}
@@ -151,8 +150,8 @@ func whole(ctx context.Context, lines lines) (string, error) {
 	return text, err
 }
 
-// say answers one input, and reports whether it is the last.
-func (c *console) say(text string) (done bool, err error) {
+// answer evaluates one input, and reports whether it is the last.
+func (c *console) answer(text string) (done bool, err error) {
 	command, name, _ := strings.Cut(text, " ")
 	switch {
 	case strings.HasPrefix(text, "#"):
@@ -167,7 +166,7 @@ func (c *console) say(text string) (done bool, err error) {
 	return false, err
 }
 
-// Evaluate prints the value of one expression, or what is wrong with it.
+// Evaluate prints the value of one expression, or its errors.
 func (c *console) Evaluate(expression string) error {
 	module, diags := config.Load(c.FS, c.Options)
 	if !diags.HasErrors() {
@@ -189,7 +188,7 @@ func newPiped(in io.Reader) pipedLines {
 	return pipedLines{scanner}
 }
 
-// Next implements Lines. After an interruption, the reader may still be in use.
+// Next implements lines. After an interruption, the reader may still be in use.
 func (p pipedLines) Next(ctx context.Context, _ string) (string, error) {
 	found := make(chan bool, 1)
 	go func() { found <- p.scanner.Scan() }()
@@ -214,16 +213,16 @@ type typedLines struct {
 	raw      func() (restore func(), err error)
 }
 
-// newTyped returns the lines that are typed. While one is typed, the terminal is as
-// raw makes it; its result makes it as it was, so that values are printed as always.
+// newTyped returns lines of a terminal. Raw is called for each line, and the function that it
+// returns after it, so that values are printed as usual.
 func newTyped(terminal io.ReadWriter, raw func() (restore func(), err error)) typedLines {
 	return typedLines{term.NewTerminal(terminal, ""), raw}
 }
 
-// Width tells how many columns and rows the terminal has.
+// Width sets the number of columns and rows of the terminal.
 func (t typedLines) Width(columns, rows int) error { return t.terminal.SetSize(columns, rows) }
 
-// Next implements Lines. Ctrl-C and Ctrl-D are the end.
+// Next implements lines. Ctrl-C and Ctrl-D end the input.
 func (t typedLines) Next(_ context.Context, prompt string) (string, error) {
 	restore, err := t.raw()
 	if err != nil {
@@ -241,20 +240,20 @@ func (t typedLines) Next(_ context.Context, prompt string) (string, error) {
 	return line, err
 }
 
-const about = `Type an expression, and its value is printed as HCL:
+const about = `Type an expression to print its value as HCL:
 
-  pool.general.limits      what a block in this directory says
+  pool.general.limits      an argument of a block in this directory
   var.team  local.base     a variable or a local
   [for t in var.teams : t]
   type(var.teams)          the type of a value
 
-An expression with open brackets goes on in the next line; an empty line ends it.
-The files are read again for each expression. The arrow keys bring back what was
-typed before.
+An expression with open brackets continues on the next line; an empty line ends
+it. The files are read again for each expression. The arrow keys recall earlier
+lines.
 
   help        this text, and all functions
-  help NAME   what a function does
-  exit        the end, as is Ctrl-D
+  help NAME   the documentation of a function
+  exit        end the console, as does Ctrl-D
 `
 
 // help explains the console, or a function.

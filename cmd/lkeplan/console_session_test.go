@@ -12,13 +12,13 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// keyboard is a terminal on which all is typed already. What it shows is dropped.
+// keyboard is a terminal with all input typed. Its output is discarded.
 type keyboard struct{ io.Reader }
 
 func (keyboard) Write(p []byte) (int, error) { return len(p), nil }
 
-// TestTyped types expressions, goes back to one, mends it, and ends.
-func TestTyped(t *testing.T) {
+// TestConsoleOnTerminal types expressions, recalls one, corrects it, and exits.
+func TestConsoleOnTerminal(t *testing.T) {
 	t.Parallel()
 	const up, left = "\x1b[A", "\x1b[D"
 	tests := []struct {
@@ -56,7 +56,7 @@ func TestTyped(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 			if raised != 0 || c.Failed() {
-				t.Errorf("the terminal was left raw %d times; failed: %v", raised, c.Failed())
+				t.Errorf("the terminal stayed raw %d times; failed: %v", raised, c.Failed())
 			}
 		})
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestConsoleInterrupted holds that a console that waits for a line ends when
-// the program is to end.
+// TestConsoleInterrupted: a console that waits for a line ends when the program is
+// interrupted.
 func TestConsoleInterrupted(t *testing.T) {
 	stdin, keyboard := io.Pipe()
 	ctx, interrupt := context.WithCancel(t.Context())

@@ -17,8 +17,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-const crdsHelp = `The definitions of NodePool, LinodeNodeClass, NodePlan and the other kinds, of
-the version of this program. Who installs the Helm chart has them from it.`
+const crdsHelp = `Print or apply the definitions of NodePool, LinodeNodeClass, NodePlan and the
+other kinds, as this version of lkeplan needs them. The Helm chart installs
+them, too.`
 
 func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
@@ -54,9 +55,9 @@ func newCRDsPrint(env *flags.Env) *cobra.Command {
 func newCRDsApply(env *flags.Env) *cobra.Command {
 	var access kube.Access
 	cmd := &cobra.Command{
-		Use: "apply", Short: "Apply the CRDs, and wait until the API server serves them",
-		Long: `Apply the CRDs by server-side apply, whoever has applied others before, and wait
-until the API server serves them. Objects stay as they are.`,
+		Use: "apply", Short: "Apply the CRDs and wait for them",
+		Long: `Apply the CRDs by server-side apply, and wait until the API server serves them.
+CRDs that another tool has applied are overwritten. Objects are not changed.`,
 		Example: "  lkeplan crds apply",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

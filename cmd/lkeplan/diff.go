@@ -13,47 +13,47 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-const diffHelp = `Compare the working tree of a directory with an earlier state, the base, and say
-which objects change, in which fields, and whether nodes are replaced or
-deleted.
+const diffHelp = `Compare the working tree of a directory with an earlier state, the base. Report
+which objects and fields change, and whether nodes are replaced or deleted.
 
 The base is one of:
 
-  git:REF        a commit, branch or tag of the Git repository; by default the
-                 commit where the branch left the trunk, as for a pull request;
-                 on the trunk itself the checked out commit if the directory has
-                 been edited since, and else the commit before
+  git:REF        a commit, branch or tag of the Git repository. The default is
+                 the commit where the branch left the trunk, as in a pull
+                 request. On the trunk it is HEAD if the directory has
+                 uncommitted changes, and otherwise the previous commit
   dir:PATH       another directory
-  plan:FILE      what a plan saved by "lkeplan plan" would have made
-  live           the cluster, which is only read: what an apply would make of
-                 its objects, which fields others own, which nodes are replaced
-  snapshot:FILE  the same, from what "lkeplan snapshot" has written
+  plan:FILE      the result of a plan that "lkeplan plan" has saved
+  live           the cluster: what an apply would change, which fields other
+                 owners have set, and which nodes are replaced. It is only read
+  snapshot:FILE  the same, from the output of "lkeplan snapshot"
 
-Guards and policies are those of the base; of a cluster, those of the commit
-that is the default of git:REF. Where there is no telling which commit that is,
-or it is not in this clone, the error says what to type.
+Guards and policies are read from the base. If the base is a cluster, they are
+read from the default commit of git:REF. If that commit cannot be determined, or
+is not in this clone, the error names the flag to use.
 
-Whether nodes are replaced follows from Karpenter's hash of a pool's template,
-and from its requirements: a node goes that they no longer allow. How many nodes
-those are, only the cluster knows: --cluster counts them for a pull request.
-Costs are the most that the limits of the pools allow, at built-in prices or
-those of --catalog.
+Nodes are replaced if Karpenter's hash of the pool's template changes, or if the
+new requirements do not allow them. Only the cluster knows how many nodes there
+are: --nodes live or --nodes snapshot:FILE counts them for a pull request. Costs
+are the maximum that the limits of the pools allow, at built-in prices or those
+of --catalog.
 
-With --simulate the report says what becomes of pods, too: which nodes they get
-of the pools before and after the change, what those cost, and which pods get no
-node any more, with the reason of each pool. That refuses the change, until
-somebody allows it or a guard does. The pods are those that flags name as for
-"lkeplan simulate", or those of the cluster or snapshot that is read anyway.
+With --simulate, the report also shows what happens to pods: which nodes they
+get before and after the change, what these cost, and which pods no longer get a
+node, with the reason of each pool. Such pods block the change until a guard or
+--allow permits them. --pods and --workloads name the pods, as for "lkeplan
+simulate"; the default is the pods of the cluster or snapshot that is compared.
 
 text is for people, markdown for the comment of a pull request, html is one page
-with charts, json and jsonl are for programs, and the others are for CI systems.
-One run writes any number of them: one with --output, the others with --out.
+with charts, json and jsonl are for programs, and the other formats are for CI
+systems. --output chooses the format of standard output. --out writes more
+formats to files.
 
-Several directories have one report, with the sum of nodes and money: those that
-are given, or with --recursive all clusters below. One that is gone is a change
-like any other, and its guards are those of the base. With a cluster as the
-base, each has the context that is called as its cluster; snapshots are files
-DIR/DIRECTORY.json of --cluster snapshot:DIR.`
+Several directories have one report, with the sum of nodes and cost: the
+directories that are given, or with --recursive all clusters below. A removed
+directory is a change too, and the guards of the base apply. If the base is a
+cluster, each directory uses the context with the name of its cluster. Snapshots
+are read from DIR/DIRECTORY.json with --nodes snapshot:DIR.`
 
 const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --base git:HEAD~1 -o json clusters/prod
@@ -72,7 +72,7 @@ func newDiff(env *env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "diff [DIR...]",
-		Short:   "Say what a change does to objects and nodes",
+		Short:   "Show what a change does to nodes",
 		Long:    diffHelp,
 		Example: diffExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,19 +94,19 @@ func newDiff(env *env) *cobra.Command {
 	d.Flags(cmd)
 	d.AtFlag(cmd)
 	cmd.Flags().StringVar(&d.Base, "base", "",
-		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch "+
+		"compare with `BASE`: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: the commit where the branch "+
 			"left the trunk)")
-	cmd.Flags().StringVar(&d.Nodes, "cluster", "",
-		"`CLUSTER` whose nodes are counted, for a base without: live or snapshot:FILE; for such a base, the name of "+
-			"the cluster, where it is not that of the directory")
+	d.NodesFlag(cmd)
+	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"with a cluster as the base: list what was applied from this directory and is no longer in it")
+		"delete objects that were applied from this directory and are no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
-		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
+		"skip directories that the change does not affect: all files that they read are as in the base")
 	out.Add(cmd)
-	d.Effects().And(out.Effects()).RejectUnused(cmd)
+	d.Effects().And(d.NodesEffects(), out.Effects()).RejectUnused(cmd)
+	d.AcceptOldNodes(cmd)
 	return cmd
 }
 
@@ -114,32 +114,33 @@ func newSnapshot(env *env) *cobra.Command {
 	var access kube.Access
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Write what diff and simulate need to know of a cluster",
+		Short: "Write a snapshot of a cluster",
 		Long: `Write a snapshot of a cluster to standard output: its pools, node classes and
-nodes, and what holds nodes. With it, diff says in a pull request how many nodes
-a change replaces, and simulate which nodes the pods would get, without any
-right in the cluster.
+nodes, and what blocks the replacement of nodes. With it, diff counts the nodes
+that a pull request replaces, and simulate places the pods of the cluster,
+without access to the cluster.
 
-The cluster is only read, by list requests. The snapshot has no secrets, and of
-others no annotations, labels, finalizers or owners: of a node the labels that
-its pool names, or that Kubernetes and Karpenter define.
+The cluster is only read, with list requests. The snapshot has no secrets. It
+has only the labels of nodes that their pool names, or that Kubernetes and
+Karpenter define, and no annotations, finalizers or owners.
 
-What directories declare is compared by its names, and keeps them, with all that
-its spec says, whoever has made it: NodePools, LinodeNodeClasses,
-CapacityLimits, NodeOverlays, and CapacityBuffers with their namespaces and what
-they refer to. So do NodeClaims and nodes, and the id, the label and the region
-of the cluster.
+Objects that a directory can declare keep their names and their whole spec, also
+if another tool has created them: NodePools, LinodeNodeClasses, CapacityLimits,
+NodeOverlays, and CapacityBuffers with their namespaces and what they refer to.
+NodeClaims, nodes, and the ID, label and region of the cluster are not hidden
+either.
 
-Of pods it has how many are alike, what they ask for, how many volumes they
-have, and what decides where they go. Their names, owners and namespaces, those
-of PodDisruptionBudgets, claims of volumes, scheduling gates and resources that
-not every cluster has, such as example.com/fpga, and the labels, taints and
-values by which they are placed, are hashes. A hash hides a word from who reads
-it, not from who guesses it. Images, commands and variables are not in it.`,
+For pods, the snapshot has the number of equal pods, their requests, their
+number of volumes, and the fields that decide their placement. These are hashes:
+names, owners and namespaces of pods, names of PodDisruptionBudgets,
+PersistentVolumeClaims, scheduling gates and custom resources such as
+example.com/fpga, and the labels, taints and values for placement. A hash hides
+a word from a reader, but not from a reader who guesses it. Images, commands and
+variables are not in the snapshot.`,
 		Example: `  lkeplan snapshot > prod.json
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
-  lkeplan diff --cluster snapshot:prod.json clusters/prod
-  lkeplan simulate --snapshot prod.json clusters/prod`,
+  lkeplan diff --nodes snapshot:prod.json clusters/prod
+  lkeplan simulate --workloads snapshot:prod.json clusters/prod`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := kube.Connect(access)
@@ -157,7 +158,7 @@ it, not from who guesses it. Images, commands and variables are not in it.`,
 	return cmd
 }
 
-// pipeDOT says how to get a picture.
+// pipeDOT is the hint for a picture.
 const pipeDOT = "pipe DOT into Graphviz: lkeplan graph -o dot DIR | dot -Tsvg"
 
 func newGraph(env *env) *cobra.Command {
@@ -168,14 +169,13 @@ func newGraph(env *env) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "graph [DIR]",
-		Short: "Draw what refers to what in a directory",
+		Short: "Draw the references between blocks",
 		Long: `Draw the variables, locals, node classes, pools and other named blocks of a
-directory, with an arrow from each block to what it refers to. Nothing is
-evaluated, so variables need no values. DIR is the working directory where none
-is given.
+directory, with an arrow from each block to each block that it refers to.
+Nothing is evaluated, so variables need no values. Without DIR, the working
+directory is read.
 
-dot is for Graphviz, which makes a picture of it; GitHub and GitLab draw mermaid
-in Markdown.`,
+dot is for Graphviz. GitHub and GitLab display mermaid in Markdown.`,
 		Example: `  lkeplan graph -o mermaid clusters/prod
   lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
 		Args: flags.OneDirectory,
@@ -201,6 +201,6 @@ in Markdown.`,
 			}
 		},
 	}
-	output.Flag(cmd, "output", "o", "draw as `FORMAT`")
+	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }

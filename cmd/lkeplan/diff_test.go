@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestDetailedExitCode: 2 says that there are changes, and nothing else does.
+// TestDetailedExitCode: the exit code is 2 if there are changes, and only then.
 func TestDetailedExitCode(t *testing.T) {
 	dir := t.TempDir()
 	for name, weight := range map[string]string{"a": "1", "b": "2"} {

@@ -21,8 +21,8 @@ func newDocs(env *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "docs",
 		Short: "Print the reference of the language",
-		Long: `Print the reference of the language in Markdown: every block, argument,
-requirement and function of this version, and the exit codes of the program.`,
+		Long: `Print the reference of the language in Markdown: each block, argument,
+requirement and function of this version.`,
 		Example: "  lkeplan docs > reference.md",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -30,7 +30,7 @@ requirement and function of this version, and the exit codes of the program.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(env.Data(), schemas.Reference(functions, config.All())+exitCodesMarkdown())
+			_, err = fmt.Fprint(env.Data(), schemas.Reference(functions, config.All()))
 			return err
 		},
 	}
@@ -40,12 +40,12 @@ func newSchema(env *env) *cobra.Command {
 	var ofPlans bool
 	cmd := &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of *.lke.json files, or of plans",
+		Short: "Print the JSON Schema of files or plans",
 		Long: `Print the JSON Schema (draft 2020-12) of *.lke.json files, for editors and for
-programs that write such files. It is made from the table that lkeplan reads
-files by, so the two agree.
+programs that write these files. It is generated from the table that lkeplan
+reads files with.
 
-With --plan it is the schema of what "lkeplan diff -o json" writes.`,
+With --plan, print the schema of the output of "lkeplan diff -o json".`,
 		Example: "  lkeplan schema > lke.schema.json\n  lkeplan schema --plan > plan.schema.json",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -63,10 +63,10 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 func newExplain(env *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [NAME]",
-		Short: "Explain a rule that validate warns of",
-		Long: `Say what a rule finds, why it matters and what to do about it. Without a name
-all rules are listed. "lkeplan explain rename-pool" has the steps by which a
-pool gets another name and keeps its nodes.
+		Short: "Explain a rule of validate",
+		Long: `Explain what a rule finds, why it matters and what to do. Without NAME, list all
+rules. "lkeplan explain rename-pool" prints the steps to rename a pool that
+keeps its nodes.
 
 A comment with a reason silences a warning, on the line above the block or
 argument:
@@ -75,7 +75,7 @@ argument:
 		Example: "  lkeplan explain matches-no-plan",
 		Args:    cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
+			return describedRules(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -88,7 +88,7 @@ argument:
 			rule, ok := lint.Lookup(args[0])
 			if !ok {
 				meant := eval.DidYouMean(args[0], ruleNames())
-				return fmt.Errorf("explain %s: there is no such rule.%s Without a name, all are listed", args[0], meant)
+				return fmt.Errorf("unknown rule %q.%s \"lkeplan explain\" lists all rules", args[0], meant)
 			}
 			_, err := io.WriteString(env.Data(), rule.Explanation())
 			return err
@@ -96,7 +96,7 @@ argument:
 	}
 }
 
-// renamePool is what explain knows besides rules.
+// renamePool is the only topic of explain that is not a rule.
 const renamePool = "rename-pool"
 
 //go:embed rename-pool.txt
@@ -106,6 +106,15 @@ func ruleNames() (names []string) {
 	names = append(names, renamePool)
 	for _, rule := range lint.Rules() {
 		names = append(names, rule.Name)
+	}
+	return names
+}
+
+// describedRules are the topics of explain with what each is about, for the shell.
+func describedRules() (names []string) {
+	names = append(names, cobra.CompletionWithDesc(renamePool, "Rename a pool that keeps its nodes."))
+	for _, rule := range lint.Rules() {
+		names = append(names, cobra.CompletionWithDesc(rule.Name, rule.What))
 	}
 	return names
 }

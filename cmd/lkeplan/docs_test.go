@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestReference holds schemas/reference.md to what the program says of itself.
-// With -update, or by make generate, it is written anew.
+// TestReference compares schemas/reference.md with the program. -update and make
+// generate write it.
 func TestReference(t *testing.T) {
 	const file = "../../schemas/reference.md"
 	var got bytes.Buffer
@@ -34,8 +34,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestStepsOfRenameCompile: each step that explain prints is a configuration, with the class that it refers to.
-func TestStepsOfRenameCompile(t *testing.T) {
+// TestRenameStepsCompile: each step that explain prints compiles, together with its node class.
+func TestRenameStepsCompile(t *testing.T) {
 	const cluster = "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n\n"
 	_, steps, _ := strings.Cut(renameSteps, "\n\n1. ")
 	var blocks []string

@@ -33,7 +33,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	name := env.Getenv("CLUSTER_NAME")
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look whether all is there that lkeplan needs", Long: doctorHelp,
-		Example: "  lkeplan doctor\n  LINODE_TOKEN=... lkeplan doctor --cluster-name prod",
+		Example: "  lkeplan doctor\n  LINODE_TOKEN=... lkeplan doctor --cluster prod",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := kube.Connect(access)
@@ -63,8 +63,9 @@ func newDoctor(env *flags.Env) *cobra.Command {
 			return nil
 		},
 	}
-	output.add(cmd, "print the findings as `FORMAT`")
-	cmd.Flags().StringVar(&name, "cluster-name", name, "name of the cluster, for a token to look for ($CLUSTER_NAME)")
+	output.add(cmd)
+	cmd.Flags().StringVar(&name, "cluster", name, "`NAME` of the cluster (default: $CLUSTER_NAME, else that of the controller)")
+	flags.Renamed(cmd, "cluster-name", "cluster", false, flags.Same)
 	flags.ClusterFlags(cmd, env, &access)
 	return cmd
 }
@@ -77,7 +78,7 @@ func clusterID(env *flags.Env) (int, error) {
 	}
 	id, err := strconv.Atoi(text)
 	if err != nil || id <= 0 {
-		return 0, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the number of an LKE cluster", text)
+		return 0, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the ID of an LKE cluster", text)
 	}
 	return id, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,65 +14,67 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
 
-// effective are the flags of commands that have an effect however they are run.
+// effective are the flags of commands that always have an effect.
 var effective = map[string]string{
-	"simulate":  "var var-file catalog sweep settle keep replay output",
-	"snapshot":  "kubeconfig context request-timeout",
-	"status":    "kubeconfig context request-timeout watch catalog output",
-	"why":       "kubeconfig context request-timeout region catalog output",
-	"test":      "var var-file catalog filter output",
-	"diff":      "var var-file catalog guards simulate allow base cluster detailed-exitcode recursive affected at output out",
-	"plan":      "var var-file catalog guards simulate allow cluster detailed-exitcode recursive at output out",
-	"apply":     "allow cluster yes force-conflicts all wait",
-	"top":       "kubeconfig context request-timeout once catalog sort reverse output",
-	"validate":  "var var-file catalog recursive output strict",
-	"render":    "target announce-parameters recursive",
-	"import":    "from selector out-dir cluster region tier mode lke terraform",
-	"doctor":    "output cluster-name kubeconfig context request-timeout",
-	"uninstall": "drain leave yes without-lease kubeconfig context request-timeout",
+	"simulate": "--var --var-file --catalog --sweep --settle --keep --replay --output",
+	"snapshot": "--kubeconfig --context --request-timeout",
+	"status":   "--kubeconfig --context --request-timeout --watch --catalog --output",
+	"why":      "--kubeconfig --context --request-timeout --region --catalog --output",
+	"test":     "--var --var-file --catalog --filter --output",
+	"diff": "--var --var-file --catalog --guards --simulate --allow --base --detailed-exitcode " +
+		"--recursive --affected --at --output --out",
+	"plan": "--var --var-file --catalog --guards --simulate --allow --cluster " +
+		"--detailed-exitcode --recursive --at --output --out",
+	"apply":     "--allow --cluster --yes --force-conflicts --all --wait",
+	"top":       "--kubeconfig --context --request-timeout --once --catalog --sort --reverse --output",
+	"validate":  "--var --var-file --catalog --recursive --output --strict",
+	"render":    "--target --announce-parameters --recursive",
+	"import":    "--from --selector --out-dir --cluster --region --tier --mode --lke --terraform",
+	"doctor":    "--output --cluster --kubeconfig --context --request-timeout",
+	"uninstall": "--drain --leave --yes --without-lease --kubeconfig --context --request-timeout",
 }
 
-// TestEachFlagSaysWhenItHasAnEffect, so that no new one is accepted where it has none.
-func TestEachFlagSaysWhenItHasAnEffect(t *testing.T) {
+// TestEachFlagHasACondition: a new flag is not accepted if it has no effect.
+func TestEachFlagHasACondition(t *testing.T) {
 	env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: new(bytes.Buffer), Getenv: func(string) string { return "" }}
-	told := 0
+	checked := 0
 	for _, cmd := range newRoot(env).Commands() {
-		always, known := effective[cmd.Name()]
-		if !known {
+		always, listed := effective[cmd.Name()]
+		if !listed {
 			continue
 		}
-		told++
+		checked++
 		var has []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Name != "help" {
+			if f.Name != "help" && !f.Hidden {
 				has = append(has, f.Name)
 			}
 		})
-		said := append(strings.Fields(always), flags.Conditional(cmd)...)
+		known := append(strings.Fields(strings.ReplaceAll(always, "--", "")), flags.Conditional(cmd)...)
 		slices.Sort(has)
-		slices.Sort(said)
-		if diff := cmp.Diff(has, said); diff != "" {
-			t.Errorf("lkeplan %s: its flags, and those of which it is said when they have an effect (-has +said):\n%s", cmd.Name(), diff)
+		slices.Sort(known)
+		if diff := cmp.Diff(has, known); diff != "" {
+			t.Errorf("lkeplan %s: its flags, and those with a known condition (-flags +known):\n%s", cmd.Name(), diff)
 		}
 	}
-	if told != len(effective) {
-		t.Errorf("%d commands", told)
+	if checked != len(effective) {
+		t.Errorf("%d commands", checked)
 	}
 }
 
-// TestFlagsWithoutEffectAreRefused, before anything is read.
-func TestFlagsWithoutEffectAreRefused(t *testing.T) {
+// TestUnusedFlagsAreRefused: a flag without effect is an error before anything is read.
+func TestUnusedFlagsAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"diff --request-timeout 5s":                              "--request-timeout is for --base live",
-		"simulate --pods 1x1cpu --context c":                     "--context is for --live",
-		"simulate --snapshot s.json --kubeconfig k":              "--kubeconfig is for --live",
+		"simulate --pods 1x1cpu --context c":                     "--context is for --workloads live",
+		"simulate --workloads snapshot:s.json --kubeconfig k":    "--kubeconfig is for --workloads live",
 		"simulate --pods 1x1cpu --detailed-exitcode":             "--detailed-exitcode is for --base",
 		"simulate --pods 1x1cpu --sweep cpu --detailed-exitcode": "--detailed-exitcode is for --base",
 		"simulate --replay s --detailed-exitcode":                "--detailed-exitcode is for --base",
-		"simulate --replay s --at max":                           "--at is for the autoscalers among --workloads",
-		"simulate --pods 1x1cpu --at min":                        "--at is for the autoscalers among --workloads",
+		"simulate --replay s --autoscalers max":                  "--autoscalers is for the autoscalers among manifests",
+		"simulate --pods 1x1cpu --autoscalers min":               "--autoscalers is for the autoscalers among manifests",
 		"simulate --replay s --pods 1x1cpu":                      "--pods is not for --replay",
-		"simulate --replay s --live":                             "--live is not for --replay",
+		"simulate --replay s --workloads live":                   "--workloads is not for --replay",
 		"simulate --pods 1x1cpu --base=":                         "--base is empty",
 		"status --all -o json":                                   "--all is for text: JSON has them all",
 		"status --interval 5s":                                   "--interval is for --watch",
@@ -80,9 +84,11 @@ func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 		"diff --server-dry-run":                                  "--server-dry-run is for --base live",
 		"diff --base snapshot:s --server-dry-run":                "--server-dry-run is for --base live",
 		"diff --context c":                                       "--context is for --base live",
-		"diff --cluster snapshot:s --kubeconfig k":               "--kubeconfig is for --base live",
+		"diff --nodes snapshot:s --kubeconfig k":                 "--kubeconfig is for --base live",
+		"diff --cluster prod":                                    "--cluster is the name of a cluster, and no cluster is read",
+		"diff --base live --nodes live":                          "--nodes is for a base without nodes",
 		"diff --pods 1x1cpu":                                     "--pods is for --simulate",
-		"diff --live":                                            "--live is for --simulate",
+		"diff --workloads live":                                  "--workloads is for --simulate",
 		"diff -o json --width 80":                                "--width is for text",
 		"diff -o json --ascii":                                   "--ascii is for text",
 		"diff -o json --color always":                            "--color is for text",
@@ -93,20 +99,62 @@ func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 		"plan -o json --width 80":                                "--width is for text",
 		"apply --yes --pods 1x1cpu":                              "--pods is for --simulate",
 		"apply --yes --wait none --timeout 5m":                   "--timeout is for --wait ready or rolled",
-		"validate --lke-daemonsets=false":                        "--lke-daemonsets is for --pods and --workloads",
-		"simulate --live --lke-daemonsets=false":                 "--lke-daemonsets is for --pods and --workloads",
-		"validate --context c":                                   "--context is for --live",
-		"validate --pods 1x1cpu --kubeconfig k":                  "--kubeconfig is for --live",
+		"validate --lke-daemonsets=false":                        "--lke-daemonsets is for --pods and manifests",
+		"simulate --workloads live --lke-daemonsets=false":       "--lke-daemonsets is for --pods and manifests",
+		"validate --context c":                                   "--context is for --workloads live",
+		"validate --pods 1x1cpu --kubeconfig k":                  "--kubeconfig is for --workloads live",
 		"render --announce-parameters -o json":                   "--output is for objects",
 		"render --announce-parameters --var a=b":                 "--var is for objects",
 		"import --from f.yaml --context c":                       "--context is not for --from",
 		"uninstall --leave --yes --timeout 5m":                   "--timeout is for --drain",
 		"diff --max-chars 100":                                   "--max-chars is for markdown",
 	} {
-		var said bytes.Buffer
-		env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: &said, Stderr: &said, Getenv: func(string) string { return "" }}
-		if code := run(t.Context(), strings.Fields(line), env); code != 1 || !strings.Contains(said.String(), want) {
-			t.Errorf("%s: exit code %d: %s", line, code, &said)
+		var printed bytes.Buffer
+		env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: &printed, Stderr: &printed, Getenv: func(string) string { return "" }}
+		if code := run(t.Context(), strings.Fields(line), env); code != 1 || !strings.Contains(printed.String(), want) {
+			t.Errorf("%s: exit code %d: %s", line, code, &printed)
+		}
+	}
+}
+
+// TestOldSpellingsOfFlags: each sets the new flag, and one line on standard error names it.
+func TestOldSpellingsOfFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"simulate --live --context c --replay s":        "--live is deprecated; write --workloads live",
+		"simulate --snapshot s.json --replay s":         "--snapshot is deprecated; write --workloads snapshot:s.json",
+		"simulate --at max --replay s":                  "--at is deprecated; write --autoscalers max",
+		"diff --cluster snapshot:s.json --kubeconfig k": "--cluster snapshot:s.json is deprecated; write --nodes snapshot:s.json",
+		"diff --cluster live --prune":                   "--cluster live is deprecated; write --nodes live",
+		"doctor --cluster-name prod --kubeconfig none":  "--cluster-name is deprecated; write --cluster prod",
+		"render --out manifests --announce-parameters":  "--out is deprecated; write --out-dir manifests",
+		"simulate --at most":                            "invalid argument \"most\" for \"--at\" flag: must be one of min, max",
+		"simulate --snapshot=":                          "it is empty; leave the flag out",
+		"simulate --live --snapshot s":                  "write live or snapshot:FILE, not both",
+		"simulate --snapshot a --snapshot b":            "--workloads names two snapshots, a and b; name one",
+		"simulate --live=perhaps":                       "invalid argument \"perhaps\" for \"--live\" flag",
+	} {
+		env := bareEnv()
+		code := run(t.Context(), strings.Fields(line), env)
+		if printed := fmt.Sprint(env.Stderr); code != 1 || strings.Count(printed, want) != 1 || fmt.Sprint(env.Stdout) != "" {
+			t.Errorf("%s: exit code %d: %s", line, code, printed)
+		}
+	}
+}
+
+// TestSourcesOfPodsAreClear: live is the cluster, unless a file of that name makes it ambiguous.
+func TestSourcesOfPodsAreClear(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("live", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"simulate --workloads live":      "--workloads live is the cluster, and there is a file of that name: write ./live",
+		"simulate --workloads ./live":    "--workloads ./live: there are no pods in it",
+		"simulate --workloads snapshot:": "needs the name of a file: snapshot:FILE",
+	} {
+		env := bareEnv()
+		if code := run(t.Context(), strings.Fields(line), env); code != 1 || !strings.Contains(fmt.Sprint(env.Stderr), want) {
+			t.Errorf("%s: exit code %d: %s", line, code, env.Stderr)
 		}
 	}
 }

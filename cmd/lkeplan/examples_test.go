@@ -12,32 +12,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// notRun are examples, by a part of them, that need what a test has not.
+// notRun are examples, by a part of their text, with the reason why this test cannot run them.
 var notRun = map[string]string{
-	"lkeplan apply":           "a cluster; the end-to-end tests run it",
-	"import --out-dir":        "a cluster; the end-to-end tests run it",
-	"import NodePool":         "a cluster",
-	"lkeplan takeover":        "a cluster; the end-to-end tests run it",
-	"--base live":             "a cluster",
-	"simulate --live":         "a cluster",
-	"dot -Tsvg":               "Graphviz",
-	"snapshot":                "a cluster",
-	"lkeplan plan":            "a cluster; the end-to-end tests run it",
-	"lkeplan show":            "a saved plan; the end-to-end tests make one",
-	"lkeplan nodeplan":        "a cluster; the end-to-end tests run it",
-	"lkeplan crds apply":      "a cluster; the end-to-end tests run it",
-	"kubectl apply":           "a cluster; the end-to-end tests run it",
-	"lkeplan doctor":          "a cluster; the end-to-end tests run it",
-	"lkeplan uninstall":       "a cluster; the end-to-end tests run it",
-	"lkeplan adopt":           "a cluster; the end-to-end tests run it",
-	"lkeplan status":          "a cluster; the end-to-end tests run it",
-	"lkeplan why":             "a cluster; the end-to-end tests run it",
-	"lkeplan top":             "a cluster; the end-to-end tests run it",
-	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
+	"lkeplan apply":             "a cluster; the end-to-end tests run it",
+	"import --out-dir":          "a cluster; the end-to-end tests run it",
+	"import NodePool":           "a cluster",
+	"lkeplan takeover":          "a cluster; the end-to-end tests run it",
+	"--base live":               "a cluster",
+	"simulate --workloads live": "a cluster",
+	"dot -Tsvg":                 "Graphviz",
+	"snapshot":                  "a cluster",
+	"lkeplan plan":              "a cluster; the end-to-end tests run it",
+	"lkeplan show":              "a saved plan; the end-to-end tests make one",
+	"lkeplan nodeplan":          "a cluster; the end-to-end tests run it",
+	"lkeplan crds apply":        "a cluster; the end-to-end tests run it",
+	"kubectl apply":             "a cluster; the end-to-end tests run it",
+	"lkeplan doctor":            "a cluster; the end-to-end tests run it",
+	"lkeplan uninstall":         "a cluster; the end-to-end tests run it",
+	"lkeplan adopt":             "a cluster; the end-to-end tests run it",
+	"lkeplan status":            "a cluster; the end-to-end tests run it",
+	"lkeplan why":               "a cluster; the end-to-end tests run it",
+	"lkeplan top":               "a cluster; the end-to-end tests run it",
+	"lkeplan catalog refresh":   "the Linode API; the tests of package catalog have a simulated one",
 }
 
-// TestHelpExamples runs the examples in the help texts, all of those of one
-// command in one copy of a repository with two clusters.
+// TestHelpExamples runs the examples in the help texts. The examples of a command share one copy
+// of a repository with two clusters.
 func TestHelpExamples(t *testing.T) {
 	for _, tool := range []string{"sh", "git", "cp"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -79,7 +79,7 @@ func needsMore(example string) bool {
 	return false
 }
 
-// commands lists a command and those below it, without what cobra adds.
+// commands lists a command and its subcommands, without those that cobra adds.
 func commands(root *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{root}
 	for _, cmd := range root.Commands() {

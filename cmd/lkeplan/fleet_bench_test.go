@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// eight is a repository of eight clusters of 60 pools, in which a module that all of
-// them call has changed.
+// eight is a repository of eight clusters of 60 pools. A module that all of them call has
+// changed.
 func eight(b *testing.B) {
 	b.Helper()
 	dir := b.TempDir()
@@ -47,9 +47,9 @@ func eight(b *testing.B) {
 	write("modules/team/main.lke.hcl", module(336))
 }
 
-// BenchmarkDiffOfEightClusters compares eight clusters of 60 pools with Git: all of them
-// where a module has changed, which takes 2.2 s of processor time, 1.1 s on each of two;
-// and one where the rest is not reached.
+// BenchmarkDiffOfEightClusters compares eight clusters of 60 pools with Git: all of them after
+// a module has changed, which takes 2.2 s of CPU time, 1.1 s on each of two cores; and one
+// cluster if the change does not affect the others.
 func BenchmarkDiffOfEightClusters(b *testing.B) {
 	eight(b)
 	diff := func(b *testing.B, want string) {

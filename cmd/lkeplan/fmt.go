@@ -26,14 +26,14 @@ func newFmt(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR ...]",
 		Short: "Rewrite files in the canonical format",
-		Long: `Rewrite *.lke.hcl, *.lkevars.hcl and *.lketest.hcl files in the canonical format
-and print the names of those that change. Only white space changes. A directory
-stands for the files in it, and for those below it with --recursive; the working
-directory is taken where nothing is given. "-" formats standard input to
-standard output.
+		Long: `Rewrite *.lke.hcl, *.lkevars.hcl and *.lketest.hcl files in the canonical
+format, and print the names of the files that change. Only white space changes.
+A directory means all files in it, and with --recursive also the files below.
+The default is the working directory. "-" formats standard input to standard
+output.
 
-A file that cannot be parsed is left as it is and reported; the exit code is
-then 1, and the other files are formatted all the same.`,
+A file that cannot be parsed is reported and not changed. The other files are
+formatted, and the exit code is 1.`,
 		Example: `  lkeplan fmt                      # the working directory
   lkeplan fmt --recursive clusters
   lkeplan fmt --check --diff clusters/prod
@@ -52,14 +52,14 @@ then 1, and the other files are formatted all the same.`,
 			return finish(env, f)
 		},
 	}
-	cmd.Flags().BoolVar(&f.Check, "check", false, "change nothing, and exit 1 if a file is not formatted")
+	cmd.Flags().BoolVar(&f.Check, "check", false, "change no file; exit with 1 if a file is not formatted")
 	cmd.Flags().BoolVar(&f.Diff, "diff", false, "show what changes")
-	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "r", false, "format directories below, too")
+	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "r", false, "also format directories below")
 	return cmd
 }
 
-// terraformFlags lets the flags of fmt have one dash, as fingers that know
-// Terraform write them.
+// terraformFlags accepts the flags of fmt with one dash, as Terraform has
+// them.
 func terraformFlags(args []string) []string {
 	if len(args) == 0 || args[0] != "fmt" {
 		return args
@@ -75,7 +75,7 @@ func terraformFlags(args []string) []string {
 	return long
 }
 
-// finish shows what is wrong with files, and says how the command ends.
+// finish prints the errors of files, and returns the result of the command.
 func finish(env *env, f formatter) error {
 	if err := diag.Text(env.Stderr, diag.New(f.Diagnostics, f.Files), env.Color); err != nil {
 		return err
@@ -90,20 +90,20 @@ func finish(env *env, f formatter) error {
 	return nil
 }
 
-// A Formatter is one run: how to format, and what came of it.
+// A formatter is one run: how to format, and the result.
 type formatter struct {
 	Stdout    io.Writer
-	Check     bool // change nothing
-	Diff      bool // show what changes
+	Check     bool // change no file
+	Diff      bool // print the changes
 	Recursive bool // format the files of directories below, too
 
 	Changed     int                  // files that are not, or were not, in the canonical format
-	Diagnostics hcl.Diagnostics      // of files that cannot be parsed, which stay as they are
+	Diagnostics hcl.Diagnostics      // of files that cannot be parsed
 	Files       map[string]*hcl.File // by name, for showing the diagnostics
 }
 
-// Paths formats files, and the files of directories. All of them are found before
-// the first is written.
+// Paths formats files, and the files of directories. It finds all files before it writes
+// the first.
 func (f *formatter) Paths(paths []string) error {
 	var names []string
 	for _, path := range paths {
@@ -121,7 +121,7 @@ func (f *formatter) Paths(paths []string) error {
 	return nil
 }
 
-// Stream formats what a reader has to standard output.
+// Stream formats a reader to standard output.
 func (f *formatter) Stream(in io.Reader) error {
 	src, err := io.ReadAll(io.LimitReader(in, syntax.MaxFileSize+1))
 	if err != nil {
@@ -157,11 +157,11 @@ func (f *formatter) format(name string, src []byte) (formatted []byte, ok bool) 
 	return formatted, !diags.HasErrors()
 }
 
-// find lists the files that a path stands for.
+// find lists the files of a path.
 func (f *formatter) find(path string) (names []string, err error) {
 	info, err := os.Stat(path)
 	if err == nil && links(path) {
-		path, err = filepath.EvalSymlinks(path) // which would be replaced by a file
+		path, err = filepath.EvalSymlinks(path) // a file would replace the link
 	}
 	switch {
 	case err != nil:
@@ -169,7 +169,7 @@ func (f *formatter) find(path string) (names []string, err error) {
 	case !info.IsDir() && !formattable(path):
 		return nil, fmt.Errorf("%s: files named *.lke.hcl, *.lkevars.hcl and *.lketest.hcl are formatted", path)
 	case !info.IsDir() && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a file", path) // a pipe would be waited for
+		return nil, fmt.Errorf("%s: not a file", path) // reading a pipe could block
 	case !info.IsDir():
 		return []string{path}, nil
 	}
@@ -181,7 +181,7 @@ func (f *formatter) find(path string) (names []string, err error) {
 			return nil
 		case entry.IsDir() && (!f.Recursive || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
-		case entry.Type().IsRegular() && formattable(name): // a link is not what it points to
+		case entry.Type().IsRegular() && formattable(name): // links are not followed
 			names = append(names, name)
 		}
 		return nil
@@ -194,8 +194,8 @@ func links(name string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// formattable reports whether a file is one of the language in native syntax, and
-// one that configuration is read from.
+// formattable reports whether a file is in the native syntax of the language, and is not
+// hidden.
 func formattable(name string) bool {
 	base := filepath.Base(name)
 	native := func(suffix string) bool { return strings.HasSuffix(base, suffix) }
@@ -226,8 +226,8 @@ func (f *formatter) file(name string) error {
 	return nil
 }
 
-// readSource reads a file, but no more than is needed to see that it is too
-// large.
+// readSource reads a file up to one byte more than the limit, so that the parser
+// reports a file that is too large.
 func readSource(name string) ([]byte, error) {
 	opened, err := os.Open(name)
 	if err != nil {

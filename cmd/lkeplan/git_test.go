@@ -16,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/source/sourcetest"
 )
 
-// printed is what a run of lkeplan has printed.
+// printed is the output of a run of lkeplan.
 type printed struct {
 	code   int
 	stderr string
@@ -37,15 +37,15 @@ func (p printed) protects() bool {
 	return false
 }
 
-// every is as in engine/compile: a shell and a process for each take half a minute.
+// every is as in engine/compile: a shell and a process for each situation take half a minute.
 var every = flag.Int("every", 15, "one of so many situations of Git is compared by the program in a shell; 1 is all")
 
-// ofProcess are the situations that depend on what only a process has: the working
-// directory, or an environment that git or a typed command reads or changes.
+// ofProcess are the situations that depend on the process: its working directory, or the
+// environment that git or a typed command reads or changes.
 var ofProcess = []string{"from_elsewhere", "git_dir_alone", "git_dir_other", "hook", "other_owner"}
 
-// ofTwoNames are the situations in which the change gives the directory another name in its
-// repository: what was applied from a directory of that name is not pruned by it.
+// ofTwoNames are the situations in which the change renames the directory in its repository:
+// objects that were applied from the old directory are not pruned.
 var ofTwoNames = []string{"renamed", "symlink_moved"}
 
 // spares reports whether a note says that those objects stay.
@@ -55,12 +55,12 @@ func (p printed) spares() bool {
 	})
 }
 
-// A comparing runs a comparison in a situation, after a command of a shell that an error
-// has advised; "" for none.
+// A comparing runs a comparison in a situation, after a shell command that an error has
+// suggested; "" for none.
 type comparing func(t *testing.T, at sourcetest.Place, before string, args ...string) printed
 
-// inShell runs the program in the working directory of the situation. The path is PATH,
-// "" for that of the situation.
+// inShell runs the program in the working directory of the situation. The path is PATH;
+// "" is the PATH of the situation.
 func inShell(path string) comparing {
 	return func(t *testing.T, at sourcetest.Place, before string, args ...string) printed {
 		t.Helper()
@@ -78,7 +78,7 @@ func inShell(path string) comparing {
 	}
 }
 
-// inProcess runs the command here, where PATH and HOME are those of the test.
+// inProcess runs the command in this process, with PATH and HOME of the test.
 func inProcess(t *testing.T, at sourcetest.Place, before string, args ...string) printed {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -131,7 +131,7 @@ func read(t *testing.T, code int, stdout, stderr string) printed {
 	return p
 }
 
-// snapshot writes what a cluster is like that has the configuration before the change,
+// snapshot writes a snapshot of a cluster with the configuration before the change,
 // applied from the directory of a situation.
 func snapshot(t *testing.T, at sourcetest.Place) string {
 	t.Helper()
@@ -159,14 +159,14 @@ func snapshot(t *testing.T, at sourcetest.Place) string {
 	return name
 }
 
-// TestTheBaseIsRightOrAnErrorSaysWhatToType, in every state that a repository may be in:
-// for a comparison of commits, and for one with a cluster, whose guards come from the
-// base. What an error says to type is typed, and has to help. Without git there is no base.
-func TestTheBaseIsRightOrAnErrorSaysWhatToType(t *testing.T) {
+// TestGitBaseDetection finds the base in each state of a repository, for a comparison of
+// commits and for a comparison with a cluster, whose guards come from the base. The command
+// that an error suggests is run and must help. Without git there is no base.
+func TestGitBaseDetection(t *testing.T) {
 	situations := sourcetest.All(t, "../../testdata/git")
 	for _, name := range ofProcess {
 		if !slices.ContainsFunc(situations, func(s sourcetest.Situation) bool { return s.Name == name }) {
-			t.Errorf("there is no situation %s", name)
+			t.Errorf("unknown situation %s", name)
 		}
 	}
 	places := make([]sourcetest.Place, len(situations))
@@ -185,7 +185,7 @@ func TestTheBaseIsRightOrAnErrorSaysWhatToType(t *testing.T) {
 		return
 	}
 	bare := withoutGit(t)
-	t.Setenv("HOME", t.TempDir()) // git has no configuration of whose machine this is
+	t.Setenv("HOME", t.TempDir()) // without the Git configuration of the user
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	change := func(s sourcetest.Situation) []string { return append([]string{"diff"}, s.Args...) }
 	of := func(n int, s sourcetest.Situation, path string) comparing {
@@ -216,27 +216,27 @@ func TestTheBaseIsRightOrAnErrorSaysWhatToType(t *testing.T) {
 			for _, args := range [][]string{change, prune} {
 				p := ran(t, at, "", args...)
 				if s.Error == "" {
-					settled(t, s, at, p)
+					checkBase(t, s, at, p)
 					continue
 				}
 				if p.code != 1 || !regexp.MustCompile(s.Error).MatchString(p.stderr) {
 					t.Errorf("exit code %d, want an error like %q:\n%s", p.code, s.Error, p.stderr)
 				}
 				if command, _ = sourcetest.Advice(p.stderr); command == "" && s.Why != "" {
-					t.Errorf("the error does not say what to type:\n%s", p.stderr)
+					t.Errorf("the error suggests no command:\n%s", p.stderr)
 				}
 			}
 			if s.Error == "" || s.Why == "" || command == "" {
 				return
 			}
 			t.Log("typed:", command)
-			settled(t, s, at, ran(t, at, command, change...))
-			settled(t, s, at, ran(t, at, command+" || true", prune...))
+			checkBase(t, s, at, ran(t, at, command, change...))
+			checkBase(t, s, at, ran(t, at, command+" || true", prune...))
 		})
 	})
 }
 
-// in is a test whose directory outlives it.
+// in is a test with a directory that is not removed at its end.
 type in struct {
 	testing.TB
 	root, name string
@@ -251,8 +251,8 @@ func (i in) TempDir() string {
 	return dir
 }
 
-// settled checks a comparison with the right base.
-func settled(t *testing.T, s sourcetest.Situation, at sourcetest.Place, p printed) {
+// checkBase checks a comparison with the right base.
+func checkBase(t *testing.T, s sourcetest.Situation, at sourcetest.Place, p printed) {
 	t.Helper()
 	base := p.report.Base
 	if base != nil && base.Kind == "snapshot" {
@@ -260,19 +260,19 @@ func settled(t *testing.T, s sourcetest.Situation, at sourcetest.Place, p printe
 	}
 	switch {
 	case s.New && (p.code != 0 || p.report.Rules == nil || !strings.Contains(p.report.Rules.Ref, "itself")):
-		t.Errorf("exit code %d; nobody says that the directory is judged by its own guards: %+v\n%s", p.code, p.report, p.stderr)
+		t.Errorf("exit code %d; no note that its own guards apply to the directory: %+v\n%s", p.code, p.report, p.stderr)
 	case s.New:
 	case slices.Contains(ofTwoNames, s.Name) && base != p.report.Base && p.spares():
 	case !p.protects():
-		t.Errorf("exit code %d; the protected pool goes: %+v\n%s", p.code, p.report, p.stderr)
+		t.Errorf("exit code %d; the protected pool is removed: %+v\n%s", p.code, p.report, p.stderr)
 	case base == nil || base.Ref == "" || !strings.HasPrefix(at.Right, base.Ref):
 		t.Errorf("the base is %+v, want %s", base, at.Right)
 	case !regexp.MustCompile(s.Why).MatchString(base.Why):
-		t.Errorf("it is the base for %q, want %q", base.Why, s.Why)
+		t.Errorf("reason of the base: %q, want %q", base.Why, s.Why)
 	}
 }
 
-// withoutGit returns a PATH.
+// withoutGit returns a PATH without git.
 func withoutGit(t *testing.T) string {
 	t.Helper()
 	path := t.TempDir()

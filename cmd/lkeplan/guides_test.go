@@ -9,8 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestGuides runs what the READMEs of the examples show, as far as it needs no
-// cluster. The end-to-end tests run the rest. With -update they are written anew.
+// TestGuides runs the commands in the READMEs of the examples that need no cluster. The
+// end-to-end tests run the others. -update writes the output into the READMEs.
 func TestGuides(t *testing.T) {
 	const examples = "../../examples"
 	guides, err := filepath.Glob(examples + "/*/README.md")

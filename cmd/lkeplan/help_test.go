@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// TestHelpFitsATerminal of 80 columns.
+// TestHelpFitsATerminal: lines have at most 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, cmd := range commands(newRoot(processEnv())) {
 		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")

@@ -19,18 +19,18 @@ import (
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
-// evil is what somebody may write where the API server takes any text: it steers terminals and CI systems, and forges
-// lines. No line may begin with its words.
+// evil is text that a user can write into fields with free text: it controls terminals and CI systems, and forges lines. No
+// line of the output can begin with its words.
 const evil = "FORGED \x1b[31mFORGED\x1b]0;pwned\x07\x1b[2J \u009b31m \u202eFORGED\u2066 \u200b\U000e0041\u3164 \"FORGED\n" +
 	"fail  Linode API: the token has leaked\n      -> kubectl delete crd nodepools.karpenter.sh\n::error::FORGED\n" +
 	"##[error]FORGED\r\nok    controller: works\u2028\tok FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED " +
 	"FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED FORGED"
 
-// forged are words of evil that no line may begin with.
+// forged are words of evil that no line can begin with.
 var forged = []string{"FORGED", "\\u", "fail  Linode", "-> kubectl delete crd", "::", "##[", "ok    controller: works", "ok FORGED",
 	"the token has"}
 
-// hostileObjects are those of testdata/hostile, by their resources.
+// hostileObjects are the objects of testdata/hostile, by their resources.
 func hostileObjects(t *testing.T, kinds map[string]string) map[string][]any {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/hostile/objects.yaml")
@@ -72,7 +72,7 @@ func hostileObjects(t *testing.T, kinds map[string]string) map[string][]any {
 	return objects
 }
 
-// worse is a value with the words in it that stand for others.
+// worse replaces placeholders in a value.
 func worse(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -120,7 +120,7 @@ var hostileKinds = map[string]string{
 	"apps/v1/replicasets":                                               "ReplicaSet", "apps/v1/statefulsets": "StatefulSet", "batch/v1/jobs": "Job",
 }
 
-// hostileServer is an API server with these objects. What is written to it, a webhook refuses.
+// hostileServer is an API server with these objects. A webhook refuses all writes.
 func hostileServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	objects := hostileObjects(t, hostileKinds)
@@ -175,9 +175,9 @@ func hostileServer(t *testing.T) *httptest.Server {
 	return server
 }
 
-// TestNobodyForgesALine: no words of a hostile cluster steer a terminal or a CI system, or begin a line, in any command
-// that reads a cluster.
-func TestNobodyForgesALine(t *testing.T) {
+// TestHostileTextForgesNoLine: in each command that reads a cluster, no text of a hostile cluster controls a terminal or a CI
+// system, or begins a line.
+func TestHostileTextForgesNoLine(t *testing.T) {
 	server := hostileServer(t)
 	config, dir := kubeconfig(t, server.URL), t.TempDir()
 	hcl := "cluster {\n  name = \"x\"\n  region = \"us-ord\"\n}\nnode_class \"default\" {}\npool \"any\" {\n  node_class = node_class.default\n" +
@@ -240,12 +240,12 @@ func TestNobodyForgesALine(t *testing.T) {
 		{args: "diff --base live DIR"},
 		{args: "apply --yes DIR", code: 1},
 		{args: "snapshot", json: true},
-		{args: "simulate --snapshot SNAPSHOT DIR", code: 3, says: "Left out: 1 pod of"},
-		{args: "simulate --live DIR", code: 3},
-		{args: "simulate --live -o json DIR", code: 3, json: true},
-		{args: "simulate --live -o markdown DIR", code: 3},
-		{args: "validate --live DIR"},
-		{args: "import --region us-ord", code: 2},
+		{args: "simulate --workloads snapshot:SNAPSHOT DIR", code: 3, says: "Left out: 1 pod of"},
+		{args: "simulate --workloads live DIR", code: 3},
+		{args: "simulate --workloads live -o json DIR", code: 3, json: true},
+		{args: "simulate --workloads live -o markdown DIR", code: 3},
+		{args: "validate --workloads live DIR"},
+		{args: "import --region us-ord", code: 1},
 		{args: "takeover DIR", code: 1},
 		{args: "crds apply", code: 1},
 		{args: "uninstall --drain --yes", code: 1},
@@ -254,13 +254,10 @@ func TestNobodyForgesALine(t *testing.T) {
 		t.Run(tt.args, func(t *testing.T) {
 			var args []string
 			for _, arg := range strings.Fields(tt.args) {
-				switch arg {
-				case "DIR":
+				if arg == "DIR" {
 					arg = dir
-				case "SNAPSHOT":
-					arg = snapshot
 				}
-				args = append(args, arg)
+				args = append(args, strings.ReplaceAll(arg, "SNAPSHOT", snapshot))
 			}
 			var out, errs bytes.Buffer
 			env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" },
@@ -278,14 +275,14 @@ func TestNobodyForgesALine(t *testing.T) {
 				t.Errorf("exit code %d, want %d: %.3000s", code, tt.code, &errs)
 			}
 			if tt.json && !json.Valid(out.Bytes()) {
-				t.Errorf("no JSON: %.3000s", &out)
+				t.Errorf("not JSON: %.3000s", &out)
 			}
 			both := out.String() + errs.String()
-			if strings.HasPrefix(tt.args, "import") { // the HCL is a file, whose strings are as they are
+			if strings.HasPrefix(tt.args, "import") { // strings in the HCL are not changed
 				both = errs.String()
 			}
 			if !strings.Contains(both, tt.says) || tt.not != "" && strings.Contains(both, tt.not) {
-				t.Errorf("it says, with %q and without %q:\n%.5000s", tt.says, tt.not, both)
+				t.Errorf("output, want with %q and without %q:\n%.5000s", tt.says, tt.not, both)
 			}
 			if testing.Verbose() && os.Getenv("SHOW") != "" {
 				t.Logf("%.60000s", both)
@@ -295,27 +292,27 @@ func TestNobodyForgesALine(t *testing.T) {
 	}
 }
 
-// lookHarmless fails for text that steers a terminal or a CI system, or has a line of others.
+// lookHarmless fails for text that controls a terminal or a CI system, or has a forged line.
 func lookHarmless(t *testing.T, text string, isJSON, isDiagnostic bool) {
 	t.Helper()
 	if i := strings.IndexFunc(text, func(r rune) bool {
 		return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 	}); i >= 0 {
-		t.Errorf("a character that is obeyed, at %q", text[max(0, i-100):min(len(text), i+100)])
+		t.Errorf("a control character at %q", text[max(0, i-100):min(len(text), i+100)])
 	}
 	if strings.Contains(text, "##[") {
 		t.Error("a command to a CI system")
 	}
 	for line := range strings.Lines(text) {
 		if isJSON {
-			break // whose strings have no lines
+			break // strings in JSON have no lines
 		}
 		for _, word := range forged {
 			if isDiagnostic && (word == "FORGED" || word == "\\u") {
-				continue // their details are wrapped between words, and have none of others in lines of their own
+				continue // their details are wrapped between words, and begin no line with text of others
 			}
 			if strings.HasPrefix(strings.TrimLeft(line, " "), word) {
-				t.Errorf("a line of others: %.200s", line)
+				t.Errorf("a forged line: %.200s", line)
 			}
 		}
 	}

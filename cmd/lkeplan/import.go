@@ -39,7 +39,7 @@ all objects are taken; a KIND takes all objects of that kind.
 
 The HCL is compiled and compared with the objects before it is printed: applying
 it changes nothing and replaces no node. If it does not say the same or does not
-compile, lkeplan shows what differs, and the exit code is 2. It is 2, too, if an
+compile, lkeplan shows what differs, and the exit code is 1. It is also 1 if an
 object is left out that cannot be read: lkeplan says where that is and what to
 write.
 
@@ -79,14 +79,11 @@ func newImport(env *env) *cobra.Command {
 	flags.ClusterFlags(cmd, env, &i.access)
 	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
 		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
-	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
-		"write files to `DIR`, made where it is missing; nothing is overwritten")
-	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "",
-		"`NAME` of the cluster in LKE (default: the one that objects carry)")
-	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
-		"Linode `REGION` of the cluster (default: that of pools or nodes)")
-	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
-	i.mode.Flag(cmd, "mode", "", "who makes the machines, the `MODE` of the cluster (default: as node classes say)")
+	flags.OutDir(cmd, &i.outDir)
+	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster (default: the one that objects name)")
+	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: that of pools or nodes)")
+	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
+	i.mode.Flag(cmd, "mode", "", "`MODE` of the controller (default: the one that node classes need)")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
@@ -96,7 +93,6 @@ func newImport(env *env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "mode")
 	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
 	_ = cmd.MarkFlagFilename("terraform")
-	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions)
 	asks := flags.Effect{
 		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from: no cluster is asked",
@@ -183,7 +179,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		fmt.Fprintf(i.env.Stderr, "%s left out: see above.\n", objectCount(len(left)))
 	}
 	if len(left) > 0 || !imported.Exact() {
-		return flags.Changes
+		return flags.ErrReported
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
 
-// TestTheFirstInterruptEndsACommand that has asked a cluster which answers nothing.
-func TestTheFirstInterruptEndsACommand(t *testing.T) {
+// TestInterruptEndsCommand: an interrupt ends a command that waits for a cluster without an answer.
+func TestInterruptEndsCommand(t *testing.T) {
 	const config = "cluster {\n  name = \"a\"\n  region = \"us-ord\"\n}\nnode_class \"default\" {}\n" +
 		"import {\n  to = node_class.default\n  id = \"default\"\n}\n"
 	dir := t.TempDir()
@@ -24,7 +24,7 @@ func TestTheFirstInterruptEndsACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"status"}, {"why", "node", "x"}, {"top", "--once"}, {"snapshot"}, {"simulate", "--live", dir}, {"doctor"},
+		{"status"}, {"why", "node", "x"}, {"top", "--once"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
 		{"diff", "--base", "live", dir}, {"plan", dir}, {"apply", "--yes", dir}, {"takeover", dir}, {"import"},
 		{"crds", "apply"}, {"uninstall", "--drain", "--yes"}, {"nodeplan", "get"}, {"nodeplan", "reconcile", "x"},
 	} {
@@ -52,7 +52,7 @@ func TestTheFirstInterruptEndsACommand(t *testing.T) {
 			select {
 			case code := <-ended:
 				if code != 1 || ctx.Err() == nil {
-					t.Errorf("exit code %d, and it was asked: %v\n%s", code, ctx.Err() != nil, &out)
+					t.Errorf("exit code %d, context canceled: %v\n%s", code, ctx.Err() != nil, &out)
 				}
 			case <-time.After(time.Minute):
 				t.Error("it goes on")
@@ -61,7 +61,7 @@ func TestTheFirstInterruptEndsACommand(t *testing.T) {
 	}
 }
 
-// kubeconfig is the file of one that names a server.
+// kubeconfig writes a kubeconfig for a server.
 func kubeconfig(t *testing.T, server string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")

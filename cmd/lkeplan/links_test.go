@@ -16,8 +16,8 @@ var (
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// TestLinksResolve: each link of a document to a file of the repository names one that is
-// there, and a heading in it where it names one.
+// TestLinksResolve: each link in a document to a file of the repository leads to an existing
+// file and heading.
 func TestLinksResolve(t *testing.T) {
 	const repository = "../.."
 	list, err := exec.Command("git", "-C", repository, "ls-files", "-z", "--", "*.md").Output()
@@ -39,11 +39,11 @@ func TestLinksResolve(t *testing.T) {
 			info, err := os.Stat(path)
 			switch {
 			case err != nil:
-				t.Errorf("%s: %s is not there", name, m[1])
+				t.Errorf("%s: %s does not exist", name, m[1])
 			case anchored && info.IsDir():
 				t.Errorf("%s: %s names a heading of a directory", name, m[1])
 			case anchored && !headings(document(t, path))[anchor]:
-				t.Errorf("%s: %s: there is no such heading", name, m[1])
+				t.Errorf("%s: %s: unknown heading", name, m[1])
 			}
 		}
 	}
@@ -52,9 +52,8 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// TestNamedTestsAreThere: a document that says which test shows something names one that
-// there is.
-func TestNamedTestsAreThere(t *testing.T) {
+// TestNamedTestsExist: each test that a document names exists.
+func TestNamedTestsExist(t *testing.T) {
 	const repository = "../.."
 	out, err := exec.Command("git", "-C", repository, "grep", "-hoE", `^func (Test|Benchmark)\w+`, "--", "*_test.go").Output()
 	if err != nil {
@@ -71,12 +70,12 @@ func TestNamedTestsAreThere(t *testing.T) {
 	for line := range strings.Lines(string(list)) {
 		name, test, _ := strings.Cut(strings.TrimSpace(line), ":")
 		if !tests[strings.Trim(test, "`")] {
-			t.Errorf("%s names %s, which is not there", name, test)
+			t.Errorf("%s names %s, which does not exist", name, test)
 		}
 	}
 }
 
-// document is the text of a document without what is quoted in it.
+// document is the text of a document without its code blocks.
 func document(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -14,16 +14,16 @@ import (
 )
 
 var (
-	// A command line somewhere in a text: lkeplan, its command, and the rest of the
-	// line or of the quotation.
+	// A command line in a text: lkeplan, its command, and the rest of the line or of
+	// the quotation.
 	mentioned     = regexp.MustCompile(`\b(?:bin/)?lkeplan ([a-z]+)((?: [^\n\x60"',;|\\]*)?)`)
 	mentionedFlag = regexp.MustCompile(`(?:^|[\s\[(])--([a-z][a-z-]*)`)
 )
 
-// TestWhatIsMentionedIsThere: each command line in messages, comments, documents
-// and examples names a command and flags that this program has. Where the word
-// behind lkeplan is no command it is prose, unless flags follow.
-func TestWhatIsMentionedIsThere(t *testing.T) {
+// TestMentionedCommandsExist: each command line in messages, comments, documents
+// and examples names a command and flags of this program. If the word after lkeplan
+// is not a command, it is prose, unless flags follow.
+func TestMentionedCommandsExist(t *testing.T) {
 	const repository = "../.."
 	list, err := exec.Command("git", "-C", repository, "ls-files", "-z", "--", "*.go", "*.md", "*.yaml", "*.yml", "*.hcl", "Dockerfile", "*/Dockerfile").Output()
 	if err != nil {
@@ -32,7 +32,7 @@ func TestWhatIsMentionedIsThere(t *testing.T) {
 	lines := 0
 	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
 		if strings.HasSuffix(name, "_test.go") {
-			continue // tests name what is not there, too
+			continue // tests also name commands that do not exist
 		}
 		text, err := os.ReadFile(filepath.Join(repository, name))
 		if err != nil {
@@ -53,8 +53,8 @@ func TestWhatIsMentionedIsThere(t *testing.T) {
 	}
 }
 
-// mentions reports whether a word is a command, and says what of the line there
-// is not.
+// mentions reports whether a word is a command, and which part of the line does not
+// exist.
 func mentions(word, rest string) (known bool, why string) {
 	root := newRoot(&env{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv})
 	root.InitDefaultHelpCmd()
@@ -63,7 +63,7 @@ func mentions(word, rest string) (known bool, why string) {
 	cmd, _, err := root.Find(append([]string{word}, strings.Fields(rest)...))
 	if err != nil || cmd == root {
 		if len(flags) > 0 {
-			return false, fmt.Sprintf("there is no command %q, though its flags are named: %s", word, rest)
+			return false, fmt.Sprintf("unknown command %q with flags: %s", word, rest)
 		}
 		return false, ""
 	}
@@ -77,5 +77,6 @@ func mentions(word, rest string) (known bool, why string) {
 }
 
 func has(cmd *cobra.Command, flag string) bool {
-	return cmd.Flags().Lookup(flag) != nil || cmd.InheritedFlags().Lookup(flag) != nil
+	f := cmd.Flag(flag) // old spellings are hidden
+	return f != nil && !f.Hidden
 }

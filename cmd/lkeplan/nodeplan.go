@@ -158,7 +158,7 @@ name of one, show its plan, its guards and its pools. JSON has the objects.`,
 	}
 	from.flags(cmd, env)
 	cmd.Flags().BoolVarP(&from.all, "all-namespaces", "A", false, "list the NodePlans of all namespaces")
-	out.add(cmd, "print the result as `FORMAT`")
+	out.add(cmd)
 	return cmd
 }
 
@@ -298,7 +298,7 @@ with who approved what guards refused, and why.`,
 		},
 	}
 	from.flags(cmd, env)
-	out.add(cmd, "print the result as `FORMAT`")
+	out.add(cmd)
 	return cmd
 }
 

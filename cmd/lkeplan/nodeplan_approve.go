@@ -65,7 +65,7 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 		"where the plan waits for one; until 720h from now at most")
 	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for those who read the history")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
-	cmd.Flags().BoolVar(&a.yes, "yes", false, "ask nothing")
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "take back the approval that is there")
 	return cmd
 }

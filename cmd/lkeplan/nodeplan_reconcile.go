@@ -25,8 +25,8 @@ type reconciliation struct {
 
 func (w *reconciliation) flags(cmd *cobra.Command, env *flags.Env) {
 	w.from.flags(cmd, env)
-	w.out.add(cmd, "print the result as `FORMAT`")
-	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "wait for at most this `TIME`; the work goes on")
+	w.out.add(cmd)
+	cmd.Flags().DurationVar(&w.timeout, "timeout", 5*time.Minute, "stop waiting after `TIME`; the controller continues")
 }
 
 func newNodePlanReconcile(env *flags.Env) *cobra.Command {

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDiffIsTheSameFiftyTimes compiles and compares as often, in one process:
-// the order of Go's maps is another each time.
-func TestDiffIsTheSameFiftyTimes(t *testing.T) {
+// TestDiffIsDeterministic compiles and compares fifty times in one process: Go iterates over
+// maps in a different order each time.
+func TestDiffIsDeterministic(t *testing.T) {
 	dir := t.TempDir()
 	for name, hours := range map[string]int{"base": 720, "head": 336} {
 		text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n"

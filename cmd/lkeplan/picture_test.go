@@ -17,16 +17,16 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestPictureOfDiff holds the picture in the README to what the program prints:
-// the comparison of a pull request with its base, with the nodes of a snapshot.
-// With -update, or by make generate, it is drawn anew.
+// TestPictureOfDiff compares the picture in the README with the output of the program:
+// a pull request and its base, with the nodes of a snapshot. -update and make generate
+// draw it.
 func TestPictureOfDiff(t *testing.T) {
 	file := picturesFile(t, "diff.svg")
 	changedRepository(t)
-	drawn(t, file, "lkeplan diff --base git:main --cluster snapshot:prod.json clusters/prod")
+	drawn(t, file, "lkeplan diff --base git:main --nodes snapshot:prod.json clusters/prod")
 }
 
-// TestPictureOfWorkloads holds the picture in the guide to what its change prints.
+// TestPictureOfWorkloads compares the picture in the guide with the output for its change.
 func TestPictureOfWorkloads(t *testing.T) {
 	file := picturesFile(t, "workloads.svg")
 	example, err := filepath.Abs("../../examples/simulate")
@@ -45,7 +45,7 @@ func TestPictureOfWorkloads(t *testing.T) {
 	}
 	after := strings.Replace(string(text), "cpu = between(2, 16)", "cpu = between(2, 4)", 1)
 	if after == string(text) {
-		t.Fatal("the guide has another pool")
+		t.Fatal("the guide does not have the expected pool")
 	}
 	if err := os.WriteFile(block, []byte(after), 0o644); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func picturesFile(t *testing.T, name string) string {
 	return file
 }
 
-// drawn holds a picture to what a command prints.
+// drawn compares a picture with the output of a command.
 func drawn(t *testing.T, file, command string) {
 	t.Helper()
 	shown := "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m\n\n"
@@ -83,8 +83,8 @@ func drawn(t *testing.T, file, command string) {
 	}
 }
 
-// changedRepository makes the working directory a repository in which the pool of
-// a commit has changed, next to a snapshot of nodes that are as the commit says.
+// changedRepository turns the working directory into a repository with an uncommitted change
+// of a pool, next to a snapshot of nodes that match the commit.
 func changedRepository(t *testing.T) {
 	t.Helper()
 	inputs, err := filepath.Abs("testdata/picture")
@@ -111,7 +111,7 @@ func changedRepository(t *testing.T) {
 	put("clusters/prod/main.lke.hcl", "after.lke.hcl")
 }
 
-// inRepository has the working directory be an empty one, and commits the same each time.
+// inRepository changes to an empty working directory, and makes commits reproducible.
 func inRepository(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -136,8 +136,8 @@ func committed(t *testing.T) {
 	}
 }
 
-// hashed gives the nodes of a snapshot the annotations that Karpenter gives them:
-// the hash of the pool that they were made from.
+// hashed gives the nodes of a snapshot the annotations of Karpenter: the hash of the
+// pool that they were created from.
 func hashed(t *testing.T, file string) {
 	t.Helper()
 	var list struct{ Items []json.RawMessage }
@@ -171,7 +171,7 @@ func hashed(t *testing.T, file string) {
 	}
 }
 
-// lkeplan runs the program and returns what it prints.
+// lkeplan runs the program and returns its output.
 func lkeplan(t *testing.T, args ...string) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer

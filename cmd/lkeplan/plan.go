@@ -22,11 +22,11 @@ const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base li
 the result with --out. "lkeplan apply FILE" then does exactly that, or nothing
 if the cluster has changed since. The cluster is only read.
 
-A plan that a guard or policy refuses is saved, too, and cannot be applied.
+A plan that a guard or policy refuses is saved, but cannot be applied.
 
-Several directories, or with --recursive all clusters below, are compared each
-with the context of the kubeconfig that is called as its cluster. --out DIR/
-saves a plan of each, as DIR/DIRECTORY.plan.`
+Each of several directories, or with --recursive of all clusters below, is
+compared with the context of the kubeconfig that has the name of its cluster.
+--out DIR/ saves the plan of each directory as DIR/DIRECTORY.plan.`
 
 const planExamples = `  lkeplan plan clusters/prod
   lkeplan plan --out prod.plan --out html=plan.html clusters/prod
@@ -43,7 +43,7 @@ func newPlan(env *env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "plan [DIR...]",
-		Short:   "Say what an apply would do to a cluster, and save it",
+		Short:   "Show and save what an apply would do",
 		Long:    planHelp,
 		Example: planExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,22 +73,21 @@ func newPlan(env *env) *cobra.Command {
 	}
 	d.Flags(cmd)
 	d.AtFlag(cmd)
-	cmd.Flags().StringVar(&d.Nodes, "cluster", "",
-		"`NAME` of the cluster, where it is meant though it is not that of the directory")
+	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete what was applied from this directory and is no longer in it")
+		"delete objects that were applied from this directory and are no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	out.Add(cmd)
 	saved.reports = &out.Files
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
-	flag.Usage = "save the plan to `FILE`, or write the result to a file as FORMAT=FILE; may be repeated"
+	flag.Usage = "save the plan to `FILE`, or also write the result to a file: FORMAT=FILE; may be repeated"
 	d.Effects().And(out.Effects()).RejectUnused(cmd)
 	return cmd
 }
 
-// planFile is the flag --out of plan: the file of the plan itself, or one more
+// planFile is the flag --out of plan: the file of the plan, or another
 // report.
 type planFile struct {
 	name    string
@@ -107,31 +106,31 @@ func (f *planFile) Set(text string) error {
 		return f.reports.Set(text)
 	}
 	if f.name != "" {
-		return fmt.Errorf("the plan is saved to %s already", f.name)
+		return fmt.Errorf("it is given twice, first as %s", f.name)
 	}
 	f.name = text
 	return nil
 }
 
-// save writes the plan, if there is a file for it.
+// save writes the plan, if --out names a file.
 func (f *planFile) save(d *comparison.Comparison, found comparison.Compared) error {
 	if f.name == "" {
 		return nil
 	}
 	var b bytes.Buffer
 	plan := compare.Save(found.Head, found.Rules, found.Plan, flags.Version(), d.Prune, d.Allow, time.Now())
-	plan.OtherCluster = d.Nodes
+	plan.OtherCluster = d.Name
 	if err := plan.Write(&b); err != nil {
 		return err
 	}
 	if err := files.Replace(f.name, b.Bytes()); err != nil {
 		return err
 	}
-	says := "saved; apply it with: lkeplan apply %s\n"
+	message := "saved; apply it with: lkeplan apply %s\n"
 	if found.Plan.Refused() {
-		says = "saved to %s; a guard refuses the plan, and would refuse to apply it\n"
+		message = "saved to %s; a guard refuses the plan, so it cannot be applied\n"
 	}
-	fmt.Fprintf(d.Env.Stderr, says, f.name)
+	fmt.Fprintf(d.Env.Stderr, message, f.name)
 	return nil
 }
 
@@ -163,8 +162,8 @@ func newShow(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show a saved plan",
-		Long: `Show what "lkeplan plan --out FILE" has saved, in any format. No cluster is
-asked.`,
+		Long: `Show a plan that "lkeplan plan --out FILE" has saved, in any format. No cluster
+is read.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -185,7 +184,7 @@ asked.`,
 	return cmd
 }
 
-// oneFile is the positional argument of commands that read one file.
+// oneFile checks the positional argument of a command that reads one file.
 func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes one file, not %d arguments", cmd.Name(), len(args))

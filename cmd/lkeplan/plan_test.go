@@ -6,9 +6,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/report"
 )
 
-// TestOutOfPlanIsThePlanOrAReport: a name alone is the plan's file, unless it is
-// that of a format which knows where to go.
-func TestOutOfPlanIsThePlanOrAReport(t *testing.T) {
+// TestPlanOutFlag: a name alone is the file of the plan, unless it is the name of a format that
+// needs no file.
+func TestPlanOutFlag(t *testing.T) {
 	var reports report.Files
 	plan := planFile{reports: &reports}
 	for _, text := range []string{"github-summary", "prod.plan", "html=plan.html", "github-output"} {
@@ -17,7 +17,7 @@ func TestOutOfPlanIsThePlanOrAReport(t *testing.T) {
 		}
 	}
 	if got, want := plan.name+" "+reports.String(), "prod.plan github-summary= html=plan.html github-output="; got != want {
-		t.Errorf("it writes %s, want %s", got, want)
+		t.Errorf("written to %s, want %s", got, want)
 	}
 	if err := plan.Set("another.plan"); err == nil {
 		t.Error("it takes a second file for the plan")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,33 +20,34 @@ import (
 	"github.com/lkeplan/lkeplan/engine/render"
 )
 
-const renderHelp = `Compile and check a directory and print the objects it stands for, always the
-same bytes for the same input. DIR is the working directory where none is given.
+const renderHelp = `Compile and check a directory, and print its Kubernetes objects. The same input
+gives the same bytes. Without DIR, the working directory is compiled.
 
-With -o dir each object becomes a file of the directory given with --out, next
-to a kustomization.yaml that lists them: for Flux, Argo CD or kubectl. Another
-run deletes the files of objects that are gone. Files that lkeplan has not
-written are never touched. Flux prunes neither pools nor classes of such a
-directory, as their nodes would be deleted with them, at once and unguarded:
-delete them by hand. kubectl apply --prune has no such exception.
+With -o dir, each object is written to a file in the directory of --out-dir,
+with a kustomization.yaml that lists the files, for Flux, Argo CD or kubectl.
+The next run deletes the files of removed objects. It never touches files that
+lkeplan has not written. Flux prunes neither pools nor classes of such a
+directory, because their nodes would be deleted with them, immediately and
+without guards: delete them by hand. kubectl apply --prune has no such
+exception.
 
-A directory that compiles to no objects is refused with exit code 3, because a
-tool that prunes by the output would delete all pools. --allow-empty allows it.
+A directory that compiles to no objects is an error, because a tool that prunes
+by the output would delete all pools. --allow-empty permits it.
 
-Several directories, or with --recursive all with a cluster block below, become
-DIR/DIRECTORY each.
+Several directories, or with --recursive all directories with a cluster block
+below, are written to DIR/DIRECTORY each.
 
-With --target argocd the objects have annotations for Argo CD: the order,
-server-side apply, and a confirmation before pools and classes are pruned; it
-never prunes pools that a guard protects. Variables are read from the parameters
-of an Application, as Argo CD passes them to a plugin, and --announce-parameters
-describes them for its UI. The directory examples/argocd of the repository has
-the plugin.`
+With --target argocd, the objects have annotations for Argo CD: the order,
+server-side apply, and a confirmation before pools and classes are pruned. Pools
+that a guard protects are never pruned. Variables are read from the parameters
+of an Application, as Argo CD passes them to a plugin. --announce-parameters
+describes them for the UI of Argo CD. The directory examples/argocd of the
+repository has the plugin.`
 
 const renderExamples = `  lkeplan render clusters/prod
   lkeplan render -o json clusters/prod
   lkeplan render --target argocd clusters/prod
-  lkeplan render -o dir --out manifests/prod clusters/prod`
+  lkeplan render -o dir --out-dir manifests/prod clusters/prod`
 
 func newRender(env *env) *cobra.Command {
 	r := rendering{
@@ -66,19 +68,19 @@ func newRender(env *env) *cobra.Command {
 		},
 	}
 	r.src.Flags(cmd)
-	r.output.Flag(cmd, "output", "o", "print the objects as `FORMAT`")
-	r.target.Flag(cmd, "target", "", "for the `TOOL` that applies the objects")
-	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed where a directory compiles to no objects")
+	r.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	r.target.Flag(cmd, "target", "", "add what `TOOL` needs to apply the objects")
+	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed if a directory compiles to no objects")
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
-		"instead of the objects, print the variables for the UI of Argo CD")
-	cmd.Flags().StringVar(&r.dir, "out", "", "`DIR` that -o dir writes to, made where it is missing")
+		"print the variables for the UI of Argo CD, and no objects")
+	flags.OutDir(cmd, &r.dir)
+	flags.Renamed(cmd, "out", "out-dir", false, flags.Same)
 	r.some.Flags(cmd)
-	_ = cmd.MarkFlagDirname("out") // the only error is that there is no such flag
 	objects := flags.Effect{
 		When: func([]string) bool { return !r.announce }, Else: "is for objects, and --announce-parameters prints none",
 	}
 	flags.Effects{
-		"var": objects, "var-file": objects, "catalog": objects, "output": objects, "out": objects, "allow-empty": objects,
+		"var": objects, "var-file": objects, "catalog": objects, "output": objects, "out-dir": objects, "allow-empty": objects,
 	}.RejectUnused(cmd)
 	return cmd
 }
@@ -95,7 +97,7 @@ type rendering struct {
 
 func (r *rendering) run(ctx context.Context, args []string) error {
 	if (r.output.Value == "dir") != (r.dir != "") {
-		return errors.New("-o dir and --out DIR go together: render -o dir --out DIR")
+		return errors.New("-o dir and --out-dir DIR need each other: render -o dir --out-dir DIR")
 	}
 	if err := askArgo(&r.src, r.target.Value, r.announce, r.env); err != nil {
 		return err
@@ -110,41 +112,41 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 	return r.render(ctx, fsys, opts)
 }
 
-// several renders several directories, each to one of its own below that of --out.
+// several renders several directories, each to its own directory below that of --out-dir.
 func (r *rendering) several(ctx context.Context, args []string) error {
 	if r.output.Value != "dir" || r.dir == "" || r.announce {
-		return errors.New("several directories are rendered with -o dir --out DIR, each to one of its own: the objects " +
-			"of two clusters in one stream would be applied to one")
+		return errors.New("several directories need -o dir --out-dir DIR, which writes each to its own directory: the objects " +
+			"of two clusters in one stream would be applied to one cluster")
 	}
 	members, err := r.some.Members(ctx, &r.src, args, nil)
 	if err != nil {
 		return err
 	}
-	var worst error
+	var failed, reported error
 	for _, m := range members {
 		if err := m.Outside(); err != nil {
 			return err
 		}
 		one := *r
 		one.dir = filepath.Join(r.dir, filepath.FromSlash(m.Dir))
-		var code outcome
-		err := one.render(ctx, m.FS, m.Options())
-		if worst == nil || errors.As(worst, &code) && err != nil && !errors.As(err, &code) {
-			worst = err // errors beat refusals
+		switch err := one.render(ctx, m.FS, m.Options()); {
+		case errors.Is(err, flags.ErrReported):
+			reported = err
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", m.Dir, err))
 		}
 	}
-	return worst
+	return cmp.Or(failed, reported)
 }
 
-// render compiles a directory and writes what it stands for.
+// render compiles a directory and writes its objects.
 func (r *rendering) render(ctx context.Context, fsys fs.FS, opts compile.Options) error {
 	compiled, diags := compile.Dir(ctx, fsys, opts)
 	if err := flags.Report(r.env, compiled, diags); err != nil {
 		return err
 	}
 	if len(compiled.Objects) == 0 && !r.allowEmpty && !allowsEmpty(&r.src) {
-		fmt.Fprint(r.env.Stderr, errEmpty)
-		return flags.Refused
+		return errors.New(empty)
 	}
 	if r.target.Value == "argocd" {
 		compiled = render.Annotate(compiled)
@@ -155,7 +157,7 @@ func (r *rendering) render(ctx context.Context, fsys fs.FS, opts compile.Options
 func (r *rendering) write(manifests []map[string]any) error {
 	switch r.output.Value {
 	case "json":
-		// One list, as kubectl has it.
+		// One list, as kubectl prints it.
 		return diag.JSON(r.env.Stdout, map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})
 	case "dir":
 		written, deleted, err := render.Write(r.dir, manifests)
@@ -183,24 +185,23 @@ func writeYAML(w io.Writer, manifests []map[string]any) error {
 	return nil
 }
 
-// askArgo reads what an Application asks for, where it is Argo CD that renders.
+// askArgo reads the parameters of an Application, if Argo CD runs the command.
 func askArgo(s *source, target string, announce bool, env *env) error {
 	if target != "argocd" && !announce {
 		return nil
 	}
 	request, err := render.ReadRequest(env.Environ())
 	if announce {
-		request, err = render.Request{Path: request.Path}, nil // what can be set does not follow from what is
+		request, err = render.Request{Path: request.Path}, nil // the parameters that are set do not matter here
 	}
 	s.Argo = &request
 	return err
 }
 
-// allowsEmpty reports whether an Application may have no objects.
+// allowsEmpty reports whether the Application can have no objects.
 func allowsEmpty(s *source) bool { return s.Argo != nil && s.Argo.AllowEmpty }
 
-// announceParameters prints the variables of a directory as Argo CD wants to
-// know them.
+// announceParameters prints the variables of a directory in the format of Argo CD.
 func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 	module, diags := config.Load(fsys, opts)
 	var variables []config.Variable
@@ -217,8 +218,6 @@ func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 	return diag.JSON(env.Stdout, render.Announce(variables))
 }
 
-// errEmpty says why nothing is printed where a directory compiles to nothing.
-const errEmpty = `lkeplan: the directory compiles to no objects. Whatever prunes by this output would delete all
-pools, and their nodes with them. If that is meant, add --allow-empty, or set the parameter
-lkeplan.allow-empty of Argo CD's plugin to true.
-`
+// empty is the error for a directory without objects.
+const empty = "the directory compiles to no objects; a tool that prunes by this output would delete all pools and their " +
+	"nodes. To permit that, add --allow-empty, or set the parameter lkeplan.allow-empty of Argo CD's plugin to true"

@@ -36,16 +36,16 @@ func processEnv() *env {
 func newRoot(env *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lkeplan",
-		Short: "Node pools for LKE, written as HCL",
-		Long: `Node pools for LKE, written as HCL: lkeplan compiles a directory to objects for
-Karpenter, says what a change does to nodes and to the bill, and applies it.`,
+		Short: "Manage node pools for LKE as HCL",
+		Long: `Manage node pools for LKE as HCL. lkeplan compiles a directory to objects for
+Karpenter, shows what a change does to nodes and to the bill, and applies it.`,
 		Example:       "  lkeplan init clusters/dev\n  lkeplan validate clusters/dev",
 		Version:       flags.Version(),
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
 	root.SetIn(env.Stdin)
-	root.SetOut(env.Data()) // help and completion, of the program's own words
+	root.SetOut(env.Data()) // help and completion have only text of the program
 	root.SetErr(env.Stderr)
 	flags.Group(root, "Write and check:",
 		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newGraph(env),
@@ -54,7 +54,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))
 	flags.Group(root, "Applied from Git:", newNodePlan(env))
-	flags.Group(root, "Adopt what exists:",
+	flags.Group(root, "Adopt existing objects:",
 		newImport(env), newTakeover(env), newAdopt(env))
 	flags.Group(root, "In a cluster:",
 		newStatus(env), newWhy(env), newTop(env), newCRDs(env), newDoctor(env), newUninstall(env))
@@ -75,7 +75,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	return root
 }
 
-// helpOf prints the help of a command. What is no command is an error, as it is without help before it.
+// helpOf prints the help of a command. An unknown command is an error, as without "help".
 func helpOf(help *cobra.Command, args []string) error {
 	cmd, rest, err := help.Root().Find(args)
 	switch {
@@ -91,15 +91,14 @@ func helpOf(help *cobra.Command, args []string) error {
 	return cmd.Help()
 }
 
-// crashed asks for a report of a crash.
+// crashed requests a report of a crash.
 const crashed = `lkeplan %s crashed: %v
-This is a bug. Please report it together with these lines and the files it happened with:
+This is a bug. Please report it with these lines and the files that you used:
 
 %s`
 
-// run executes one command line and returns its exit code: 0 if all is well, 1
-// for every error, a mistake in the command line and a crash included, or that
-// of an outcome.
+// run executes one command line and returns its exit code: 0, 1 for every error,
+// including mistakes in the command line and crashes, or the code of an outcome.
 func run(ctx context.Context, args []string, env *env) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -108,7 +107,9 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		}
 	}()
 	own := *env
-	own.Stdout, own.Stderr = diag.NewWriter(env.Stdout), diag.NewWriter(env.Stderr)
+	stderr := diag.NewWriter(env.Stderr)
+	stderr.Width = flags.Columns(env.Stderr, env.Getenv)
+	own.Stdout, own.Stderr = diag.NewWriter(env.Stdout), stderr
 	env = &own
 	root := newRoot(env)
 	root.SetArgs(terraformFlags(args))
@@ -128,8 +129,7 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	return 1
 }
 
-// harmless is an error that may have words of others, of which no line is a command. Its lines are the program's own, or
-// have a mark: they may be something to type.
+// harmless is the text of an error without commands to a CI system: it can quote text of others.
 func harmless(text string) string {
 	lines := strings.Split(diag.Visible(text), "\n")
 	for i := range lines {
@@ -138,7 +138,7 @@ func harmless(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// noArguments is the positional arguments of commands that have none.
+// noArguments refuses positional arguments.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, and got %q", cmd.Name(), args[0])
@@ -158,8 +158,8 @@ func newVersion(env *env) *cobra.Command {
 	}
 }
 
-// describePlainly takes the quotes from what flags are for, which mark in help what the
-// value is called: a shell shows them as they are.
+// describePlainly removes the backquotes from the descriptions of flags. They mark the name of
+// the value in help; a shell would print them.
 func describePlainly(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		describePlainly(cmd)
@@ -167,8 +167,8 @@ func describePlainly(root *cobra.Command) {
 	root.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
 }
 
-// completeArguments lets the shell complete what commands that read a
-// directory have in common.
+// completeArguments lets the shell complete directories, and the variables of a
+// directory.
 func completeArguments(cmd *cobra.Command) {
 	if many := strings.HasSuffix(cmd.Use, " [DIR...]"); many || strings.HasSuffix(cmd.Use, " [DIR]") {
 		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -179,7 +179,7 @@ func completeArguments(cmd *cobra.Command) {
 		}
 	}
 	if cmd.Flags().Lookup("var") != nil {
-		// The only error is that there is no such flag.
+		// It fails only for an unknown flag.
 		_ = cmd.RegisterFlagCompletionFunc("var", variables)
 	}
 }
@@ -200,18 +200,17 @@ func variables(cmd *cobra.Command, args []string, begun string) (names []string,
 	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// exitCodes are all there are, for the help and the reference.
+// exitCodes are all exit codes, for the help and COMMANDS.md.
 var exitCodes = []struct {
 	code    outcome
 	meaning string
 }{
-	{flags.Fine, "fine"},
-	{1, "an error, of whatever kind; it takes precedence over the others"},
-	{flags.Changes, "diff, plan, simulate: there are changes, and --detailed-exitcode asks for\nthis; import: the HCL " +
-		"does not say the same as the objects"},
-	{flags.Refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no " +
-		"objects; simulate: pods get no node"},
-	{flags.Stale, "apply: the cluster has changed since the plan was saved"},
+	{flags.Fine, "success"},
+	{1, "an error; it takes precedence over the other codes"},
+	{flags.Changes, "there are changes, and --detailed-exitcode is set"},
+	{flags.Refused, "a check refuses: a guard, a policy, a field that another owner has set,\nor in simulate a pod that " +
+		"gets no node"},
+	{flags.Stale, "the cluster has changed since the plan was saved"},
 }
 
 // exitCodesText lists the exit codes for a terminal.
@@ -221,14 +220,4 @@ func exitCodesText() string {
 		lines = append(lines, fmt.Sprintf("  %d  %s", e.code, strings.ReplaceAll(e.meaning, "\n", "\n     ")))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// exitCodesMarkdown is the chapter of the reference about exit codes.
-func exitCodesMarkdown() string {
-	var b strings.Builder
-	b.WriteString("\n## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, e := range exitCodes {
-		fmt.Fprintf(&b, "| %d | %s |\n", e.code, strings.ReplaceAll(e.meaning, "\n", " "))
-	}
-	return b.String()
 }

@@ -10,7 +10,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { panic("no paper") }
 
-// TestCrash holds that a crash is reported as one and exits 1, not 2.
+// TestCrash: a crash is reported, and the exit code is 1, not 2.
 func TestCrash(t *testing.T) {
 	var stderr bytes.Buffer
 	code := run(t.Context(), []string{"version"}, &env{Stdin: strings.NewReader(""), Stdout: broken{}, Stderr: &stderr, Getenv: func(string) string { return "" }})

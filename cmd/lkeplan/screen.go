@@ -25,16 +25,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// look is what commands that look at a cluster have in common.
+// look is what the commands that show a cluster have in common.
 type look struct {
 	access  kube.Access
 	catalog string
 	output  textOrJSON
-	drawn   *atomic.Bool // there is a screen, on which no line may be written
+	drawn   *atomic.Bool // a screen is drawn: no other line can be written
 }
 
-// flags adds those that all have.
-func (l *look) flags(cmd *cobra.Command, env *flags.Env, prices, format string) {
+// flags adds the flags that all these commands have.
+func (l *look) flags(cmd *cobra.Command, env *flags.Env) {
 	flags.ClusterFlags(cmd, env, &l.access)
 	l.drawn = new(atomic.Bool)
 	drawn, say := l.drawn, l.access.Say
@@ -43,8 +43,8 @@ func (l *look) flags(cmd *cobra.Command, env *flags.Env, prices, format string) 
 			say(what)
 		}
 	}
-	cmd.Flags().StringVar(&l.catalog, "catalog", "", prices)
-	l.output.add(cmd, format)
+	flags.Catalog(cmd, &l.catalog)
+	l.output.add(cmd)
 }
 
 // tooOften is an error if an interval is so short that it would keep the API server busy.
@@ -72,8 +72,8 @@ func (l *look) read(ctx context.Context, every time.Duration, kinds []cluster.Ki
 	return prices, from, read, from.Explain(read.Read(ctx))
 }
 
-// names completes names of a kind of inspect.QuestionKinds, of pods those of a namespace, or NAMESPACE/NAME. A cluster that
-// does not answer at once has none.
+// names completes the names of a kind of inspect.QuestionKinds. Names of pods are those of a namespace, or NAMESPACE/NAME. If
+// the cluster does not answer in three seconds, there are none.
 func (l *look) names(ctx context.Context, kind, namespace, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -104,12 +104,12 @@ func (l *look) names(ctx context.Context, kind, namespace, begun string) (names 
 	return names
 }
 
-// textOrJSON is the flag of commands that print what they have found as text or JSON.
+// textOrJSON is the flag of commands that print their result as text or JSON.
 type textOrJSON struct{ flags.Choice }
 
-func (o *textOrJSON) add(cmd *cobra.Command, usage string) {
+func (o *textOrJSON) add(cmd *cobra.Command) {
 	o.Choice = flags.Choice{Value: "text", Of: []string{"text", "json"}}
-	o.Flag(cmd, "output", "o", usage)
+	o.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 }
 
 // print writes a value as JSON, or its text.
@@ -123,8 +123,7 @@ func (o *textOrJSON) print(env *flags.Env, value any, text func(*diag.Page)) err
 	return err
 }
 
-// printWide writes a value as JSON, or its text, as wide as the terminal or the 120 columns that
-// there are without one.
+// printWide writes a value as JSON, or its text, wrapped at the width of the terminal, or at 120 columns without a terminal.
 func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) string) error {
 	if o.Value == "json" {
 		return diag.JSON(env.Data(), value)
@@ -133,7 +132,7 @@ func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) s
 	return err
 }
 
-// confirm asks a person, and returns an error with what was not done if they do not agree.
+// confirm asks the user. If they do not agree, it returns an error that names what was not done.
 func confirm(ctx context.Context, env *flags.Env, question, not string) error {
 	if agreed, err := flags.Confirm(ctx, env.Stdin, env.Stdout, question); err != nil || !agreed {
 		return errors.New(not)
@@ -141,7 +140,7 @@ func confirm(ctx context.Context, env *flags.Env, question, not string) error {
 	return nil
 }
 
-// draw shows a model of what is followed on a terminal until a person or a signal ends it.
+// draw shows a model of a cluster on a terminal until the user or a signal ends it.
 func (l *look) draw(ctx context.Context, env *flags.Env, terminal *os.File, of *cluster.Follower, m tea.Model) error {
 	l.drawn.Store(true)
 	ctx, cancel := context.WithCancel(ctx)
@@ -154,7 +153,7 @@ func (l *look) draw(ctx context.Context, env *flags.Env, terminal *os.File, of *
 	return err
 }
 
-// columns are those of the terminal, or else of the variable COLUMNS; 0 if neither says.
+// columns is the width of the terminal, or else the variable COLUMNS; 0 if neither is known.
 func columns(env *flags.Env) int {
 	width := flags.Columns(env.Stdout, env.Getenv)
 	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {

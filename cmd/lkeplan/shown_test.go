@@ -10,7 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// planJSON is what TestTextHidesNoValue looks for.
+// planJSON is the part of a plan that TestTextHidesNoValue checks.
 type planJSON struct {
 	Changes []struct {
 		Address string `json:"address"`
@@ -29,8 +29,8 @@ type costJSON struct {
 	LimitedBy []string       `json:"limited_by"`
 }
 
-// TestTextHidesNoValue: in ten diffs, on a narrow page as on a wide one, each value before and after, and each
-// amount, of the JSON plan is in the paragraph of its object.
+// TestTextHidesNoValue: in ten diffs, at each width, each value and each amount of the JSON plan is in the paragraph of its
+// object.
 func TestTextHidesNoValue(t *testing.T) {
 	directories := []string{
 		"batch", "cost-caps", "critical", "gpu", "headroom", "modules/clusters/prod", "office-hours", "production",
@@ -72,7 +72,7 @@ func TestTextHidesNoValue(t *testing.T) {
 	}
 }
 
-// diffed is what a diff prints, which guards may refuse.
+// diffed is the output of a diff, which guards can refuse.
 func diffed(t *testing.T, args []string) string {
 	t.Helper()
 	var out, errs strings.Builder
@@ -83,7 +83,7 @@ func diffed(t *testing.T, args []string) string {
 	return out.String()
 }
 
-// leaves are the texts of a value, without what names it in its path.
+// leaves are the texts of a value, without the names in its path.
 func leaves(path string, value any) (texts []string) {
 	switch v := value.(type) {
 	case nil:
@@ -106,7 +106,7 @@ func leaves(path string, value any) (texts []string) {
 	return texts
 }
 
-// amounts are those of a cost as a text has them: ceilings are rounded up to dollars, and $0 needs no words.
+// amounts are the amounts of a cost as text has them: ceilings are rounded up to dollars, and $0 is left out.
 func amounts(t *testing.T, c costJSON) (texts []string) {
 	for name, value := range c.Monthly {
 		text, ok := value.(string)

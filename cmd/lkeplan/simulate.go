@@ -19,63 +19,64 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const simulateHelp = `Say which nodes pods would get of the pools of a directory, what these cost, how
-full they are, and which pods get none, with the reason of each pool.
+const simulateHelp = `Simulate which nodes pods would get from the pools of a directory, what the
+nodes cost, how full they are, and which pods get no node, with the reason of
+each pool.
 
 Karpenter's own scheduler plans the nodes, in this process and without a
-cluster, and the controller's own choice takes the plan types: limits of pools
-and CapacityLimits hold as in a cluster. The nodes of static pools are there
-from the beginning, no other is; all pods come at once. Overlays and buffers are
-not simulated.
+cluster. The controller's own code chooses the plan types. Limits of pools and
+CapacityLimits apply as in a cluster. The nodes of static pools exist from the
+start; there are no other nodes, and all pods are created at the same time.
+Overlays and buffers are not simulated.
 
-With --settle that goes on until nothing changes any more: Karpenter gives up
-nodes that are empty, and has fewer or cheaper ones take the place of others, as
-the disruption blocks of the pools, PodDisruptionBudgets among the manifests and
-karpenter.sh/do-not-disrupt let it. Each step is told with what it saves, and of
-the nodes that stay why they do. --keep 50% has half of the pods of each
-workload leave before that.
+With --settle, the simulation then runs consolidation until nothing changes:
+Karpenter removes empty nodes, and replaces nodes by fewer or cheaper ones, as
+far as the disruption blocks of the pools, the PodDisruptionBudgets among the
+manifests and karpenter.sh/do-not-disrupt allow. The report lists each step with
+its saving, and why the other nodes stay. --keep 50% first removes half of the
+pods of each workload.
 
-Pods are written down, --pods 200x1cpu,2Gi, or are those of manifests, of which
-Deployments, StatefulSets, ReplicaSets, Jobs, CronJobs and Pods count, and
-DaemonSets on each node. What an autoscaler scales has as many pods as that
-allows at least, with --at max at most. LKE's own DaemonSets count as they were
-seen on the standard tier, unless the manifests have them: "kubectl get
-daemonsets -A -o yaml" writes those of a cluster. Those of LKE Enterprise are
-not known, and do not count.
-Of a directory, files that are no objects of Kubernetes are left out; if one may
-have pods and cannot be read, a warning says that pods may be missing. Objects
-of versions of the API that are not known do not count, Jobs that have ended
-neither, and pods wait for a PersistentVolumeClaim that is not given.
+--pods 200x1cpu,2Gi describes pods. --workloads reads manifests: Deployments,
+StatefulSets, ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets for each node. A
+workload with an autoscaler has the minimum of the autoscaler, or with
+--autoscalers max the maximum. LKE's own DaemonSets of the standard tier are
+added unless the manifests have them: "kubectl get daemonsets -A -o yaml" writes
+those of a cluster. Those of LKE Enterprise are not known and not added.
+In a directory, files that are not Kubernetes objects are skipped. If such a
+file can have pods and cannot be read, a warning says that pods may be missing.
+Objects of unknown API versions and Jobs that have ended do not count. Pods wait
+for a PersistentVolumeClaim that is not among the manifests.
 
-With --live all pods of the cluster are simulated, with its DaemonSets: it is
-only read, by lists. A snapshot has them without names; --snapshot needs no
-cluster. The flags can be combined.
+--workloads live reads all pods and DaemonSets of the cluster; it sends only
+list requests. --workloads snapshot:FILE reads them from a snapshot, which needs
+no cluster. The flags can be combined.
 
-With --base both states are simulated with the same pods, and shown next to each
-other; with --settle, too, what becomes of the nodes of the base: those that
-differ from their pools are replaced one by one, within the budgets, and nodes
-of pools that are gone are given up. With --sweep the same pods are simulated
-with each cap on the size of nodes, or with each class of plans and the cap that
-is best for it, the cheapest first, with what to write for it.
+With --base, the same pods are simulated with both configurations, and the
+report compares them. With --settle, the report also shows what happens to the
+nodes of the base: nodes that differ from their pool are replaced one by one
+within the budgets, and nodes of removed pools are drained. With --sweep, the
+same pods are simulated with each limit on the size of nodes, or with each plan
+class and its best limit. The cheapest comes first, with the HCL to write.
 
-With --replay the pods are those of several snapshots of one cluster, such as
-one of each hour: Karpenter places what comes at each time, nodes live on in
-between, and it is told what these pools would have cost, launched and
-disrupted, beside the nodes that there were. An hour that a machine has begun is
-billed. The last snapshot only says when it ends, and a step of Karpenter takes
-three minutes.
+With --replay, the pods come from several snapshots of one cluster, for example
+one of each hour. Karpenter places the new pods of each snapshot, and nodes stay
+between snapshots. The report compares the cost, launches and disruptions of
+these pools with the nodes that the cluster had. Each started hour of a machine
+is billed. The last snapshot only marks the end. A step of Karpenter takes three
+minutes.
 
-markdown is for the comment of a pull request; html is one page with a picture:
-each node a bar, filled by its pods. It loads nothing and runs no script.
+markdown is for the comment of a pull request. html is one page with a picture:
+each node is a bar that its pods fill. The page loads nothing and runs no
+script.
 
-The exit code is 3 where pods get no node that have one in the base, or without
-a base where pods get none.`
+The exit code is 3 if pods get no node that get one in the base, or without
+--base if any pod gets no node.`
 
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
   lkeplan simulate --keep 50% --workloads manifests.yaml clusters/prod
   lkeplan simulate -o html --pods 40x1cpu,2Gi clusters/prod > simulation.html
-  lkeplan simulate --live --base git:HEAD~1 clusters/prod
+  lkeplan simulate --workloads live --base git:HEAD~1 clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --sweep class --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --replay snapshots clusters/prod
@@ -89,19 +90,20 @@ type simulateSettings struct {
 	keep       string
 	sweep      flags.Choice
 	replay     []string
-	at, output flags.Choice
+	bound      flags.Choice // of autoscalers
+	output     flags.Choice
 }
 
 func newSimulate(env *flags.Env) *cobra.Command {
 	s := simulateSettings{
 		comparison: comparison.Comparison{Env: env},
 		sweep:      flags.Choice{Of: simulate.SweepSizes()},
-		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
+		bound:      flags.Choice{Value: "min", Of: []string{"min", "max"}},
 		output:     flags.Choice{Value: "text", Of: []string{"text", "json", "markdown", "html"}},
 	}
 	cmd := &cobra.Command{
 		Use:     "simulate [DIR]",
-		Short:   "Say which nodes pods would get, and at what price",
+		Short:   "Simulate which nodes pods get, and their cost",
 		Long:    simulateHelp,
 		Example: simulateExamples,
 		Args:    flags.OneDirectory,
@@ -113,44 +115,44 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	s.comparison.SourceFlags(cmd)
 	s.pods.Add(cmd)
 	flags.ClusterFlags(cmd, env, &s.comparison.Access)
-	s.at.Flag(cmd, "at", "", "take the pods of autoscalers at their `BOUND`")
-	cmd.Flags().StringVar(&s.comparison.Base, "base", "",
-		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
+	s.bound.Flag(cmd, "autoscalers", "", "scale workloads with an autoscaler to its `BOUND`")
+	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
+	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"simulate once with each cap on the `SIZE` of nodes, or each class of plans, and tell the cheapest")
+		"simulate each limit on the `SIZE` of nodes, or each plan class, and list the cheapest first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
-	cmd.Flags().BoolVar(&s.settle, "settle", false, "go on until Karpenter has no node left to give up or to replace")
+	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
-		"have only so many `PERCENT` of the pods of each workload stay once they have nodes, and settle")
+		"after placement, scale each workload to `PERCENT` of its pods, then run consolidation")
 	cmd.Flags().StringArrayVar(&s.replay, "replay", nil,
-		"say what the pools would have cost with the pods of the snapshots in `PATH`, a file of \"lkeplan snapshot\" or a "+
-			"directory of such files; may be repeated")
+		"report what the pools would have cost with the pods of the snapshots in `PATH`, a file of \"lkeplan snapshot\" or "+
+			"a directory of such files; may be repeated")
 	for _, other := range []string{"sweep", "base", "settle", "keep"} {
 		cmd.MarkFlagsMutuallyExclusive("replay", other)
 	}
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
-	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
+	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	s.effects().RejectUnused(cmd)
 	return cmd
 }
 
-// effects are those of the flags.
+// effects says when flags have an effect.
 func (s *simulateSettings) effects() flags.Effects {
 	once := func([]string) bool { return len(s.replay) == 0 }
 	live := flags.Effect{
-		When: func([]string) bool { return s.pods.Live }, Else: "is for --live: without it no cluster is asked",
+		When: func([]string) bool { return s.pods.Live() }, Else: "is for --workloads live: without it no cluster is read",
 	}
 	based := func([]string) bool { return s.comparison.Base != "" }
-	return s.pods.Effects(once, "is not for --replay, which has the pods of its snapshots, and no others").And(
+	return s.pods.Effects(once, "is not for --replay, which reads the pods of its snapshots").And(
 		flags.Effects{
 			"kubeconfig": live, "context": live, "request-timeout": live,
 			"base":              {When: based, Else: "is empty; leave it out"},
 			"detailed-exitcode": {When: based, Else: "is for --base: without it there is nothing to compare with"},
-			"at": {
+			"autoscalers": {
 				When: func([]string) bool { return s.pods.Manifests() },
-				Else: "is for the autoscalers among --workloads: a cluster has the pods that it has",
+				Else: "is for the autoscalers among manifests: in a cluster they have scaled already",
 			},
 		})
 }
@@ -162,12 +164,12 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	if len(s.replay) > 0 {
 		return s.runReplay(ctx, env)
 	}
-	s.pods.Most = s.at.Value == "max"
+	s.pods.Most = s.bound.Value == "max"
 	pods, err := s.pods.Read(ctx, env.Stdin, s.comparison.Access)
 	if err != nil {
 		return err
 	}
-	settle, err := s.settling()
+	settle, err := s.consolidation()
 	if err != nil {
 		return err
 	}
@@ -197,7 +199,7 @@ func (s *simulateSettings) run(ctx context.Context, env *flags.Env) error {
 	return s.verdict(report).AsError()
 }
 
-// report simulates the head and, where there is one, the base.
+// report simulates the head, and the base if there is one.
 func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,
 	compiled comparison.Compared, against plan.Revision) (r simulate.Report, err error) {
 	head, err := simulate.Run(ctx, in)
@@ -208,7 +210,7 @@ func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, pric
 	if s.comparison.Base == "" {
 		return simulate.NewReport(s.comparison.Dir(), "", head, nil), nil
 	}
-	// What the base does not say of the cluster is as in the head.
+	// If the base does not set the region, it is that of the head.
 	compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
 	old, err := pods.Input(compiled.Base, prices)
 	if err != nil {
@@ -228,19 +230,19 @@ func (s *simulateSettings) report(ctx context.Context, pods podsource.Pods, pric
 	return r, nil
 }
 
-// settling is what is to happen after the pods have come.
-func (s *simulateSettings) settling() (*simulate.Consolidation, error) {
+// consolidation returns what to simulate after the pods are placed.
+func (s *simulateSettings) consolidation() (*simulate.Consolidation, error) {
 	if s.keep == "" {
 		return map[bool]*simulate.Consolidation{true: {}}[s.settle], nil
 	}
 	keep, err := strconv.Atoi(strings.TrimSuffix(s.keep, "%"))
 	if err != nil || keep < 1 || keep > 100 {
-		return nil, fmt.Errorf("--keep %s: write how much of the pods stays, from 1%% to 100%%", s.keep)
+		return nil, fmt.Errorf("--keep %s: write a share of the pods from 1%% to 100%%", s.keep)
 	}
 	return &simulate.Consolidation{Keep: keep}, nil
 }
 
-// runSweep finds the cheapest cap. Notes are of the pods.
+// runSweep finds the cheapest limit. Notes are about the pods.
 func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input, notes []string) error {
 	steps, err := simulate.Sweep(ctx, in, s.sweep.Value)
 	if err != nil {
@@ -249,11 +251,11 @@ func (s *simulateSettings) runSweep(ctx context.Context, env *flags.Env, in simu
 	if s.output.Value == "json" {
 		err = diag.JSON(env.Stdout, steps)
 	} else {
-		asked := 0
+		requested := 0
 		for _, load := range in.Workloads {
-			asked += load.Pods
+			requested += load.Pods
 		}
-		text := simulate.SweepText(s.comparison.Dir(), s.sweep.Value, asked, steps)
+		text := simulate.SweepText(s.comparison.Dir(), s.sweep.Value, requested, steps)
 		if len(notes) > 0 {
 			text += "\nNote: " + strings.Join(notes, "\nNote: ") + "\n"
 		}
@@ -293,7 +295,7 @@ func (s *simulateSettings) write(env *flags.Env, r simulate.Report) error {
 	return err
 }
 
-// runReplay says what the pools would have come to with the pods of snapshots.
+// runReplay reports what the pools would have cost with the pods of snapshots.
 func (s *simulateSettings) runReplay(ctx context.Context, env *flags.Env) error {
 	if page := s.output.Value; page == "markdown" || page == "html" {
 		return fmt.Errorf("--replay is printed as text or json, not as %s", page)

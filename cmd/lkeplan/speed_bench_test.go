@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// BenchmarkProcess measures whole runs of the program on directories of many written
-// blocks: the processor time of all its threads, and the most memory it has.
+// BenchmarkProcess measures whole runs of the program on directories with many blocks: the
+// CPU time of all threads, and the peak memory.
 func BenchmarkProcess(b *testing.B) {
 	program := itself(b)
 	for _, n := range []int{1, 500, 5000} {
@@ -30,7 +30,7 @@ func BenchmarkProcess(b *testing.B) {
 	measure(b, "diff 500 with Git", program, "diff", dir)
 }
 
-// itself makes the test binary runnable under the name of the program.
+// itself lets the test binary run under the name of the program.
 func itself(b *testing.B) string {
 	b.Helper()
 	binary, err := os.Executable()
@@ -109,7 +109,7 @@ func git(b *testing.B, dir string, args ...string) {
 	}
 }
 
-// measure runs the program again and again, with what git takes for it.
+// measure runs the program repeatedly, including its git processes.
 func measure(b *testing.B, name, program string, args ...string) {
 	b.Run(name, func(b *testing.B) {
 		var cpu time.Duration

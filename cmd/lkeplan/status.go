@@ -64,8 +64,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 			return s.run(cmd.Context(), env)
 		},
 	}
-	s.flags(cmd, env, "take the prices in `FILE`, and not those of lkeplan.catalog or the built-in ones",
-		"print it as `FORMAT`")
+	s.flags(cmd, env)
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "draw it again at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, and all workloads that wait, however many there are")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")

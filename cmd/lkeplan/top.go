@@ -51,8 +51,7 @@ func newTop(env *flags.Env) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
-	s.flags(cmd, env, "take the prices in `FILE`, and not those of lkeplan.catalog or the built-in ones",
-		"`FORMAT` of a screen that is written once")
+	s.flags(cmd, env)
 	cmd.Flags().BoolVar(&s.once, "once", false,
 		"write one screen and end, as where the output is no terminal, or a dumb one")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")

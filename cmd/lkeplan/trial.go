@@ -19,11 +19,10 @@ import (
 	"github.com/lkeplan/lkeplan/engine/testrun"
 )
 
-const testHelp = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
-Each run compiles the directory, with variables of its own, and asserts what
-must be true of it: of its objects and what they cost, of the nodes that pods
-would get, of what a change does to nodes. No cluster is asked, and nothing is
-changed.
+const testHelp = `Run the tests of a directory: the run blocks in its files named *.lketest.hcl.
+Each run compiles the directory, with its own variables, and asserts conditions
+about the objects and their cost, about the nodes that pods would get, and about
+what a change does to nodes. No cluster is read, and nothing is changed.
 
   run "sixty workers fit in five nodes" {
     variables {
@@ -37,9 +36,9 @@ changed.
     }
   }
 
-A run is a failure, too, where a condition is null, or not known. With
-expect_error it passes if the directory does not compile, with that message.
-"lkeplan docs" lists the arguments and all that assertions know.
+A run also fails if a condition is null or unknown. With expect_error, it passes
+if the directory does not compile, with that message. "lkeplan docs" lists the
+arguments, and the values that assertions can use.
 
 The exit code is 1 if a run fails, or if there is none.`
 
@@ -51,7 +50,7 @@ func newTest(env *flags.Env) *cobra.Command {
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "junit"}}
 	cmd := &cobra.Command{
 		Use:   "test [DIR]",
-		Short: "Try the tests of a directory",
+		Short: "Run the tests of a directory",
 		Long:  testHelp,
 		Example: `  lkeplan test clusters/prod
   lkeplan test --filter nodes clusters/prod
@@ -71,16 +70,16 @@ func newTest(env *flags.Env) *cobra.Command {
 			}
 			dir := slices.Concat(args, []string{"."})[0]
 			tested := testrun.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir, fsys)}
-			return write(env, output.Value, testrun.NewReport(dir, tryAll(cmd.Context(), tested, runs)), opts.Root)
+			return write(env, output.Value, testrun.NewReport(dir, runAll(cmd.Context(), tested, runs)), opts.Root)
 		},
 	}
 	src.Flags(cmd)
-	cmd.Flags().StringArrayVar(&filter, "filter", nil, "try only runs that have `TEXT` in their name; may be repeated")
+	cmd.Flags().StringArrayVar(&filter, "filter", nil, "run only tests with `TEXT` in their name; may be repeated")
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }
 
-// filtered are the runs whose names have one of some texts.
+// filtered returns the runs whose names contain one of some texts.
 func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
 	if len(texts) == 0 {
 		return runs, nil
@@ -94,14 +93,14 @@ func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
 	return kept, nil
 }
 
-func tryAll(ctx context.Context, d testrun.Directory, runs []config.Run) (outcomes []testrun.Outcome) {
+func runAll(ctx context.Context, d testrun.Directory, runs []config.Run) (outcomes []testrun.Outcome) {
 	for _, r := range runs {
 		outcomes = append(outcomes, testrun.Try(ctx, d, r))
 	}
 	return outcomes
 }
 
-// commitOf compiles the directory as a commit of its repository has it.
+// commitOf returns a function that compiles the directory of a commit.
 func commitOf(env *flags.Env, dir string, work fs.FS) func(context.Context, string, string, compile.Options) (
 	compile.Result, hcl.Diagnostics, error) {
 	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {

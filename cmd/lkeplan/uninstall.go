@@ -56,10 +56,10 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&u.drain, "drain", false, "drain and delete all nodes of pools")
 	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
-	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do it without asking")
+	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
 		"with --drain: a controller runs that elects no leader,\nsuch as one outside of the cluster; with --leave: none runs")
-	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller goes on")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {
 		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: with --leave nothing is waited for",

@@ -36,22 +36,22 @@ func newValidate(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [DIR...]",
 		Short: "Check a directory without a cluster",
-		Long: `Compile a directory and check the objects as the API server would, without a
-cluster. DIR is the working directory where none is given.
+		Long: `Compile a directory and check its objects as the API server would, without a
+cluster. Without DIR, the working directory is checked.
 
-The result is printed for people, or in a format for programs: json; github,
-which a runner of GitHub Actions shows in the pull request; gitlab-codequality,
-which GitLab shows in the merge request; sarif for code scanning; junit for CI
-systems that show test reports. The exit code is 1 if there is an error,
-whatever the format.
+text is for people and json for programs. github is displayed in the pull
+request by a runner of GitHub Actions, gitlab-codequality in the merge request
+by GitLab, sarif by code scanning, and junit by CI systems with test reports.
+The exit code is 1 if there is an error, in each format.
 
-Some rules are about pods and pools together: taints that no pod tolerates, pods
-that keep nodes from being replaced, labels that no pool has. They are looked at
-where the pods are given, by the same flags as to simulate; the result says so
-where they are not. "lkeplan explain" lists these rules, too.
+Some rules compare pods with pools: taints that no pod tolerates, pods that
+block the replacement of nodes, labels that no pool has. They need pods, with
+the same flags as simulate. The result says if they were skipped. "lkeplan
+explain" lists these rules, too.
 
-Several directories have one result: those that are given, or with --recursive
-all with a cluster block below. Pods are for one directory.`,
+Several directories have one result: the directories that are given, or with
+--recursive all directories with a cluster block below. Pods are for one
+directory.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
   lkeplan validate --workloads manifests.yaml --pods 40x1cpu,2Gi clusters/prod
@@ -59,7 +59,7 @@ all with a cluster block below. Pods are for one directory.`,
   lkeplan validate --recursive clusters`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if some.Several(args) && pods.Given() {
-				return errors.New("pods are looked at with the pools of one directory; name one")
+				return errors.New("pods are checked with the pools of one directory; name one")
 			}
 			if some.Several(args) {
 				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]revision.Member, error) {
@@ -71,10 +71,10 @@ all with a cluster block below. Pods are for one directory.`,
 				return err
 			}
 			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
-			looked := withoutPods
+			checked := podsSkipped
 			if pods.Given() && !diags.HasErrors() {
 				var found hcl.Diagnostics
-				if found, looked, err = lookAtPods(cmd.Context(), env, &pods, access, compiled); err != nil {
+				if found, checked, err = checkPods(cmd.Context(), env, &pods, access, compiled); err != nil {
 					return err
 				}
 				diags = append(diags, found...)
@@ -88,7 +88,7 @@ all with a cluster block below. Pods are for one directory.`,
 			if err := flags.Report(env, compiled, diags); err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "ok: %s%s\n", inventory(compiled), looked)
+			fmt.Fprintf(env.Stdout, "ok: %s%s\n", inventory(compiled), checked)
 			return nil
 		},
 	}
@@ -97,16 +97,16 @@ all with a cluster block below. Pods are for one directory.`,
 	pods.Add(cmd)
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
-	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	cmd.Flags().BoolVar(&strict, "strict", false, "report warnings as errors")
 	asks := flags.Effect{
-		When: func([]string) bool { return pods.Live }, Else: "is for --live: without it no cluster is asked",
+		When: func([]string) bool { return pods.Live() }, Else: "is for --workloads live: without it no cluster is read",
 	}
 	pods.Effects(func([]string) bool { return true }, "").And(
 		flags.Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}).RejectUnused(cmd)
 	return cmd
 }
 
-// strictly makes errors of warnings, but not of notes.
+// strictly turns warnings into errors, but not notes.
 func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		name, _ := d.Extra.(compile.RuleName)
@@ -156,8 +156,8 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool,
 	return err
 }
 
-// unique drops diagnostics that are there already: those of a module come with each
-// directory that calls it.
+// unique removes duplicates: the diagnostics of a module are reported for each directory
+// that calls it.
 func unique(diags hcl.Diagnostics) (list hcl.Diagnostics) {
 	seen := map[string]bool{}
 	for _, d := range diags {
@@ -192,8 +192,8 @@ func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagno
 	return err
 }
 
-// inventory says what a directory compiles to: "2 objects (1 NodePool, 1
-// LinodeNodeClass)". Pools come first, as they are what people count.
+// inventory counts the objects of a directory: "2 objects (1 NodePool, 1
+// LinodeNodeClass)". Pools come first.
 func inventory(compiled compile.Result) string {
 	counts := map[string]int{}
 	var kinds []string
@@ -212,15 +212,15 @@ func inventory(compiled compile.Result) string {
 	}
 	var parts []string
 	for _, kind := range kinds {
-		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], kind))
+		parts = append(parts, diag.Counted(counts[kind], kind))
 	}
 	return fmt.Sprintf("%d objects (%s)", n, strings.Join(parts, ", "))
 }
 
-// lookAtPods looks at pods and pools together. Looked says for people what of it was and
-// was not, as it follows what the directory compiles to.
-func lookAtPods(ctx context.Context, env *env, flags *podsource.Flags, access kube.Access, compiled compile.Result,
-) (found hcl.Diagnostics, looked string, err error) {
+// checkPods checks pods and pools together. Checked is text for people: how many pods, and
+// which rules were skipped.
+func checkPods(ctx context.Context, env *env, flags *podsource.Flags, access kube.Access, compiled compile.Result,
+) (found hcl.Diagnostics, checked string, err error) {
 	pods, err := flags.Read(ctx, env.Stdin, access)
 	if err != nil {
 		return nil, "", err
@@ -235,16 +235,16 @@ func lookAtPods(ctx context.Context, env *env, flags *podsource.Flags, access ku
 	}
 	report, err := podlint.Check(ctx, compiled.Objects, in)
 	if err != nil {
-		return nil, "", fmt.Errorf("look at the pods: %w", err)
+		return nil, "", fmt.Errorf("check the pods: %w", err)
 	}
-	asked := 0
+	requested := 0
 	for _, w := range in.Workloads {
-		asked += w.Pods
+		requested += w.Pods
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, ", with %s", diag.Counted(asked, "pod"))
+	fmt.Fprintf(&b, ", with %s", diag.Counted(requested, "pod"))
 	for _, s := range report.Skipped {
-		fmt.Fprintf(&b, "\nnot looked at: %s: %s", s.Rule, s.Why)
+		fmt.Fprintf(&b, "\nskipped: %s: %s", s.Rule, s.Why)
 	}
 	for _, n := range pods.NotesFor(compiled.Cluster) {
 		fmt.Fprintf(&b, "\n%s", n)
@@ -252,5 +252,5 @@ func lookAtPods(ctx context.Context, env *env, flags *podsource.Flags, access ku
 	return compiled.Diagnose(report.Findings), b.String(), nil
 }
 
-// withoutPods says that rules were not looked at.
-const withoutPods = "; rules about pods not looked at"
+// podsSkipped reports that rules were skipped.
+const podsSkipped = "; pod checks skipped, pass --pods or --workloads"

@@ -8,8 +8,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
-// TestNotesAreNoErrors: not with --strict either, of which warnings are.
-func TestNotesAreNoErrors(t *testing.T) {
+// TestStrictIgnoresNotes: --strict turns warnings into errors, but not notes.
+func TestStrictIgnoresNotes(t *testing.T) {
 	for name, want := range map[compile.RuleName]hcl.DiagnosticSeverity{
 		"plan-out-of-stock": hcl.DiagWarning, "plan-without-price": hcl.DiagWarning, "plan-needs-capability": hcl.DiagWarning,
 		"uncapped-plan-size": hcl.DiagError, "": hcl.DiagError,

@@ -79,10 +79,10 @@ func newWhy(env *flags.Env) *cobra.Command {
 			return l.output.printWide(env, answer, answer.Text)
 		},
 	}
-	l.flags(cmd, env, "take plan types and prices from `FILE`, and not from lkeplan.catalog", "print it as `FORMAT`")
+	l.flags(cmd, env)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
 	cmd.Flags().StringVar(&region, "region", "",
-		"`REGION` of the cluster (default: that of its nodes, or of its classes)")
+		"Linode `REGION` of the cluster (default: that of its nodes, or of its classes)")
 	flags.Effects{"namespace": {
 		When: func(args []string) bool {
 			kind, name, err := asked(args)

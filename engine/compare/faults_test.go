@@ -57,7 +57,7 @@ var readers = map[string]func(ctx context.Context, in compare.View) (notes []str
 		_, notes, err := compare.UnderWay(ctx, in, compile.Result{}, prices, time.Now())
 		return notes, err
 	},
-	"simulate --live": func(ctx context.Context, in compare.View) ([]string, error) {
+	"simulate --workloads live": func(ctx context.Context, in compare.View) ([]string, error) {
 		set, err := compare.Shapes(ctx, in)
 		return set.Notes, err
 	},

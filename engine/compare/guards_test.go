@@ -53,7 +53,7 @@ func TestGuards(t *testing.T) {
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, and how many is not known without a " +
-		"cluster: add --cluster live or --cluster snapshot:FILE."
+		"cluster: add --nodes live or --nodes snapshot:FILE."
 	tests := []struct {
 		name       string
 		base, head string
@@ -116,26 +116,26 @@ func TestGuards(t *testing.T) {
 		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
-				"cluster: add --cluster live or --cluster snapshot:FILE."}},
+				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, of which none may be replaced", base: three + "guards {\n  max_rolled_nodes = \"0%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
-				"cluster: add --cluster live or --cluster snapshot:FILE."}},
+				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a pool that is taken over has nodes, and how it differs is not known",
 			base: class + "guards {\n  max_rolled_nodes = \"0\"\n}\n",
 			head: class + pool("a", "720h") + "import {\n  to = pool.a\n  id = \"a\"\n}\n",
 			want: []string{
 				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
-					"cluster: add --cluster live or --cluster snapshot:FILE."}},
+					"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, and have to be",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
-				"cluster: add --cluster live or --cluster snapshot:FILE."}},
+				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that may be removed, and are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, and how many is not known without a " +
-				"cluster: add --cluster live or --cluster snapshot:FILE."}},
+				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
 			want: []string{"freeze weekend: blocked: Changes that replace or delete nodes are frozen until Mon 2026-11-23 08:00 UTC. " +
@@ -176,13 +176,13 @@ func TestGuards(t *testing.T) {
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster: " +
-				"add --cluster live or --cluster snapshot:FILE."}},
+				"add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a policy about what is not known, and has to be",
 			base: three + "guards {\n  unknown = \"refuse\"\n}\n" +
 				"policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"policy.few: blocked: It is about nodes or their cost, which are not known without a cluster: " +
-				"add --cluster live or --cluster snapshot:FILE."}},
+				"add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a policy about nodes of a change that touches none", head: three,
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n"},
 		{name: "fewer replicas delete nodes", base: class + static(2), head: class + static(0), nodes: nodes,
@@ -194,8 +194,8 @@ func TestGuards(t *testing.T) {
 			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",
 			head: class + strings.Replace(static(1), "replicas ", "labels = { a = \"b\" }\n  replicas ", 1),
 			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
-				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster: add --cluster live, " +
-					"or --cluster snapshot:FILE."}},
+				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a cluster: add --nodes live " +
+					"or --nodes snapshot:FILE."}},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}
 	prices, err := catalog.Embedded()

@@ -33,7 +33,7 @@ func verdictOf(policy config.Policy, value cty.Value, guards config.Guards) plan
 	decided, diags := policy.Evaluate(value)
 	if !decided {
 		v.Status, v.Detail = plan.Uncounted(guards, about(value)+"nodes or their cost, which are not known without a "+
-			"cluster: add --cluster live, or --cluster snapshot:FILE.")
+			"cluster: add --nodes live or --nodes snapshot:FILE.")
 	}
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {

@@ -36,7 +36,7 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional()...)
 	if name == "" && id == 0 {
 		return append(about, Finding{LevelWarn, of, "no name of an LKE cluster was given to look for",
-			"--cluster-name, CLUSTER_NAME or LKE_CLUSTER_ID"})
+			"--cluster, CLUSTER_NAME or LKE_CLUSTER_ID"})
 	}
 	return append(about, chosen(clusters, name, id))
 }
@@ -73,7 +73,7 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 	const token = "make one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
 	const of = "Linode API"
 	if name == "" {
-		return []Finding{{LevelWarn, "Linodes", "no name of the cluster was given to look for", "--cluster-name or CLUSTER_NAME"}}
+		return []Finding{{LevelWarn, "Linodes", "no name of the cluster was given to look for", "--cluster or CLUSTER_NAME"}}
 	}
 	id := instance.Identity{Name: name}
 	tag := id.NameTag()

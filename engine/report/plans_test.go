@@ -191,7 +191,7 @@ func offline() Report {
 		Before: bounds(0, 960), After: bounds(0, 960), Impact: &plan.Impact{},
 	}}
 	r.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Unknown, Limit: "50%", Source: lineIn("guards.lke.hcl", 2),
-		Detail: "Nodes would be replaced or may be removed, but their number is unknown without a cluster; add --cluster live or --cluster snapshot:FILE."}}
+		Detail: "Nodes would be replaced or may be removed, and how many is not known without a cluster: add --nodes live or --nodes snapshot:FILE."}}
 	return r
 }
 

@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/source"
 )
 
-// compileBase compiles the configuration that head is compared with, and the one whose
-// guards and policies judge. They are never those of the change: where they cannot be
-// read the error says what to do. Which they are is told where it is not the base.
+// compileBase compiles the base, and the configuration whose guards and policies apply. They
+// are never those of the change: if they cannot be read, the error says what to do. Rules names
+// their revision if it is not the base.
 func (d *Comparison) compileBase(
 	ctx context.Context, c *Compared, opts compile.Options,
 ) (against, rules plan.Revision, err error) {
@@ -43,7 +43,7 @@ func (d *Comparison) compileBase(
 	case "", "git", "dir":
 		if d.rules != "" {
 			return against, rules, errors.New("--guards is for a cluster or a plan as the base; otherwise guards and policies " +
-				"are those of the base itself")
+				"are read from the base")
 		}
 		c.Base, against, rules, err = d.configuration(ctx, c, d.Base, opts)
 		return against, rules, err
@@ -51,8 +51,8 @@ func (d *Comparison) compileBase(
 	return against, rules, unknownBase(d.Base)
 }
 
-// lastApplied reads what the cluster should be like before the change, whose guards and
-// policies judge it: where --guards says, or else where the change begins in Git.
+// lastApplied reads the configuration before the change, whose guards and policies apply: that of
+// --guards, or else the commit where the change starts.
 func (d *Comparison) lastApplied(
 	ctx context.Context, c *Compared, opts compile.Options,
 ) (before compile.Result, rules plan.Revision, err error) {
@@ -62,16 +62,16 @@ func (d *Comparison) lastApplied(
 	before, against, own, err := d.configuration(ctx, c, d.rules, opts)
 	switch {
 	case err != nil:
-		return before, rules, fmt.Errorf("read guards and policies: %w\nor name where to read them by --guards git:REF "+
+		return before, rules, fmt.Errorf("read guards and policies: %w\nor read them from another place with --guards git:REF "+
 			"or dir:PATH", err)
 	case own.Kind != "":
-		return c.Head, own, nil // what it differs from is not known
+		return c.Head, own, nil // there is no earlier configuration
 	}
 	return before, against, nil
 }
 
-// configuration compiles what a text names, git:REF or dir:PATH; its guards and policies
-// judge. Where the directory is new in it, its own do: rules says so.
+// configuration compiles git:REF or dir:PATH, whose guards and policies apply. If the directory is
+// new there, its own guards and policies apply, and rules is not empty.
 func (d *Comparison) configuration(
 	ctx context.Context, c *Compared, text string, opts compile.Options,
 ) (compiled compile.Result, against, rules plan.Revision, err error) {
@@ -105,12 +105,12 @@ func (d *Comparison) configuration(
 	return commit.Compiled, against, rules, d.checkBase(commit.Compiled, commit.Diagnostics, against.String())
 }
 
-// itself names the directory where its own guards and policies judge it.
+// itself is the revision of a directory whose own guards and policies apply.
 func itself(why string) plan.Revision {
 	return plan.Revision{Kind: "dir", Ref: "the directory itself", Why: why}
 }
 
-// checkBase shows the errors of a base.
+// checkBase prints the errors of a base.
 func (d *Comparison) checkBase(compiled compile.Result, diags hcl.Diagnostics, against string) error {
 	if !diags.HasErrors() {
 		return nil
@@ -118,10 +118,10 @@ func (d *Comparison) checkBase(compiled compile.Result, diags hcl.Diagnostics, a
 	if err := flags.Report(d.Env, compiled, diags); !errors.Is(err, flags.ErrReported) {
 		return err
 	}
-	return fmt.Errorf("the base, %s, has these errors; name another with --base", against)
+	return fmt.Errorf("the base, %s, has these errors; choose another with --base", against)
 }
 
-// unknownBase says how to write a base; a word by itself is most likely a commit.
+// unknownBase explains how to write a base. A single word is most likely a commit.
 func unknownBase(base string) error {
 	ref := "REF"
 	if !strings.Contains(base, ":") {

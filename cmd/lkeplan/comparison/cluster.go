@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -14,12 +18,57 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// view opens the cluster, or a snapshot of it. Where it says that it is neither the
-// cluster of the directory nor the other, reading it is an error.
+// ClusterFlag adds the flag --cluster.
+func (d *Comparison) ClusterFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.Name, "cluster", "", "`NAME` of the cluster (default: the one that the directory names)")
+}
+
+// NodesFlag adds the flag --nodes.
+func (d *Comparison) NodesFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&d.Nodes, "nodes", "", "count the nodes in `PLACE` if the base has none: live or snapshot:FILE")
+	_ = cmd.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"live", "snapshot:"},
+		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
+}
+
+// NodesEffects says when --nodes and --cluster have an effect.
+func (d *Comparison) NodesEffects() flags.Effects {
+	return flags.Effects{
+		"nodes": {
+			When: func([]string) bool { return !d.ofCluster() },
+			Else: "is for a base without nodes: if the base is a cluster, its nodes are counted",
+		},
+		"cluster": {
+			When: func([]string) bool { return d.ofCluster() || d.Nodes != "" },
+			Else: "is the name of a cluster, and no cluster is read; to count nodes, write --nodes live or --nodes snapshot:FILE",
+		},
+	}
+}
+
+// AcceptOldNodes lets a command read --cluster live and --cluster snapshot:FILE as --nodes, before it checks its flags.
+func (d *Comparison) AcceptOldNodes(cmd *cobra.Command) {
+	check := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if !d.ofCluster() && d.Nodes == "" && (d.Name == "live" || strings.HasPrefix(d.Name, "snapshot:")) {
+			flags.Deprecate(cmd, "--cluster "+d.Name, "--nodes "+d.Name)
+			d.Nodes, d.Name = d.Name, ""
+			cmd.Flags().Lookup("cluster").Changed = false
+		}
+		return check(cmd, args)
+	}
+}
+
+// ofCluster reports whether the base is a cluster or a snapshot of one.
+func (d *Comparison) ofCluster() bool {
+	kind, _, _ := strings.Cut(d.Base, ":")
+	return kind == "live" || kind == "snapshot"
+}
+
+// view opens the cluster or a snapshot. Reading it is an error if it is neither the cluster of the
+// directory nor the cluster with the other name.
 func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, plan.Revision, error) {
 	switch kind {
 	case "live":
-		live := c.asked
+		live := c.ahead
 		if live == nil {
 			if d.member != nil {
 				d.Access.Context = c.Head.Cluster.Name
@@ -42,10 +91,10 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		tie := compare.Tie{Cluster: c.Head.Cluster, Other: other, Place: "snapshot " + name}
 		return compare.Tied(snapshot.View(), tie), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
 	}
-	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
+	return nil, plan.Revision{}, fmt.Errorf("--nodes %s: write live or snapshot:FILE", d.Nodes)
 }
 
-// opened is a live cluster, or why it cannot be asked.
+// opened is a connection to a cluster, or an error.
 type opened struct {
 	cluster *kube.Cluster
 	view    compare.View
@@ -60,9 +109,9 @@ func open(access kube.Access) *opened {
 	return &opened{cluster: cluster, view: compare.LiveView(cluster)}
 }
 
-// askAhead has a cluster that is the base answer while the configuration is compiled. Of
-// several directories, only the compiled one says which cluster that is.
-func (d *Comparison) askAhead(ctx context.Context) *opened {
+// readAhead starts to read a cluster that is the base, while the configuration is compiled. With
+// several directories, the cluster is only known after that.
+func (d *Comparison) readAhead(ctx context.Context) *opened {
 	if d.Base != "live" || d.member != nil {
 		return nil
 	}
@@ -73,13 +122,13 @@ func (d *Comparison) askAhead(ctx context.Context) *opened {
 	return live
 }
 
-// Tied is a view of the live cluster, which is read only if it is the one that a directory is for,
-// or has the other name.
+// Tied is a view of the live cluster. Reading it is an error if it is neither the cluster of a
+// directory nor the cluster with the other name.
 func Tied(view compare.View, cluster *kube.Cluster, head compile.Result, other string) compare.View {
 	return compare.Tied(view, compare.Tie{Cluster: head.Cluster, Other: other, Place: cluster.Place(), Asked: cluster})
 }
 
-// Another says what to do about an error that it is another cluster.
+// Another adds to an error about the wrong cluster what to do.
 func Another(err error) error {
 	wrong, ok := errors.AsType[compare.OtherClusterError](err)
 	switch {
@@ -88,6 +137,6 @@ func Another(err error) error {
 	case wrong.Name == "":
 		return fmt.Errorf("%w; choose another context with --context, or correct the %s of the directory", err, wrong.Differs)
 	}
-	return fmt.Errorf("%w; choose another context with --context, or say that it is meant with --cluster %s", err,
+	return fmt.Errorf("%w; choose another context with --context, or confirm this cluster with --cluster %s", err,
 		wrong.Name)
 }

@@ -1,10 +1,11 @@
-// Package comparison is what diff, plan and apply have in common: their flags, and the
-// comparison of one directory or several with what the flags say.
+// Package comparison has the flags that diff, plan and apply share, and compares one or
+// several directories with a base.
 //
-// It decides nothing of a plan, and writes none: package report does.
+// It does not write plans: package report does.
 package comparison
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,37 +29,38 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// A Comparison is one run of diff or plan: of the working tree of a directory,
+// A Comparison is one run of diff or plan. It compares the working tree of a directory,
 // the head, with a base.
 type Comparison struct {
 	Env    *flags.Env
 	src    flags.Source
 	Args   []string
 	Base   string
-	Nodes  string // the cluster whose nodes are counted for bases that have none
+	Nodes  string // where to count nodes, if the base has none: live or snapshot:FILE
+	Name   string // of the cluster, if it is not the one that the directory names
 	Access kube.Access
-	rules  string // where guards and policies are read from, for bases that have none
+	rules  string // where to read guards and policies, if the base has none
 	Prune  bool
-	dryRun bool             // ask the API server what it would make of the objects
+	dryRun bool             // let the API server compute the result of an apply
 	at     time.Time        // zero: now
-	Allow  []string         // permissions for what guards refuse
-	Owner  *Owner           // nil where this program applies the directory
-	member *revision.Member // where it is one of several directories
+	Allow  []string         // permissions for changes that guards refuse
+	Owner  *Owner           // the NodePlan that applies the directory; nil for lkeplan apply
+	member *revision.Member // nil for a single directory
 
 	simulate bool // simulate pods on both sides
 	pods     podsource.Flags
 }
 
-// Owner is a NodePlan that applies the directory, as far as a comparison knows it.
+// Owner is the part of a NodePlan that a comparison needs.
 type Owner struct {
-	Label   string                                              // of its objects: the value of the inventory label
+	Label   string                                              // the inventory label of its objects
 	Applied func(obj map[string]any) bool                       // it has applied a live object
-	Ignore  func(plan.Drift) bool                               // the fields that others may set
-	Guards  func(source config.Guards, nodes int) config.Guards // with its own
+	Ignore  func(plan.Drift) bool                               // a field that others can set
+	Guards  func(source config.Guards, nodes int) config.Guards // guards with those of the NodePlan
 }
 
-// keepsObject returns a function that reports whether an object that is no longer declared stays:
-// it has the label, and the NodePlan has not applied it.
+// keepsObject returns a function that reports whether an object that is no longer declared stays,
+// because the NodePlan has not applied it.
 func (k Owner) keepsObject(removed []config.Removal) func(config.Object) bool {
 	return func(o config.Object) bool {
 		orphaned := slices.ContainsFunc(removed, func(r config.Removal) bool { return r.Key() == o.Key() && !r.Delete })
@@ -66,31 +68,31 @@ func (k Owner) keepsObject(removed []config.Removal) func(config.Object) bool {
 	}
 }
 
-// Given adds values of variables, NAME=VALUE, which those of --var replace.
+// Given adds values of variables, NAME=VALUE. --var takes precedence.
 func (d *Comparison) Given(vars []string) { d.src.Vars = append(vars, d.src.Vars...) }
 
-// SourceFlags adds the flags that say what is compiled.
+// SourceFlags adds the flags of the configuration.
 func (d *Comparison) SourceFlags(cmd *cobra.Command) { d.src.Flags(cmd) }
 
-// Flags adds the flags that say what to compare with.
+// Flags adds the flags of a comparison.
 func (d *Comparison) Flags(cmd *cobra.Command) {
 	d.SourceFlags(cmd)
 	flags.ClusterFlags(cmd, d.Env, &d.Access)
 	cmd.Flags().StringVar(&d.rules, "guards", "",
-		"`BASE` to read guards and policies from, where a cluster or a plan is compared with: git:REF or dir:PATH "+
-			"(default: where the branch left the trunk)")
+		"read guards and policies from `BASE` if the base is a cluster or a plan: git:REF or dir:PATH (default: the commit "+
+			"where the branch left the trunk)")
 	d.workloadFlags(cmd)
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
-		"let the API server compute what it would make of the objects; this needs the right to patch them")
+		"compute the result of an apply in the API server; this needs the right to patch the objects")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
-		"allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
+		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 }
 
-// AtFlag adds the flag --at, for commands that apply nothing: a change would pass a freeze by
-// naming another time.
+// AtFlag adds the flag --at, for commands that apply nothing: with apply, another time would bypass
+// a freeze.
 func (d *Comparison) AtFlag(cmd *cobra.Command) {
 	cmd.Flags().Func("at",
-		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
+		"evaluate budgets and freezes at `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
 		func(text string) (err error) {
 			if d.at, err = time.Parse(time.RFC3339, text); err != nil {
 				return errors.New("write it like 2026-11-20T17:00:00Z")
@@ -99,18 +101,18 @@ func (d *Comparison) AtFlag(cmd *cobra.Command) {
 		})
 }
 
-// Effects are those of the flags. Some are of some bases only.
+// Effects says when flags have an effect: some are for some bases only.
 func (d *Comparison) Effects() flags.Effects {
 	base := func() string { kind, _, _ := strings.Cut(d.Base, ":"); return kind }
 	asks := flags.Effect{
-		When: func([]string) bool { return base() == "live" || d.Nodes == "live" || d.pods.Live },
-		Else: "is for --base live, --cluster live or --live: without one of them no cluster is asked",
+		When: func([]string) bool { return base() == "live" || d.Nodes == "live" || d.pods.Live() },
+		Else: "is for --base live, --nodes live or --workloads live: without one of them no cluster is read",
 	}
 	return d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it").And(
 		flags.Effects{
 			"kubeconfig": asks, "context": asks, "request-timeout": asks,
 			"server-dry-run": {
-				When: func([]string) bool { return base() == "live" }, Else: "is for --base live: nobody else can be asked",
+				When: func([]string) bool { return base() == "live" }, Else: "is for --base live: it needs an API server",
 			},
 			"prune": {
 				When: func([]string) bool { return base() == "live" || base() == "snapshot" },
@@ -119,25 +121,25 @@ func (d *Comparison) Effects() flags.Effects {
 		})
 }
 
-// Compared is what a comparison has found.
+// Compared is the result of a comparison.
 type Compared struct {
-	Head, Base         compile.Result    // base: what was last applied, as far as that is known
-	Rules              compile.Result    // whose guards and policies judge
-	Cluster            *kube.Cluster     // nil where none was asked
-	compare.Comparison                   // without targets, where no cluster was compared with
-	warnings           []diag.Diagnostic // of compiling head
+	Head, Base         compile.Result    // base: the last applied configuration, if it is known
+	Rules              compile.Result    // whose guards and policies apply
+	Cluster            *kube.Cluster     // nil if no cluster was read
+	compare.Comparison                   // without targets if no cluster was compared
+	warnings           []diag.Diagnostic // from compiling head
 	picture            template.HTML     // of the nodes that pods get
-	renamed            string            // the directory that the base has for the cluster instead
-	asked              *opened           // the cluster, where it is asked ahead
-	work               fs.FS             // that head was compiled from
+	renamed            string            // the directory of the cluster in the base, if it has another name
+	ahead              *opened           // the cluster that readAhead reads
+	work               fs.FS             // from which head was compiled
 }
 
-// Report is the plan with what else is known of it.
+// Report is the plan with its warnings and picture.
 func (c Compared) Report(verdict flags.Outcome) reports.Report {
 	return reports.Report{Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict), Picture: c.picture}
 }
 
-// About says what a report is about.
+// About describes the subject of a report.
 func (d *Comparison) About(cmd *cobra.Command) reports.Options {
 	root, _ := d.src.Place(d.Dir())
 	return reports.Options{
@@ -146,7 +148,7 @@ func (d *Comparison) About(cmd *cobra.Command) reports.Options {
 	}
 }
 
-// Verdict is how a command ends that has shown the plan.
+// Verdict is the exit code after the plan was printed.
 func (c Compared) Verdict(detailed bool) flags.Outcome {
 	switch {
 	case c.Plan.Refused(), c.Plan.Summary().Conflicts > 0:
@@ -157,7 +159,7 @@ func (c Compared) Verdict(detailed bool) flags.Outcome {
 	return flags.Fine
 }
 
-// Run compiles head and base, compares them, and asks the guards.
+// Run compiles head and base, compares them, and evaluates the guards.
 func (d *Comparison) Run(ctx context.Context) (Compared, error) {
 	c, err := d.compare(ctx)
 	if err != nil {
@@ -175,7 +177,7 @@ func (d *Comparison) Run(ctx context.Context) (Compared, error) {
 func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	c.asked = d.askAhead(ctx)
+	c.ahead = d.readAhead(ctx)
 	opts, err := d.compileHead(ctx, &c)
 	if err != nil {
 		return c, err
@@ -185,7 +187,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 		return c, err
 	}
 	if d.member != nil && d.member.Gone {
-		c.Head.Cluster = c.Base.Cluster // whose nodes and prices it is about
+		c.Head.Cluster = c.Base.Cluster // the removed directory has none
 		c.Head.Catalog, c.Head.CatalogFile = c.Base.Catalog, c.Base.CatalogFile
 	}
 	head := c.Head
@@ -204,7 +206,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	default:
 		var view compare.View
 		kind, file, _ := strings.Cut(d.Nodes, ":")
-		if view, _, err = d.view(&c, kind, file, c.Base.Cluster.Name); d.member != nil && errors.Is(err, fs.ErrNotExist) {
+		if view, _, err = d.view(&c, kind, file, cmp.Or(d.Name, c.Base.Cluster.Name)); d.member != nil && errors.Is(err, fs.ErrNotExist) {
 			c.Plan, err = compare.Revisions(c.Base, head, prices, now)
 			c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so its nodes are not counted.")
 			break
@@ -213,6 +215,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 			return c, err
 		}
 		c.Plan, err = compare.RevisionsOn(ctx, c.Base, head, view, prices, now)
+		err = Another(err)
 	}
 	if err != nil {
 		return c, err
@@ -221,8 +224,8 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	return c, compare.Reprice(&c.Plan, c.Base, head)
 }
 
-// Compile compiles head and, where one is named, the base, git:REF or dir:PATH. It
-// compares nothing.
+// Compile compiles head, and the base git:REF or dir:PATH if there is one. It compares
+// nothing.
 func (d *Comparison) Compile(ctx context.Context) (c Compared, against plan.Revision, err error) {
 	kind, _, _ := strings.Cut(d.Base, ":")
 	if d.Base != "" && kind != "git" && kind != "dir" {
@@ -236,7 +239,7 @@ func (d *Comparison) Compile(ctx context.Context) (c Compared, against plan.Revi
 	return c, against, err
 }
 
-// compileHead compiles the working tree. A directory that is gone compiles to nothing.
+// compileHead compiles the working tree. A removed directory compiles to nothing.
 func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile.Options, err error) {
 	var fsys fs.FS
 	if d.member != nil {
@@ -257,17 +260,17 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 	return opts, flags.Report(d.Env, head, diags)
 }
 
-// withCluster compares head with a cluster, or a snapshot of one.
+// withCluster compares head with a cluster or a snapshot.
 func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	live compare.LiveOptions) (against plan.Revision, err error) {
 	kind, name, _ := strings.Cut(d.Base, ":")
-	view, against, err := d.view(c, kind, name, d.Nodes)
+	view, against, err := d.view(c, kind, name, d.Name)
 	if err != nil {
 		return against, err
 	}
 	if d.dryRun {
 		if c.Cluster == nil {
-			return against, fmt.Errorf("--server-dry-run: a snapshot cannot be asked; use it with --base live")
+			return against, fmt.Errorf("--server-dry-run needs an API server; use it with --base live")
 		}
 		live.Predict = c.Cluster.DryRun
 	}
@@ -278,7 +281,7 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	return against, Another(err)
 }
 
-// Now is the moment for which budgets and freezes are evaluated.
+// Now is the time at which budgets and freezes are evaluated.
 func (d *Comparison) Now() time.Time {
 	if d.at.IsZero() {
 		return time.Now()

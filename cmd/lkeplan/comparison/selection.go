@@ -12,31 +12,31 @@ import (
 	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
-// A Selection says which directories a command is for.
+// A Selection selects the directories of a command.
 type Selection struct {
 	Recursive bool
-	Affected  bool // only those that the change can reach
+	Affected  bool // only those that the change can affect
 }
 
 // Flags adds the flag --recursive.
 func (s *Selection) Flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.Recursive, "recursive", "r", false,
-		"take all directories with a cluster block, at and below those that are given")
+		"read each DIR and all directories below that have a cluster block")
 }
 
-// Several reports whether the command is for more than one directory, however many it
-// finds.
+// Several reports whether the command accepts several directories, even if it finds only
+// one.
 func (s Selection) Several(args []string) bool { return s.Recursive || s.Affected || len(args) > 1 }
 
-// Members finds the directories that arguments name: in the working tree and, where
-// base opens it, in the commit that the change begins with.
+// Members finds the directories of the arguments: in the working tree and, if base is given,
+// in the commit where the change starts.
 func (s Selection) Members(ctx context.Context, from *flags.Source, args []string,
 	base revision.FindBase) ([]revision.Member, error) {
 	selected := revision.Selection{Arguments: args, Recursive: s.Recursive}
 	return revision.Members(ctx, from.Options, flags.Release(), selected, base)
 }
 
-// Missing reports whether a directory is not there.
+// Missing reports whether a directory does not exist.
 func Missing(dir string) bool {
 	_, err := os.Stat(dir)
 	return errors.Is(err, fs.ErrNotExist)

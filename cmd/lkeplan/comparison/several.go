@@ -23,19 +23,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Branch is the comparison of one of several directories, and what came of it.
+// A Branch is the comparison of one of several directories, with its result.
 type Branch struct {
 	revision.Member
 	Comparison
-	said     bytes.Buffer // to standard error
+	stderr   bytes.Buffer
 	Found    Compared
 	Err      error
 	Verdict  flags.Outcome
 	Reported reports.Report
 }
 
-// several compares several directories, and returns what came of each, in their order,
-// and those that the change does not reach.
+// several compares several directories. It returns the result of each in their order, and the
+// directories that the change does not affect.
 func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (all []*Branch, unreached []string,
 	err error) {
 	if err := d.suits(s); err != nil {
@@ -78,8 +78,8 @@ func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (a
 	return all, unreached, ctx.Err()
 }
 
-// declaredTwice fails directories that declare an object of a cluster that another one declares:
-// only one of them can have it.
+// declaredTwice fails directories that declare an object that another directory declares for the
+// same cluster.
 func declaredTwice(all []*Branch) {
 	type object struct {
 		cluster config.Cluster
@@ -94,7 +94,7 @@ func declaredTwice(all []*Branch) {
 		of.KubernetesVersion = ""
 		for _, o := range b.Found.Head.Objects {
 			if other, twice := declared[object{of, o.Key()}]; twice {
-				b.fail(fmt.Errorf("%s is declared in %s, too, for the same cluster, %s: remove it from one of the two, or "+
+				b.fail(fmt.Errorf("%s is also declared in %s, for the same cluster, %s: remove it from one of the two, or "+
 					"correct the name of the cluster", o.Addr, other, of.Name))
 				break
 			}
@@ -103,21 +103,21 @@ func declaredTwice(all []*Branch) {
 	}
 }
 
-// suits reports flags that are for one directory only.
+// suits refuses flags that are for one directory only.
 func (d *Comparison) suits(s Selection) error {
 	kind, _, _ := strings.Cut(d.Base, ":")
 	switch {
 	case s.Affected && kind != "" && kind != "git":
-		return errors.New("--affected is for a base in Git: it looks at the files that differ")
+		return errors.New("--affected is for a base in Git: it compares files")
 	case kind == "plan":
 		return errors.New("--base plan:FILE is for one directory")
 	case d.Access.Context != "":
-		return errors.New("--context is for one directory: of several, each has the context with the name of its cluster")
+		return errors.New("--context is for one directory: each of several uses the context with the name of its cluster")
 	}
 	return nil
 }
 
-// permissions sorts what is allowed by the directories that it begins with.
+// permissions groups --allow by the directories at the start of its values.
 func (d *Comparison) permissions(members []revision.Member) (map[string][]string, error) {
 	allowed := map[string][]string{}
 	for _, permission := range d.Allow {
@@ -132,17 +132,20 @@ func (d *Comparison) permissions(members []revision.Member) (map[string][]string
 	return allowed, nil
 }
 
-// of is the comparison of one of several directories.
+// of returns the comparison of one of several directories.
 func (d *Comparison) of(m revision.Member, allowed []string) *Branch {
 	b := &Branch{Member: m, Comparison: *d}
-	own := *d.Env
-	own.Stderr = diag.NewWriter(&b.said)
+	own, stderr := *d.Env, diag.NewWriter(&b.stderr)
+	if terminal, ok := d.Env.Stderr.(*diag.Writer); ok {
+		stderr.Width = terminal.Width
+	}
+	own.Stderr = stderr
 	b.Comparison.Env, b.Args, b.Allow = &own, []string{m.Dir}, allowed
 	b.Comparison.member = &b.Member
 	return b
 }
 
-// run compares the directory, and reports what came of it.
+// run compares the directory, and reports the result.
 func (b *Branch) run(ctx context.Context, detailed bool) {
 	b.Found, b.Err = b.Comparison.Run(ctx)
 	b.Verdict = b.Found.Verdict(detailed)
@@ -159,15 +162,15 @@ func (b *Branch) fail(err error) {
 	b.Reported.Plan, b.Verdict = plan.Plan{Incomplete: true}, flags.Fine
 	b.Reported.Failed, b.Reported.ExitCode = strings.TrimSpace(diag.Visible(b.Err.Error())), 1
 	if errors.Is(err, flags.ErrReported) {
-		lines := strings.Split(strings.TrimSpace(b.said.String()), "\n")
+		lines := strings.Split(strings.TrimSpace(b.stderr.String()), "\n")
 		b.Reported.Failed = lines[len(lines)-1] // 2 errors
 	} else {
-		fmt.Fprintln(diag.NewWriter(&b.said), "lkeplan:", strings.TrimSpace(b.Err.Error()))
+		fmt.Fprintln(diag.NewWriter(&b.stderr), "lkeplan:", strings.TrimSpace(b.Err.Error()))
 	}
 }
 
-// withoutRenamed drops directories that are gone because they have another name: they
-// are what those with the new name are compared with.
+// withoutRenamed drops removed directories that have another name now: the directory with the
+// new name is compared with them.
 func withoutRenamed(all []*Branch) []*Branch {
 	return slices.DeleteFunc(all, func(gone *Branch) bool {
 		return gone.Gone && slices.ContainsFunc(all, func(b *Branch) bool {
@@ -176,16 +179,16 @@ func withoutRenamed(all []*Branch) []*Branch {
 	})
 }
 
-// conclude shows what was said of each directory, and joins the reports and the
-// verdicts: errors beat refusals, and those beat changes.
+// conclude prints the messages of each directory, and joins the reports and the exit codes:
+// errors take precedence over refusals, and refusals over changes.
 func conclude(stderr io.Writer, all []*Branch, unreached []string) (reports.Report, error) {
 	var parts []reports.Report
 	var verdict flags.Outcome
 	failed := false
 	for _, b := range all {
-		if b.said.Len() > 0 {
+		if b.stderr.Len() > 0 {
 			fmt.Fprintf(stderr, "%s:\n\n", diag.Harmless(diag.OneLine(b.Member.Dir)))
-			if _, err := b.said.WriteTo(diag.Plain(stderr)); err != nil {
+			if _, err := b.stderr.WriteTo(diag.Plain(stderr)); err != nil {
 				return reports.Report{}, err
 			}
 		}
@@ -206,7 +209,7 @@ func (d *Comparison) InGit() bool {
 	return kind == "" || kind == "git"
 }
 
-// DiffSeveral writes one report of several directories, or that of one that is gone.
+// DiffSeveral writes one report of several directories, or of a removed one.
 func (d *Comparison) DiffSeveral(cmd *cobra.Command, s Selection, detailed bool, out *flags.Output) error {
 	all, unreached, err := d.several(cmd.Context(), s, detailed)
 	if err != nil {

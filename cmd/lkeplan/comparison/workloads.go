@@ -21,19 +21,19 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// workloadFlags adds the flags that say which pods are simulated.
+// workloadFlags adds the flags of simulated pods.
 func (d *Comparison) workloadFlags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&d.simulate, "simulate", false,
-		"say what becomes of pods: which nodes they get before and after the change, at what price, and which get none "+
-			"any more (default: the pods of the cluster or snapshot that is read anyway)")
+		"simulate which nodes pods get before and after the change, and their cost (default: the pods of the cluster or "+
+			"snapshot that is compared)")
 	d.pods.Add(cmd)
 }
 
-// workloads has pods simulated on both sides of the change.
+// workloads simulates pods before and after the change.
 func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	switch {
 	case !d.simulate && d.pods.Given():
-		return errors.New("--pods, --workloads, --live and --snapshot are for --simulate: add it")
+		return errors.New("--pods and --workloads are for --simulate: add it")
 	case !d.simulate:
 		return nil
 	}
@@ -63,8 +63,7 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	}
 	summary := simreport.Workloads(found)
 	if len(c.Plan.Repriced) > 0 {
-		summary.Notes = append(summary.Notes, "Pods are simulated with what the catalogue before the change knows, and with the higher "+
-			"of two prices.")
+		summary.Notes = append(summary.Notes, "Pods are simulated with the catalogue before the change, and with the higher of two prices.")
 	}
 	if len(pods.Missing) > 0 {
 		summary.Missing = append(summary.Missing, "pods may be missing: "+strings.Join(pods.Missing, "; "))
@@ -78,19 +77,19 @@ func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
 	return err
 }
 
-// podsOf are the pods that flags name, or else those of the cluster that is read anyway.
+// podsOf returns the flags of the pods, or else the pods of the cluster that is compared.
 func (d *Comparison) podsOf(c *Compared) (podsource.Flags, error) {
 	if d.pods.Given() {
 		if d.member != nil {
-			return d.pods, errors.New("--pods, --workloads, --live and --snapshot are for one directory: of several, the " +
-				"pods are those of the cluster or the snapshots that --base or --cluster names")
+			return d.pods, errors.New("--pods and --workloads are for one directory: for several, the pods are those of the " +
+				"clusters or snapshots that --base or --nodes names")
 		}
 		return d.pods, nil
 	}
 	for _, place := range []string{d.Base, d.Nodes} {
 		switch kind, name, _ := strings.Cut(place, ":"); kind {
 		case "live":
-			return podsource.Flags{Live: true}, nil
+			return podsource.Live(), nil
 		case "snapshot":
 			if d.member != nil {
 				name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")

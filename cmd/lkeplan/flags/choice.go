@@ -1,5 +1,5 @@
-// Package flags has what flags of several commands have in common: choices among words,
-// where reports go and how, and what a terminal can do.
+// Package flags has what several commands share: their flags, the output of reports, and
+// the properties of the terminal.
 //
 // It knows no command.
 package flags
@@ -19,23 +19,23 @@ import (
 type Choice struct {
 	Value   string
 	Of      []string
-	Instead map[string]string // what to do for a value that is not possible, and that people try
+	Instead map[string]string // hints for impossible values that users try
 }
 
-// Flag adds the flag to a command. Its usage names the value in backquotes; the
-// possible values are added. The shell completes them.
+// Flag adds the flag to a command. The usage names the value in backquotes; the
+// possible values are appended. The shell completes them.
 func (c *Choice) Flag(cmd *cobra.Command, name, shorthand, usage string) {
 	last := len(c.Of) - 1
 	usage = fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.Of[:last], ", "), c.Of[last])
 	cmd.Flags().VarP(c, name, shorthand, usage)
-	// The only error is that there is no such flag.
+	// It fails only for an unknown flag.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Of, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// String is the present value.
+// String is the current value.
 func (c *Choice) String() string { return c.Value }
 
-// Type is never shown: the usage of each choice names its value.
+// Type is not displayed: the usage of each choice names its value.
 func (c *Choice) Type() string { return "choice" }
 
 // Set takes one of the possible values.
@@ -50,8 +50,8 @@ func (c *Choice) Set(value string) error {
 	return nil
 }
 
-// once is a text that is given once, and is not empty: of several the last would be taken, and
-// the others would be without effect.
+// once is a text that is given once and is not empty. Of several values, all but the last would
+// be ignored.
 type once struct {
 	into  *string
 	given bool
@@ -62,7 +62,7 @@ func Once(cmd *cobra.Command, into *string, name, usage string) {
 	cmd.Flags().Var(&once{into: into}, name, usage)
 }
 
-// String is the present value.
+// String is the current value.
 func (o *once) String() string {
 	if o.into == nil {
 		return ""
@@ -70,7 +70,7 @@ func (o *once) String() string {
 	return *o.into
 }
 
-// Type is never shown: the usage names the value.
+// Type is not displayed: the usage names the value.
 func (o *once) Type() string { return "string" }
 
 // Set takes the text.
@@ -79,7 +79,7 @@ func (o *once) Set(value string) error {
 	case value == "":
 		return errors.New("it is empty; leave the flag out")
 	case o.given:
-		return fmt.Errorf("it is given twice, with %s before", *o.into)
+		return fmt.Errorf("it is given twice, first as %s", *o.into)
 	}
 	*o.into, o.given = value, true
 	return nil

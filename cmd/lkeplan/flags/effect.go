@@ -10,24 +10,24 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Effects say of flags of a command when they have an effect. Others always have one.
+// Effects are the conditions under which flags of a command have an effect. Other flags always have one.
 type Effects map[string]Effect
 
-// Effect is when a flag has one, by the other flags and the arguments.
+// Effect is the condition for one flag: other flags and arguments.
 type Effect struct {
 	When func(args []string) bool // nil: always
-	Else string                   // what it is for instead, after the name of the flag
+	Else string                   // the error if the condition is false, after the name of the flag
 
-	also *Effect // what has to hold besides, looked at first
+	also *Effect // another condition, checked first
 }
 
-// Unless is an effect that a flag has only where something does not hold, either.
+// Unless adds the condition that holds is false.
 func (e Effect) Unless(holds func(args []string) bool, instead string) Effect {
 	e.also = &Effect{When: func(args []string) bool { return !holds(args) }, Else: instead}
 	return e
 }
 
-// wrong says why the flag has no effect; "" where it has one.
+// wrong explains why the flag has no effect; "" if it has one.
 func (e Effect) wrong(args []string) string {
 	if e.also != nil {
 		if why := e.also.wrong(args); why != "" {
@@ -40,7 +40,7 @@ func (e Effect) wrong(args []string) string {
 	return ""
 }
 
-// And are these effects and others.
+// And joins conditions.
 func (e Effects) And(others ...Effects) Effects {
 	all := maps.Clone(e)
 	for _, other := range others {
@@ -49,7 +49,7 @@ func (e Effects) And(others ...Effects) Effects {
 	return all
 }
 
-// RejectUnused lets a command refuse flags that would have no effect.
+// RejectUnused lets a command refuse flags that have no effect.
 func (e Effects) RejectUnused(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
 		cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -64,5 +64,5 @@ func (e Effects) RejectUnused(cmd *cobra.Command) {
 
 const conditional = "flags with conditions"
 
-// Conditional are the flags of a command that may have no effect.
+// Conditional are the flags of a command with a condition.
 func Conditional(cmd *cobra.Command) []string { return strings.Fields(cmd.Annotations[conditional]) }

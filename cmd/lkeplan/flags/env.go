@@ -21,7 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Env is all that commands know of the process they run in.
+// Env is the process that commands run in.
 type Env struct {
 	Stdin   io.Reader
 	Stdout  io.Writer // for people; run makes it a diag.Writer
@@ -34,21 +34,21 @@ type Env struct {
 // Data is standard output for formats that are escaped by their own rules, and for colors.
 func (e *Env) Data() io.Writer { return diag.Plain(e.Stdout) }
 
-// An Outcome is an exit code that is no error: what a command found.
+// An Outcome is an exit code for a result that is not an error.
 type Outcome int
 
-// The outcomes. An error of any kind exits with 1 instead.
+// The outcomes. An error exits with 1 instead.
 const (
 	Fine    Outcome = 0
-	Changes Outcome = 2 // there are some, and the command was asked to say so; for import, where there must be none
-	Refused Outcome = 3 // by a guard or a policy
+	Changes Outcome = 2 // there are changes, and --detailed-exitcode is set
+	Refused Outcome = 3 // by a guard, a policy, a field of another owner, or pods without a node in a simulation
 	Stale   Outcome = 4 // the cluster has changed since a plan was saved
 )
 
 // Error implements error.
 func (o Outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
 
-// AsError is nil where all is fine.
+// AsError is nil for Fine.
 func (o Outcome) AsError() error {
 	if o == Fine {
 		return nil
@@ -56,11 +56,10 @@ func (o Outcome) AsError() error {
 	return o
 }
 
-// ErrReported is returned by commands that have said themselves what is wrong.
+// ErrReported is returned by commands that have printed their error.
 var ErrReported = errors.New("reported")
 
-// Report prints diagnostics and returns an error if there are errors among
-// them.
+// Report prints diagnostics. It returns ErrReported if one of them is an error.
 func Report(env *Env, compiled compile.Result, diags hcl.Diagnostics) error {
 	if err := diag.Text(env.Stderr, Located(diag.New(diags, compiled.Files), compiled.Root), env.Color); err != nil {
 		return err
@@ -72,17 +71,17 @@ func Report(env *Env, compiled compile.Result, diags hcl.Diagnostics) error {
 	return ErrReported
 }
 
-// Linode is a client of the Linode API at LINODE_URL, with the token in LINODE_TOKEN. The
-// error where there is none says what it has to be allowed.
+// Linode is a client of the Linode API at LINODE_URL, with the token in LINODE_TOKEN. If there
+// is no token, the error names the rights that it needs.
 func Linode(env *Env, may string) (*api.Client, error) {
 	token := env.Getenv("LINODE_TOKEN")
 	if token == "" {
-		return nil, fmt.Errorf("no Linode API token; set LINODE_TOKEN to one that may %s", may)
+		return nil, fmt.Errorf("no Linode API token; set LINODE_TOKEN to a token that can %s", may)
 	}
 	return api.New(env.Getenv("LINODE_URL"), token, api.Options{})
 }
 
-// Regions completes the name of a region by those of the built-in catalogue.
+// Regions completes the name of a region from the built-in catalogue.
 func Regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 	if known, err := catalog.Embedded(); err == nil {
 		for _, region := range known.Regions() {
@@ -92,8 +91,8 @@ func Regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCom
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Versions says what the program was built from: its own version and commit, and
-// those of Karpenter and Kubernetes that it agrees with.
+// Versions lists what the program was built from: its version and commit, and
+// the versions of Karpenter and Kubernetes.
 func Versions() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -103,11 +102,11 @@ func Versions() string {
 	for _, module := range info.Deps {
 		required[module.Path] = module.Version
 	}
-	commit := cmp.Or(release.Setting(info, "vcs.revision"), "unknown") // the version of a release says it
+	commit := cmp.Or(release.Setting(info, "vcs.revision"), "unknown") // a release is known by its version
 	if release.Setting(info, "vcs.modified") == "true" {
-		commit += ", and changes that are not committed"
+		commit += " with uncommitted changes"
 	}
-	kubernetes := required["k8s.io/api"] // v0.36.4 is of Kubernetes v1.36.4
+	kubernetes := required["k8s.io/api"] // v0.36.4 belongs to Kubernetes v1.36.4
 	if minor, ok := strings.CutPrefix(kubernetes, "v0."); ok {
 		kubernetes = "v1." + minor
 	}
@@ -116,15 +115,15 @@ func Versions() string {
 		cmp.Or(required["sigs.k8s.io/karpenter"], "unknown"), cmp.Or(kubernetes, "unknown"))
 }
 
-// Version is that of package release.
+// Version is the version of the program.
 func Version() string { return release.Version() }
 
-// CommandLine is the command that was given, or another one with those of its flags
-// that are named; nil stands for all of them.
+// CommandLine is the command line of a command with the arguments and some flags of the
+// command that runs; nil means all its flags.
 func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string {
 	words := []string{"lkeplan", name}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if flags != nil && !slices.Contains(flags, f.Name) || f.Name == "force-conflicts" {
+		if flags != nil && !slices.Contains(flags, f.Name) || f.Name == "force-conflicts" || f.Hidden || !f.Changed {
 			return
 		}
 		values := []string{f.Value.String()}
@@ -138,7 +137,7 @@ func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string
 	return append(words, args...)
 }
 
-// Shared are the flags that say what is compiled, and where the cluster is.
+// Shared are the flags that choose what is compiled, and the cluster.
 func Shared() []string {
 	return []string{"var", "var-file", "catalog", "kubeconfig", "context", "cluster", "guards"}
 }

@@ -3,6 +3,7 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// Usage is the template of the help of each command, on 80 columns; %s stands for
-// the exit codes.
+// Usage is the template of the help of each command, for 80 columns. %s is the list
+// of exit codes.
 const Usage = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
 {{- if .HasExample}}
@@ -36,7 +37,7 @@ Exit codes:
 %s{{end}}
 {{- if .HasAvailableSubCommands}}
 
-"{{.CommandPath}} COMMAND --help" explains a command.{{end}}
+Run "{{.CommandPath}} COMMAND --help" for help about a command.{{end}}
 `
 
 // Group adds commands under a title of the help.
@@ -48,16 +49,23 @@ func Group(root *cobra.Command, title string, commands ...*cobra.Command) {
 	}
 }
 
-// ExplainMistakes lets a command say on one line what is wrong with its
-// arguments, and what was probably meant.
+// ExplainMistakes lets a command report a mistake in its arguments on one line, with a
+// suggestion.
 func ExplainMistakes(cmd *cobra.Command) {
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var unknown *pflag.NotExistError
 		if !errors.As(err, &unknown) {
 			return err
 		}
+		if others := commandsWith(cmd, unknown); others != "" {
+			return fmt.Errorf("%w; %s. See %s --help", err, others, cmd.CommandPath())
+		}
 		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
 		meant := eval.DidYouMean("--"+unknown.GetSpecifiedName(), names)
 		return fmt.Errorf("%w.%s See %s --help", err, meant, cmd.CommandPath())
 	})
@@ -76,4 +84,40 @@ func ExplainMistakes(cmd *cobra.Command) {
 		path, meant := cmd.CommandPath(), eval.DidYouMean(args[0], names)
 		return fmt.Errorf("unknown command %q for %q.%s See %s --help", args[0], path, meant, path)
 	}
+}
+
+// mostCommands is how many commands an error names.
+const mostCommands = 3
+
+// commandsWith names the commands that have a flag, those of the same group first: "diff and plan have it"; "" if no command
+// has it.
+func commandsWith(cmd *cobra.Command, flag *pflag.NotExistError) string {
+	has := func(c *cobra.Command) bool {
+		if flag.GetSpecifiedShortnames() != "" {
+			return c.Flags().ShorthandLookup(flag.GetSpecifiedName()) != nil
+		}
+		f := c.Flags().Lookup(flag.GetSpecifiedName())
+		return f != nil && !f.Hidden
+	}
+	var near, far []string
+	for _, c := range cmd.Root().Commands() {
+		switch {
+		case !has(c):
+		case c.GroupID == cmd.GroupID:
+			near = append(near, c.Name())
+		default:
+			far = append(far, c.Name())
+		}
+	}
+	names := append(near, far...)
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n == 1:
+		return names[0] + " has it"
+	case n > mostCommands:
+		names = append(names[:mostCommands], "other commands")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last] + " have it"
 }

@@ -9,7 +9,7 @@ import (
 	reports "github.com/lkeplan/lkeplan/engine/report"
 )
 
-// Output is where a command writes its report of a plan, and how: to standard
+// Output is where and how a command writes its report of a plan: to standard
 // output in one format, and to any number of files in others.
 type Output struct {
 	Format   Choice
@@ -28,19 +28,25 @@ func (o *Output) Add(cmd *cobra.Command) {
 	o.Format.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	o.Color.Flag(cmd, "color", "", "color text `WHEN`")
 	cmd.Flags().Var(&o.Files, "out",
-		"write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know "+
-			"their file; may be repeated")
-	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII only (default: if the locale is not UTF-8)")
+		"also write the result to a file: `FORMAT=FILE`; - is standard output; github-summary and github-output need no "+
+			"FILE; may be repeated")
+	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII (default: if the locale is not UTF-8)")
 	cmd.Flags().IntVar(&o.width, "width", 0,
-		"width of text in `COLUMNS` (default: that of the terminal)")
-	cmd.Flags().BoolVar(&o.all, "all", false, "list each of the objects with the same change")
+		"wrap text at `COLUMNS` (default: the width of the terminal)")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list each object, also those with the same change")
 	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment,
-		"length of markdown in `CHARACTERS`; deleted and replaced nodes are never left out")
-	// The only error is that there is no such flag.
+		"shorten markdown to `CHARACTERS`; deleted and replaced nodes are always shown")
+	// It fails only for an unknown flag.
 	_ = cmd.RegisterFlagCompletionFunc("out", completeOut)
 }
 
-// Effects are those of the flags: some are of some formats only.
+// OutDir adds the flag of a directory for files.
+func OutDir(cmd *cobra.Command, dir *string) {
+	cmd.Flags().StringVar(dir, "out-dir", "", "write files to `DIR`, and create it if it is missing")
+	_ = cmd.MarkFlagDirname("out-dir") // fails only for an unknown flag
+}
+
+// Effects says when flags have an effect: some are for some formats only.
 func (o *Output) Effects() Effects {
 	in := func(what string, formats ...string) Effect {
 		return Effect{When: func([]string) bool {
@@ -67,8 +73,8 @@ func completeOut(*cobra.Command, []string, string) (names []string, _ cobra.Shel
 	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// Write writes a report to files, and then to standard output. The options have what
-// the report is about.
+// Write writes a report to files, and then to standard output. The options describe
+// the subject of the report.
 func (o *Output) Write(stdout io.Writer, getenv func(string) string, r reports.Report, opts reports.Options) error {
 	opts.MaxChars, opts.Width, opts.All = o.maxChars, o.width, o.all
 	opts.ASCII, opts.Color = o.ascii || !Unicode(getenv), o.Color.Value == "always"

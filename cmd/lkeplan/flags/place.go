@@ -9,8 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// PathFrom returns how to name a file of a root so that it can be opened from the working directory: in a
-// terminal, whose reader follows it. Formats for programs name files from the root.
+// PathFrom returns a function that names a file below a root by its path from the working directory, which a
+// terminal can open. Formats for programs name files by their path from the root.
 func PathFrom(root string) func(string) string {
 	here, err := os.Getwd()
 	if err == nil {

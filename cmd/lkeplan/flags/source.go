@@ -16,15 +16,20 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// A Source is the directory a command reads and the values for its variables.
+// A Source is the directory that a command reads, and the values of its variables.
 type Source struct{ revision.Options }
 
-// Flags adds the flags for variables, which are the same in each command.
+// Flags adds the flags for variables and the catalogue.
 func (s *Source) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.Vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 	cmd.Flags().StringArrayVar(&s.VarFiles, "var-file", nil, "read variables from `FILE`; may be repeated")
-	cmd.Flags().StringVar(&s.Catalog, "catalog", "",
-		"check against the Linode types and regions in `FILE`, and not those of lkeplan.catalog or the built-in ones")
+	Catalog(cmd, &s.Catalog)
+}
+
+// Catalog adds the flag --catalog.
+func Catalog(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "catalog", "",
+		"read plan types, regions and prices from `FILE` (default: lkeplan.catalog, else the built-in catalogue)")
 }
 
 // OneDirectory is the positional argument of commands that read a directory.
@@ -35,8 +40,8 @@ func OneDirectory(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// Directory returns the file system and options for compiling the directory given
-// as the only argument, or else the working directory.
+// Directory returns the file system and the options to compile the directory that is
+// the only argument, or else the working directory.
 func (s *Source) Directory(ctx context.Context, args []string) (fs.FS, compile.Options, error) {
 	dir := "."
 	if len(args) > 0 {
@@ -48,13 +53,13 @@ func (s *Source) Directory(ctx context.Context, args []string) (fs.FS, compile.O
 // Release is that of this program, for required_version.
 func Release() string { return release.Of(release.Version()) }
 
-// ClusterFlags adds the flags that say which cluster a command talks to.
+// ClusterFlags adds the flags that choose the cluster that a command connects to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
-		"kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
-	cmd.Flags().StringVar(&access.Context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
-	cmd.Flags().Var((*patience)(&access.Patience), "request-timeout", "wait for at most `TIME` for each answer of the API server; 0 "+
-		"waits without end (default: 30s to read, 70s to write)")
+		"read the kubeconfig in `FILE` (default: $KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().StringVar(&access.Context, "context", "", "use `CONTEXT` of the kubeconfig (default: the current context)")
+	cmd.Flags().Var((*requestTimeout)(&access.Patience), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
+		"means no limit (default: 30s to read, 70s to write)")
 	access.Say = func(what string) {
 		var p diag.Page
 		p.Line(0, "lkeplan: %s", what)
@@ -62,11 +67,11 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	}
 }
 
-// patience is the flag for how long the API server is waited for. It implements pflag.Value.
-type patience kube.Patience
+// requestTimeout is the flag for how long to wait for the API server. It implements pflag.Value.
+type requestTimeout kube.Patience
 
 // String implements pflag.Value.
-func (p *patience) String() string {
+func (p *requestTimeout) String() string {
 	switch {
 	case p.Forever:
 		return "0"
@@ -77,14 +82,14 @@ func (p *patience) String() string {
 }
 
 // Set implements pflag.Value.
-func (p *patience) Set(text string) error {
+func (p *requestTimeout) Set(text string) error {
 	timeout, err := time.ParseDuration(text)
 	if err != nil || timeout < 0 {
-		return fmt.Errorf("write a time such as 30s or 2m, or 0, and not %q", text)
+		return fmt.Errorf("write a time such as 30s or 2m, or 0, not %q", text)
 	}
 	p.Timeout, p.Forever = timeout, timeout == 0
 	return nil
 }
 
 // Type implements pflag.Value.
-func (*patience) Type() string { return "TIME" }
+func (*requestTimeout) Type() string { return "TIME" }

@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// Terminal returns the terminal that a stream is; nil where it is none.
+// Terminal returns the terminal behind a stream; nil if the stream is not a terminal.
 func Terminal(stream any) *os.File {
 	if w, ok := stream.(io.Writer); ok {
 		stream = diag.Plain(w)
@@ -25,16 +25,16 @@ func Terminal(stream any) *os.File {
 	return nil
 }
 
-// Colored reports whether a stream is a terminal that shows colors, and whose user
-// wants them (no-color.org).
+// Colored reports whether a stream is a terminal that displays colors, and the user has
+// not turned them off (no-color.org).
 func Colored(stream any, getenv func(string) string) bool {
 	return Terminal(stream) != nil && getenv("NO_COLOR") == "" && !Dumb(getenv)
 }
 
-// Dumb reports whether the terminal shows lines and nothing else: its cursor cannot be moved.
+// Dumb reports whether the terminal cannot move its cursor.
 func Dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
 
-// Columns is the width of the terminal; 0 where a stream is none.
+// Columns is the width of the terminal; 0 if the stream is not a terminal.
 func Columns(stream any, getenv func(string) string) int {
 	f := Terminal(stream)
 	if f == nil {
@@ -50,8 +50,8 @@ func Columns(stream any, getenv func(string) string) int {
 	return width
 }
 
-// Unicode reports whether the locale has more characters than ASCII. One
-// that is not set, as in many containers, says nothing against it.
+// Unicode reports whether the locale can display more than ASCII. It is assumed
+// that it can if no locale is set, as in many containers.
 func Unicode(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToLower(getenv(name)); locale != "" {
@@ -61,12 +61,12 @@ func Unicode(getenv func(string) string) bool {
 	return true
 }
 
-// Confirm asks a question on the terminal, and reports whether the answer is yes.
+// Confirm asks a question on the terminal, and reports whether the answer is "yes".
 func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
-	fmt.Fprintf(out, "\n%s\nOnly \"yes\" is an answer: ", question)
+	fmt.Fprintf(out, "\n%s\nType \"yes\" to continue: ", question)
 	answer := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n') // what ends early is no yes
+		line, _ := bufio.NewReader(in).ReadString('\n') // an end of the input is not "yes"
 		answer <- line
 	}()
 	select {

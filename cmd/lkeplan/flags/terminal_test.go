@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestOnlyYesIsAnAnswer: an end of the input, and an interruption, are none.
-func TestOnlyYesIsAnAnswer(t *testing.T) {
+// TestConfirmNeedsYes: only "yes" confirms, and not the end of the input or an interruption.
+func TestConfirmNeedsYes(t *testing.T) {
 	for typed, want := range map[string]bool{
 		"yes\n": true, " yes \n": true, "yes": true, "": false, "\n": false, "y\n": false, "no\n": false, "Yes\n": false, "yes please\n": false,
 	} {

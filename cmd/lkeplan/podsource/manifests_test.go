@@ -10,8 +10,8 @@ import (
 
 const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main}]}\n"
 
-// TestOnlyFilesAreReadOfADirectory: to open a pipe that nobody writes to would take for ever.
-func TestOnlyFilesAreReadOfADirectory(t *testing.T) {
+// TestDirectoryReadsRegularFiles: opening a pipe without a writer would block forever.
+func TestDirectoryReadsRegularFiles(t *testing.T) {
 	dir := t.TempDir()
 	for _, problem := range []error{
 		os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(pod), 0o600),
@@ -33,15 +33,15 @@ func TestOnlyFilesAreReadOfADirectory(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	want := fmt.Sprintf("[Skipped %s, %s, %s: it is not a regular file.]", in("link.yaml"), in("pipe.yaml"), in("zero.json"))
 	if got := fmt.Sprint(p.Notes); got != want || len(p.Missing) > 0 {
-		t.Errorf("it is said: %s, missing: %s", got, p.Missing)
+		t.Errorf("notes %s, missing: %s", got, p.Missing)
 	}
-	if _, err := p.manifests("/dev/zero", nil); err == nil || err.Error() != "it is not a regular file" {
-		t.Errorf("of a device it is said: %v", err)
+	if _, err := p.manifests("/dev/zero", nil); err == nil || err.Error() != "it is not a file" {
+		t.Errorf("a device: %v", err)
 	}
 }
 
-// TestALinkToADirectoryIsRead where it is what is named.
-func TestALinkToADirectoryIsRead(t *testing.T) {
+// TestLinkedDirectoryIsRead: a link to a directory is read if --workloads names it.
+func TestLinkedDirectoryIsRead(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(t.TempDir(), "current")
 	if err := os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(pod), 0o600); err != nil {
@@ -57,8 +57,8 @@ func TestALinkToADirectoryIsRead(t *testing.T) {
 	}
 }
 
-// TestAPipeThatIsNamedIsRead, as a shell makes one of what a command writes.
-func TestAPipeThatIsNamedIsRead(t *testing.T) {
+// TestNamedPipeIsRead: a shell creates a pipe for the output of a command.
+func TestNamedPipeIsRead(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package podsource is the flags that say which pods are looked at, and reads them: from
-// a few characters, manifests, a cluster or a snapshot of one.
+// Package podsource has the flags that name pods, and reads the pods: from a few characters, manifests, a cluster or a
+// snapshot of a cluster.
 //
 // It simulates nothing.
 package podsource
@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,69 +35,122 @@ import (
 // Flags are the flags as they were given.
 type Flags struct {
 	pods      []string
-	workloads []string
-	Live      bool
-	Snapshot  string
-	Most      bool // autoscalers at their upper bound
-	lke       bool // LKE's own DaemonSets count without being given
-	implied   bool
+	workloads []string // paths, live or snapshot:FILE
+	Most      bool     // autoscalers at their upper bound
+	lke       bool     // add LKE's own DaemonSets if no source has them
+	implied   bool     // the command reads the cluster or snapshot for another purpose, too
 }
+
+// Sources of --workloads that are not paths.
+const (
+	sourceLive     = "live"
+	sourceSnapshot = "snapshot:"
+)
 
 // Add adds the flags.
 func (f *Flags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
-		"take so many pods that ask for so much: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may "+
-			"be repeated")
+		"add pods: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may be repeated")
 	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
-		"take the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
-			"standard input; may be repeated")
-	cmd.Flags().BoolVar(&f.Live, "live", false, "take the pods that the cluster has, which is only read")
-	flags.Once(cmd, &f.Snapshot, "snapshot",
-		"take the pods that a cluster had when \"lkeplan snapshot\" wrote `FILE`")
+		"add the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
+			"snapshot:FILE; may be repeated")
 	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
-		"take LKE's own DaemonSets as they were seen, unless manifests, the cluster or the snapshot have them")
-	cmd.MarkFlagsMutuallyExclusive("live", "snapshot")
-}
-
-// Effects are those of the flags, where they have one when something holds.
-func (f *Flags) Effects(when func([]string) bool, instead string) flags.Effects {
-	effects := flags.Effects{}
-	for _, name := range []string{"pods", "workloads", "live", "snapshot"} {
-		effects[name] = flags.Effect{When: when, Else: instead}
-	}
-	effects["lke-daemonsets"] = flags.Effect{
-		When: func(args []string) bool {
-			return when(args) && len(f.pods)+len(f.workloads) > 0 && !f.Live && f.Snapshot == ""
-		},
-		Else: "is for --pods and --workloads: a cluster and its snapshot have the DaemonSets that they have",
-	}
-	return effects
-}
-
-// Manifests reports whether pods of manifests are taken, which may have autoscalers.
-func (f *Flags) Manifests() bool { return len(f.workloads) > 0 }
-
-// Idle is an error where a cluster is named, and none is asked.
-func (f *Flags) Idle(cmd *cobra.Command) error {
-	for _, name := range []string{"context", "kubeconfig", "request-timeout"} {
-		if cmd.Flags().Changed(name) && !f.Live {
-			return fmt.Errorf("--%s is for --live: without it no cluster is asked", name)
+		"add LKE's own DaemonSets, unless the manifests, the cluster or the snapshot have them")
+	flags.Renamed(cmd, "live", "workloads", true, func(text string) (string, error) {
+		if on, err := strconv.ParseBool(text); err != nil || !on {
+			return "", err
 		}
+		return sourceLive, nil
+	})
+	flags.Renamed(cmd, "snapshot", "workloads", false, func(file string) (string, error) {
+		if file == "" {
+			return "", errors.New("it is empty; leave the flag out")
+		}
+		return sourceSnapshot + file, nil
+	})
+	_ = cmd.RegisterFlagCompletionFunc("workloads", completeSource) // fails only for an unknown flag
+}
+
+// completeSource completes the sources that are not paths, next to the names of files.
+func completeSource(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{sourceLive, sourceSnapshot}, cobra.ShellCompDirectiveDefault
+}
+
+// Live are the flags of the pods of the cluster.
+func Live() Flags { return Flags{workloads: []string{sourceLive}, implied: true} }
+
+// Implied are the flags of the pods of a snapshot that the command reads anyway: it may have none.
+func Implied(snapshot string) Flags {
+	return Flags{workloads: []string{sourceSnapshot + snapshot}, implied: true}
+}
+
+// Live reports whether the flags name the pods of the cluster.
+func (f *Flags) Live() bool { return slices.Contains(f.workloads, sourceLive) }
+
+// snapshots are the files of snapshots that the flags name.
+func (f *Flags) snapshots() (names []string) {
+	for _, source := range f.workloads {
+		if name, ok := strings.CutPrefix(source, sourceSnapshot); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// paths are the manifests and directories that the flags name.
+func (f *Flags) paths() []string {
+	return slices.DeleteFunc(slices.Clone(f.workloads), func(source string) bool {
+		return source == sourceLive || strings.HasPrefix(source, sourceSnapshot)
+	})
+}
+
+// ofCluster reports whether the pods are those of a cluster: now, or when a snapshot was taken.
+func (f *Flags) ofCluster() bool { return f.Live() || len(f.snapshots()) > 0 }
+
+// check reports sources that exclude each other or can be read in two ways.
+func (f *Flags) check() error {
+	_, err := os.Lstat(sourceLive)
+	switch snapshots := f.snapshots(); {
+	case f.Live() && !f.implied && err == nil:
+		return errors.New("--workloads live is the cluster, and there is a file of that name: write ./live for the file; " +
+			"for the cluster, run lkeplan in another directory")
+	case f.Live() && len(snapshots) > 0:
+		return errors.New("--workloads: write live or snapshot:FILE, not both: both have all pods of a cluster")
+	case len(snapshots) > 1:
+		return fmt.Errorf("--workloads names two snapshots, %s and %s; name one", snapshots[0], snapshots[1])
+	case len(snapshots) == 1 && snapshots[0] == "":
+		return errors.New("--workloads snapshot: needs the name of a file: snapshot:FILE")
 	}
 	return nil
 }
 
+// Effects are those of the flags: they have an effect if when holds.
+func (f *Flags) Effects(when func([]string) bool, instead string) flags.Effects {
+	effects := flags.Effects{}
+	for _, name := range []string{"pods", "workloads"} {
+		effects[name] = flags.Effect{When: when, Else: instead}
+	}
+	effects["lke-daemonsets"] = flags.Effect{
+		When: func(args []string) bool { return when(args) && f.Given() && !f.ofCluster() },
+		Else: "is for --pods and manifests: a cluster and its snapshot have their own DaemonSets",
+	}
+	return effects
+}
+
+// Manifests reports whether the flags name manifests, which can have autoscalers.
+func (f *Flags) Manifests() bool { return len(f.paths()) > 0 }
+
 // Given reports whether the flags name pods.
-func (f *Flags) Given() bool { return len(f.pods)+len(f.workloads) > 0 || f.Live || f.Snapshot != "" }
+func (f *Flags) Given() bool { return len(f.pods)+len(f.workloads) > 0 }
 
 // Pods are what the flags name.
 type Pods struct {
 	found    workload.Found
 	live     *workload.Shapes
 	snapshot *compare.Snapshot
-	Notes    []string // what of it does not count
+	Notes    []string // what does not count
 	lke      bool
-	Missing  []string // what may have pods and could not be read; the notes have it, too
+	Missing  []string // what can have pods and could not be read; it is in the notes, too
 }
 
 // Read reads the pods.
@@ -104,9 +158,12 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	if !f.Given() {
 		return p, errNone
 	}
-	p.lke = f.lke && !f.Live && f.Snapshot == ""
+	if err := f.check(); err != nil {
+		return p, err
+	}
+	p.lke = f.lke && !f.ofCluster()
 	var objects []manifests.Object
-	for _, name := range f.workloads {
+	for _, name := range f.paths() {
 		found, err := p.manifests(name, stdin)
 		if err != nil {
 			return p, fmt.Errorf("--workloads %s: %w", name, err)
@@ -134,8 +191,8 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 	return p, f.empty(&p)
 }
 
-// empty is an error where files have no pods: they are not those that somebody meant. Where
-// a cluster has none, or they are scaled to none, it is noted.
+// empty is an error if files have no pods: they are the wrong files. If a cluster has none, or workloads are scaled to
+// zero, it is a note.
 func (f *Flags) empty(p *Pods) error {
 	pods, sets := 0, len(p.found.DaemonSets)
 	for _, load := range p.found.Workloads {
@@ -153,7 +210,7 @@ func (f *Flags) empty(p *Pods) error {
 	}
 	switch {
 	case pods > 0:
-	case sets > 0 || f.Live || f.implied:
+	case sets > 0 || f.Live() || f.implied:
 		p.Notes = append(p.Notes, fmt.Sprintf("There are no pods in %s; those of DaemonSets do not count.", f.where()))
 	default:
 		return fmt.Errorf("%s: there are no pods in it. %s", f.where(), strings.Join(p.Notes, " "))
@@ -161,59 +218,56 @@ func (f *Flags) empty(p *Pods) error {
 	return nil
 }
 
-// where says where pods were looked for.
+// where names the sources of pods.
 func (f *Flags) where() string {
 	var places []string
-	for _, name := range f.workloads {
+	for _, name := range f.paths() {
 		places = append(places, "--workloads "+name)
 	}
-	switch {
-	case f.Live:
+	if f.Live() {
 		places = append(places, "the cluster")
-	case f.Snapshot != "":
-		places = append(places, "the snapshot "+f.Snapshot)
+	}
+	for _, name := range f.snapshots() {
+		places = append(places, "the snapshot "+name)
 	}
 	return strings.Join(places, ", ")
 }
 
-// Implied are the flags of the pods of a snapshot that is read anyway: it may have none.
-func Implied(snapshot string) Flags { return Flags{Snapshot: snapshot, implied: true} }
-
 // cluster reads the pods of a cluster.
 func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error {
-	switch {
-	case f.Live:
+	switch snapshots := f.snapshots(); {
+	case f.Live():
 		cluster, err := kube.Connect(access)
 		if err != nil {
 			return err
 		}
 		set, err := compare.Shapes(ctx, compare.LiveView(cluster))
 		if err != nil {
-			return fmt.Errorf("--live: %w", err)
+			return fmt.Errorf("--workloads live: %w", err)
 		}
 		p.live = &set
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
-	case f.Snapshot != "":
-		snapshot, err := revision.SavedSnapshot(f.Snapshot, time.Now())
+	case len(snapshots) > 0:
+		file := snapshots[0]
+		snapshot, err := revision.SavedSnapshot(file, time.Now())
 		if err != nil {
 			return err
 		}
 		if _, err = snapshot.PodShapes(nil); err != nil {
-			return fmt.Errorf("snapshot %s: %w", f.Snapshot, err)
+			return fmt.Errorf("snapshot %s: %w", file, err)
 		}
 		p.snapshot = &snapshot
 		of := snapshot.Taken.UTC().Format(time.RFC3339)
 		if snapshot.Cluster != "" {
 			of = fmt.Sprintf("the cluster %s at %s", snapshot.Cluster, of)
 		}
-		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", f.Snapshot, of)),
+		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", file, of)),
 			snapshot.Shapes.Notes...)
 	}
 	return nil
 }
 
-// NotesFor is what of the pods does not count, and whether they are of another cluster than
-// the one that a configuration is for.
+// NotesFor lists the pods that do not count, and warns if the pods are of another cluster than the configuration.
 func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 	all := slices.Clone(p.Notes)
 	if p.snapshot != nil {
@@ -235,8 +289,7 @@ func (p Pods) NotesFor(c config.Cluster) (notes []string) {
 	return notes
 }
 
-// Input adds a configuration to pods. In those of a snapshot the words are read that the
-// configuration has.
+// Input adds a configuration to pods. In the pods of a snapshot, the words of the configuration are read: others are hashes.
 func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
 	in := compare.SimulationOf(compiled, prices)
 	in.Pods, in.AssumeLKE = p.found.Pods, p.lke
@@ -257,11 +310,10 @@ func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.
 }
 
 var errNone = errors.New("there are no pods to simulate: " + strings.Join([]string{
-	"write some, --pods 200x1cpu,2Gi", "name manifests with --workloads PATH", "take those of the cluster with --live",
-	"or of a snapshot with --snapshot FILE"}, ", "))
+	"write some, --pods 200x1cpu,2Gi", "or name a source, --workloads PATH, --workloads live for the cluster",
+	"or --workloads snapshot:FILE"}, ", "))
 
-// manifests reads a file, the files of a directory and of those below it, or for "-"
-// standard input.
+// manifests reads a file, the files of a directory and of the directories below it, or for "-" standard input.
 func (p *Pods) manifests(name string, stdin io.Reader) ([]manifests.Object, error) {
 	if name == "-" {
 		return manifests.Read("standard input", stdin)
@@ -275,8 +327,8 @@ func (p *Pods) manifests(name string, stdin io.Reader) ([]manifests.Object, erro
 		notes, missing := found.Notes()
 		p.Notes, p.Missing = append(p.Notes, notes...), append(p.Missing, missing...)
 		return found.Objects, files.Cause(err)
-	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0: // who names a pipe means "<(kubectl get pods -o yaml)"
-		return nil, errors.New("it is no file")
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0: // a pipe is "<(kubectl get pods -o yaml)"
+		return nil, errors.New("it is not a file")
 	}
 	file, err := os.Open(name)
 	if err != nil {

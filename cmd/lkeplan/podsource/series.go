@@ -17,25 +17,25 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Series are snapshots of one cluster, by time.
+// Series is the snapshots of one cluster, ordered by time.
 type Series struct {
-	Cluster   string // its id and its label
+	Cluster   string // its ID and its label
 	snapshots []compare.Snapshot
 }
 
-// MostSnapshots bounds a series: half a year of hours.
+// MostSnapshots limits a series: half a year with one each hour.
 const MostSnapshots = 5000
 
-// ReadSeries reads snapshots: files, and of directories those that end in .json. It is an
-// error that there are fewer than two, that two are of the same time, or of two clusters, or
-// that one does not say what a series needs.
+// ReadSeries reads snapshots: files, and the *.json files of directories. It is an error if there
+// are fewer than two, if two have the same time or different clusters, or if one lacks data that a
+// series needs.
 func ReadSeries(paths []string) (s Series, err error) {
 	names, err := named(paths)
 	if err != nil {
 		return s, err
 	}
 	if len(names) > MostSnapshots {
-		return s, fmt.Errorf("there are %d snapshots, and a series has %d at most", len(names), MostSnapshots)
+		return s, fmt.Errorf("there are %d snapshots, and a series has at most %d", len(names), MostSnapshots)
 	}
 	at := map[time.Time]string{}
 	for _, name := range names {
@@ -47,19 +47,19 @@ func ReadSeries(paths []string) (s Series, err error) {
 			return s, fmt.Errorf("snapshot %s: %w", name, err)
 		}
 		if other, twice := at[snapshot.Taken.UTC()]; twice {
-			return s, fmt.Errorf("snapshots %s and %s are of the same time", other, name)
+			return s, fmt.Errorf("snapshots %s and %s have the same time", other, name)
 		}
 		at[snapshot.Taken.UTC()] = name
 		s.snapshots = append(s.snapshots, snapshot)
 	}
 	if len(s.snapshots) < 2 {
-		return s, errors.New("to replay takes two snapshots at least, of different times: \"lkeplan snapshot\" writes one")
+		return s, errors.New("a replay needs at least two snapshots with different times: \"lkeplan snapshot\" writes one")
 	}
 	slices.SortFunc(s.snapshots, func(a, b compare.Snapshot) int { return a.Taken.Compare(b.Taken) })
 	return s, nil
 }
 
-// named are the files that are to be read.
+// named lists the files to read.
 func named(paths []string) (names []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
@@ -90,13 +90,13 @@ func (s *Series) admit(snapshot compare.Snapshot) error {
 		return err
 	}
 	if s.Cluster != "" && s.Cluster != snapshot.Cluster {
-		return fmt.Errorf("it is of the cluster %s, and those before it are of %s", snapshot.Cluster, s.Cluster)
+		return fmt.Errorf("it is of the cluster %s, and the earlier ones are of %s", snapshot.Cluster, s.Cluster)
 	}
 	s.Cluster = snapshot.Cluster
 	return nil
 }
 
-// Timeline has the pods of the series for the pools of a configuration.
+// Timeline returns the pods of the series for the pools of a configuration.
 func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t simulate.Timeline, err error) {
 	t.Pools = compare.SimulationOf(compiled, prices)
 	all, err := compare.SeriesFor(t.Pools, s.snapshots)
@@ -109,11 +109,11 @@ func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t si
 	return t, err
 }
 
-// machines are the nodes of a snapshot that were made.
+// machines are the nodes of a snapshot with a machine.
 func machines(s compare.Snapshot) (list []simulate.Machine) {
 	for _, n := range s.Nodes {
 		if n.Node == "" {
-			continue // it has not joined, and may never have had a machine
+			continue // it has not joined; it may have no machine
 		}
 		m := simulate.Machine{Name: n.Name, Pool: n.Pool, Plan: compare.PlanOf(n), Made: n.Created}
 		if price, known := s.Prices[m.Plan]; known {
@@ -124,12 +124,12 @@ func machines(s compare.Snapshot) (list []simulate.Machine) {
 	return list
 }
 
-// Notes say what the snapshots do not have, and where their nodes are, if that is not where
-// the pools are for.
+// Notes lists what is missing in the snapshots, and regions of their nodes that are not the
+// region of the pools.
 func (s Series) Notes(region string) (notes []string) {
 	for _, snapshot := range s.snapshots {
 		if r := snapshot.Region; r != "" && r != region {
-			note := fmt.Sprintf("The nodes that there were are in %s, and the pools make nodes in %s, at its prices.",
+			note := fmt.Sprintf("The nodes of the snapshots are in %s, and the pools create nodes in %s, at its prices.",
 				diag.OneLine(r), region)
 			if !slices.Contains(notes, note) {
 				notes = append(notes, note)
@@ -145,7 +145,7 @@ func (s Series) Notes(region string) (notes []string) {
 	return notes
 }
 
-// held notes how many pods are left out that nothing would get a node.
+// held notes the number of pods that wait for something other than a node.
 func held(s compare.Snapshot) []string {
 	pods := 0
 	for _, shape := range s.Shapes.Pods {
@@ -156,7 +156,7 @@ func held(s compare.Snapshot) []string {
 	if pods == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Left out: %s that a scheduling gate or a claim of a volume holds back.",
+	return []string{fmt.Sprintf("Left out: %s blocked by a scheduling gate or a PersistentVolumeClaim.",
 		diag.Counted(pods, "pod"))}
 }
 

@@ -18,9 +18,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// kindsOfPods are pods as a cluster has them, by what is special about each: what is in their
-// metadata besides the name, in their spec, and in their status; and what becomes of them in
-// Karpenter: a node, none and why, or nothing, where it does not count.
+// kindsOfPods are pods of a cluster, by what is special about each: their metadata, spec and
+// status; and the result in Karpenter: a node, no node with a reason, or "" if the pod does not
+// count.
 var kindsOfPods = []struct{ name, meta, spec, status, want string }{
 	{"waits", "", "", "phase: Pending", "1 pod"},
 	{"runs", "", ", nodeName: node-1", "phase: Running", "1 pod"},
@@ -111,14 +111,14 @@ provisioner: linodebs.csi.linode.com
 volumeBindingMode: Immediate
 `
 
-// dump is what a cluster has, by kind.
+// dump is the objects of a cluster, by kind.
 type dump map[string][]map[string]any
 
 func (d dump) List(_ context.Context, _, kind string) ([]map[string]any, error) { return d[kind], nil }
 
-// TestTheSamePodsCountWhereverTheyAreRead: from what kubectl writes, from the cluster itself,
-// and from a snapshot, in which names are hashes.
-func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
+// TestPodSourcesAgree: the same pods count in the output of kubectl, in the cluster, and in a
+// snapshot, in which names are hashes.
+func TestPodSourcesAgree(t *testing.T) {
 	text := volumes
 	for i, k := range kindsOfPods {
 		text += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: shop, name: %s, uid: p%d%s}\n"+
@@ -162,8 +162,8 @@ func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for source, loads := range map[string][]simulate.Workload{
-		"--workloads": written.Workloads, "--live": workload.FromShapes(live).Workloads,
-		"--snapshot": workload.FromShapes(hashed).Workloads,
+		"--workloads": written.Workloads, "live": workload.FromShapes(live).Workloads,
+		"snapshot": workload.FromShapes(hashed).Workloads,
 	} {
 		for _, k := range kindsOfPods {
 			if diff := cmp.Diff(k.want, become(loads, k.name)); diff != "" {
@@ -173,7 +173,7 @@ func TestTheSamePodsCountWhereverTheyAreRead(t *testing.T) {
 	}
 }
 
-// become says what becomes of a pod; "" where it does not count.
+// become is the result of a pod; "" if it does not count.
 func become(loads []simulate.Workload, name string) string {
 	names := []string{"Pod shop/" + name}
 	if strings.HasSuffix(name, "statefulset") {

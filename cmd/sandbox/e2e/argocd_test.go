@@ -206,7 +206,7 @@ func TestArgoCDShowsErrors(t *testing.T) {
 			parameters: `[{"name":"teams","array":["web"]},{"name":"sizes","map":{"min":"few","max":"8"}}]`}, 1,
 			[]string{"parameter sizes:1"}},
 		"the source is broken": {application{path: "clusters/broken"}, 1, []string{"clusters/broken/main.lke.hcl:7", "nosuch"}},
-		"there is nothing":     {application{path: "clusters/empty"}, 3, []string{"compiles to no objects", "lkeplan.allow-empty"}},
+		"there is nothing":     {application{path: "clusters/empty"}, 1, []string{"compiles to no objects", "lkeplan.allow-empty"}},
 		"there is no source":   {application{path: "docs"}, 1, []string{"No configuration files"}},
 		"a file of the sidecar is asked for": {application{path: "clusters/prod", parameters: `[{"name":"teams","array":["web"]},
 			{"name":"lkeplan.var-files","array":["../../../../../../../etc/passwd"]}]`}, 1, []string{"is not in the repository"}},

@@ -91,12 +91,11 @@ func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 	saved := filepath.Join(t.TempDir(), "staging.plan")
 	for _, args := range [][]string{
 		{"apply", "--yes"}, {"apply", "--yes", "--cluster", "production"}, {"plan"}, {"diff", "--base", "live"},
-		{"diff", "--base", "dir:" + other, "--cluster", "live"},
+		{"diff", "--base", "dir:" + other, "--nodes", "live"},
 	} {
 		mustContain(t, s.ends(1, append(args, other)...), evidence, "context ", "https://")
 	}
-	mustContain(t, s.ends(1, "apply", "--yes", other), "choose another context with --context, or say that it is meant "+
-		"with --cluster sandbox")
+	mustContain(t, s.ends(1, "apply", "--yes", other), "choose another context with --context, or confirm this cluster with --cluster sandbox")
 	mustContain(t, s.ends(1, "diff", "--base", "live", "--context", "nowhere", own), `no context "nowhere"; it has: `)
 	mustContain(t, s.ends(0, "diff", "--base", "live", own), "compared with the cluster of context "+
 		"", "https://", "No changes")

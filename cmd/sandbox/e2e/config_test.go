@@ -46,7 +46,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 		t.Fatalf("it does not say what to type:\n%s", out)
 	}
 	mustContain(t, s.ends(1, append(words[1:], "--force-conflicts", "spec.weight")...), "nobody has set it to another value")
-	mustContain(t, s.run(words[0], words[1:]...), "spec.disruption.consolidateAfter taken back from somebody", "1 changed")
+	mustContain(t, s.run(words[0], words[1:]...), "spec.disruption.consolidateAfter overwritten, was set by somebody", "1 changed")
 	mustContain(t, s.ends(0, "diff", "--base", "live", "testdata/four"), "No changes")
 }
 

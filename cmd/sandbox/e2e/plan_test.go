@@ -150,7 +150,7 @@ func TestRolloutMatchesPrediction(t *testing.T) {
 	if err := os.WriteFile(snapshot, []byte(s.run("lkeplan", "snapshot")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	offline := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": ""}, "diff", "--base", "dir:"+dir, "--cluster",
+	offline := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": ""}, "diff", "--base", "dir:"+dir, "--nodes",
 		"snapshot:"+snapshot, labelled)
 	out, err := offline.CombinedOutput()
 	if err != nil {
@@ -163,24 +163,24 @@ func TestRolloutMatchesPrediction(t *testing.T) {
 
 	// Without a terminal nothing is applied. A wait that ends early says what holds the
 	// roll, and so does a diff in which no object changes.
-	mustContain(t, s.ends(1, "apply", labelled), "there is no terminal to ask on; add --yes")
+	mustContain(t, s.ends(1, "apply", labelled), "there is no terminal for the confirmation; add --yes")
 	mustContain(t, s.ends(0, "diff", "--base", "live", dir), "No changes")
 	early := s.ends(1, "apply", "--yes", "--wait", "rolled", "--timeout", "3s", labelled)
 	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "Most a month",
-		"timed out after 3s. Everything is applied, and the controller continues", "pool.web: 2 of ",
-		"nodes held by the PodDisruptionBudget default/inflate", "What waits, and for what: lkeplan status",
-		"To look again: lkeplan diff --base live ",
+		"timed out after 3s. All objects are applied, and the controller continues", "pool.web: 2 of ",
+		"nodes held by the PodDisruptionBudget default/inflate", "To see what is waiting: lkeplan status",
+		"To compare again: lkeplan diff --base live ",
 		"To wait again: lkeplan apply --yes --wait rolled ")
 	mustContain(t, s.ends(0, "diff", "--base", "live", labelled), "No changes", "Under way",
 		"nodes are still to be replaced", "default/inflate")
-	interrupted := s.interrupted("nodes as they should be", "apply", "--yes", "--wait", "rolled", labelled)
-	mustContain(t, interrupted, "lkeplan: interrupted. Everything is applied", "default/inflate", "To look again: ")
+	interrupted := s.interrupted("nodes up to date", "apply", "--yes", "--wait", "rolled", labelled)
+	mustContain(t, interrupted, "lkeplan: interrupted. All objects are applied", "default/inflate", "To compare again: ")
 
 	s.kube("", "delete", "poddisruptionbudget", "inflate")
 	said := s.ends(0, "apply", "--yes", "--wait", "rolled", "--timeout", "3m", labelled)
-	mustContain(t, said, "2 of 2 nodes as they should be")
+	mustContain(t, said, "2 of 2 nodes up to date")
 	// How far the roll is when it is first seen depends on the machine.
-	if !regexp.MustCompile(`[01] of [23] nodes as they should be`).MatchString(said) {
+	if !regexp.MustCompile(`[01] of [23] nodes up to date`).MatchString(said) {
 		t.Errorf("it says nothing of nodes that are still to be replaced:\n%s", said)
 	}
 	for _, n := range s.state().nodes {

@@ -179,7 +179,7 @@ func (s *sandbox) simulatesAlike(want simulate.Report, dir string) {
 	if err := os.WriteFile(snapshot, []byte(s.run("lkeplan", "snapshot")), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
-	for _, from := range [][]string{{"--live"}, {"--snapshot", snapshot}} {
+	for _, from := range [][]string{{"--workloads", "live"}, {"--workloads", "snapshot:" + snapshot}} {
 		args := append([]string{"simulate", "-o", "json", dir}, from...)
 		out, _ := s.command(bin(s.t, "lkeplan"), nil, args...).Output()
 		var said simulate.Report

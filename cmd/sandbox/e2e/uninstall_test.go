@@ -144,7 +144,7 @@ func TestDoctor(t *testing.T) {
 	s.kube("", "create", "clusterrolebinding", "applies", "--clusterrole=lkeplan-apply",
 		"--serviceaccount=lkeplan-system:"+gitopsAccount) // it has no account of the namespace
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
-	said = s.ends(0, "doctor", "--cluster-name", "sandbox")
+	said = s.ends(0, "doctor", "--cluster", "sandbox")
 	mustContain(t, said, "ok    clock", "ok    CRDs: all 8", "lkeplan-system/lkeplan-controller works",
 		"lkeplan-system/lkeplan-gitops works", "the account lkeplan-system/lkeplan-controller has all",
 		"the account lkeplan-system/lkeplan-gitops has all", "ok    policies", "ok    admission",

@@ -28,7 +28,7 @@ type group struct {
 var groups = []group{
 	{"Begin", []string{"README.md"}},
 	{"Guides", []string{"examples/README.md"}},
-	{"Reference", []string{"schemas/reference.md", "schemas/nodeplan.md", "cmd/lkeplan/README.md", "rules/README.md"}},
+	{"Reference", []string{"cmd/lkeplan/README.md", "cmd/lkeplan/COMMANDS.md", "schemas/reference.md", "schemas/nodeplan.md", "rules/README.md"}},
 	{"In the cluster", []string{
 		"kube/chart/README.md", "kube/deploy/README.md", "kube/observability/*.md", "kube/observability/runbooks/*.md",
 	}},

@@ -13,7 +13,7 @@ if [[ $RECURSIVE == true ]]; then
   check+=(--recursive)
 fi
 if [[ -n $BASE ]]; then arguments+=(--base "$BASE"); fi
-if [[ -n $SNAPSHOT ]]; then arguments+=(--cluster "snapshot:$SNAPSHOT"); fi
+if [[ -n $SNAPSHOT ]]; then arguments+=(--nodes "snapshot:$SNAPSHOT"); fi
 if [[ ${SIMULATE:-} == true ]]; then arguments+=(--simulate); fi
 while IFS= read -r path; do
   if [[ -n $path ]]; then arguments+=(--workloads "$path"); fi

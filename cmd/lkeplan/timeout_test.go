@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
 
-// TestNoCommandWaitsLongerThanItMay for an API server that accepts a request and never answers, or begins to.
-func TestNoCommandWaitsLongerThanItMay(t *testing.T) {
+// TestRequestTimeout: --request-timeout holds for an API server that accepts a request and answers nothing, or a part.
+func TestRequestTimeout(t *testing.T) {
 	dir := t.TempDir()
 	const config = "cluster {\n  name = \"a\"\n  region = \"us-ord\"\n}\nnode_class \"default\" {}\n" +
 		"import {\n  to = node_class.default\n  id = \"default\"\n}\n"
@@ -37,9 +37,9 @@ func TestNoCommandWaitsLongerThanItMay(t *testing.T) {
 		defer server.Close()
 		defer close(released)
 		for _, args := range [][]string{
-			{"status"}, {"why", "node", "x"}, {"top", "--once"}, {"snapshot"}, {"simulate", "--live", dir}, {"doctor"},
+			{"status"}, {"why", "node", "x"}, {"top", "--once"}, {"snapshot"}, {"simulate", "--workloads", "live", dir}, {"doctor"},
 			{"diff", "--base", "live", dir}, {"plan", dir}, {"apply", "--yes", dir}, {"takeover", dir}, {"import"},
-			{"validate", "--live", dir}, {"crds", "apply"}, {"uninstall", "--drain", "--yes"}, {"nodeplan", "get"},
+			{"validate", "--workloads", "live", dir}, {"crds", "apply"}, {"uninstall", "--drain", "--yes"}, {"nodeplan", "get"},
 			{"nodeplan", "get", "x"}, {"nodeplan", "history", "x"}, {"nodeplan", "diff", "x", dir}, {"nodeplan", "suspend", "x"},
 			{"nodeplan", "approve", "x", "--yes"}, {"nodeplan", "reconcile", "x"},
 		} {
@@ -57,8 +57,8 @@ func TestNoCommandWaitsLongerThanItMay(t *testing.T) {
 	}
 }
 
-// TestATimeoutThatIsNoTime is an error.
-func TestATimeoutThatIsNoTime(t *testing.T) {
+// TestInvalidRequestTimeout: a request timeout that is not a duration is an error.
+func TestInvalidRequestTimeout(t *testing.T) {
 	for _, text := range []string{"-1s", "x", "5"} {
 		var out bytes.Buffer
 		env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
