@@ -77,10 +77,10 @@ type Cluster struct {
 
 // NewCluster returns the cluster of a client configuration. Nothing is sent
 // before the first use.
-func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, Patience{}) }
+func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, Timeouts{}) }
 
-func newCluster(cfg *rest.Config, patience Patience) (*Cluster, error) {
-	cfg, err := patience.config(cfg)
+func newCluster(cfg *rest.Config, timeouts Timeouts) (*Cluster, error) {
+	cfg, err := timeouts.config(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func conflict(err error) error {
 
 // noObject is the error for an answer that has no object as it is now.
 func (c *Cluster) noObject() error {
-	return fmt.Errorf("the API server at %s has answered with something else; look whether KUBECONFIG names an API "+
+	return fmt.Errorf("the API server at %s has answered with something else; check that KUBECONFIG names an API "+
 		"server, and what is in between", c.host)
 }
 

@@ -22,26 +22,26 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// RequestTimeout is how long a request may take, until its answer is read. An API server gives
-// requests up by itself after a minute.
+// RequestTimeout is how long a request can take, until its answer is read. An API server cancels
+// requests after a minute.
 const RequestTimeout = 70 * time.Second
 
-// ReadTimeout is how long a GET may take by default that a person waits for.
+// ReadTimeout is the default timeout of a GET that a person waits for.
 const ReadTimeout = 30 * time.Second
 
-// saysAfter is how long a request takes before a person is told what is waited for.
+// saysAfter is how long a request takes before a person sees what the command is waiting for.
 const saysAfter = 3 * time.Second
 
-// Patience is how long a person waits for the answer of a request, but for watches.
-type Patience struct {
+// Timeouts is how long a command waits for the answer of a request, except for watches.
+type Timeouts struct {
 	Timeout time.Duration // of each request; 0: ReadTimeout for a GET, RequestTimeout for all else
-	Forever bool          // wait without end
-	// Say tells a person what is waited for: the first request that is not answered at once. Nil tells nothing.
+	Forever bool          // wait without limit
+	// Say reports the first request that is not answered quickly. Nil reports nothing.
 	Say func(what string)
 }
 
-// of is how long a request with a method may take.
-func (p Patience) of(method string) time.Duration {
+// of is how long a request with a method can take.
+func (p Timeouts) of(method string) time.Duration {
 	switch {
 	case p.Timeout > 0:
 		return p.Timeout
@@ -51,28 +51,28 @@ func (p Patience) of(method string) time.Duration {
 	return RequestTimeout
 }
 
-// NoResponseError says that an API server has not answered a request.
+// NoResponseError means that an API server has not answered a request.
 type NoResponseError struct {
 	Host, Request string // such as GET /api/v1/pods
 	After         time.Duration
-	Do            string // to wait longer; "" if nothing is to be done for that
+	Do            string // how to wait longer; "" if that is not possible
 }
 
 // Error implements error.
 func (e NoResponseError) Error() string {
-	return fmt.Sprintf("the API server at %s has not answered %s within %s; look whether it answers \"kubectl get --raw "+
-		"/readyz\", and whether KUBECONFIG names the right cluster%s", e.Host, e.Request, e.After, e.Do)
+	return fmt.Sprintf("the API server at %s has not answered %s within %s; check that it answers \"kubectl get --raw "+
+		"/readyz\", and that KUBECONFIG names the right cluster%s", e.Host, e.Request, e.After, e.Do)
 }
 
-// IsNoResponse reports whether an error says that a request was not answered, as it is in a burst of
-// them or while an API server is replaced. Who waits for something waits on.
+// IsNoResponse reports whether an error means that a request was not answered, such as in a burst of
+// requests or while an API server is replaced. A caller that waits for something keeps waiting.
 func IsNoResponse(err error) bool {
 	_, silent := errors.AsType[NoResponseError](err)
 	return silent
 }
 
-// KindError says that an API server has answered a request with an object of another kind
-// than the one that was asked for.
+// KindError means that an API server has answered a request with an object of another kind
+// than requested.
 type KindError struct {
 	Host, Request string
 	Kind, Want    string
@@ -80,48 +80,48 @@ type KindError struct {
 
 // Error implements error.
 func (e KindError) Error() string {
-	return fmt.Sprintf("the API server at %s has answered %s with %s, and not with %s; look whether KUBECONFIG names an "+
+	return fmt.Sprintf("the API server at %s has answered %s with %s, and not with %s; check that KUBECONFIG names an "+
 		"API server, and what is in between", e.Host, e.Request, e.Kind, e.Want)
 }
 
-// Config returns a client configuration with which each request has to be answered, and its
-// answer read, within RequestTimeout. Watches go on once they are answered.
-func Config(cfg *rest.Config) (*rest.Config, error) { return Patience{}.config(cfg) }
+// Config returns a client configuration with which each request must be answered, and its
+// answer read, within RequestTimeout. Watches continue once they are answered.
+func Config(cfg *rest.Config) (*rest.Config, error) { return Timeouts{}.config(cfg) }
 
-func (p Patience) config(cfg *rest.Config) (*rest.Config, error) {
+func (p Timeouts) config(cfg *rest.Config) (*rest.Config, error) {
 	root, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, host: cfg.Host, root: root, patience: p}
+		return &transport{next: next, host: cfg.Host, root: root, timeouts: p}
 	})
 	return cfg, nil
 }
 
-// transport sends requests that are answered in time. It implements http.RoundTripper.
+// transport sends requests with a timeout. It implements http.RoundTripper.
 type transport struct {
 	next http.RoundTripper
 	host string
 	root *url.URL
 
-	patience Patience
+	timeouts Timeouts
 	said     sync.Once
 
 	mu         sync.Mutex
-	unanswered NoResponseError // of the request of discovery that was last not answered
+	unanswered NoResponseError // of the last discovery request that was not answered
 	since      time.Time
 }
 
-// queued is how long the requests that have waited for one of discovery take to follow it.
+// queued is how soon the requests that have waited for a discovery request follow it.
 const queued = time.Second
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	path := "/" + strings.Trim(strings.TrimPrefix(req.URL.Path, t.root.Path), "/")
-	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.patience.of(req.Method)}
-	if t.patience.Say != nil {
+	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.timeouts.of(req.Method)}
+	if t.timeouts.Say != nil {
 		silence.Do = ", or wait longer with --request-timeout"
 	}
 	wants := discovery(path)
@@ -151,7 +151,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// refused is the error of an API server that refuses discovery, of which clients lose the reason.
+// refused is the error of an API server that refuses discovery; clients lose its reason.
 func refused(resp *http.Response) (*http.Response, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
@@ -168,7 +168,7 @@ func refused(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
-// waited is an error where a request of discovery has not been answered just now: clients send
+// waited returns an error if a discovery request has just not been answered: clients send
 // one after another, and those that have waited for that one do not wait again.
 func (t *transport) waited() error {
 	t.mu.Lock()
@@ -179,11 +179,11 @@ func (t *transport) waited() error {
 	return nil
 }
 
-// send sends a request that is answered in time.
+// send sends a request with a timeout.
 func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Response, error) {
 	ctx, end := context.WithCancelCause(req.Context())
 	after := silence.After
-	if t.patience.Forever {
+	if t.timeouts.Forever {
 		after = math.MaxInt64
 	}
 	timer := time.AfterFunc(after, func() { end(silence) })
@@ -205,17 +205,17 @@ func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Resp
 	return resp, nil
 }
 
-// say tells what is waited for, once.
+// say reports what the command is waiting for, once.
 func (t *transport) say(silence NoResponseError) {
-	if t.patience.Say == nil {
+	if t.timeouts.Say == nil {
 		return
 	}
 	t.said.Do(func() {
 		most := fmt.Sprintf("for at most %s (--request-timeout)", silence.After)
-		if t.patience.Forever {
-			most = "without end"
+		if t.timeouts.Forever {
+			most = "without limit"
 		}
-		t.patience.Say(fmt.Sprintf("waiting %s for the API server at %s to answer %s", most, t.host, silence.Request))
+		t.timeouts.Say(fmt.Sprintf("waiting %s for the API server at %s to answer %s", most, t.host, silence.Request))
 	})
 }
 
@@ -226,7 +226,7 @@ func noResponseOf(ctx context.Context) error {
 	return nil
 }
 
-// answer is the body of an answer, which is read in time. It implements io.ReadCloser.
+// answer is the body of an answer, with a timeout. It implements io.ReadCloser.
 type answer struct {
 	io.ReadCloser
 	noResponse func() error
@@ -248,8 +248,7 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// discovery are the kinds that may be at a path by which clients find out what an API
-// server has; nil for other paths.
+// discovery are the kinds that can be at a path of discovery; nil for other paths.
 func discovery(path string) []string {
 	switch parts := strings.Split(path[1:], "/"); {
 	case path == "/api":
@@ -262,7 +261,7 @@ func discovery(path string) []string {
 	return nil
 }
 
-// known is an error where an answer has none of some kinds: for client-go it would be one that
+// known returns an error if an answer has none of some kinds: for client-go it would mean that
 // there is nothing, and no kind that it looks for.
 func known(resp *http.Response, wrong KindError, wants []string) error {
 	raw, err := io.ReadAll(resp.Body)
@@ -273,7 +272,7 @@ func known(resp *http.Response, wrong KindError, wants []string) error {
 		Kind string `json:"kind"`
 	}
 	if err := json.Unmarshal(raw, &of); err != nil {
-		wrong.Kind = "text that is no JSON"
+		wrong.Kind = "text that is not JSON"
 		return wrong
 	}
 	if !slices.Contains(wants, of.Kind) {

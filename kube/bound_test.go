@@ -30,7 +30,7 @@ var lists = map[string]func(ctx context.Context, c *Cluster) (int, error){
 	},
 }
 
-// faulty is a cluster that answers the requests of some paths in a way.
+// faulty is a cluster that answers requests of some paths with a fault.
 func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	t.Helper()
 	server := &kubetest.Server{
@@ -52,9 +52,9 @@ func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	return c
 }
 
-// TestNoRequestWaitsForEver: each has a bound, those of discovery, too, and the error says
-// which of them was not answered.
-func TestNoRequestWaitsForEver(t *testing.T) {
+// TestRequestsTimeOut: each request has a timeout, also those of discovery, and the error names
+// the one that was not answered.
+func TestRequestsTimeOut(t *testing.T) {
 	for path, want := range map[string]string{
 		"api/v1/pods": "GET /api/v1/pods", "api": "GET /api", "apis": "GET /apis", "api/v1": "GET /api/v1",
 	} {
@@ -78,9 +78,9 @@ func TestNoRequestWaitsForEver(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForDiscoveryWaitsOnce: clients ask one after another, and those that have waited
+// TestDiscoveryTimesOutOnce: clients send requests one after another, and those that have waited
 // for the first do not wait again.
-func TestWhoWaitsForDiscoveryWaitsOnce(t *testing.T) {
+func TestDiscoveryTimesOutOnce(t *testing.T) {
 	for _, path := range []string{"api", "apis"} {
 		synctest.Test(t, func(t *testing.T) {
 			c, began := faulty(t, kubetest.Hangs, path), time.Now()
@@ -92,7 +92,7 @@ func TestWhoWaitsForDiscoveryWaitsOnce(t *testing.T) {
 			if took := time.Since(began); took != RequestTimeout {
 				t.Errorf("it took %s", took)
 			}
-			time.Sleep(time.Second) // in which nobody has waited
+			time.Sleep(time.Second) // in which no client has waited
 			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*RequestTimeout+time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
@@ -100,7 +100,7 @@ func TestWhoWaitsForDiscoveryWaitsOnce(t *testing.T) {
 	}
 }
 
-// TestARequestEndsWithItsContext: that of discovery knows none, and ends the call all the same.
+// TestARequestEndsWithItsContext: the request of discovery has none, and the call still ends.
 func TestARequestEndsWithItsContext(t *testing.T) {
 	for _, path := range []string{"api/v1/pods", "api", "apis", "api/v1"} {
 		for how, list := range lists {
@@ -113,15 +113,15 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 					if took := time.Since(began); took != time.Second || err == nil {
 						t.Errorf("it took %s: %v", took, err)
 					}
-					time.Sleep(RequestTimeout) // until what discovery has asked for ends, too
+					time.Sleep(RequestTimeout) // until the requests of discovery end, too
 				})
 			})
 		}
 	}
 }
 
-// TestAWatchGoesOn for longer than a request may take, once it is answered.
-func TestAWatchGoesOn(t *testing.T) {
+// TestWatchOutlivesTheTimeout of requests once it is answered.
+func TestWatchOutlivesTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typed, err := faulty(t, kubetest.Drips, "api/v1/pods").Client(scheme.Scheme)
 		if err != nil {
@@ -152,8 +152,8 @@ func TestAWatchGoesOn(t *testing.T) {
 	})
 }
 
-// TestAnAnswerOfAnotherKindIsNoList: it would be an empty one.
-func TestAnAnswerOfAnotherKindIsNoList(t *testing.T) {
+// TestAnswerOfAnotherKindIsAnError: it would be an empty list.
+func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 	for path, fault := range map[string]map[kubetest.Fault]string{
 		"api/v1/pods": {
 			kubetest.Success: "answered GET /api/v1/pods with a Status, and not with a PodList",
@@ -181,8 +181,8 @@ func TestAnAnswerOfAnotherKindIsNoList(t *testing.T) {
 	}
 }
 
-// TestNoRequestIsRepeatedInAnHour: an API server that has too much to do may say so.
-func TestNoRequestIsRepeatedInAnHour(t *testing.T) {
+// TestRequestIsNotRetriedInAnHour: an overloaded API server can ask for that.
+func TestRequestIsNotRetriedInAnHour(t *testing.T) {
 	for how, list := range lists {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -194,31 +194,31 @@ func TestNoRequestIsRepeatedInAnHour(t *testing.T) {
 	}
 }
 
-// TestAPersonIsToldWhatIsWaitedFor after three seconds, in one line, and not for longer than they want.
-func TestAPersonIsToldWhatIsWaitedFor(t *testing.T) {
+// TestSlowRequestIsReported after three seconds, in one line.
+func TestSlowRequestIsReported(t *testing.T) {
 	for _, tt := range []struct {
-		patience Patience
+		timeouts Timeouts
 		after    time.Duration
 		says     string
 	}{
-		{Patience{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
-		{Patience{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
-		{Patience{Timeout: time.Second}, time.Second, ""},
-		{Patience{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
-		{Patience{Forever: true}, 24 * time.Hour, "waiting without end for the API server"},
+		{Timeouts{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
+		{Timeouts{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
+		{Timeouts{Timeout: time.Second}, time.Second, ""},
+		{Timeouts{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
+		{Timeouts{Forever: true}, 24 * time.Hour, "waiting without limit for the API server"},
 	} {
 		for _, path := range []string{"api", "api/v1", "api/v1/pods"} {
 			for _, fault := range []kubetest.Fault{kubetest.Hangs, kubetest.Drips} {
-				if tt.patience.Forever && path != "api/v1/pods" {
-					continue // discovery knows no context, and would go on
+				if tt.timeouts.Forever && path != "api/v1/pods" {
+					continue // discovery has no context, and would continue
 				}
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
 					var said []string
-					tt.patience.Say = func(what string) {
+					tt.timeouts.Say = func(what string) {
 						said = append(said, what)
 						if took := time.Since(began); took != saysAfter {
-							t.Errorf("it is said after %s", took)
+							t.Errorf("it is reported after %s", took)
 						}
 					}
 					server := kubetest.Failing(map[string]string{"v1/pods": "Pod"}, path, fault)
@@ -228,7 +228,7 @@ func TestAPersonIsToldWhatIsWaitedFor(t *testing.T) {
 						}
 						return kubetest.Fine
 					}
-					c, err := newCluster(server.Config(), tt.patience)
+					c, err := newCluster(server.Config(), tt.timeouts)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -237,10 +237,10 @@ func TestAPersonIsToldWhatIsWaitedFor(t *testing.T) {
 					_, err = c.List(ctx, "v1", "Pod")
 					synctest.Wait()
 					if took := time.Since(began); err == nil || took != tt.after {
-						t.Errorf("%+v, %s %s: it ends after %s: %v", tt.patience, path, fault, took, err)
+						t.Errorf("%+v, %s %s: it ends after %s: %v", tt.timeouts, path, fault, took, err)
 					}
-					if !tt.patience.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
-						t.Errorf("it does not say what to do: %v", err)
+					if !tt.timeouts.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
+						t.Errorf("the error does not have what to do: %v", err)
 					}
 					if tt.says == "" && len(said) > 0 || tt.says != "" && (len(said) != 1 || !strings.HasPrefix(said[0], tt.says)) {
 						t.Errorf("it says %q", said)

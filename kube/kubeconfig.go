@@ -19,7 +19,7 @@ import (
 type Access struct {
 	Kubeconfig string // a file, or several as in $KUBECONFIG; "" for the usual places
 	Context    string // of the kubeconfig; "" for its current one
-	Patience
+	Timeouts
 }
 
 // Connect returns the cluster of a kubeconfig.
@@ -43,7 +43,7 @@ func Connect(to Access) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	cluster, err := newCluster(cfg, to.Patience)
+	cluster, err := newCluster(cfg, to.Timeouts)
 	if err != nil {
 		return nil, err
 	}

@@ -21,22 +21,24 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
-const adoptHelp = `Move the pods of LKE pools that no Karpenter keeps to nodes of pools that are
-applied, and delete the LKE pools: what import --lke prints, done.
+const adoptHelp = `Move the pods of LKE pools that Karpenter does not manage to nodes of pools,
+and delete the LKE pools: the steps that import --lke prints. Apply the pools
+first.
 
-The autoscalers of these LKE pools are turned off first. Then one LKE pool after
-the other: its nodes are cordoned, and its pods are evicted node by node, as
-PodDisruptionBudgets allow. The next node follows when they are ready elsewhere,
-and when no node has any the LKE pool is deleted. Where a pod cannot go, or
-finds no room, it stops and says which: that LKE pool stays, and the same
-command goes on from there. What a pod has in emptyDir volumes goes with it.
+The autoscalers of these LKE pools are turned off first. Then, one LKE pool
+after the other, the nodes are cordoned, and the pods are evicted node by node
+within their PodDisruptionBudgets. The next node follows when the pods are
+ready elsewhere. An LKE pool without pods is deleted. If a pod cannot be
+evicted, or fits on no other node, adopt stops and names it: that LKE pool
+stays, and the same command continues from there. Data in emptyDir volumes is
+lost.
 
-Pods with the annotation karpenter.sh/do-not-disrupt: "true", or
-cluster-autoscaler.kubernetes.io/safe-to-evict: "false", are waited for.
+adopt waits for pods with the annotation karpenter.sh/do-not-disrupt: "true" or
+cluster-autoscaler.kubernetes.io/safe-to-evict: "false".
 
-It needs a token in LINODE_TOKEN with the scope lke:read_write, and a controller
-that works. Keep an LKE pool for the controller itself. Have Terraform, or
-whatever else makes these LKE pools, forget them first.`
+You need a token in LINODE_TOKEN with the scope lke:read_write, and a running
+controller. Keep an LKE pool for the controller itself. Remove these LKE pools
+from Terraform, or from any other tool that manages them, first.`
 
 func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
@@ -49,19 +51,19 @@ func newAdopt(env *flags.Env) *cobra.Command {
 				return errors.New("--timeout is more than 0")
 			}
 			if !a.yes && flags.Terminal(env.Stdin) == nil {
-				return errors.New("adopt changes a cluster, and there is no terminal to ask on; add --yes")
+				return errors.New("adopt changes a cluster, and there is no terminal for the question; add --yes")
 			}
 			return a.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster (default: the only one in LKE)")
-	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that no Karpenter keeps")
-	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "let pods go as well that nobody makes again")
+	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster in LKE (default: the only one)")
+	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that Karpenter does not manage")
+	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "also evict pods that no controller recreates")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
-		"stop waiting after `TIME`; it starts again for each node")
+		"stop if the pods of a node have not moved within this `TIME`")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
-		"a controller runs that elects no leader, such as one outside of the cluster")
+		"a controller runs without leader election, such as outside of the cluster")
 	flags.ClusterFlags(cmd, env, &a.access)
 	return cmd
 }
@@ -91,7 +93,7 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 		Cluster: cluster, LKE: api, ClusterID: from.ID, Timeout: a.timeout, Unmanaged: a.unmanaged, Report: a.show,
 	}
 	if len(pools) == 0 {
-		fmt.Fprintf(a.env.Stdout, "LKE cluster %s has no LKE pool that no Karpenter keeps: there is nothing to move.\n",
+		fmt.Fprintf(a.env.Stdout, "LKE cluster %s has only LKE pools that Karpenter manages: there is nothing to move.\n",
 			diag.OneLine(from.Label))
 		return nil
 	}
@@ -127,7 +129,7 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
+// pools are the LKE pools to drain, without those that Karpenter manages.
 func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []string) (migrate.LKECluster, []api.Pool,
 	error) {
 	from, err := lkeCluster(ctx, a.env, linodeAPI, a.name)
@@ -146,11 +148,11 @@ func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []strin
 	}
 	switch {
 	case len(there) == 0 && !a.all:
-		return from, nil, fmt.Errorf("cluster %s has no LKE pool that no Karpenter keeps", from.Label)
+		return from, nil, fmt.Errorf("cluster %s has only LKE pools that Karpenter manages", from.Label)
 	case len(ids) == 0 && !a.all:
-		return from, nil, fmt.Errorf("say which LKE pools, or --all: %s", strings.Join(known, "; "))
+		return from, nil, fmt.Errorf("name LKE pools, or use --all: %s", strings.Join(known, "; "))
 	case len(ids) > 0 && a.all:
-		return from, nil, errors.New("either name LKE pools or say --all")
+		return from, nil, errors.New("name LKE pools or use --all, not both")
 	}
 	var meant []api.Pool
 	for n, id := range ids {
@@ -159,7 +161,7 @@ func (a *adoption) pools(ctx context.Context, linodeAPI *api.Client, ids []strin
 		}
 		at := slices.IndexFunc(there, func(p api.Pool) bool { return strconv.Itoa(p.ID) == id })
 		if at < 0 {
-			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s that no Karpenter keeps; there are: %s",
+			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s, or Karpenter manages it; there are: %s",
 				from.Label, id, strings.Join(known, "; "))
 		}
 		meant = append(meant, there[at])
@@ -180,7 +182,7 @@ func lkePoolIDs(pools []api.Pool) string {
 
 func describeLKEPool(p api.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
 
-// requireController returns an error if no controller runs that could make nodes for the pods of the LKE pools.
+// requireController returns an error if no controller runs that could create nodes for the pods.
 func (a *adoption) requireController(ctx context.Context, in *kube.Cluster) error {
 	if a.unled {
 		return nil
@@ -192,11 +194,11 @@ func (a *adoption) requireController(ctx context.Context, in *kube.Cluster) erro
 	if slices.ContainsFunc(running, func(c cluster.Controller) bool { return c.MakesNodes() && c.Works() }) {
 		return nil
 	}
-	return errors.New("no controller works that could make nodes for the pods; start it. " +
-		"With one that elects no leader: --without-lease")
+	return errors.New("no controller is running to create nodes for the pods; start it. " +
+		"If one runs without leader election, add --without-lease")
 }
 
-// requireRights makes sure that all may be done that is to be done, before any of it is.
+// requireRights checks all rights before anything is changed.
 func requireRights(ctx context.Context, cluster *kube.Cluster, api *api.Client) error {
 	errs := []error{requireScope(api)}
 	for _, what := range []authorizationv1.ResourceAttributes{
@@ -209,24 +211,24 @@ func requireRights(ctx context.Context, cluster *kube.Cluster, api *api.Client) 
 		case err != nil:
 			return err
 		case !may:
-			errs = append(errs, fmt.Errorf("this user of the kubeconfig may not %s %s in all namespaces", what.Verb,
+			errs = append(errs, fmt.Errorf("the user of the kubeconfig cannot %s %s in all namespaces", what.Verb,
 				strings.TrimSuffix(what.Resource+"/"+what.Subresource, "/")))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// requireScope makes sure that the token may delete LKE pools, and not only list them.
+// requireScope checks that the token can delete LKE pools, and not only list them.
 func requireScope(linodeAPI *api.Client) error {
 	if linodeAPI.MayUse(api.ScopePools) {
 		return nil
 	}
-	return fmt.Errorf("the token in LINODE_TOKEN has the scopes %s, and deleting LKE pools takes %s",
+	return fmt.Errorf("the token in LINODE_TOKEN has the scopes %s, but deleting LKE pools requires %s",
 		strings.Join(linodeAPI.Scopes(), " "), api.ScopePools)
 }
 
-// wayBack says how to go on, and how to go back, where pods have not all moved: not those of
-// the first of the LKE pools that are left.
+// wayBack is the error if not all pods have moved, with how to continue and how to go back. The
+// first of the remaining LKE pools has pods left.
 func wayBack(cluster int, left []api.Pool, again string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
@@ -243,7 +245,7 @@ func wayBack(cluster int, left []api.Pool, again string, err error) error {
 			back += " # if it was on"
 		}
 	}
-	return fmt.Errorf("LKE pool %d: %s\nWhat is left runs where it did. To go on: %s. To go back:%s",
+	return fmt.Errorf("LKE pool %d: %s\nThe remaining pods run where they did. To continue: %s. To go back:%s",
 		left[0].ID, diag.Visible(err.Error()), again, back)
 }
 

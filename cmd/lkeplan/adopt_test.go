@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// testAccount serves one cluster with LKE pools of these ids, and with one that Karpenter keeps.
+// testAccount serves one cluster with LKE pools with these IDs, and one that Karpenter manages.
 func testAccount(t *testing.T, scopes string, ids ...int) *api.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,8 +37,8 @@ func testAccount(t *testing.T, scopes string, ids ...int) *api.Client {
 	return api
 }
 
-// TestLKEPoolsAreNamed: each is moved once, in the order in which they are named.
-func TestLKEPoolsAreNamed(t *testing.T) {
+// TestAdoptSelectsLKEPools: each is drained once, in the order of the arguments.
+func TestAdoptSelectsLKEPools(t *testing.T) {
 	tests := map[string]struct {
 		there []int
 		all   bool
@@ -46,15 +46,15 @@ func TestLKEPoolsAreNamed(t *testing.T) {
 		want  []int
 		err   string
 	}{
-		"in their order":               {there: []int{9, 10, 11}, named: []string{"10", "9"}, want: []int{10, 9}},
-		"twice":                        {there: []int{9, 10, 11}, named: []string{"9", "10", "9"}, want: []int{9, 10}},
-		"all":                          {there: []int{9, 10}, all: true, want: []int{9, 10}},
-		"all, and some":                {there: []int{9, 10}, all: true, named: []string{"9"}, err: "either name LKE pools or say --all"},
-		"none":                         {there: []int{9}, err: "say which LKE pools, or --all: 9, 2 of g6-standard-4"},
-		"one that Karpenter keeps":     {there: []int{9}, named: []string{"1"}, err: "has no LKE pool 1 that no Karpenter keeps"},
-		"all, when none is left":       {all: true},
-		"one that is not left":         {named: []string{"9"}, err: "cluster prod has no LKE pool that no Karpenter keeps"},
-		"what is no id of an LKE pool": {there: []int{9}, named: []string{"09"}, err: "has no LKE pool 09"},
+		"in their order":             {there: []int{9, 10, 11}, named: []string{"10", "9"}, want: []int{10, 9}},
+		"twice":                      {there: []int{9, 10, 11}, named: []string{"9", "10", "9"}, want: []int{9, 10}},
+		"all":                        {there: []int{9, 10}, all: true, want: []int{9, 10}},
+		"all, and some":              {there: []int{9, 10}, all: true, named: []string{"9"}, err: "name LKE pools or use --all, not both"},
+		"none":                       {there: []int{9}, err: "name LKE pools, or use --all: 9, 2 of g6-standard-4"},
+		"one that Karpenter manages": {there: []int{9}, named: []string{"1"}, err: "has no LKE pool 1, or Karpenter manages it"},
+		"all, when none is left":     {all: true},
+		"all are managed":            {named: []string{"9"}, err: "cluster prod has only LKE pools that Karpenter manages"},
+		"not the ID of an LKE pool":  {there: []int{9}, named: []string{"09"}, err: "has no LKE pool 09"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,12 +74,12 @@ func TestLKEPoolsAreNamed(t *testing.T) {
 	}
 }
 
-// TestATokenThatOnlyReadsIsNotEnough, which is said before pods move.
-func TestATokenThatOnlyReadsIsNotEnough(t *testing.T) {
+// TestReadOnlyTokenIsRejected before pods move.
+func TestReadOnlyTokenIsRejected(t *testing.T) {
 	for scopes, want := range map[string]string{
 		"lke:read_write": "", "*": "",
-		"lke:read_only linodes:read_write": "the token in LINODE_TOKEN has the scopes lke:read_only linodes:read_write, and " +
-			"deleting LKE pools takes lke:read_write",
+		"lke:read_only linodes:read_write": "the token in LINODE_TOKEN has the scopes lke:read_only linodes:read_write, but " +
+			"deleting LKE pools requires lke:read_write",
 	} {
 		api := testAccount(t, scopes)
 		if _, err := api.Clusters(t.Context()); err != nil {
@@ -91,13 +91,12 @@ func TestATokenThatOnlyReadsIsNotEnough(t *testing.T) {
 	}
 }
 
-// TestWhoStopsIsToldHowToGoOnAndBack.
-func TestWhoStopsIsToldHowToGoOnAndBack(t *testing.T) {
+func TestStoppedMoveShowsHowToContinueAndGoBack(t *testing.T) {
 	left := []api.Pool{{ID: 9, Autoscaler: api.Autoscaler{Min: 1, Max: 5}}, {ID: 8},
 		{ID: 10, Autoscaler: api.Autoscaler{Enabled: true, Min: 2, Max: 2}}}
 	got := wayBack(77, left, "the same command with 9 10", fmt.Errorf("list pools: %w", context.Canceled)).Error()
 	want := `LKE pool 9: interrupted
-What is left runs where it did. To go on: the same command with 9 10. To go back:
+The remaining pods run where they did. To continue: the same command with 9 10. To go back:
   kubectl uncordon -l lke.linode.com/pool-id=9
   linode-cli lke pool-update 77 9 --autoscaler.enabled true --autoscaler.min 1 --autoscaler.max 5 # if it was on
   linode-cli lke pool-update 77 10 --autoscaler.enabled true --autoscaler.min 2 --autoscaler.max 2`

@@ -16,23 +16,23 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-const doctorHelp = `Look whether all is there that lkeplan needs: the API server and its clock, the
-CRDs, the processes and their releases, the rights of their accounts, admission
-policies, another Karpenter, what pools and NodePlans say of themselves, and,
-with a token in LINODE_TOKEN, its scopes and the LKE cluster: the one of
+const doctorHelp = `Check that everything lkeplan needs is in place: the API server and its clock,
+the CRDs, the processes and their releases, the rights of their accounts,
+admission policies, other Karpenters, the conditions of pools and NodePlans,
+and, with a token in LINODE_TOKEN, its scopes and the LKE cluster: the one of
 LKE_CLUSTER_ID and CLUSTER_NAME, or else of the controller's own settings. In
 instance mode (KARPENTER_MODE) it is the Linodes of CLUSTER_NAME, and what they
 need to join the cluster.
 
-Nothing is changed. Each line begins with ok, warn or fail; a line below it says
-what to do. The exit code is 1 if something does not work.`
+Nothing is changed. Each line begins with ok, warn or fail; a line below it
+says what to do. The exit code is 1 if something does not work.`
 
 func newDoctor(env *flags.Env) *cobra.Command {
 	var access kube.Access
 	var output textOrJSON
 	name := env.Getenv("CLUSTER_NAME")
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look whether all is there that lkeplan needs", Long: doctorHelp,
+		Use: "doctor", Short: "Check that everything lkeplan needs is in place", Long: doctorHelp,
 		Example: "  lkeplan doctor\n  LINODE_TOKEN=... lkeplan doctor --cluster prod",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +70,7 @@ func newDoctor(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// clusterID is the number of the LKE cluster, where the environment has it.
+// clusterID is the ID of the LKE cluster in the environment, if it is set.
 func clusterID(env *flags.Env) (int, error) {
 	text := env.Getenv("LKE_CLUSTER_ID")
 	if text == "" {
@@ -83,7 +83,7 @@ func clusterID(env *flags.Env) (int, error) {
 	return id, nil
 }
 
-// writeFindings writes each finding on a line. What others say in more lines has a mark in front of each.
+// writeFindings writes each finding on a line. Quoted lines have a mark.
 func writeFindings(p *diag.Page, found []inspect.Finding) {
 	for _, f := range found {
 		text, more, _ := strings.Cut(f.Text, "\n")

@@ -34,8 +34,8 @@ import (
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
 CapacityLimits from a cluster, which is only read, or from files for kubectl,
-and write them as HCL: no more than they need, and formatted. Without arguments
-all objects are taken; a KIND takes all objects of that kind.
+and write them as formatted HCL without defaults. Without arguments all objects
+are imported; a KIND imports all objects of that kind.
 
 The HCL is compiled and compared with the objects before it is printed: applying
 it changes nothing and replaces no node. If it does not say the same or does not
@@ -43,23 +43,23 @@ compile, lkeplan shows what differs, and the exit code is 1. It is also 1 if an
 object is left out that cannot be read: lkeplan says where that is and what to
 write.
 
-The import blocks in the HCL permit "lkeplan takeover", and nothing else, to
-take the objects over from whoever made them. Where Flux, Argo CD, Helm or
-Terraform own an object, lkeplan prints what to do about it. A pool that does
-not ask for on-demand capacity is written with capacity_type = null, because
-every compiled pool asks for it otherwise.
+The import blocks in the HCL permit only "lkeplan takeover" to take the objects
+over from their owners. If Flux, Argo CD, Helm or Terraform own an object,
+lkeplan prints what to do about it. A pool that does not require on-demand
+capacity is written with capacity_type = null, because every compiled pool
+requires it otherwise.
 
-With --lke or --terraform, LKE pools that no Karpenter keeps become
+With --lke or --terraform, LKE pools that Karpenter does not manage become
 pools of the same plan, labels and taints, with the autoscaler's upper bound as
-limit, and what moves their pods over is printed, step by step. Nothing is
-changed at Linode.`
+limit, and the steps to move their pods are printed. Nothing is changed at
+Linode.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env, mode: flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}}
 	tier := flags.Choice{Of: []string{"standard", "enterprise"}}
 	cmd := &cobra.Command{
 		Use:   "import [KIND/NAME...]",
-		Short: "Write objects that exist as HCL",
+		Short: "Write existing objects as HCL",
 		Long:  importHelp,
 		Example: `  lkeplan import --out-dir clusters/new
   lkeplan import NodePool/general LinodeNodeClass
@@ -95,7 +95,7 @@ func newImport(env *env) *cobra.Command {
 	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions)
 	asks := flags.Effect{
-		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from: no cluster is asked",
+		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from, which reads no cluster",
 	}
 	flags.Effects{"kubeconfig": asks, "context": asks, "request-timeout": asks}.RejectUnused(cmd)
 	return cmd
@@ -109,7 +109,7 @@ type importation struct {
 	outDir   string
 	cluster  config.Cluster
 	mode     flags.Choice
-	nodes    []map[string]any // of the cluster, where it can be asked
+	nodes    []map[string]any // of the cluster, if it can be read
 
 	lke       bool   // import the LKE pools of a cluster, as Linode lists them
 	terraform string // or as Terraform shows them
@@ -136,7 +136,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	leaveOut(unsound)
 	left = append(left, unsound...)
 	if len(objects) == 0 {
-		return errors.New("there is nothing to import but what is left out")
+		return errors.New("nothing can be imported: all objects are left out")
 	}
 	present, err := i.present(ctx)
 	if err != nil {
@@ -168,9 +168,9 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case len(imported.Remainder) > 0:
-		fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Make it say the same before you apply it.")
+		fmt.Fprintln(i.env.Stderr, "The HCL differs from the objects (see above). Resolve that before you apply it.")
 	case !imported.Exact():
-		fmt.Fprintln(i.env.Stderr, "This HCL says the same as the objects, and does not compile: correct the errors above before you apply it.")
+		fmt.Fprintln(i.env.Stderr, "The HCL matches the objects, but does not compile: correct the errors above before you apply it.")
 	default:
 		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
 			objectCount(len(imported.Blocks)))
@@ -184,7 +184,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// read returns all objects that are meant to be imported, and which files were left out and may have more.
+// read returns the objects to import, and the files that cannot be read and may have more.
 func (i *importation) read(ctx context.Context) (objects []manifests.Object, left []string, err error) {
 	if len(i.from) > 0 {
 		objects, others, notes, left, err := migrate.ReadFiles(i.from, i.env.Stdin)
@@ -193,7 +193,7 @@ func (i *importation) read(ctx context.Context) (objects []manifests.Object, lef
 		}
 		if len(others) > 0 {
 			kinds := diag.OneLine(strings.Join(others, ", "))
-			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", kinds)
+			fmt.Fprintf(i.env.Stderr, "skipped objects of other kinds: %s\n", kinds)
 		}
 		return objects, left, err
 	}
@@ -220,8 +220,8 @@ func (i *importation) read(ctx context.Context) (objects []manifests.Object, lef
 	return objects, nil, err
 }
 
-// present is what the directory to write to compiles to already: nothing, where it
-// has no configuration.
+// present is what the target directory already compiles to: nothing if it has no
+// configuration.
 func (i *importation) present(ctx context.Context) (compile.Result, error) {
 	if i.outDir == "" {
 		return compile.Result{}, nil
@@ -238,12 +238,12 @@ func (i *importation) present(ctx context.Context) (compile.Result, error) {
 	if err := flags.Report(i.env, compiled, diags); err != nil && !errors.Is(err, flags.ErrReported) {
 		return compile.Result{}, err
 	}
-	return compile.Result{}, fmt.Errorf("--out-dir %s has errors, so it is not known what it has already; mend it first",
+	return compile.Result{}, fmt.Errorf("--out-dir %s has errors, so its objects are unknown; correct it first",
 		i.outDir)
 }
 
-// unclaimed checks that what is imported is not in the directory already, as an
-// object or as an address.
+// unclaimed checks that the directory does not already have the imported objects or
+// addresses.
 func unclaimed(present, imported compile.Result) error {
 	objects, addresses := map[manifest.Key]config.Addr{}, map[config.Addr]bool{}
 	for _, o := range present.Objects {
@@ -251,17 +251,17 @@ func unclaimed(present, imported compile.Result) error {
 	}
 	for _, o := range imported.Objects {
 		if addr, has := objects[o.Key()]; has {
-			return fmt.Errorf("%s compiles to %s already; import what it does not have, or into another directory", addr,
+			return fmt.Errorf("%s already compiles to %s; import only other objects, or into another directory", addr,
 				o.Key())
 		}
 		if addresses[o.Addr] {
-			return fmt.Errorf("%s is there already, for another object; rename that block first, with a moved block", o.Addr)
+			return fmt.Errorf("%s already exists for another object; rename that block first, with a moved block", o.Addr)
 		}
 	}
 	return nil
 }
 
-// write prints the files as one, or writes them where none of them is there.
+// write prints the files as one, or writes them if none of them exists.
 func (i *importation) write(imported []config.File) error {
 	if i.outDir == "" {
 		for n, f := range imported {
@@ -277,7 +277,7 @@ func (i *importation) write(imported []config.File) error {
 	for _, f := range imported {
 		name := filepath.Join(i.outDir, f.Name)
 		if _, err := os.Lstat(name); err == nil {
-			return fmt.Errorf("%s is there already; import overwrites nothing", name)
+			return fmt.Errorf("%s already exists; import overwrites nothing", name)
 		}
 	}
 	if err := os.MkdirAll(i.outDir, 0o755); err != nil {
@@ -293,7 +293,7 @@ func (i *importation) write(imported []config.File) error {
 	return nil
 }
 
-// printOwners says to whom objects belong, and how these let them go.
+// printOwners prints the owners of objects, and how to hand the objects over.
 func printOwners(w io.Writer, owners migrate.Owners) {
 	var p diag.Page
 	for _, o := range owners {
@@ -312,10 +312,10 @@ func printOwners(w io.Writer, owners migrate.Owners) {
 	_, _ = io.WriteString(w, p.String())
 }
 
-// moveIn writes the LKE pools of a cluster as pools, and says how their pods move over.
+// moveIn writes the LKE pools of a cluster as pools, and prints how to move their pods.
 func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("--lke and --terraform take all LKE pools of a cluster, and no names of objects: %s", args[0])
+		return fmt.Errorf("--lke and --terraform import all LKE pools of a cluster, and take no object names: %s", args[0])
 	}
 	clusters, err := i.lkeClusters(ctx)
 	if err != nil {
@@ -337,7 +337,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	}
 	if len(moved.Pools) == 0 {
 		steps()
-		return fmt.Errorf("cluster %s has no LKE pool that could move in: it has %d, and a provider of Karpenter keeps "+
+		return fmt.Errorf("cluster %s has no LKE pool to import: it has %d, and Karpenter already manages "+
 			"%d of them", from.Label, len(from.Pools), len(moved.Passed))
 	}
 	cluster := config.Cluster{
@@ -372,8 +372,8 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	return nil
 }
 
-// lkeClusters are the clusters with their LKE pools, as Terraform or Linode knows them.
-// Linode is asked for the pools of the one that is meant.
+// lkeClusters are the clusters with their LKE pools, from Terraform or Linode.
+// Linode is asked only for the pools of the chosen one.
 func (i *importation) lkeClusters(ctx context.Context) ([]migrate.LKECluster, error) {
 	if i.terraform != "" {
 		data, err := os.ReadFile(i.terraform)
@@ -421,8 +421,8 @@ func lkeCluster(ctx context.Context, env *flags.Env, linodeAPI *api.Client, name
 	return chosen, nil
 }
 
-// taken asks the cluster of the kubeconfig for what has a name there already. Where it does
-// not answer, nothing has; what Terraform shows is read without a cluster.
+// taken asks the cluster of the kubeconfig which names exist. If it does not answer, none
+// exists: Terraform's state is read without a cluster.
 func (i *importation) taken(ctx context.Context) migrate.NameTaken {
 	if !i.lke {
 		return migrate.Others(nil)
@@ -431,13 +431,13 @@ func (i *importation) taken(ctx context.Context) migrate.NameTaken {
 	defer cancel()
 	live, err := i.named(ctx)
 	if err != nil {
-		fmt.Fprintf(i.env.Stderr, "lkeplan: whether the cluster has objects of these names already is not known: %s\n",
+		fmt.Fprintf(i.env.Stderr, "lkeplan: whether the cluster already has objects with these names is unknown: %s\n",
 			diag.OneLine(err.Error()))
 	}
 	return migrate.Others(live)
 }
 
-// named are the objects of the cluster that may have a name which LKE pools would get.
+// named are the objects of the cluster whose names LKE pools could get.
 func (i *importation) named(ctx context.Context) (live []map[string]any, err error) {
 	cluster, err := kube.Connect(i.access)
 	if err != nil {
@@ -454,14 +454,14 @@ func (i *importation) named(ctx context.Context) (live []map[string]any, err err
 }
 
 const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
-cluster, the fields that the directory sets become those of the field manager
-"lkeplan", and nobody else's. From then on a field that is removed from the
-directory is removed from the object, and no former owner prevents a new value.
+cluster, the field manager "lkeplan" becomes the only owner of the fields that
+the directory sets. From then on a field that is removed from the directory is
+removed from the object, and no former owner prevents a new value.
 
-No value is changed and no node replaced. If an object differs from the
-directory, nothing is taken over. Flux, Argo CD, Helm or Terraform may set their
-fields again, and delete the object when it is removed from their sources;
-lkeplan prints what to do about that.`
+No value is changed and no node is replaced. If an object differs from the
+directory, nothing is taken over. Flux, Argo CD, Helm or Terraform can set
+their fields again, and delete the object when it is removed from their
+sources; lkeplan prints what to do about that.`
 
 func newTakeover(env *env) *cobra.Command {
 	var (
@@ -470,7 +470,7 @@ func newTakeover(env *env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:     "takeover [DIR]",
-		Short:   "Own the fields of objects that others have made",
+		Short:   "Take ownership of fields on existing objects",
 		Long:    takeoverHelp,
 		Example: "  lkeplan takeover clusters/prod",
 		Args:    flags.OneDirectory,
@@ -489,7 +489,7 @@ func newTakeover(env *env) *cobra.Command {
 			}
 			var owners migrate.Owners
 			err = migrate.TakeOver(cmd.Context(), compiled, cluster, func(t migrate.Taken) {
-				what := "was ours"
+				what := "already owned"
 				if len(t.From) > 0 {
 					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))
 				}

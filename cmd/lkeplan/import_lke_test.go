@@ -13,9 +13,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestNamesOfTheClusterAreLeft: import --lke asks the cluster of the kubeconfig what it has,
-// and says where that is not known.
-func TestNamesOfTheClusterAreLeft(t *testing.T) {
+// TestImportAvoidsNamesOfTheCluster: import --lke reads the names in the cluster of the kubeconfig,
+// and reports if they are unknown.
+func TestImportAvoidsNamesOfTheCluster(t *testing.T) {
 	sim, err := sim.New(sim.Config{ClusterID: 77, Token: "t", ClusterLabel: "prod"})
 	if err != nil {
 		t.Fatal(err)
@@ -39,9 +39,9 @@ func TestNamesOfTheClusterAreLeft(t *testing.T) {
 	}{
 		"nothing has the name": {"", false, `node_class "default"`, ""},
 		"a class has the name": {`{"metadata": {"name": "default"}, "spec": {"tags": ["team"]}}`, false,
-			`node_class "default_2"`, "LinodeNodeClass default is in the cluster and says something else"},
-		"nobody answers": {"", true, `node_class "default"`,
-			"lkeplan: whether the cluster has objects of these names already is not known: "},
+			`node_class "default_2"`, "LinodeNodeClass default is in the cluster with another spec"},
+		"the cluster does not answer": {"", true, `node_class "default"`,
+			"lkeplan: whether the cluster already has objects with these names is unknown: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := classServer(tt.class)

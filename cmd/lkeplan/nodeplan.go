@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,18 +18,19 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanHelp = `Look at the NodePlans of a cluster, and do by hand what a commit cannot: approve
-what guards refuse, suspend, resume, and reconcile now.
+const nodePlanHelp = `Show the NodePlans of a cluster, and do what a commit cannot: approve what
+guards refuse, suspend, resume, and reconcile now.
 
-A NodePlan keeps the cluster as a directory in Git says; the controller does the
-work. Each command takes the name of one NodePlan, in the namespace of the
-context or that of --namespace.`
+A NodePlan keeps a cluster as a directory in Git describes it; the controller
+applies it. Each command takes the name of one NodePlan, in the namespace of
+the context or of --namespace.`
 
 func newNodePlan(env *flags.Env) *cobra.Command {
-	cmd := &cobra.Command{Use: "nodeplan", Short: "Look at NodePlans, approve and reconcile them", Long: nodePlanHelp,
+	cmd := &cobra.Command{Use: "nodeplan", Short: "Show, approve and reconcile NodePlans", Long: nodePlanHelp,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan approve prod"}
 	for _, sub := range []*cobra.Command{
 		newNodePlanGet(env), newNodePlanDiff(env), newNodePlanApprove(env), newNodePlanReconcile(env),
@@ -39,14 +42,14 @@ func newNodePlan(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// nodePlanFlags is which NodePlan of which cluster a command is for.
+// nodePlanFlags are the cluster and the namespace of a NodePlan.
 type nodePlanFlags struct {
 	access    kube.Access
 	namespace string
 	all       bool // namespaces
 }
 
-// flags adds the flags that say which NodePlan is meant, and has the shell complete names.
+// flags adds the flags, and completes names in the shell.
 func (a *nodePlanFlags) flags(cmd *cobra.Command, env *flags.Env) {
 	flags.ClusterFlags(cmd, env, &a.access)
 	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of the "+
@@ -59,8 +62,8 @@ func (a *nodePlanFlags) flags(cmd *cobra.Command, env *flags.Env) {
 	}
 }
 
-// names are those of NodePlans that begin with a text. A cluster that does not answer has
-// none.
+// names are the names of NodePlans that start with a text; none if the cluster does not
+// answer.
 func (a *nodePlanFlags) names(ctx context.Context, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -111,7 +114,7 @@ func oneNodePlan(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// progress says on standard error what is going on, on one line.
+// progress writes one line about the work to standard error.
 func progress(env *flags.Env, format string, args ...any) {
 	var p diag.Page
 	p.Line(0, format, args...)
@@ -127,8 +130,8 @@ func newNodePlanGet(env *flags.Env) *cobra.Command {
 		Use:   "get [NAME]",
 		Short: "List NodePlans, or show one",
 		Long: `List NodePlans: whether they are ready, what is applied, how many nodes are
-still to be replaced, when the next of them may be, and what is wrong. With the
-name of one, show its plan, its guards and its pools. JSON has the objects.`,
+outdated, when the next ones can be replaced, and what is wrong. With the name
+of one, show its plan, its guards and its pools. JSON has the objects.`,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -149,7 +152,7 @@ name of one, show its plan, its guards and its pools. JSON has the objects.`,
 			}
 			return out.print(env, plans, func(p *diag.Page) {
 				if len(plans) == 0 {
-					progress(env, "There is no NodePlan in %s.", placeOf(from))
+					progress(env, "No NodePlans in %s.", placeOf(from))
 					return
 				}
 				writeNodePlans(p, plans, from.all)
@@ -169,7 +172,7 @@ func placeOf(from nodePlanFlags) string {
 	return "the namespace " + from.namespace
 }
 
-// writeNodePlans lists NodePlans, each on a line: of a message, the first.
+// writeNodePlans lists NodePlans, one per line, with the first line of their messages.
 func writeNodePlans(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, namespaces bool) {
 	rows := [][]string{{"NAMESPACE", "NAME", "STATE", "REVISION", "OUTDATED", "WINDOW", "MESSAGE"}}
 	for i := range plans {
@@ -190,7 +193,7 @@ func writeNodePlans(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, namespaces b
 	p.Table(rows)
 }
 
-// writeNodePlan writes what there is to know of one NodePlan.
+// writeNodePlan writes everything about one NodePlan.
 func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	p.Line(0, "NodePlan %s: %s", nodeplan.Key(np), nodeplan.State(np))
 	p.Words(2, nodeplan.Message(np))
@@ -198,9 +201,11 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	if np.Status.LastAttemptedRevision != np.Status.LastAppliedRevision {
 		p.Line(0, "Tried:   %s", nodeplan.Short(np.Status.LastAttemptedRevision))
 	}
-	writePlanOf(p, np)
+	if !nodeplan.Superseded(np) {
+		writePlanOf(p, np)
+	}
 	if a := np.Status.Approval; a != nil {
-		p.Line(0, "Approved by %s for plan %s: %s, %s at most, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
+		p.Line(0, "Approved by %s for plan %s: %s, at most %s, until %s", a.By, a.PlanDigest, strings.Join(a.Guards, ", "),
 			diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
 	}
 	writeRollout(p, np)
@@ -215,7 +220,7 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	p.Table(rows)
 }
 
-// writePlanOf writes the plan of a NodePlan, and what the guards say of it.
+// writePlanOf writes the plan of a NodePlan, and the verdicts of its guards.
 func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	p := np.Status.Plan
 	if p == nil {
@@ -227,19 +232,23 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	}
 	to.Line(0, "Plan of %s%s: %s", nodeplan.Short(p.Revision), undone, p.Summary)
 	if p.CostCeiling != "" {
-		to.Line(2, "at most $%s a month", p.CostCeiling)
+		ceiling := "$" + p.CostCeiling
+		if amount, err := catalog.ParseMoney(p.CostCeiling); err == nil {
+			ceiling = amount.Text()
+		}
+		to.Line(2, "at most %s a month", ceiling)
 	}
 	for _, c := range p.Changes {
-		to.Line(2, "%s: %s", c.Object, c.Effect)
+		to.Line(2, "%s: %s", objectName(c.Object), c.Effect)
 		for _, field := range c.Fields {
-			to.Line(6, "%s", field)
+			to.Words(4, field)
 		}
 		if c.FieldsLeftOut > 0 {
-			to.Line(6, "not shown: %s", diag.Counted(c.FieldsLeftOut, "field"))
+			to.Line(4, "not shown: %s", diag.Counted(c.FieldsLeftOut, "field"))
 		}
 	}
 	if left := p.Create + p.Update + p.Delete - len(p.Changes); len(p.Changes) > 0 && left > 0 {
-		to.Line(2, "not shown: %s; lkeplan nodeplan diff lists all", diag.Counted(left, "object"))
+		to.Line(2, "not shown: %s; lkeplan nodeplan diff with the directory lists all", diag.Counted(left, "object"))
 	}
 	for _, g := range np.Status.Guards {
 		to.Line(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
@@ -247,7 +256,19 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	to.Line(2, "digest %s", p.Digest)
 }
 
-// writeRollout writes on which pools a revision proves itself, or has.
+// named matches what a plan calls an object: an address, or a kind and a name.
+var named = regexp.MustCompile(`^(?:[a-z_]+(?:\.[\w-]+(?:\["[\w./-]+"\])?)+|` +
+	`(?:NodePool|LinodeNodeClass|NodeOverlay|CapacityBuffer|CapacityLimit) [\w./-]+)$`)
+
+// objectName is an object in a status with which a line can begin: other text is quoted.
+func objectName(object string) string {
+	if named.MatchString(object) {
+		return object
+	}
+	return strconv.Quote(object)
+}
+
+// writeRollout writes on which pools a revision proves itself, or has proven itself.
 func writeRollout(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	s := np.Status.Rollout
 	if s == nil {
@@ -255,7 +276,7 @@ func writeRollout(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	}
 	var pools []string
 	for _, p := range s.Pools {
-		what := fmt.Sprintf("%d to be replaced", p.Before)
+		what := fmt.Sprintf("%d to replace", p.Before)
 		if p.Created {
 			what = "new"
 		}
@@ -283,7 +304,7 @@ func newNodePlanHistory(env *flags.Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "history NAME",
-		Short: "List the last revisions, and who approved them",
+		Short: "List the last revisions and their approvals",
 		Long: `List the last revisions that a NodePlan has applied or refused, newest first,
 with who approved what guards refused, and why.`,
 		Example: "  lkeplan nodeplan history prod",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
@@ -22,17 +23,17 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanApproveHelp = `Approve the plan with which a NodePlan waits, and no other: this digest, the
-guards that refuse it now, at most as many nodes as it touches now,
-until --for ends. The apply uses the approval up; it is kept in the history.
+const nodePlanApproveHelp = `Approve the plan that a NodePlan is waiting with, and no other: this digest, the
+guards that refuse it now, and at most as many nodes as it affects now, until
+--for ends. Applying the plan uses up the approval, which stays in the history.
 
-Of a NodePlan that only plans, such as that of a pull request, the plan is
-approved for the NodePlan that will apply it. It takes the role lkeplan-approve
-in that namespace.`
+If the NodePlan only plans, such as for a pull request, its plan is approved
+for the NodePlan that will apply it. You need the role lkeplan-approve in that
+namespace.`
 
 const maxApprovalTime = 30 * 24 * time.Hour
 
-// approval is what an approval is to be, as the flags say.
+// approval is the approval that the flags describe.
 type approval struct {
 	from     nodePlanFlags
 	guards   []string
@@ -48,7 +49,7 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 	var a approval
 	cmd := &cobra.Command{
 		Use:   "approve NAME",
-		Short: "Let one plan pass that guards refuse",
+		Short: "Approve one plan that guards refuse",
 		Long:  nodePlanApproveHelp,
 		Example: `  lkeplan nodeplan approve prod
   lkeplan nodeplan approve prod --yes --digest sha256:... --max-nodes 7 --for 2h
@@ -58,22 +59,22 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 	}
 	a.from.flags(cmd, env)
 	cmd.Flags().StringArrayVar(&a.guards, "guard", nil,
-		"lift only this `GUARD:ADDRESS` of those that refuse the plan; may be repeated (default: all of them)")
+		"lift only this `GUARD:ADDRESS`; may be repeated (default: all that refuse the plan)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
-		"let at most `N` nodes be deleted, drained or replaced (default: those of the plan)")
-	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let it hold for this `TIME`, from the next window on "+
-		"where the plan waits for one; until 720h from now at most")
-	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for those who read the history")
+		"allow at most `N` nodes to be deleted, drained or replaced (default: the number in the plan)")
+	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "expire after this `TIME`, counted from the next window if the plan waits for one; "+
+		"at most 720h from now")
+	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for the history")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
-	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "take back the approval that is there")
+	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "revoke the current approval")
 	return cmd
 }
 
 func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	ctx := cmd.Context()
 	if a.lasts <= 0 || a.lasts > maxApprovalTime {
-		return fmt.Errorf("--for %s: an approval holds for more than nothing, and for 720h at most", a.lasts)
+		return fmt.Errorf("--for %s: it must be more than 0 and at most 720h", a.lasts)
 	}
 	cluster, np, err := a.from.get(ctx, name)
 	if err != nil {
@@ -87,7 +88,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		if err := nodeplan.Approve(ctx, cluster, to, nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "NodePlan %s has no approval any more.\n", to)
+		fmt.Fprintf(env.Stdout, "The approval of NodePlan %s is revoked.\n", to)
 		return nil
 	}
 	given, err := a.approval(np)
@@ -105,7 +106,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	}
 	if !a.yes {
 		if flags.Terminal(env.Stdin) == nil {
-			return errors.New("an approval lets nodes go, and there is no terminal to ask on; add --yes")
+			return errors.New("an approval can delete nodes, and there is no terminal for the question; add --yes")
 		}
 		if err := confirm(ctx, env, "Approve this plan?", "nothing was approved"); err != nil {
 			return err
@@ -115,14 +116,14 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		return err
 	}
 	if to == nodeplan.Key(np) {
-		fmt.Fprintf(env.Stdout, "Approved. To watch it: lkeplan nodeplan reconcile -n %s %s\n", to.Namespace, to.Name)
+		fmt.Fprintf(env.Stdout, "Approved. To follow it: lkeplan nodeplan reconcile -n %s %s\n", to.Namespace, to.Name)
 	} else {
-		fmt.Fprintf(env.Stdout, "Approved for NodePlan %s, which applies it when it is merged.\n", to)
+		fmt.Fprintf(env.Stdout, "Approved for NodePlan %s, which applies it after the merge.\n", to)
 	}
 	return nil
 }
 
-// until is when the approval ends: if the plan waits for a window, the time counts from when that opens.
+// until is when the approval ends. If the plan waits for a window, the time counts from its start.
 func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
 	from := now
 	if opens := np.Status.NextWindow; opens != nil && opens.After(now) {
@@ -134,18 +135,18 @@ func (a *approval) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time 
 	return from.Add(a.lasts)
 }
 
-// approval is that of the plan that waits, within what the flags say.
+// approval is the approval of the pending plan, within the flags.
 func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 	given, err := plan.ApprovalFor(np)
 	if err != nil {
 		return given, err
 	}
 	if a.digest != "" && a.digest != given.PlanDigest {
-		return given, fmt.Errorf("the plan of NodePlan %s is another one by now, %s", nodeplan.Key(np), diag.OneLine(given.PlanDigest))
+		return given, fmt.Errorf("the plan of NodePlan %s has changed; its digest is %s", nodeplan.Key(np), diag.OneLine(given.PlanDigest))
 	}
 	for _, guard := range a.guards {
 		if !slices.Contains(given.Guards, guard) {
-			return given, fmt.Errorf("--guard %s: what refuses the plan is %s", guard, diag.OneLine(strings.Join(given.Guards, ", ")))
+			return given, fmt.Errorf("--guard %s: the plan is refused by %s", guard, diag.OneLine(strings.Join(given.Guards, ", ")))
 		}
 	}
 	if len(a.guards) > 0 {
@@ -161,7 +162,7 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	p.Line(0, "NodePlan %s", nodeplan.Key(np))
 	writePlanOf(p, np)
-	p.Line(0, "The approval lifts %s, for %s at most, until %s, in the name of %s.", strings.Join(a.Guards, ", "),
+	p.Line(0, "The approval lifts %s, for at most %s, until %s, given by %s.", strings.Join(a.Guards, ", "),
 		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 
@@ -170,24 +171,35 @@ apply it: with its variables, its guards, the fields that it lets others set,
 and what it would prune. The cluster is only read.
 
 Guards and policies of the source are those of the commit where the change
-begins, as for lkeplan diff. Values that the NodePlan has from Secrets are not
-read: give those that the directory needs with --var.`
+begins, as for lkeplan diff. Values that the NodePlan takes from Secrets are
+not read: pass those that the directory needs with --var.
+
+With --pending, show the change that the controller has planned and not yet
+applied, such as one that waits for approval: its objects, their fields as they
+are applied and as they are planned, and the guards that block it. That takes
+no directory. The exit code is 3 if guards block it.`
 
 func newNodePlanDiff(env *flags.Env) *cobra.Command {
 	var (
-		namespace string
-		detailed  bool
-		out       flags.Output
+		namespace         string
+		detailed, pending bool
+		out               flags.Output
 	)
 	d := comparison.Comparison{Env: env, Base: "live"}
 	cmd := &cobra.Command{
-		Use:     "diff NAME [DIR]",
-		Short:   "Say what a NodePlan would do with a directory",
+		Use:     "diff NAME [DIR] | NAME --pending",
+		Short:   "Show what a NodePlan would change",
 		Long:    nodePlanDiffHelp,
-		Example: "  lkeplan nodeplan diff prod clusters/prod",
+		Example: "  lkeplan nodeplan diff prod clusters/prod\n  lkeplan nodeplan diff prod --pending",
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from := nodePlanFlags{access: d.Access, namespace: namespace}
+			if pending {
+				if err := onlyPending(cmd, args[1:]); err != nil {
+					return err
+				}
+				return showPending(cmd.Context(), env, &from, args[0], out.Format.Value, detailed)
+			}
 			if err := compareAsNodePlan(cmd.Context(), env, &from, &d, args[0]); err != nil {
 				return err
 			}
@@ -212,6 +224,7 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 	d.Flags(cmd)
 	cmd.Flags().StringVarP(&namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of the context)")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
+	cmd.Flags().BoolVar(&pending, "pending", false, "show the change that the controller has planned and not yet applied")
 	out.Add(cmd)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -223,7 +236,85 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 	return cmd
 }
 
-// compareAsNodePlan has a comparison be that of a NodePlan.
+// onlyPending returns an error if the command line also asks for a comparison with a directory.
+func onlyPending(cmd *cobra.Command, dirs []string) (err error) {
+	if len(dirs) > 0 {
+		return fmt.Errorf("--pending shows what the controller has planned, without a directory: leave out %s or --pending", dirs[0])
+	}
+	with := []string{"pending", "namespace", "detailed-exitcode", "output", "kubeconfig", "context", "request-timeout"}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if err == nil && !slices.Contains(with, f.Name) {
+			err = fmt.Errorf("--%s is for a comparison with a directory, and not for --pending", f.Name)
+		}
+		if formats := []string{"text", "json"}; f.Name == "output" && !slices.Contains(formats, f.Value.String()) {
+			err = fmt.Errorf("--output %s is for a comparison with a directory; --pending has %s", f.Value, strings.Join(formats, " and "))
+		}
+	})
+	return err
+}
+
+// pendingChange is what a NodePlan is about to apply.
+type pendingChange struct {
+	NodePlan string                        `json:"nodeplan"`
+	State    string                        `json:"state"`
+	Message  string                        `json:"message"`
+	Applied  string                        `json:"applied_revision"`
+	Plan     *lkeplanv1alpha1.PlanSummary  `json:"plan"` // null if no change is pending
+	Guards   []lkeplanv1alpha1.GuardStatus `json:"guards"`
+}
+
+func pendingOf(np *lkeplanv1alpha1.NodePlan) pendingChange {
+	c := pendingChange{
+		NodePlan: nodeplan.Key(np).String(), State: nodeplan.State(np), Message: nodeplan.Message(np),
+		Applied: np.Status.LastAppliedRevision, Plan: nodeplan.Pending(np), Guards: []lkeplanv1alpha1.GuardStatus{},
+	}
+	if c.Plan != nil {
+		c.Guards = append(c.Guards, np.Status.Guards...)
+	}
+	return c
+}
+
+// blocked reports whether a guard blocks the change.
+func (c pendingChange) blocked() bool {
+	return slices.ContainsFunc(c.Guards, func(g lkeplanv1alpha1.GuardStatus) bool { return g.Status == string(plan.Blocked) })
+}
+
+// showPending shows the change that a NodePlan is about to apply.
+func showPending(ctx context.Context, env *flags.Env, from *nodePlanFlags, name, format string, detailed bool) error {
+	_, np, err := from.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	out := textOrJSON{flags.Choice{Value: format}}
+	pending := pendingOf(np)
+	if err := out.print(env, pending, func(p *diag.Page) { writePending(p, np, pending) }); err != nil {
+		return err
+	}
+	switch {
+	case pending.blocked():
+		return flags.Refused
+	case detailed && pending.Plan != nil:
+		return flags.Changes
+	}
+	return nil
+}
+
+// writePending writes the change that a NodePlan is about to apply.
+func writePending(p *diag.Page, np *lkeplanv1alpha1.NodePlan, c pendingChange) {
+	p.Line(0, "NodePlan %s: %s", nodeplan.Key(np), c.State)
+	p.Words(2, c.Message)
+	p.Line(0, "Applied: %s", nodeplan.Short(c.Applied))
+	if c.Plan == nil {
+		p.Line(0, "No change is pending.")
+		return
+	}
+	writePlanOf(p, np)
+	if c.blocked() {
+		p.Line(0, "To approve it: lkeplan nodeplan approve -n %s %s", np.Namespace, np.Name)
+	}
+}
+
+// compareAsNodePlan makes a comparison that of a NodePlan.
 func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags, d *comparison.Comparison, name string) error {
 	cluster, np, err := from.get(ctx, name)
 	if err != nil {
@@ -234,7 +325,7 @@ func compareAsNodePlan(ctx context.Context, env *flags.Env, from *nodePlanFlags,
 		return err
 	}
 	if len(secrets) > 0 {
-		progress(env, "Values of Secret %s are not read: give those that the directory needs with --var.",
+		progress(env, "Values of Secret %s are not read: pass those that the directory needs with --var.",
 			strings.Join(secrets, ", "))
 	}
 	d.Given(vars)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"os"
+	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -27,6 +29,16 @@ func TestOutput(t *testing.T) {
 		"list": func(p *diag.Page) { writeNodePlans(p, plans, false) },
 		"all":  func(p *diag.Page) { writeNodePlans(p, plans, true) },
 		"one":  func(p *diag.Page) { writeNodePlan(p, waiting) },
+		"reverted": func(p *diag.Page) { // to the revision before the pending one
+			reverted := waiting.DeepCopy()
+			reverted.Status.LastAttemptedRevision = reverted.Status.LastAppliedRevision
+			reverted.Status.Guards = nil
+			reverted.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", Reason: "ReconciliationSucceeded"}}
+			writeNodePlan(p, reverted)
+			writePending(p, reverted, pendingOf(reverted))
+		},
+		"pending":     func(p *diag.Page) { writePending(p, waiting, pendingOf(waiting)) },
+		"pending not": func(p *diag.Page) { writePending(p, &plans[1], pendingOf(&plans[1])) },
 		"proving": func(p *diag.Page) {
 			writeNodePlan(p, proving)
 			writeHistory(p, proving.Status.History)
@@ -45,12 +57,12 @@ func TestOutput(t *testing.T) {
 	} {
 		var out diag.Page
 		write(&out)
-		golden.File(t, "testdata/nodeplan/"+name+".txt", []byte(out.String()))
+		golden.File(t, "testdata/nodeplan/"+strings.ReplaceAll(name, " ", "_")+".txt", []byte(out.String()))
 	}
 }
 
-// TestWhatMayBeApproved: flags make an approval smaller, and name only what is there.
-func TestWhatMayBeApproved(t *testing.T) {
+// TestApprovalStaysWithinThePlan: flags narrow an approval, and name only guards that refuse the plan.
+func TestApprovalStaysWithinThePlan(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Digest: "sha256:1", NodesDeleted: 7}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{
@@ -65,9 +77,9 @@ func TestWhatMayBeApproved(t *testing.T) {
 		{approval{nodes: -1}, 2, 7, ""},
 		{approval{nodes: 3, guards: []string{"freeze:weekend"}, digest: "sha256:1"}, 1, 3, ""},
 		{approval{nodes: 0}, 2, 0, ""},
-		{approval{nodes: -1, digest: "sha256:2"}, 0, 0, "the plan of NodePlan / is another one by now, sha256:1"},
+		{approval{nodes: -1, digest: "sha256:2"}, 0, 0, "the plan of NodePlan / has changed; its digest is sha256:1"},
 		{approval{nodes: -1, guards: []string{"protected:*"}}, 0, 0,
-			"--guard protected:*: what refuses the plan is freeze:weekend, protected:pool.a"},
+			"--guard protected:*: the plan is refused by freeze:weekend, protected:pool.a"},
 	} {
 		got, err := tt.asked.approval(np)
 		if tt.err != "" {

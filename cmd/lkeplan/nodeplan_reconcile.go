@@ -36,10 +36,10 @@ func newNodePlanReconcile(env *flags.Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
-		Short: "Reconcile a NodePlan now, and wait for what comes of it",
-		Long: `Have a NodePlan compared and applied now, and wait until it is ready, stalled or
-has failed; meanwhile say what it waits for. The exit code is 0 where it is
-ready, 3 where guards refuse its plan, and 1 for all else.`,
+		Short: "Reconcile a NodePlan now, and wait",
+		Long: `Compare and apply a NodePlan now, and wait until it is ready, stalled or
+failed; show what it is waiting for in the meantime. The exit code is 0 if it
+is ready, 3 if guards refuse its plan, and 1 otherwise.`,
 		Example: "  lkeplan nodeplan reconcile prod\n  lkeplan nodeplan reconcile prod --with-source",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,18 +62,18 @@ ready, 3 where guards refuse its plan, and 1 for all else.`,
 		},
 	}
 	w.flags(cmd, env)
-	cmd.Flags().BoolVar(&withSource, "with-source", false, "have Flux fetch its source first")
+	cmd.Flags().BoolVar(&withSource, "with-source", false, "let Flux fetch the source first")
 	return cmd
 }
 
-// reconcile asks for a reconciliation, waits for it, and says how it ended.
+// reconcile requests a reconciliation, waits for it, and shows the result.
 func (w *reconciliation) reconcile(ctx context.Context, env *flags.Env, cluster *kube.Cluster,
 	np *lkeplanv1alpha1.NodePlan) error {
 	token, err := nodeplan.Request(ctx, cluster, nodeplan.Key(np), time.Now())
 	if err != nil {
 		return err
 	}
-	progress(env, "NodePlan %s is asked to reconcile", nodeplan.Key(np))
+	progress(env, "Requested a reconciliation of NodePlan %s", nodeplan.Key(np))
 	np, err = nodeplan.Await(ctx, cluster, nodeplan.Key(np), token, func(doing string) {
 		var p diag.Page
 		p.Words(2, doing)
@@ -103,10 +103,10 @@ func newNodePlanSuspend(env *flags.Env) *cobra.Command {
 	var from nodePlanFlags
 	cmd := &cobra.Command{
 		Use:   "suspend NAME",
-		Short: "Compare and apply nothing until it is resumed",
+		Short: "Suspend a NodePlan until it is resumed",
 		Long: `Suspend a NodePlan: nothing is compared or applied until it is resumed. Nodes
-are still made and removed for the objects that are in the cluster. Whatever
-applies the NodePlan itself from Git may set it back.`,
+are still created and removed for the objects in the cluster. A tool that
+applies the NodePlan itself from Git can resume it.`,
 		Example: "  lkeplan nodeplan suspend prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -129,7 +129,7 @@ func newNodePlanResume(env *flags.Env) *cobra.Command {
 	var w reconciliation
 	cmd := &cobra.Command{
 		Use:     "resume NAME",
-		Short:   "Resume a NodePlan, and wait for what comes of it",
+		Short:   "Resume a NodePlan, and wait",
 		Long:    "Resume a NodePlan that was suspended, and reconcile it as reconcile does.",
 		Example: "  lkeplan nodeplan resume prod",
 		Args:    oneNodePlan,

@@ -25,15 +25,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// look is what the commands that show a cluster have in common.
+// look is what commands that show a cluster have in common.
 type look struct {
 	access  kube.Access
 	catalog string
 	output  textOrJSON
-	drawn   *atomic.Bool // a screen is drawn: no other line can be written
+	drawn   *atomic.Bool // a screen is drawn, so no line may be written
 }
 
-// flags adds the flags that all these commands have.
+// flags adds the common flags.
 func (l *look) flags(cmd *cobra.Command, env *flags.Env) {
 	flags.ClusterFlags(cmd, env, &l.access)
 	l.drawn = new(atomic.Bool)
@@ -72,8 +72,8 @@ func (l *look) read(ctx context.Context, every time.Duration, kinds []cluster.Ki
 	return prices, from, read, from.Explain(read.Read(ctx))
 }
 
-// names completes the names of a kind of inspect.QuestionKinds. Names of pods are those of a namespace, or NAMESPACE/NAME. If
-// the cluster does not answer in three seconds, there are none.
+// names completes names of a kind of inspect.QuestionKinds; for pods those of a namespace, or NAMESPACE/NAME. A cluster that
+// does not answer quickly has none.
 func (l *look) names(ctx context.Context, kind, namespace, begun string) (names []string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
@@ -123,7 +123,8 @@ func (o *textOrJSON) print(env *flags.Env, value any, text func(*diag.Page)) err
 	return err
 }
 
-// printWide writes a value as JSON, or its text, wrapped at the width of the terminal, or at 120 columns without a terminal.
+// printWide writes a value as JSON, or its text, as wide as the terminal, or in 120 columns
+// without one.
 func (o *textOrJSON) printWide(env *flags.Env, value any, text func(width int) string) error {
 	if o.Value == "json" {
 		return diag.JSON(env.Data(), value)
@@ -153,7 +154,7 @@ func (l *look) draw(ctx context.Context, env *flags.Env, terminal *os.File, of *
 	return err
 }
 
-// columns is the width of the terminal, or else the variable COLUMNS; 0 if neither is known.
+// columns is the width of the terminal, or else of the variable COLUMNS; 0 if neither is known.
 func columns(env *flags.Env) int {
 	width := flags.Columns(env.Stdout, env.Getenv)
 	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {

@@ -15,20 +15,20 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const statusHelp = `Say on one screen what is happening: of each pool the nodes by state, what they
-cost and what is left of its limits; what rolls, and what holds it; which plan
-types Linode has no machines of; whether Linode answers and takes the token;
-what each NodePlan has applied and what it waits for; and for pods that wait for
-a node the reason, from the pod down to Linode. With the name of a pool, what is
-about it.
+const statusHelp = `Show on one screen what is happening: for each pool its nodes by state, their
+cost and what is left of its limits; which nodes are replaced, and what blocks
+that; which plan types are out of stock; whether Linode answers and accepts the
+token; what each NodePlan has applied and is waiting for; and why pods are
+waiting for a node, from the pod down to Linode. With the name of a pool, show
+only what is about it.
 
-Karpenter's own scheduler says why pods wait, as it does for lkeplan why. If it
-cannot, the last event about them is shown with its age.
+Karpenter's own scheduler explains why pods are waiting, as in lkeplan why. If
+it cannot, the last event about them is shown with its age.
 
-It takes the right to list nodes, pods, events, daemonsets, volumes and their
+You need the right to list nodes, pods, events, daemonsets, volumes and their
 claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
-lkeplan. What may not be listed is said. The controller need not run. Prices are
-those of the catalogue.`
+lkeplan. Kinds that you cannot list are named. The controller need not run.
+Prices are those of the catalogue.`
 
 type statusSettings struct {
 	look
@@ -42,7 +42,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	var s statusSettings
 	cmd := &cobra.Command{
 		Use:     "status [POOL]",
-		Short:   "Say what is happening, what waits, and for what",
+		Short:   "Show what is happening, and what is waiting",
 		Long:    statusHelp,
 		Example: "  lkeplan status\n  lkeplan status general --watch\n  lkeplan status -o json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -65,12 +65,12 @@ func newStatus(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.flags(cmd, env)
-	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "draw it again at each change, until q is pressed")
-	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, and all workloads that wait, however many there are")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
+	cmd.Flags().BoolVar(&s.all, "all", false, "list pools with nothing to report, and every waiting workload")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list kinds that cannot be watched")
 	flags.Effects{
 		"all": {
-			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON has them all",
+			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",
 		},
 		"interval": {When: func([]string) bool { return s.watch }, Else: "is for --watch"},
 	}.RejectUnused(cmd)
@@ -132,7 +132,7 @@ type statusModel struct {
 	top           int // the first line that is shown
 }
 
-// statusTick is when the screen is drawn anew: ages grow without a change.
+// statusTick is when the screen is drawn again: ages grow without a change.
 type statusTick time.Time
 
 func next() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return statusTick(t) }) }
@@ -167,7 +167,7 @@ func (m *statusModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// again is how often the cluster is judged anew if nothing has changed: windows open, and events become old.
+// again is how often the status is computed if nothing has changed: windows open, and events become old.
 const again = 10 * time.Second
 
 // refresh takes over what has changed.
@@ -193,7 +193,7 @@ func (m *statusModel) View() tea.View {
 // drawn is what is on the terminal, as many lines as it has.
 func (m *statusModel) drawn() string {
 	if m.width == 0 {
-		return "" // the terminal has not said how large it is
+		return "" // the terminal has not reported its size
 	}
 	text := m.found.Text(inspect.StatusView{Width: m.width, All: m.all})
 	if m.problem != nil {
@@ -205,5 +205,5 @@ func (m *statusModel) drawn() string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	return strings.Join(append(lines, "q end  up, down"), "\n")
+	return strings.Join(append(lines, "q quit  up, down"), "\n")
 }

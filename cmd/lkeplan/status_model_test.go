@@ -26,8 +26,8 @@ func (f *fixed) Snapshot() (cluster.Snapshot, bool) {
 	return f.lists, changed
 }
 
-// TestTheScreenFollows what changes, moves by keys, and ends by q.
-func TestTheScreenFollows(t *testing.T) {
+// TestStatusScreenFollowsTheCluster: it is redrawn after changes, keys scroll it, and q quits.
+func TestStatusScreenFollowsTheCluster(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestTheScreenFollows(t *testing.T) {
 			return inspect.NewStatus(t.Context(), lists, given)
 		}}
 	if m.drawn() != "" {
-		t.Error("something is drawn before the terminal has said how large it is")
+		t.Error("something is drawn before the terminal has reported its size")
 	}
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 6})
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -62,6 +62,6 @@ func TestTheScreenFollows(t *testing.T) {
 		}
 	}
 	if _, quit := m.Update(press("q")); quit == nil {
-		t.Error("q does not end it")
+		t.Error("q does not quit")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
 
-// TestAClusterWithoutCRDs gets one line, which says what to do.
+// TestAClusterWithoutCRDs gets one line with what to do.
 func TestAClusterWithoutCRDs(t *testing.T) {
 	answers := map[string]string{
 		"/api":  `{"kind": "APIVersions", "versions": ["v1"]}`,
@@ -37,7 +37,7 @@ func TestAClusterWithoutCRDs(t *testing.T) {
 	}
 }
 
-// TestShellCompletesNamesOfObjects as kubectl does, of pods those of the namespace that is meant.
+// TestShellCompletesNamesOfObjects like kubectl, and those of pods of the chosen namespace.
 func TestShellCompletesNamesOfObjects(t *testing.T) {
 	const pools = `{"kind": "NodePoolList", "apiVersion": "karpenter.sh/v1", "items": [{"metadata": {"name": "general"}},
 		{"metadata": {"name": "gpu"}}, {"metadata": {"name": "web"}}]}`

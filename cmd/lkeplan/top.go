@@ -18,15 +18,32 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const topHelp = `Show the nodes of a cluster as they are now: how much of each the pods ask for,
-its price, its plan type, its age and how it does; the pools; and what rolls.
+const topHelp = `Show the nodes of a cluster as they are now: how much of each its pods request,
+its price, plan type, age and state; the pools; and which nodes are replaced.
 
-Keys: p n c m d a s sort by pool, name, CPU, memory, dollars, age and state, r
-turns the order round; enter looks into a node, esc goes back, q ends.
+Keys: p n c m d a s sort by pool, name, CPU, memory, dollars, age and state; r
+reverses the order; / filters by name, pool, plan type or state; enter shows
+one node, y copies its name; esc goes back, ? shows all keys, q quits. top is
+read-only: it cannot cordon or drain; use kubectl for that.
 
-It takes the right to list nodes, pods, nodeclaims and nodepools. With the right
-to watch them it follows each change, else it lists them again and again. What
-may not be listed is left out, but for nodes. Prices are those of the catalogue.`
+You need the right to list nodes, pods, nodeclaims and nodepools. With the
+right to watch them, top follows each change; otherwise it lists them
+repeatedly. Kinds other than nodes that you cannot list are left out. Prices
+are those of the catalogue.`
+
+// topKeys is the help that ? shows.
+const topKeys = `/          filter nodes by name, pool, plan type or state; esc clears the filter
+enter      show the node under the cursor, with its pods
+y          copy the name of that node to the clipboard (OSC 52, if the terminal allows it)
+up, down   move the cursor; also k, j, page up, page down, home, end
+p n c m    sort by pool, name, CPU, memory
+d a s      sort by dollars, age, state
+r          reverse the order
+?          show this help
+esc        go back
+q          quit
+
+top is read-only: it cannot cordon, drain or delete. Use kubectl for that.`
 
 type topSettings struct {
 	look
@@ -40,7 +57,7 @@ func newTop(env *flags.Env) *cobra.Command {
 	s := topSettings{sort: flags.Choice{Value: string(inspect.ByPool), Of: inspect.SortKeys()}}
 	cmd := &cobra.Command{
 		Use:     "top",
-		Short:   "Show nodes live: use, price, age, and what rolls",
+		Short:   "Show nodes live, with use, price and age",
 		Long:    topHelp,
 		Example: "  lkeplan top\n  lkeplan top --once --sort cost\n  lkeplan top -o json",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -53,13 +70,13 @@ func newTop(env *flags.Env) *cobra.Command {
 	}
 	s.flags(cmd, env)
 	cmd.Flags().BoolVar(&s.once, "once", false,
-		"write one screen and end, as where the output is no terminal, or a dumb one")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
+		"print one screen and exit (default: if the output is not a terminal, or a dumb one)")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list kinds that cannot be watched")
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
-	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "turn the order round")
+	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "reverse the order")
 	flags.Effects{"interval": {
 		When: func([]string) bool { return !s.once && s.output.Value != "json" },
-		Else: "is for a screen that follows the cluster: leave --once and -o json out",
+		Else: "is for a screen that follows the cluster: leave out --once and -o json",
 	}}.RejectUnused(cmd)
 	return cmd
 }
@@ -99,16 +116,29 @@ type topModel struct {
 	by      inspect.SortKey
 	reverse bool
 
-	known   cluster.Snapshot
-	screen  inspect.Screen
-	chosen  string // the name of the node under the cursor
-	looking bool   // into it
+	known  cluster.Snapshot
+	screen inspect.Screen
+	nodes  int    // without the filter
+	chosen string // the name of the node under the cursor
+	filter string
+	copied string // the name that the last key has copied
+	mode   topMode
 }
 
-// topTick is when the screen is drawn anew.
+// topMode is what keys are for.
+type topMode int
+
+const (
+	topLists   topMode = iota // nodes
+	topFilters                // nodes, by what is typed
+	topDetails                // of one node
+	topHelps                  // with the keys
+)
+
+// topTick is when the screen is drawn again.
 type topTick time.Time
 
-// topEach is how often that is: what changes meanwhile is drawn together.
+// topEach is how often that is: changes in the meantime are drawn together.
 const topEach = time.Second
 
 func newModel(s snapshots, prices inspect.Prices, view inspect.ScreenView, by inspect.SortKey, reverse bool) *topModel {
@@ -131,7 +161,17 @@ func (m *topModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.refresh(time.Time(msg))
 		return m, nextTop()
 	case tea.KeyPressMsg:
-		return m, m.press(msg.String())
+		m.copied = ""
+		switch {
+		case msg.String() == "ctrl+c":
+			return m, tea.Quit
+		case m.mode == topHelps:
+			m.mode = topLists
+		case m.mode == topFilters:
+			m.typed(msg)
+		default:
+			return m, m.press(msg.String())
+		}
 	}
 	return m, nil
 }
@@ -143,15 +183,48 @@ func (m *topModel) refresh(now time.Time) {
 	if !changed && m.known.Nodes != nil {
 		return
 	}
-	m.known, m.screen = known, inspect.NewScreen(known, m.prices)
+	m.known = known
+	m.rebuild()
+}
+
+// rebuild makes the screen of the nodes that the filter matches.
+func (m *topModel) rebuild() {
+	m.screen = inspect.NewScreen(m.known, m.prices)
 	m.screen.Sort(m.by, m.reverse)
+	m.nodes = len(m.screen.Nodes)
+	m.screen.Nodes = slices.DeleteFunc(m.screen.Nodes, func(n inspect.NodeRow) bool { return !n.Matches(m.filter) })
 	if m.at() < 0 {
 		m.choose(0)
-		m.looking = false // the node is gone
+		if m.mode == topDetails {
+			m.mode = topLists // the node is removed
+		}
 	}
 }
 
-// topSorts are the keys that sort, by what is sorted by.
+// mostTyped is how long a filter may be.
+const mostTyped = 60
+
+// typed changes the filter by a key.
+func (m *topModel) typed(key tea.KeyPressMsg) {
+	switch key.String() {
+	case "enter":
+		m.mode = topLists
+		return
+	case "esc":
+		m.mode, m.filter = topLists, ""
+	case "backspace":
+		if runes := []rune(m.filter); len(runes) > 0 {
+			m.filter = string(runes[:len(runes)-1])
+		}
+	default:
+		if text := key.Key().Text; len(m.filter)+len(text) <= mostTyped {
+			m.filter += text
+		}
+	}
+	m.rebuild()
+}
+
+// topSorts are the keys that sort.
 var topSorts = map[string]inspect.SortKey{
 	"p": inspect.ByPool, "n": inspect.ByName, "c": inspect.ByCPU, "m": inspect.ByMemory,
 	"d": inspect.ByCost, "a": inspect.ByAge, "s": inspect.ByState,
@@ -161,15 +234,29 @@ var topSorts = map[string]inspect.SortKey{
 func (m *topModel) press(key string) tea.Cmd {
 	page := max(1, m.view.Height/2)
 	switch key {
-	case "ctrl+c":
-		return tea.Quit
 	case "q", "esc":
-		if !m.looking {
+		switch {
+		case m.mode == topDetails:
+			m.mode = topLists
+		case key == "esc" && m.filter != "":
+			m.filter = ""
+			m.rebuild()
+		default:
 			return tea.Quit
 		}
-		m.looking = false
+	case "?":
+		m.mode = topHelps
+	case "/":
+		m.mode = topFilters
+	case "y":
+		if m.chosen != "" {
+			m.copied = m.chosen
+			return tea.SetClipboard(m.chosen)
+		}
 	case "enter":
-		m.looking = len(m.screen.Nodes) > 0
+		if len(m.screen.Nodes) > 0 {
+			m.mode = topDetails
+		}
 	case "up", "k":
 		m.choose(m.at() - 1)
 	case "down", "j":
@@ -196,12 +283,12 @@ func (m *topModel) order(by inspect.SortKey, reverse bool) {
 	m.screen.Sort(by, reverse)
 }
 
-// at is where the node under the cursor is; -1 where it is gone.
+// at is the position of the node under the cursor; -1 if it is not listed.
 func (m *topModel) at() int {
 	return slices.IndexFunc(m.screen.Nodes, func(n inspect.NodeRow) bool { return n.Name == m.chosen })
 }
 
-// choose moves the cursor, as far as there are nodes.
+// choose moves the cursor, at most to the first or last node.
 func (m *topModel) choose(at int) {
 	if len(m.screen.Nodes) == 0 {
 		m.chosen = ""
@@ -220,16 +307,23 @@ func (m *topModel) View() tea.View {
 // drawn is what is on the terminal, as many lines as it has.
 func (m *topModel) drawn() string {
 	if m.view.Width == 0 {
-		return "" // the terminal has not said how large it is
+		return "" // the terminal has not reported its size
 	}
 	view := m.view
 	view.Height = max(1, view.Height-1) // for the keys
 	view.At = m.at()
-	keys, drawn := "q end  enter look  sort: p n c m d a s  r turn round", m.screen.Draw(view)
-	if m.looking {
+	keys, drawn := m.keys(), ""
+	switch m.mode {
+	case topHelps:
+		drawn = topKeys
+	case topDetails:
 		if detail, ok := m.screen.Detail(m.known, m.chosen); ok {
-			keys, drawn = "q, esc back  up, down another node", detail.DrawDetail(view)
+			drawn = detail.DrawDetail(view)
+			break
 		}
+		fallthrough
+	default:
+		drawn = m.screen.Draw(view)
 	}
 	lines := strings.Split(strings.TrimSuffix(drawn, "\n"), "\n")
 	for len(lines) < view.Height {
@@ -239,6 +333,27 @@ func (m *topModel) drawn() string {
 		keys = view.Paint(inspect.InkFaint, keys)
 	}
 	return strings.Join(append(lines[:min(len(lines), view.Height)], keys), "\n")
+}
+
+// keys is the last line.
+func (m *topModel) keys() string {
+	matching := ""
+	if m.filter != "" || m.mode == topFilters {
+		matching = fmt.Sprintf("filter %s: %d of %s  ", diag.OneLine(m.filter), len(m.screen.Nodes), diag.Counted(m.nodes, "node"))
+	}
+	switch {
+	case m.copied != "":
+		return "copied " + diag.OneLine(m.copied)
+	case m.mode == topHelps:
+		return "any key  back"
+	case m.mode == topDetails:
+		return "q, esc back  up, down another node  y copy its name"
+	case m.mode == topFilters:
+		return matching + "enter keep  esc clear"
+	case m.filter != "":
+		return matching + "esc clear  / change  ? help"
+	}
+	return "q quit  enter show  / filter  ? help  sort: p n c m d a s  r reverse"
 }
 
 // painter returns what colors text for a stream; nil where that shows no colors. The

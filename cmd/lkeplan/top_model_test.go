@@ -47,9 +47,8 @@ func newFixed(names ...string) *fixedNodes {
 	return f
 }
 
-// TestKeys presses keys one after the other, and looks where the cursor is, what comes
-// first, and into which node.
-func TestKeys(t *testing.T) {
+// TestTopKeys presses keys one after the other, and checks where the cursor is, which node comes first, and what is shown.
+func TestTopKeys(t *testing.T) {
 	prices, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +56,7 @@ func TestKeys(t *testing.T) {
 	source := newFixed("a", "b", "c")
 	m := newModel(source, prices.Price, inspect.ScreenView{}, inspect.ByName, false)
 	if m.drawn() != "" {
-		t.Error("something is drawn before the terminal has said how large it is")
+		t.Error("something is drawn before the terminal has reported its size")
 	}
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
 	for _, step := range []struct{ key, chosen, first, shows string }{
@@ -85,11 +84,71 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	if _, quit := m.Update(press("q")); quit == nil {
-		t.Error("q does not end it")
+		t.Error("q does not quit")
 	}
 }
 
-// TestTopFollowsTheCluster: a node that is looked into and goes is no reason to fail.
+// TestTopFiltersAndCopies presses keys one after the other, and checks which nodes are listed and what is shown.
+func TestTopFiltersAndCopies(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := newFixed("web-a", "web-b", "db-c")
+	m := newModel(source, prices.Price, inspect.ScreenView{}, inspect.ByName, false)
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	for _, step := range []struct{ key, names, chosen, shows string }{
+		{"?", "db-c web-a web-b", "db-c", "top is read-only"},
+		{"q", "db-c web-a web-b", "db-c", "? help"}, // any key leaves the help, and q does not quit
+		{"/", "db-c web-a web-b", "db-c", "filter : 3 of 3 nodes"},
+		{"W", "web-a web-b", "web-a", "filter W: 2 of 3 nodes"},
+		{"q", "", "", "filter Wq: 0 of 3 nodes"}, // a letter like any other
+		{"enter", "", "", "? help"},
+		{"enter", "", "", "esc clear"}, // there is no node to show
+		{"y", "", "", "esc clear"},
+		{"/", "", "", "enter keep"},
+		{"backspace", "web-a web-b", "web-a", "filter W: 2 of 3 nodes"},
+		{"enter", "web-a web-b", "web-a", "/ change"},
+		{"down", "web-a web-b", "web-b", "NODE"},
+		{"r", "web-b web-a", "web-b", "filter W"},
+		{"y", "web-b web-a", "web-b", "copied web-b"},
+		{"enter", "web-b web-a", "web-b", "shop/web-web-b"},
+		{"y", "web-b web-a", "web-b", "copied web-b"},
+		{"esc", "web-b web-a", "web-b", "filter W"},
+		{"esc", "web-b web-a db-c", "web-b", "? help"}, // clears the filter, and does not quit
+		{"/", "web-b web-a db-c", "web-b", "filter : 3"},
+		{"4", "web-b", "web-b", "filter 4: 1 of 3 nodes"}, // the plan type g6-standard-4
+		{"esc", "web-b web-a db-c", "web-b", "? help"},
+	} {
+		_, cmd := m.Update(press(step.key))
+		var names []string
+		for _, n := range m.screen.Nodes {
+			names = append(names, n.Name)
+		}
+		if strings.Join(names, " ") != step.names || m.chosen != step.chosen || !strings.Contains(m.drawn(), step.shows) {
+			t.Errorf("after %s: nodes %v, the cursor at %q, want %s and %q, and %q in\n%s", step.key, names, m.chosen,
+				step.names, step.chosen, step.shows, m.drawn())
+		}
+		if copies := cmd != nil; copies != strings.HasPrefix(step.shows, "copied") {
+			t.Errorf("after %s there is a command: %v", step.key, copies)
+		}
+		if lines := strings.Count(m.drawn(), "\n") + 1; lines != 30 {
+			t.Errorf("after %s there are %d lines", step.key, lines)
+		}
+	}
+	m.Update(press("/"))
+	source.cluster.Nodes, source.changed = source.cluster.Nodes[:1], true
+	m.Update(press("w"))
+	m.Update(topTick(time.Now())) // nodes that come and go while a filter is typed are filtered
+	if got := m.keys(); !strings.HasPrefix(got, "filter w: 1 of 1 node ") {
+		t.Errorf("%s", got)
+	}
+	if _, quit := m.Update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}); quit == nil {
+		t.Error("ctrl-c does not quit while a filter is typed")
+	}
+}
+
+// TestTopFollowsTheCluster: the node that is shown can be removed.
 func TestTopFollowsTheCluster(t *testing.T) {
 	source := newFixed("a", "b")
 	free := func(string, string) (catalog.Price, bool) { return catalog.Price{}, false }
@@ -101,8 +160,8 @@ func TestTopFollowsTheCluster(t *testing.T) {
 	if _, again := m.Update(topTick(time.Now())); again == nil {
 		t.Error("there is no next time")
 	}
-	if m.looking || m.chosen != "a" {
-		t.Errorf("the cursor is at %q, and it looks into a node that is gone: %v", m.chosen, m.looking)
+	if m.mode != topLists || m.chosen != "a" {
+		t.Errorf("the cursor is at %q, and the mode is %v", m.chosen, m.mode)
 	}
 	source.cluster, source.changed = cluster.Snapshot{}, true
 	m.Update(topTick(time.Now()))
@@ -117,6 +176,7 @@ func TestTopFollowsTheCluster(t *testing.T) {
 func press(key string) tea.KeyPressMsg {
 	for _, code := range []rune{
 		tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyEscape, tea.KeyHome, tea.KeyEnd, tea.KeyPgUp, tea.KeyPgDown,
+		tea.KeyBackspace,
 	} {
 		if msg := (tea.KeyPressMsg{Code: code}); msg.String() == key {
 			return msg

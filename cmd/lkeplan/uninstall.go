@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -12,10 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/inspect"
 	"github.com/lkeplan/lkeplan/engine/migrate"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -24,28 +27,30 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-const uninstallHelp = `Leave lkeplan. With the controller gone, nodes that it has made stay and cost
-money, and nothing that it protects can be deleted. So first, one of:
+const uninstallHelp = `Remove lkeplan from a cluster. Without its controller, the nodes that it
+created stay and are billed, and objects with its finalizers cannot be deleted.
+So before you delete the controller, run one of these:
 
---drain   The running controller drains all nodes of pools and deletes them;
-          their pods go where there is room. NodePlans, pools and classes are
-          deleted.
---leave   All nodes stay, as do pools and the other objects, with nothing on
-          them that only lkeplan would take off. Stop the controller first.
-          What goes on to cost is listed. If the controller is started again,
-          it goes on.
+--drain   The running controller drains and deletes all nodes of pools.
+          NodePlans, pools, node classes and the CapacityLimits that lkeplan
+          applied are deleted. Pods move to the remaining nodes; those that fit
+          on none stay pending.
+--leave   All nodes, pools and other objects stay. The finalizers and taints
+          that only lkeplan would remove are taken off. Stop the controller
+          first. A controller that is started again continues.
 
-After that the controller and the CRDs can be deleted in any order.`
+Both first show what is removed, what stays and what is still billed, and ask.
+After either, the controller and the CRDs can be deleted in any order.`
 
 func newUninstall(env *flags.Env) *cobra.Command {
 	u := uninstalling{env: env}
 	cmd := &cobra.Command{
-		Use: "uninstall --drain | --leave", Short: "Give up all nodes, or keep them without lkeplan", Long: uninstallHelp,
+		Use: "uninstall --drain | --leave", Short: "Drain all nodes, or keep them, and remove lkeplan", Long: uninstallHelp,
 		Example: "  lkeplan uninstall --drain\n  lkeplan uninstall --leave --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if u.drain == u.leave {
-				return errors.New("say what becomes of the nodes: --drain or --leave")
+				return errors.New("usage: lkeplan uninstall --drain | --leave: drain the nodes, or keep them")
 			}
 			if !u.yes && flags.Terminal(env.Stdin) == nil {
 				return errors.New("uninstall changes a cluster, and there is no terminal to ask on; add --yes")
@@ -58,11 +63,12 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
-		"with --drain: a controller runs that elects no leader,\nsuch as one outside of the cluster; with --leave: none runs")
-	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
+		"with --drain: a controller runs without leader election, such as outside of the cluster; "+
+			"with --leave: no controller runs")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller continues afterwards")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {
-		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: with --leave nothing is waited for",
+		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: --leave does not wait",
 	}}.RejectUnused(cmd)
 	return cmd
 }
@@ -72,7 +78,7 @@ type uninstalling struct {
 	access                   kube.Access
 	drain, leave, yes, unled bool
 	timeout                  time.Duration
-	flags                    *pflag.FlagSet // as they were given
+	flags                    *pflag.FlagSet // as given
 }
 
 func (u *uninstalling) run(ctx context.Context) error {
@@ -95,26 +101,186 @@ func (u *uninstalling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	machines, total := migrate.Bill(held, prices)
-	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for %s%s a month\n", in.Place(),
-		diag.Counted(len(held.Pools), "pool"), diag.Counted(len(held.NodePlans), "NodePlan"),
-		diag.Counted(len(machines), "node"), atLeast(machines), total.Text())
+	found, err := u.survey(ctx, in, held, prices)
+	if err != nil {
+		return err
+	}
+	page := diag.Page{Width: columns(u.env)}
+	found.write(&page, u.leave)
+	if _, err := io.WriteString(u.env.Stdout, page.String()); err != nil {
+		return err
+	}
 	if !u.yes {
-		question := "Drain and delete all nodes of these pools, and the pools?"
+		question := "Drain and delete these nodes, and delete these objects?"
 		if u.leave {
-			question = "Keep all nodes, without lkeplan?"
+			question = "Keep these nodes and objects, and remove what only lkeplan would take off them?"
 		}
 		if err := confirm(ctx, u.env, question, "nothing was changed"); err != nil {
 			return err
 		}
 	}
 	if u.leave {
-		return u.keep(ctx, in, machines, total)
+		return u.keep(ctx, in, found)
 	}
-	return u.empty(ctx, in)
+	return u.empty(ctx, in, found)
 }
 
-// may tells what is to be done about the controller first.
+// survey is what an uninstallation removes and leaves.
+type survey struct {
+	place     string
+	held      migrate.Holdings
+	machines  []migrate.Machine
+	total     catalog.Money
+	others    migrate.OtherNodes
+	unlisted  string // why the other nodes are unknown; "" if they are known
+	displaced inspect.Displaced
+}
+
+// survey reads what an uninstallation removes and leaves.
+func (u *uninstalling) survey(ctx context.Context, in *kube.Cluster, held migrate.Holdings, prices *catalog.Catalog) (s survey, err error) {
+	s = survey{place: in.Place(), held: held}
+	s.machines, s.total = migrate.Bill(held, prices)
+	known, err := cluster.Load(ctx, in, inspect.DisplacedKinds()...)
+	if err != nil {
+		return s, err
+	}
+	s.unlisted = known.Unread(cluster.KindNodes)
+	s.others = migrate.NodesOfOthers(known.Nodes, held, prices)
+	if !u.leave {
+		s.displaced = inspect.Displace(ctx, known, inspect.Given{Catalog: prices, Now: time.Now()}, held.Nodes)
+	}
+	return s, nil
+}
+
+// write shows what is removed and what stays.
+func (s survey) write(p *diag.Page, leave bool) {
+	verb := "removes"
+	if leave {
+		verb = "keeps"
+	}
+	p.Paragraph(0, "%s: %s, %s, %s for %s%s a month", s.place, diag.Counted(len(s.held.Pools), "pool"),
+		diag.Counted(len(s.held.NodePlans), "NodePlan"), diag.Counted(len(s.machines), "node"), atLeast(s.machines), s.total.Text())
+	p.Break()
+	p.Line(0, "lkeplan uninstall %s:", verb)
+	for _, pool := range s.byPool() {
+		p.Paragraph(2, "%s", pool)
+	}
+	for _, np := range s.held.NodePlans {
+		p.Paragraph(2, "NodePlan %s/%s", np.Namespace, np.Name)
+	}
+	for _, class := range s.held.Classes {
+		p.Paragraph(2, "LinodeNodeClass %s", class.Name)
+	}
+	for _, limit := range s.held.Limits {
+		p.Paragraph(2, "CapacityLimit %s", limit.Name)
+	}
+	if leave {
+		for _, limit := range s.held.LimitsOfOthers {
+			p.Paragraph(2, "CapacityLimit %s, managed by %s", limit.Name, limit.Owner)
+		}
+		p.Break()
+		s.billed(p)
+		return
+	}
+	for _, limit := range s.held.LimitsOfOthers {
+		p.Paragraph(0, "CapacityLimit %s stays: it is managed by %s, and limits the next installation.", limit.Name, limit.Owner)
+	}
+	p.Break()
+	writeDisplaced(p, s.displaced)
+	s.billed(p)
+}
+
+// byPool has a line for each pool, and one for nodes whose pool does not exist.
+func (s survey) byPool() (lines []string) {
+	of := map[string][]migrate.Machine{}
+	for _, pool := range s.held.Pools {
+		of[pool.Name] = nil
+	}
+	for _, m := range s.machines {
+		of[m.Pool] = append(of[m.Pool], m)
+	}
+	for _, pool := range slices.Sorted(maps.Keys(of)) {
+		name := "pool " + pool
+		if !slices.ContainsFunc(s.held.Pools, func(p *karpv1.NodePool) bool { return p.Name == pool }) {
+			name += ", which no longer exists"
+		}
+		cost := "at an unknown price"
+		if sum := total(of[pool]); sum > 0 || len(of[pool]) == 0 {
+			cost = atLeast(of[pool]) + sum.Text() + " a month"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", name, diag.Counted(len(of[pool]), "node"), cost))
+	}
+	return lines
+}
+
+// total is the known monthly cost of machines.
+func total(machines []migrate.Machine) (sum catalog.Money) {
+	for _, m := range machines {
+		sum += m.Monthly
+	}
+	return sum
+}
+
+// writeDisplaced shows what happens to pods.
+func writeDisplaced(p *diag.Page, d inspect.Displaced) {
+	groups := func(text string, groups []inspect.Group) {
+		n := 0
+		for _, g := range groups {
+			n += g.Pods
+		}
+		if n > 0 {
+			p.Paragraph(0, "%s that "+text, diag.Counted(n, "pod"))
+		}
+		for i, g := range groups {
+			if i == mostOwners {
+				p.Line(2, "not shown: %s", diag.Counted(len(groups)-i, "other owner"))
+				break
+			}
+			p.Paragraph(2, "%s: %s", g.Owner, diag.Counted(g.Pods, "pod"))
+		}
+	}
+	groups("will fit on no remaining node:", d.NoNode)
+	groups("no controller recreates:", d.NotRecreated)
+	for _, why := range d.Unknown {
+		p.Paragraph(0, "Which pods will fit on no remaining node is unknown: %s.", why)
+	}
+	switch {
+	case len(d.NoNode)+len(d.NotRecreated)+len(d.Unknown) > 0:
+	case d.Pods == 0:
+		p.Paragraph(0, "No pod has to move.")
+	default:
+		p.Paragraph(0, "The remaining nodes have capacity for the pods of these nodes (%d).", d.Pods)
+	}
+}
+
+// mostOwners is how many owners of pods are listed.
+const mostOwners = 20
+
+// billed shows what is billed after lkeplan is removed, except its own nodes.
+func (s survey) billed(p *diag.Page) {
+	switch o := s.others; {
+	case s.unlisted != "":
+		p.Paragraph(0, "What is still billed is unknown: %s.", s.unlisted)
+	case o.Nodes == 0:
+		p.Paragraph(0, "Still billed: LKE pools without nodes, if there are any, and the control plane.")
+	default:
+		cost := o.Monthly.Text() + " a month"
+		switch {
+		case o.Unpriced == o.Nodes:
+			cost = "at an unknown price"
+		case o.Unpriced > 0:
+			cost = fmt.Sprintf("at least %s: the price of %s is unknown", cost, diag.Counted(o.Unpriced, "node"))
+		}
+		pools := ""
+		if o.LKEPools > 0 {
+			pools = " in " + diag.Counted(o.LKEPools, "LKE pool")
+		}
+		p.Paragraph(0, "Still billed: %s%s that lkeplan does not manage, %s; and the control plane.",
+			diag.Counted(o.Nodes, "node"), pools, cost)
+	}
+}
+
+// may returns an error if the controller has to be started or stopped first.
 func (u *uninstalling) may(ctx context.Context, in *kube.Cluster, running []cluster.Controller) error {
 	if u.leave {
 		err := migrate.Stopped(ctx, in, running)
@@ -124,8 +290,8 @@ func (u *uninstalling) may(ctx context.Context, in *kube.Cluster, running []clus
 		if u.unled {
 			return nil
 		}
-		return fmt.Errorf("%w, so one may run outside of the cluster, and would put back what is taken off. "+
-			"If none runs: --without-lease", err)
+		return fmt.Errorf("%w, so one may run outside of the cluster, and would undo the change. "+
+			"If none runs, add --without-lease", err)
 	}
 	if u.unled || slices.ContainsFunc(running, func(c cluster.Controller) bool { return c.MakesNodes() && c.Works() }) {
 		return nil
@@ -134,33 +300,37 @@ func (u *uninstalling) may(ctx context.Context, in *kube.Cluster, running []clus
 	for _, c := range running {
 		known = append(known, c.String())
 	}
-	return fmt.Errorf("no controller works that could drain nodes (%s); start it, or use --leave. With one that elects "+
-		"no leader: --without-lease", strings.Join(append(known, "no other has a Lease"), ", "))
+	return fmt.Errorf("no controller is running to drain nodes (%s); start it, or use --leave. If one runs without leader "+
+		"election, add --without-lease", strings.Join(append(known, "no other has a Lease"), ", "))
 }
 
-// empty has all nodes drained and deleted.
-func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster) error {
+// empty drains and deletes all nodes.
+func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, found survey) error {
 	waiting, cancel := context.WithTimeoutCause(ctx, u.timeout, fmt.Errorf("timed out after %s", u.timeout))
 	defer cancel()
 	err := migrate.UninstallByDrain(waiting, in, u.show)
 	unfinished := errors.Is(err, migrate.ErrUnfinished)
 	if err != nil && !unfinished && errors.Is(waiting.Err(), context.DeadlineExceeded) {
-		err, unfinished = errors.Join(migrate.ErrUnfinished, context.Cause(waiting)), true // in the midst of a request
+		err, unfinished = errors.Join(migrate.ErrUnfinished, context.Cause(waiting)), true // during a request
 	}
 	if unfinished {
-		fmt.Fprintf(u.env.Stderr, "lkeplan: %s\nWhat holds them: kubectl get events -A | grep -e DisruptionBlocked "+
+		fmt.Fprintf(u.env.Stderr, "lkeplan: %s\nTo see what blocks them: kubectl get events -A | grep -e DisruptionBlocked "+
 			"-e FailedDraining\nTo wait again: %s\n", diag.Visible(err.Error()), uninstallAgain(u.flags))
 		return flags.ErrReported
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(u.env.Stdout, "No node of lkeplan is left, and nothing costs. Delete the controller (helm uninstall), "+
-		"and then the CRDs:\n%s", crdDeletion())
-	return nil
+	page := diag.Page{Width: columns(u.env)}
+	page.Break()
+	page.Paragraph(0, "All nodes created by lkeplan are removed, and none is billed any more.")
+	found.billed(&page)
+	page.Paragraph(0, "Now delete the controller (helm uninstall), and then the CRDs:")
+	_, err = io.WriteString(u.env.Stdout, page.String()+crdDeletion())
+	return err
 }
 
-// uninstallAgain is the command that goes on waiting, with the flags that were given.
+// uninstallAgain is the command that continues to wait, with the flags that were given.
 func uninstallAgain(given *pflag.FlagSet) string {
 	words := []string{"lkeplan", "uninstall", "--drain"}
 	given.Visit(func(f *pflag.Flag) {
@@ -175,26 +345,26 @@ func uninstallAgain(given *pflag.FlagSet) string {
 	return reports.ShellLine(words...)
 }
 
-// keep takes off what only lkeplan takes off, and says what goes on to cost.
-func (u *uninstalling) keep(ctx context.Context, in *kube.Cluster, machines []migrate.Machine,
-	total catalog.Money) error {
+// keep takes off what only lkeplan would take off, and lists what is still billed.
+func (u *uninstalling) keep(ctx context.Context, in *kube.Cluster, found survey) error {
 	if err := migrate.UninstallAndKeep(ctx, in, u.show); err != nil {
 		return err
 	}
-	if err := writeBill(u.env.Stdout, machines, total); err != nil {
+	if err := writeBill(u.env.Stdout, found.machines, found.total); err != nil {
 		return err
 	}
-	fmt.Fprintf(u.env.Stdout, `
-These nodes stay until somebody deletes their LKE pools, in Cloud Manager or by the
-Linode API. The LKE pools have tags of lkeplan: a controller that is installed again,
-without the NodeClaims, would take their nodes for left over.
-
-The controller can be deleted (helm uninstall) and, with all pools, the CRDs:
-%s`, crdDeletion())
-	return nil
+	page := diag.Page{Width: columns(u.env)}
+	page.Break()
+	page.Paragraph(0, "These nodes stay, and are billed, until you delete their LKE pools in Cloud Manager or by the Linode API. "+
+		"The LKE pools keep the tags of lkeplan: a controller that is installed again without the NodeClaims takes their nodes "+
+		"for leftovers, and deletes them.")
+	found.billed(&page)
+	page.Paragraph(0, "Now the controller can be deleted (helm uninstall) and, with all pools, the CRDs:")
+	_, err := io.WriteString(u.env.Stdout, page.String()+crdDeletion())
+	return err
 }
 
-// atLeast goes before the sum of what machines cost, if the price of one is not known.
+// atLeast comes before the cost of machines if the price of one is unknown.
 func atLeast(machines []migrate.Machine) string {
 	for _, m := range machines {
 		if m.Monthly == 0 {
@@ -206,7 +376,7 @@ func atLeast(machines []migrate.Machine) string {
 
 func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\tA MONTH")
+	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\tMONTHLY COST")
 	for _, m := range machines {
 		row := []string{m.Node, m.Linode, m.LKEPool, m.PlanType, m.Pool, m.Monthly.Text()}
 		if m.Node == "" {
@@ -219,11 +389,11 @@ func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) e
 		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
-	fmt.Fprintf(w, "together\t\t\t\t\t%s\n", atLeast(machines)+total.Text())
+	fmt.Fprintf(w, "total\t\t\t\t\t%s\n", atLeast(machines)+total.Text())
 	return w.Flush()
 }
 
-// crdDeletion is how to delete the CRDs: by name, as files may be of another release.
+// crdDeletion is the command that deletes the CRDs: by name, because files may be of another release.
 func crdDeletion() string {
 	crds, err := crd.All()
 	if err != nil {

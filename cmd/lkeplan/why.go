@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,24 +16,23 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const whyHelp = `Say why one thing is as it is, by what is in the cluster now.
+const whyHelp = `Explain why one object is as it is, from what is in the cluster now.
 
-  pod    which pool refuses it for what, by Karpenter's own scheduler
-  node   why this plan type and no cheaper one, why it is not consolidated, why
-         it is replaced and since which commit
-  claim  the same of a NodeClaim, which may have no node yet
-  pool   how it is, what it can make, what waits for it
+  pod    which pools refuse it and why, by Karpenter's own scheduler
+  node   why it has this plan type and not a cheaper one, why it is not
+         consolidated, why it is replaced and since which commit
+  claim  the same for a NodeClaim, which may have no node yet
+  pool   its state, the plan types that it can create, the pods waiting for it
 
 TYPE/NAME, as kubectl get -o name prints it, is the same as TYPE NAME. The name
-of a pod may have its namespace before it: pod/shop/web.
+of a pod can start with its namespace: pod/shop/web.
 
-It takes the right to list nodes, pods, events, daemonsets, volumes and their
+You need the right to list nodes, pods, events, daemonsets, volumes and their
 claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
-lkeplan. What may not be listed is said. The
-controller need not run. Of a node that is gone, the journal tells that the
-controller keeps on its LinodeNodeClass, and of what is not in it the events of
-the last hour.
-Plan types and prices are those of the catalogue.`
+lkeplan. Kinds that you cannot list are named. The controller need not run.
+Removed nodes are found in the journal that the controller keeps on their
+LinodeNodeClass, and otherwise in the events of the last hour. Plan types and
+prices are those of the catalogue.`
 
 func newWhy(env *flags.Env) *cobra.Command {
 	var (
@@ -41,7 +41,7 @@ func newWhy(env *flags.Env) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "why pod|node|claim|pool NAME",
-		Short: "Say why a pod waits, or a node is as it is",
+		Short: "Explain why a pod is pending or a node stays",
 		Long:  whyHelp,
 		Example: "  lkeplan why pod shop/web-5d9c7-x2k4q\n  lkeplan why node lke12345-67890-1a2b3c\n" +
 			"  lkeplan why pool general -o json\n  lkeplan why nodepool.karpenter.sh/general",
@@ -88,35 +88,35 @@ func newWhy(env *flags.Env) *cobra.Command {
 			kind, name, err := asked(args)
 			return err == nil && kind == "pod" && !strings.Contains(name, "/")
 		},
-		Else: "is for a pod whose name says none: nodes, claims and pools have none",
+		Else: "is for a pod without a namespace in its name: nodes, claims and pools have none",
 	}}.RejectUnused(cmd)
 	return cmd
 }
 
-// asked reads what why is asked about: TYPE NAME, or TYPE/NAME as kubectl get -o name prints it.
+// asked reads the arguments: TYPE NAME, or TYPE/NAME as kubectl get -o name prints it.
 func asked(args []string) (kind, name string, err error) {
 	kinds := strings.Join(inspect.QuestionKinds(), ", ")
 	switch len(args) {
 	case 0:
-		return "", "", fmt.Errorf("why takes one of %s and a name: lkeplan why pod NAME", kinds)
+		return "", "", errors.New("usage: lkeplan why pod|node|claim|pool NAME")
 	case 1:
 		kind, name, _ = strings.Cut(args[0], "/")
 	case 2:
 		kind, name = args[0], args[1]
 	default:
-		return "", "", fmt.Errorf("why takes one of %s and one name, and got %d arguments", kinds, len(args))
+		return "", "", fmt.Errorf("usage: lkeplan why pod|node|claim|pool NAME, with one name; got %d arguments", len(args))
 	}
 	of := kindOf(kind)
 	switch {
 	case of == "":
-		return "", "", fmt.Errorf("why answers for %s, and not for %q.%s", kinds, kind, eval.DidYouMean(kind, inspect.QuestionKinds()))
+		return "", "", fmt.Errorf("why explains %s, not %q.%s", kinds, kind, eval.DidYouMean(kind, inspect.QuestionKinds()))
 	case name == "":
-		return "", "", fmt.Errorf("why takes the name of a %s, too: lkeplan why %s NAME", of, of)
+		return "", "", fmt.Errorf("usage: lkeplan why %s NAME: the name of the %s is missing", of, of)
 	}
 	return of, name, nil
 }
 
-// kindOf is the kind of inspect.QuestionKinds that a word names, as kubectl takes it: pods, nodepool.karpenter.sh; ""
+// kindOf is the kind of inspect.QuestionKinds for a word that kubectl accepts: pods, nodepool.karpenter.sh; ""
 // if there is none.
 func kindOf(word string) string {
 	word, _, _ = strings.Cut(strings.ToLower(word), ".")

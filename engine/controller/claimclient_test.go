@@ -55,12 +55,12 @@ func TestKarpenterSeesExistingZones(t *testing.T) {
 		operator     corev1.NodeSelectorOperator
 		values, want []string
 	}{
-		"one zone of several":    {corev1.LabelTopologyZone, "In", []string{"eu-west", "us-ord"}, []string{"us-ord"}},
-		"one region of several":  {corev1.LabelTopologyRegion, "In", []string{"us-ord", "eu-west"}, []string{"us-ord"}},
-		"the zone that is there": {corev1.LabelTopologyZone, "In", []string{"us-ord"}, []string{"us-ord"}},
-		"only others":            {corev1.LabelTopologyZone, "In", []string{"a", "b"}, []string{"a", "b"}},
-		"all but one":            {corev1.LabelTopologyZone, "NotIn", []string{"us-ord", "a"}, []string{"us-ord", "a"}},
-		"another label":          {"example.com/zone", "In", []string{"us-ord", "a"}, []string{"us-ord", "a"}},
+		"one zone of several":   {corev1.LabelTopologyZone, "In", []string{"eu-west", "us-ord"}, []string{"us-ord"}},
+		"one region of several": {corev1.LabelTopologyRegion, "In", []string{"us-ord", "eu-west"}, []string{"us-ord"}},
+		"the existing zone":     {corev1.LabelTopologyZone, "In", []string{"us-ord"}, []string{"us-ord"}},
+		"only others":           {corev1.LabelTopologyZone, "In", []string{"a", "b"}, []string{"a", "b"}},
+		"all but one":           {corev1.LabelTopologyZone, "NotIn", []string{"us-ord", "a"}, []string{"us-ord", "a"}},
+		"another label":         {"example.com/zone", "In", []string{"us-ord", "a"}, []string{"us-ord", "a"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -136,8 +136,8 @@ func TestBurstsAreRetriedInTime(t *testing.T) {
 		workers    int // at one CPU, in Karpenter
 		want       int // tries a second
 	}{
-		"NodeClaims":     {&lifecycle.Controller{}, 1000, 50},
-		"Nodes that end": {&termination.Controller{}, 100, 69},
+		"NodeClaims":        {&lifecycle.Controller{}, 1000, 50},
+		"terminating Nodes": {&termination.Controller{}, 100, 69},
 	} {
 		cpus := karpcontroller.CPUCount(withMoreWorkers(ctx, tt.controller))
 		workers := karpcontroller.LinearScaleReconciles(cpus, tt.workers, 5000)

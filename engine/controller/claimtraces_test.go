@@ -56,7 +56,7 @@ func newTraceWorld(t *testing.T) *traceWorld {
 	return w
 }
 
-// start begins another process.
+// start starts another process.
 func (w *traceWorld) start() {
 	w.tracer = newClaimTracer(w.sink)
 	w.tracer.client = w.client
@@ -71,7 +71,7 @@ func (w *traceWorld) look() {
 	}
 }
 
-// after changes the NodeClaim some time later, which is seen at once.
+// after changes the NodeClaim some time later, which is seen immediately.
 func (w *traceWorld) after(wait time.Duration, change func(nc *karpv1.NodeClaim)) {
 	w.t.Helper()
 	time.Sleep(wait)
@@ -154,7 +154,7 @@ func TestNextProcessContinuesTrace(t *testing.T) {
 		w.after(time.Second, pending)
 		time.Sleep(time.Minute)
 		bound(w.claim)
-		if err := w.client.Update(t.Context(), w.claim); err != nil { // while no process looks
+		if err := w.client.Update(t.Context(), w.claim); err != nil { // while no process runs
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -133,11 +133,11 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 
 // askForCluster reads the cluster from Linode, with a shorter timeout if it is recorded.
 func askForCluster(ctx context.Context, api *api.Client, cfg Config, known bool) (api.Cluster, error) {
-	patience := 30 * time.Second
+	timeout := 30 * time.Second
 	if known {
-		patience = 10 * time.Second
+		timeout = 10 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cluster, err := findCluster(ctx, api, cfg)
 	if err == nil && cfg.Region != "" && cfg.Region != cluster.Region {
@@ -193,7 +193,7 @@ func passing(err error) bool {
 	return false
 }
 
-// findCluster finds the cluster by its number, else by its label.
+// findCluster finds the cluster by its ID, else by its label.
 func findCluster(ctx context.Context, lke *api.Client, cfg Config) (api.Cluster, error) {
 	if cfg.ClusterID != 0 {
 		cluster, err := lke.Cluster(ctx, cfg.ClusterID)

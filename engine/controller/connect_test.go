@@ -25,14 +25,14 @@ func TestRestartWorksWithoutLinode(t *testing.T) {
 	tests := map[string]struct {
 		status int // 0 for no answer
 		body   string
-		known  bool   // an earlier start has noted the cluster
-		want   string // in the error; "" where the controller starts
+		known  bool   // an earlier start has recorded the cluster
+		want   string // in the error; "" if the controller starts
 	}{
 		"the first start":                  {200, found, false, ""},
 		"a later start":                    {200, found, true, ""},
 		"Linode is down at the first":      {503, "<html>no</html>", false, "does not respond correctly"},
 		"Linode is down at a later one":    {503, "<html>no</html>", true, ""},
-		"Linode wants to be left alone":    {429, `{"errors":[{"reason":"Too many requests"}]}`, true, ""},
+		"Linode limits requests":           {429, `{"errors":[{"reason":"Too many requests"}]}`, true, ""},
 		"a wrong token at the first start": {401, `{"errors":[{"reason":"Invalid Token"}]}`, false, "check LINODE_TOKEN"},
 		"the token is revoked later":       {401, `{"errors":[{"reason":"Invalid Token"}]}`, true, ""},
 		"no answer to a later start":       {0, "", true, ""},
@@ -44,7 +44,7 @@ func TestRestartWorksWithoutLinode(t *testing.T) {
 				answerAll(t, func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", "application/json")
 					if !strings.Contains(r.URL.Path, "/lke/clusters/77") {
-						w.WriteHeader(http.StatusServiceUnavailable) // the price list: the built-in one will do
+						w.WriteHeader(http.StatusServiceUnavailable) // the price list: the built-in one is used
 						return
 					}
 					if tt.status == 0 {
@@ -83,7 +83,7 @@ func TestRestartWorksWithoutLinode(t *testing.T) {
 						t.Errorf("a process that does not lead sends: %v", err)
 					}
 					if _, known := kept.cluster(t.Context(), cfg); !known {
-						t.Error("the cluster is not noted")
+						t.Error("the cluster is not recorded")
 					}
 				}
 			})
@@ -91,8 +91,8 @@ func TestRestartWorksWithoutLinode(t *testing.T) {
 	}
 }
 
-// answerAll has a handler answer all requests of the process during a test, without a
-// network, which fake time does not wait for.
+// answerAll lets a handler answer all requests of the process during a test, without a
+// network: fake time does not wait for one.
 func answerAll(t *testing.T, handler http.HandlerFunc) {
 	before := http.DefaultTransport
 	http.DefaultTransport = roundTrip(func(r *http.Request) (*http.Response, error) {

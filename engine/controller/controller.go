@@ -157,7 +157,7 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 			return nil, explainManager(err, cfg)
 		}
 	}
-	logger := logr.FromSlogHandler(routineHandler{cfg.Log.Handler()})
+	logger := logr.FromSlogHandler(newLogHandler(cfg.Log.Handler()))
 	config, err := kube.Config(cfg.Kube)
 	if err != nil {
 		return nil, err
@@ -348,36 +348,6 @@ func addNodePlans(ctx context.Context, mgr manager.Manager, cfg Config, cluster 
 	o := cfg.NodePlans
 	o.Cluster, o.Prices = cluster, prices
 	return gitops.Add(ctx, mgr, o)
-}
-
-// routine lists messages that controller-runtime logs for each controller and each kind that it
-// watches, at every start and end: more than two hundred in total.
-var routine = map[string]bool{
-	"Starting EventSource": true, "Starting Controller": true, "Starting workers": true,
-	"Shutdown signal received, waiting for all workers to finish": true, "All workers finished": true,
-}
-
-// routineHandler is a log handler that logs routine messages at the level debug.
-type routineHandler struct{ slog.Handler }
-
-// Handle implements slog.Handler.
-func (c routineHandler) Handle(ctx context.Context, line slog.Record) error {
-	if line.Level == slog.LevelInfo && routine[line.Message] {
-		if line.Level = slog.LevelDebug; !c.Enabled(ctx, line.Level) {
-			return nil
-		}
-	}
-	return c.Handler.Handle(ctx, line)
-}
-
-// WithAttrs implements slog.Handler.
-func (c routineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return routineHandler{c.Handler.WithAttrs(attrs)}
-}
-
-// WithGroup implements slog.Handler.
-func (c routineHandler) WithGroup(name string) slog.Handler {
-	return routineHandler{c.Handler.WithGroup(name)}
 }
 
 // linodeMetrics are the metrics of the Linode API, registered on first use.

@@ -104,7 +104,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
 	static.cluster = cluster
-	//lint:ignore SA1019 Karpenter's recorder takes this kind
+	//lint:ignore SA1019 Karpenter's recorder needs this type
 	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
 	shown := claimClient{mgr.GetClient(), provider.Region(), static}
 	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store)

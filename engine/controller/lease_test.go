@@ -38,24 +38,24 @@ func TestNothingIsSentAfterLeaseExpires(t *testing.T) {
 		if err := l.Update(t.Context(), mine); err != nil || l.Held() != nil {
 			t.Fatalf("it leads: %v, %v", err, l.Held())
 		}
-		time.Sleep(8 * time.Second) // it gets no processor, and the lease lasts
+		time.Sleep(8 * time.Second) // it gets no processor while the lease lasts
 		if err := l.Held(); err != nil {
-			t.Errorf("12 s after a renewal was asked for: %v", err)
+			t.Errorf("12 s after a renewal was requested: %v", err)
 		}
 		time.Sleep(time.Second)
 		if l.Held() == nil {
-			t.Error("it sends 13 s after a renewal was asked for")
+			t.Error("it sends 13 s after a renewal was requested")
 		}
-		server.err = errors.New("it is another's")
+		server.err = errors.New("another process has it")
 		if err := l.Update(t.Context(), mine); err == nil || l.Held() == nil {
-			t.Error("it sends though another leads")
+			t.Error("it sends although another process leads")
 		}
 		server.err = nil
 		if err := l.Update(t.Context(), mine); err != nil || l.Held() != nil {
 			t.Errorf("renewed: %v, %v", err, l.Held())
 		}
 		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || l.Held() == nil {
-			t.Error("it sends after it has given the lease back")
+			t.Error("it sends after it has released the lease")
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (p Part) process() string {
 	return "lkeplan-controller"
 }
 
-// lease is the Lease that processes of a part elect their leader by.
+// lease is the Lease with which processes of a part elect their leader.
 func (p Part) lease(shard labels.Selector) string {
 	name := p.process()
 	if shard != nil { // each shard has a leader
@@ -93,7 +93,7 @@ func runGitOps(ctx context.Context, cfg Config) error {
 		return err
 	}
 	cfg.Log.Info("reconciling NodePlans of an LKE cluster", "cluster", cfg.ClusterName)
-	// What plans are compared with, and the nodes that they count.
+	// What plans compare with, and the nodes that they count.
 	err = warm(ctx, mgr.GetCache(), &corev1.Node{}, &corev1.Pod{}, &policyv1.PodDisruptionBudget{}, &karpv1.NodeClaim{},
 		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{})
 	if err != nil {

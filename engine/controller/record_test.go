@@ -37,7 +37,7 @@ func TestRecordMustMatchSettings(t *testing.T) {
 			kept := record{client: c, namespace: "lkeplan-system"}
 			tt.cfg.Log = slog.New(slog.DiscardHandler)
 			if _, known := kept.cluster(t.Context(), tt.cfg); known {
-				t.Fatal("a cluster is known before one was noted")
+				t.Fatal("a cluster is known before one was recorded")
 			}
 			older := noted
 			older.K8sVersion = "v1.32.1+lke1"

@@ -66,7 +66,7 @@ func TestMetricsReference(t *testing.T) {
 		})
 		groups[at] = append(groups[at], m)
 		if m.help == "" && at <= 2 {
-			t.Errorf("%s says nothing of itself", m.name)
+			t.Errorf("%s has no help text", m.name)
 		}
 	}
 	var b strings.Builder
@@ -109,7 +109,7 @@ func cell(text string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;").Replace(text)
 }
 
-// lint has Prometheus' own linter read metrics, as they would be served.
+// lint runs Prometheus' linter on metrics, as they would be served.
 func lint(t *testing.T, all []metric) []promlint.Problem {
 	t.Helper()
 	var b strings.Builder
@@ -203,7 +203,7 @@ func kindOf(t *testing.T, collector prometheus.Collector, name string) string {
 	return ""
 }
 
-// once is for the registry, which a process has one of.
+// once is for the registry, of which a process has only one.
 var once sync.Once
 
 // everythingRegistered registers the controllers of both processes with a manager that
@@ -240,12 +240,12 @@ func everythingRegistered(t *testing.T) {
 	for _, counter := range instance.New(instance.Config{Log: cfg.Log}).Metrics() {
 		err := registerMetrics(cfg, counter)
 		if _, both := errors.AsType[prometheus.AlreadyRegisteredError](err); err != nil && !both {
-			t.Fatal(err) // both modes have the name, and mean different things by it
+			t.Fatal(err) // both modes have a metric with this name, and another meaning
 		}
 	}
 }
 
-// discovery serves what an API server says of the kinds that it has: those of a scheme.
+// discovery serves the discovery of an API server with the kinds of a scheme.
 func discovery(t *testing.T, of *runtime.Scheme) http.Handler {
 	t.Helper()
 	typed := func(kind string) metav1.TypeMeta { return metav1.TypeMeta{Kind: kind, APIVersion: "v1"} }

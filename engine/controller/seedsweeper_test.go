@@ -41,11 +41,11 @@ func TestSweeperUnblocksKarpenter(t *testing.T) {
 	cluster := state.NewCluster(clock.RealClock{}, c, &linode.Provider{})
 	cluster.UpdateNodeClaim(stays)
 	if !cluster.Synced(ctx) {
-		t.Fatal("Karpenter has not recorded the NodeClaim that is there")
+		t.Fatal("Karpenter has not recorded the existing NodeClaim")
 	}
 	cluster.UpdateNodeClaim(claim("gone", ""))
 	if cluster.Synced(ctx) {
-		t.Fatal("Karpenter has mended this: the sweeper can go")
+		t.Fatal("Karpenter has fixed this: the sweeper can be deleted")
 	}
 	sweeper := &seedSweeper{client: c, cluster: cluster}
 	for _, name := range []string{"stays", "gone"} {
@@ -54,7 +54,7 @@ func TestSweeperUnblocksKarpenter(t *testing.T) {
 		}
 	}
 	if !cluster.Synced(ctx) || !cluster.NodeClaimExists("stays") {
-		t.Errorf("synced: %v; the NodeClaim that is there is known: %v", cluster.Synced(ctx),
+		t.Errorf("synced: %v; the existing NodeClaim is known: %v", cluster.Synced(ctx),
 			cluster.NodeClaimExists("stays"))
 	}
 }

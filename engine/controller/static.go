@@ -106,7 +106,7 @@ func (s *staticPools) Register(_ context.Context, mgr manager.Manager) error {
 		}).
 		Watches(&linodev1alpha1.LinodeNodeClass{}, cause).
 		Watches(&lkeplanv1alpha1.CapacityLimit{}, cause).
-		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: 10}). // as Karpenter's
+		WithOptions(runtimecontroller.Options{MaxConcurrentReconciles: 10}). // like in Karpenter
 		Complete(s)
 }
 
@@ -256,7 +256,7 @@ func (s *staticPools) show(ctx context.Context, pool *karpv1.NodePool) (b backof
 			bound = limit
 		}
 	}
-	pool.Spec.Limits = karpv1.Limits{resources.Node: bound} // a NodePool with replicas has no other
+	pool.Spec.Limits = karpv1.Limits{resources.Node: bound} // a NodePool with replicas has no other limit
 	return b, more, nil
 }
 

@@ -37,7 +37,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// staticWorld is a cluster with Karpenter's own state, provisioner and static.provisioning. In each
+// staticWorld is a cluster with Karpenter's state, provisioner and static.provisioning. In each
 // second NodeClaims get machines or are refused, and all NodePools are reconciled.
 type staticWorld struct {
 	*staticPools
@@ -49,7 +49,7 @@ type staticWorld struct {
 
 	stock    int
 	takes    time.Duration // from a NodeClaim to its machine or refusal
-	refusing func() error  // what happens when the API server is asked to make a NodeClaim
+	refusing func() error  // what happens when a NodeClaim is created
 	made     int
 	unsynced int // seconds for which Karpenter has planned nothing
 	longest  int // of these at a time
@@ -90,7 +90,7 @@ func newStaticWorld(t *testing.T, pools ...*karpv1.NodePool) *staticWorld {
 	return w
 }
 
-// restart has another process be the leader.
+// restart makes another process the leader.
 func (w *staticWorld) restart() {
 	w.staticPools = newStaticPools(w.server, w.told, w.time)
 	w.cluster = state.NewCluster(w.time, w.server, &linode.Provider{})
@@ -133,7 +133,7 @@ func (w *staticWorld) must(err error) {
 	}
 }
 
-// run has time pass.
+// run lets time pass.
 func (w *staticWorld) run(d time.Duration) {
 	w.t.Helper()
 	ctx := options.ToContext(w.t.Context(), Karpenter{}.options())
@@ -162,7 +162,7 @@ func (w *staticWorld) run(d time.Duration) {
 	}
 }
 
-// decide gives a NodeClaim a machine, or refuses it, upon which Karpenter deletes it.
+// decide gives a NodeClaim a machine, or refuses it; then Karpenter deletes it.
 func (w *staticWorld) decide(was, nc *karpv1.NodeClaim) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -175,7 +175,7 @@ func (w *staticWorld) decide(was, nc *karpv1.NodeClaim) {
 		return
 	}
 	if nc.Status.ProviderID == "" {
-		w.refused(nc, errors.New("no plan can be had"))
+		w.refused(nc, errors.New("no plan is available"))
 	}
 	w.must(w.server.Delete(ctx, nc))
 	w.must(w.server.Get(ctx, client.ObjectKeyFromObject(nc), nc))
@@ -218,14 +218,14 @@ func staticPool(name string, replicas int64) *karpv1.NodePool {
 	return pool
 }
 
-// TestStaticPoolsWaitAfterFailures: the NodeClaims of NodePools whose machines cannot be had do not
-// keep Karpenter from planning for others.
+// TestStaticPoolsWaitAfterFailures: NodeClaims of NodePools whose machines are unavailable do not
+// block Karpenter from planning for others.
 func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 	const all = 1000
 	for name, tt := range map[string]struct {
 		pools []*karpv1.NodePool
 		do    func(w *staticWorld)
-		most  int    // NodeClaims made, at most
+		most  int    // NodeClaims created, at most
 		left  int    // NodeClaims in the end
 		says  string // the condition of pool a in the end
 	}{
@@ -249,7 +249,7 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			do:    func(w *staticWorld) { w.run(time.Second) },
 			most:  mostWaiting, left: mostWaiting,
 		},
-		"machines that are waited for in vain": {
+		"machines that never appear": {
 			pools: []*karpv1.NodePool{staticPool("a", 5)},
 			do:    func(w *staticWorld) { w.takes = 16 * time.Minute; w.run(40 * time.Minute) },
 			most:  7, left: 1, says: "0 of 5",
@@ -318,7 +318,7 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			},
 			most: 8, left: 1,
 		},
-		"a NodePool that is deleted and made again": {
+		"a NodePool that is deleted and created again": {
 			pools: []*karpv1.NodePool{staticPool("a", 2)},
 			do: func(w *staticWorld) {
 				w.run(10 * time.Minute)
@@ -358,7 +358,7 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 			w := newStaticWorld(t, tt.pools...)
 			tt.do(w)
 			if w.made > tt.most || len(w.all()) != tt.left {
-				t.Errorf("%d NodeClaims were made, want at most %d; %d are left, want %d", w.made, tt.most,
+				t.Errorf("%d NodeClaims were created, want at most %d; %d are left, want %d", w.made, tt.most,
 					len(w.all()), tt.left)
 			}
 			if says := w.condition("a"); (says == "") != (tt.says == "") || !strings.HasPrefix(says, tt.says) {
@@ -386,7 +386,7 @@ func TestStaticPoolsReportEachFailure(t *testing.T) {
 	}
 }
 
-// TestDriftWaitsWithItsPool: Karpenter replaces nodes with replicas by the limit that it sees.
+// TestDriftWaitsWithItsPool: Karpenter replaces nodes of NodePools with replicas within the limit that it sees.
 func TestDriftWaitsWithItsPool(t *testing.T) {
 	limited := staticPool("a", 2)
 	limited.Spec.Limits = karpv1.Limits{resources.Node: resource.MustParse("3")}
@@ -435,7 +435,7 @@ func TestKarpenterSurvivesLastNodeClaim(t *testing.T) {
 	panics := make(chan any, 1)
 	utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, why any) {
 		panics <- why
-		runtime.Goexit() // and the process goes on
+		runtime.Goexit() // and the process continues
 	}}
 
 	ctx := options.ToContext(t.Context(), Karpenter{}.options())
@@ -454,7 +454,7 @@ func TestKarpenterSurvivesLastNodeClaim(t *testing.T) {
 	select {
 	case <-panics:
 	case <-time.After(10 * time.Second):
-		t.Errorf("alone it does not panic, %v: if it has mended this, the keeper can go", err)
+		t.Errorf("alone it does not panic, %v: if Karpenter has fixed this, the keeper can be deleted", err)
 	}
 	w = newStaticWorld(t, staticPool("a", 1))
 	lose(w)

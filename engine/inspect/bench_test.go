@@ -10,8 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-// BenchmarkStatus is of 200 pools with 1,000 nodes, of which each twentieth is to be
-// replaced, 5,000 pods and 500 that wait.
+// BenchmarkStatus is of 200 pools with 1,000 nodes, of which every twentieth will be
+// replaced, 5,000 pods and 500 waiting ones.
 func BenchmarkStatus(b *testing.B) {
 	lists := cluster.Of(largeCluster(b), nil)
 	given := inspect.Given{Catalog: prices(b), Now: now}
@@ -21,7 +21,7 @@ func BenchmarkStatus(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if text := found.Text(inspect.StatusView{Width: 120}); !strings.Contains(text, "500 pods wait") {
+		if text := found.Text(inspect.StatusView{Width: 120}); !strings.Contains(text, "500 pods are waiting") {
 			b.Fatal(text)
 		}
 	}

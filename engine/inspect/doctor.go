@@ -19,11 +19,11 @@ type Level string
 // The levels.
 const (
 	LevelOK   Level = "ok"
-	LevelWarn Level = "warn" // it works, and perhaps not as expected
+	LevelWarn Level = "warn" // it works, but perhaps not as expected
 	LevelFail Level = "fail" // something does not work
 )
 
-// Finding is what was found out about one thing.
+// Finding is the result of one check.
 type Finding struct {
 	Level Level  `json:"level"`
 	Of    string `json:"of"`
@@ -31,7 +31,7 @@ type Finding struct {
 	Do    string `json:"do,omitempty"` // about it
 }
 
-// Cluster is the cluster to look at; kube.Cluster is one.
+// Cluster is the cluster to check; kube.Cluster is one.
 type Cluster interface {
 	cluster.Lister
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
@@ -41,7 +41,7 @@ type Cluster interface {
 	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []manifest.Conflict, error)
 }
 
-// Account is what doctor asks of Linode; api.Client is one.
+// Account answers what doctor asks Linode; api.Client is one.
 type Account interface {
 	Clusters(ctx context.Context) ([]api.Cluster, error)
 	Instances(ctx context.Context, tag string) ([]api.Instance, error)
@@ -50,21 +50,21 @@ type Account interface {
 	MayUse(scope string) bool
 }
 
-// Installation is what is examined: lkeplan in a cluster, and its account.
+// Installation is what doctor checks: lkeplan in a cluster, and its account.
 type Installation struct {
 	Cluster Cluster
-	Linode  Account // nil where no token is given
+	Linode  Account // nil if there is no token
 	Name    string  // of the cluster; "" where it is not given
 	ID      int     // of the LKE cluster; 0 where it is not given
-	// Instances is true where the cluster is not LKE's; else the controller's settings say it.
+	// Instances is true if the cluster is not LKE's; if false, the controller's settings decide.
 	Instances bool
-	// What the controller is told in instance mode, each "" where it is as the Deployment says.
+	// Settings of the controller in instance mode; "" takes that of the Deployment.
 	Region, Endpoint string
-	Version          string // of this program; "" for one that is built from a checkout
+	Version          string // of this program; "" if it was built from a checkout
 	Now              func() time.Time
 }
 
-// Examine looks at everything, the foundations first. What cannot be looked at is a
+// Examine checks everything, the foundations first. What cannot be checked is a
 // finding, too.
 func Examine(ctx context.Context, p Installation) []Finding {
 	found := p.server(ctx)
@@ -90,14 +90,14 @@ func worst(found []Finding) Level {
 	return level
 }
 
-// Failed reports whether something does not work.
+// Failed reports whether any check failed.
 func Failed(found []Finding) bool { return worst(found) == LevelFail }
 
-// notKnown is the finding where something cannot be looked at.
+// notKnown is the finding for what cannot be checked.
 func notKnown(of string, err error) []Finding {
-	f := Finding{LevelWarn, of, "not known: " + err.Error(), ""}
+	f := Finding{LevelWarn, of, "unknown: " + err.Error(), ""}
 	if apierrors.IsForbidden(err) {
-		f.Do = "run it as a user who may"
+		f.Do = "run it as a user who can"
 	}
 	return []Finding{f}
 }

@@ -41,7 +41,7 @@ func TestPlansThatAreClosedToTheAccount(t *testing.T) {
 	}
 }
 
-// TestNodePoolsThatGetNoNode are a warning each, with what the controller says of them.
+// TestNodePoolsThatGetNoNode are a warning each, with the message of the controller.
 func TestNodePoolsThatGetNoNode(t *testing.T) {
 	pool := func(status string) map[string]any {
 		return map[string]any{"metadata": map[string]any{"name": "video"}, "status": map[string]any{
@@ -60,9 +60,9 @@ func TestNodePoolsThatGetNoNode(t *testing.T) {
 	}
 }
 
-// TestWhatLinodeRefuses is a warning for each kind, the last of its events: limits of the account and locks. Old events,
-// and those that a tenant wrote, are none.
-func TestWhatLinodeRefuses(t *testing.T) {
+// TestLinodeRefusals: there is a warning for each kind, with its last event: limits of the account and locks. Old events,
+// and those that a tenant wrote, do not count.
+func TestLinodeRefusals(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	event := func(reason, kind, namespace, message string, ago time.Duration) map[string]any {
 		return map[string]any{
@@ -89,7 +89,7 @@ func TestWhatLinodeRefuses(t *testing.T) {
 	}
 }
 
-// TestMachinesThatAreNotDeleted are a warning for each reason, of NodeClaims that go.
+// TestMachinesThatAreNotDeleted are a warning for each reason, of NodeClaims that are being deleted.
 func TestMachinesThatAreNotDeleted(t *testing.T) {
 	claim := func(name, state, reason string, goes bool) map[string]any {
 		metadata := map[string]any{"name": name}
@@ -104,10 +104,10 @@ func TestMachinesThatAreNotDeleted(t *testing.T) {
 		{"metadata": map[string]any{"name": "fine"}}, claim("stays", "False", "LKELocked", false), claim("goes", "True", "Gone", true),
 		claim("a", "False", "LKELocked", true), claim("b", "False", "MachineNotDeleted", true), claim("c", "False", "LKELocked", true),
 	}
-	const do = "do what it says: what is not deleted costs"
+	const do = "do what the message asks: machines that are not deleted are billed"
 	want := []Finding{
-		{LevelWarn, "machines that go", "2 machines are not deleted, such as that of NodeClaim a: it is LKELocked", do},
-		{LevelWarn, "machines that go", "NodeClaim b: it is MachineNotDeleted", do},
+		{LevelWarn, "machines being deleted", "2 machines are not deleted, such as the one of NodeClaim a: it is LKELocked", do},
+		{LevelWarn, "machines being deleted", "NodeClaim b: it is MachineNotDeleted", do},
 	}
 	if d := cmp.Diff(want, Installation{Cluster: shelves{classes: claims}}.undeleted(t.Context())); d != "" {
 		t.Errorf("-want +got\n%s", d)

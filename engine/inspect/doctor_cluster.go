@@ -23,18 +23,18 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// The versions of Kubernetes that lkeplan is for, by their minor: the oldest that has
+// The minor versions of Kubernetes that lkeplan supports: the oldest that has
 // what it needs, and the newest that it was built for.
 const (
 	OldestMinor = 30 // ValidatingAdmissionPolicies
 	NewestMinor = 36
 )
 
-// clockOff is how far clocks may be apart: Leases of 15 seconds, and ages of objects, are judged by
-// them. The API server says its own to the second.
+// clockOff is how far clocks can be apart: Leases of 15 seconds and ages of objects are measured by
+// them. The API server reports its time to the second.
 const clockOff = 3 * time.Second
 
-// server looks at the API server's version and clock.
+// server checks the API server's version and clock.
 func (p Installation) server(ctx context.Context) []Finding {
 	asked := p.Now()
 	info, at, err := p.Cluster.Server(ctx)
@@ -53,12 +53,12 @@ func versionOf(minor, full string) Finding {
 	case n < OldestMinor:
 		f.Level, f.Do = LevelFail, fmt.Sprintf("upgrade the cluster: lkeplan needs 1.%d or newer", OldestMinor)
 	case n > NewestMinor:
-		f.Level, f.Do = LevelWarn, fmt.Sprintf("look for a newer lkeplan: this one was built for up to 1.%d", NewestMinor)
+		f.Level, f.Do = LevelWarn, fmt.Sprintf("install a newer lkeplan: this one was built for up to 1.%d", NewestMinor)
 	}
 	return f
 }
 
-// clock compares the API server's clock with ours, which was read before and after it.
+// clock compares the API server's clock with that of this machine, read before and after.
 func clock(before, there, after time.Time) Finding {
 	off := time.Duration(0)
 	switch {
@@ -67,10 +67,10 @@ func clock(before, there, after time.Time) Finding {
 	case there.After(after):
 		off = there.Sub(after)
 	}
-	f := Finding{LevelOK, "clock", "the API server's and this machine's agree", ""}
+	f := Finding{LevelOK, "clock", "the clocks of the API server and this machine agree", ""}
 	if off > clockOff {
-		f = Finding{LevelWarn, "clock", fmt.Sprintf("the API server's and this machine's are %s apart", off.Round(time.Second)),
-			"set the clocks by NTP; what is said here of Leases may be wrong"}
+		f = Finding{LevelWarn, "clock", fmt.Sprintf("the clocks of the API server and this machine are %s apart", off.Round(time.Second)),
+			"synchronize the clocks with NTP; what doctor reports about Leases may be wrong"}
 	}
 	return f
 }
@@ -93,7 +93,7 @@ func (p Installation) crds(ctx context.Context) []Finding {
 			missing = append(missing, w.Spec.Names.Kind)
 			continue
 		}
-		have, err := manifest.As[apiextensionsv1.CustomResourceDefinition](live[at]) // those of others are large, and many
+		have, err := manifest.As[apiextensionsv1.CustomResourceDefinition](live[at]) // CRDs of other projects are large and many
 		if err != nil {
 			return notKnown(of, err)
 		}
@@ -110,7 +110,7 @@ func (p Installation) crds(ctx context.Context) []Finding {
 			"lkeplan crds apply, or use the lkeplan of the release that is installed"})
 	}
 	if found == nil {
-		found = append(found, Finding{LevelOK, of, fmt.Sprintf("all %d are those of this release", len(wanted)), ""})
+		found = append(found, Finding{LevelOK, of, fmt.Sprintf("all %d are of this release", len(wanted)), ""})
 	}
 	return found
 }
@@ -127,8 +127,8 @@ func same(want, have *apiextensionsv1.CustomResourceDefinition) bool {
 // part is a Deployment of lkeplan.
 type part struct {
 	namespace, name, account, version string
-	env                               map[string]string // what it is told, also by flags
-	idle                              bool              // it should have pods, and none is available
+	env                               map[string]string // its variables and flags
+	idle                              bool              // it should have pods, but none is available
 }
 
 func (p Installation) parts(ctx context.Context) ([]part, error) {
@@ -148,14 +148,14 @@ func (p Installation) parts(ctx context.Context) ([]part, error) {
 	return parts, nil
 }
 
-// flags are those with which the controller is told what a variable says otherwise.
+// flags are the flags that stand for environment variables.
 var flags = map[string]string{
 	"--cluster-name": "CLUSTER_NAME", "--cluster-id": "LKE_CLUSTER_ID", "--region": "LINODE_REGION",
 	"--mode": "KARPENTER_MODE", "--cluster-endpoint": "CLUSTER_ENDPOINT",
 }
 
-// told is what the first container of a Deployment is told by variables and flags, as far as
-// the Deployment itself has their values.
+// told has the values of variables and flags of the first container of a Deployment, if
+// the Deployment itself contains them.
 func told(deployment *appsv1.Deployment) map[string]string {
 	env := map[string]string{}
 	containers := deployment.Spec.Template.Spec.Containers
@@ -176,12 +176,12 @@ func told(deployment *appsv1.Deployment) map[string]string {
 	return env
 }
 
-// idle reports whether a Deployment should have pods, and none is available.
+// idle reports whether a Deployment should have pods, but none is available.
 func idle(d *appsv1.Deployment) bool {
 	return d.Status.AvailableReplicas == 0 && ptr.Deref(d.Spec.Replicas, 1) != 0
 }
 
-// installed looks at the Deployments of lkeplan, and at how far their release is from
+// installed checks the Deployments of lkeplan, and how far their release is from
 // this one.
 func (p Installation) installed(ctx context.Context) []Finding {
 	const of = "installation"
@@ -198,9 +198,9 @@ func (p Installation) installed(ctx context.Context) []Finding {
 		f := Finding{LevelOK, of, fmt.Sprintf("%s/%s %s", d.namespace, d.name, d.version), ""}
 		switch {
 		case d.idle:
-			f.Level, f.Text = LevelFail, f.Text+" has no pod that is available"
-			f.Do = fmt.Sprintf("kubectl -n %s describe pods says why: the Secret with the token, the image, or no node but "+
-				"those of NodePools: make an LKE pool for it, as a cluster of LKE Enterprise can have none", d.namespace)
+			f.Level, f.Text = LevelFail, f.Text+" has no available pod"
+			f.Do = fmt.Sprintf("kubectl -n %s describe pods shows why: the Secret with the token, the image, or no node except "+
+				"those of NodePools: create an LKE pool for it; a cluster of LKE Enterprise can be without one", d.namespace)
 		case Skewed(p.Version, "v"+d.version):
 			f.Level = LevelWarn
 			f.Do = fmt.Sprintf("use releases that are one minor version apart at most; this is %s", p.Version)
@@ -211,7 +211,7 @@ func (p Installation) installed(ctx context.Context) []Finding {
 }
 
 // Skewed reports whether a program and the controller are further apart than is tested:
-// of another major version, or more than one minor. A version that is not known is not.
+// by a major version or more than one minor version. An unknown version is not.
 func Skewed(ours, theirs string) bool {
 	if !semver.IsValid(ours) || !semver.IsValid(theirs) {
 		return false
@@ -221,13 +221,13 @@ func Skewed(ours, theirs string) bool {
 	}
 	minor := func(v string) int {
 		_, text, _ := strings.Cut(semver.MajorMinor(v), ".")
-		n, _ := strconv.Atoi(text) // semver has read it
+		n, _ := strconv.Atoi(text) // semver has parsed it
 		return n
 	}
 	return max(minor(ours), minor(theirs))-min(minor(ours), minor(theirs)) > 1
 }
 
-// controllers looks at who works, by the Leases.
+// controllers checks which controllers run, by their Leases.
 func (p Installation) controllers(ctx context.Context) []Finding {
 	const of = "controller"
 	all, err := cluster.Controllers(ctx, p.Cluster, p.Now())
@@ -248,10 +248,10 @@ func (p Installation) controllers(ctx context.Context) []Finding {
 	}
 	switch {
 	case works > 1:
-		found = append(found, Finding{LevelFail, of, "two make nodes in one cluster", "uninstall one of them"})
+		found = append(found, Finding{LevelFail, of, "two controllers create nodes in one cluster", "uninstall one of them"})
 	case len(all) == 0:
-		found = append(found, Finding{LevelWarn, of, "none has a Lease",
-			"start it, unless one runs that elects no leader, outside of the cluster"})
+		found = append(found, Finding{LevelWarn, of, "no controller has a Lease",
+			"start it, unless one runs outside of the cluster without leader election"})
 	}
 	return found
 }
@@ -278,7 +278,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 		rights := needed[d.name]
 		if together && d.name == "lkeplan-controller" && plans > 0 {
 			more := slices.DeleteFunc(needed["lkeplan-gitops"], func(r authorizationv1.ResourceAttributes) bool {
-				return r.Resource == "leases" // it has one Lease, its own
+				return r.Resource == "leases" // it has only its own Lease
 			})
 			rights = slices.Concat(rights, more)
 		}
@@ -299,14 +299,14 @@ func (p Installation) rights(ctx context.Context) []Finding {
 			text = fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text)
 			found = append(found, Finding{LevelFail, of, text, do})
 		default:
-			text := fmt.Sprintf("the account %s/%s has all %d that it needs", d.namespace, d.account, len(rights))
+			text := fmt.Sprintf("the account %s/%s has all %d rights that it needs", d.namespace, d.account, len(rights))
 			found = append(found, Finding{LevelOK, of, text, ""})
 		}
 	}
 	return found
 }
 
-// refused are the rights that an account has not.
+// refused are the rights that an account lacks.
 func (p Installation) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
 	var refused []string
 	for _, right := range needed {
@@ -339,12 +339,12 @@ func (p Installation) plans(ctx context.Context) (int, error) {
 	return len(plans), err
 }
 
-// policies looks at the admission policy for approvals. Without a binding that denies, a
+// policies checks the admission policy for approvals. Without a binding that denies, a
 // policy does nothing.
 func (p Installation) policies(ctx context.Context) []Finding {
 	const of, name = "policies", "lkeplan-approval"
 	const to = "helm upgrade with policies.approval, or kubectl apply -f kube/deploy/approval.yaml"
-	const so = ": whoever may write the status of a NodePlan may approve"
+	const so = ": any user who can write the status of a NodePlan can approve"
 	policy, err := p.Cluster.Get(ctx, map[string]any{
 		"apiVersion": admissionAPI, "kind": "ValidatingAdmissionPolicy", "metadata": map[string]any{"name": name},
 	})
@@ -370,12 +370,12 @@ func (p Installation) policies(ctx context.Context) []Finding {
 		text := "no ValidatingAdmissionPolicyBinding denies what the ValidatingAdmissionPolicy " + name + " forbids" + so
 		return []Finding{{LevelWarn, of, text, to}}
 	}
-	return []Finding{{LevelOK, of, "who may approve is held", ""}}
+	return []Finding{{LevelOK, of, "the right to approve is enforced", ""}}
 }
 
 const admissionAPI = "admissionregistration.k8s.io/v1"
 
-// rivals looks for another Karpenter: two of them undo each other's work.
+// rivals checks for another Karpenter: two of them revert each other's changes.
 func (p Installation) rivals(ctx context.Context) []Finding {
 	const of = "other Karpenter"
 	all, err := cluster.List[appsv1.Deployment](ctx, p.Cluster, "apps/v1", "Deployment")

@@ -27,7 +27,7 @@ var served = map[string]string{
 	"admissionregistration.k8s.io/v1/validatingadmissionpolicybindings": "ValidatingAdmissionPolicyBinding",
 }
 
-// lister is a cluster of which only the lists are asked for, and which has the admission policy.
+// lister is a cluster that answers only lists, and has the admission policy.
 type lister struct{ *kube.Cluster }
 
 func (lister) Server(context.Context) (version.Info, time.Time, error) {
@@ -53,8 +53,8 @@ func (l lister) Get(ctx context.Context, like map[string]any) (map[string]any, e
 	return l.Cluster.Get(ctx, like)
 }
 
-// TestEachListThatFails is a finding: it is not taken for none.
-func TestEachListThatFails(t *testing.T) {
+// TestFailedListsAreReported as a finding, and not as an empty list.
+func TestFailedListsAreReported(t *testing.T) {
 	for resource := range served {
 		for fault, want := range map[kubetest.Fault]string{
 			kubetest.Refused: "cannot list resource", kubetest.Success: "with a Status, and not with a",
@@ -68,7 +68,7 @@ func TestEachListThatFails(t *testing.T) {
 					}
 					found := Examine(t.Context(), Installation{Cluster: lister{cluster}, Now: time.Now})
 					if !slices.ContainsFunc(found, func(f Finding) bool {
-						return f.Level == LevelWarn && strings.HasPrefix(f.Text, "not known: ") && strings.Contains(f.Text, want)
+						return f.Level == LevelWarn && strings.HasPrefix(f.Text, "unknown: ") && strings.Contains(f.Text, want)
 					}) {
 						t.Errorf("it finds %+v", found)
 					}

@@ -17,7 +17,7 @@ func (l lists) List(_ context.Context, _, kind string) ([]map[string]any, error)
 	return l.kinds[kind], nil
 }
 
-// TestGPUPoolWithoutDevicePlugin: pods of such a pool wait for ever, which is said before.
+// TestGPUPoolWithoutDevicePlugin: pods of such a pool would stay pending, which is reported first.
 func TestGPUPoolWithoutDevicePlugin(t *testing.T) {
 	named := func(name, spec string) map[string]any {
 		var obj map[string]any
@@ -33,7 +33,7 @@ func TestGPUPoolWithoutDevicePlugin(t *testing.T) {
 		kinds map[string][]map[string]any
 		want  Level // "" for no finding
 	}{
-		"no pool asks for GPUs": {map[string][]map[string]any{"NodePool": {plain}}, ""},
+		"no pool needs GPUs":    {map[string][]map[string]any{"NodePool": {plain}}, ""},
 		"a pool cannot be read": {map[string][]map[string]any{"NodePool": {plain, named("odd", `"spec": {"template": 5}`)}}, LevelWarn},
 		"nothing offers GPUs": {map[string][]map[string]any{
 			"NodePool": {plain, gpu}, "Node": {named("n", `"status": {"allocatable": {"cpu": "8", "nvidia.com/gpu": "0"}}`)},

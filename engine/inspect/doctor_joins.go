@@ -19,16 +19,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// settings are what the controller is told of a cluster that is not LKE's.
+// settings are the controller's settings for a cluster that is not LKE's.
 type settings struct {
-	instances                  bool // it is not LKE's: machines join by themselves
+	instances                  bool // it is not LKE's: machines join automatically
 	name, id, region, endpoint string
 }
 
-// settings are those that are given, and those of the Deployment that makes nodes.
+// settings are those of flags, and else those of the Deployment that creates nodes.
 func (p Installation) settings(ctx context.Context) settings {
 	env := map[string]string{}
-	parts, _ := p.parts(ctx) // installed says what is wrong
+	parts, _ := p.parts(ctx) // installed reports the problem
 	for _, d := range parts {
 		if d.name == "lkeplan-controller" {
 			env = d.env
@@ -43,7 +43,7 @@ func (p Installation) settings(ctx context.Context) settings {
 	}
 }
 
-// joins looks at what machines need that join by themselves.
+// joins checks what machines need to join.
 func (p Installation) joins(ctx context.Context) []Finding {
 	s := p.settings(ctx)
 	if !s.instances {
@@ -52,8 +52,8 @@ func (p Installation) joins(ctx context.Context) []Finding {
 	return slices.Concat(s.findings(), p.way(ctx, s), p.tokens(ctx), p.unjoined(ctx))
 }
 
-// unjoined looks for what was said last, in the last hour, of a machine that has not joined. Events of NodeClaims are in
-// default, where tenants do not write.
+// unjoined finds the last event, within the last hour, about a machine that has not joined. Events of NodeClaims are in
+// default, where tenants cannot write.
 func (p Installation) unjoined(ctx context.Context) []Finding {
 	const of = "machines that join"
 	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
@@ -72,13 +72,13 @@ func (p Installation) unjoined(ctx context.Context) []Finding {
 	for _, e := range at.OfKind("NodeClaim") {
 		if saysWhyUnjoined(e) && !joined[e.InvolvedObject.UID] && p.Now().Sub(at.LastSeen(e)) < time.Hour {
 			return []Finding{{LevelWarn, of, fmt.Sprintf("NodeClaim %s, at %s: %s", e.InvolvedObject.Name,
-				at.LastSeen(e).UTC().Format("15:04 UTC"), e.Message), "mend what it says; lkeplan why claim " + e.InvolvedObject.Name}}
+				at.LastSeen(e).UTC().Format("15:04 UTC"), e.Message), "fix what it reports; see lkeplan why claim " + e.InvolvedObject.Name}}
 		}
 	}
 	return nil
 }
 
-// findings are about the settings themselves, as the controller takes them.
+// findings are about the settings themselves, as the controller reads them.
 func (s settings) findings() []Finding {
 	const of = "instance mode"
 	found := []Finding{{LevelOK, of, fmt.Sprintf("Linodes join the cluster %s, in %s", s.name, s.region), ""}}
@@ -87,13 +87,13 @@ func (s settings) findings() []Finding {
 			"correct CLUSTER_NAME (settings.clusterName)"})
 	}
 	if s.region == "" {
-		found = append(found, Finding{LevelFail, of, "no region is given",
+		found = append(found, Finding{LevelFail, of, "the region is missing",
 			"set LINODE_REGION (region) to the one that the cluster is in, such as us-ord"})
 	}
 	if s.id != "" {
 		found = append(found, Finding{LevelFail, of,
-			"the controller does not start with LKE_CLUSTER_ID, which names a cluster of LKE",
-			"take LKE_CLUSTER_ID (settings.clusterID) away, or KARPENTER_MODE (settings.mode)"})
+			"the controller does not start with LKE_CLUSTER_ID, which is for clusters of LKE",
+			"unset LKE_CLUSTER_ID (settings.clusterID) or KARPENTER_MODE (settings.mode)"})
 	}
 	if len(found) > 1 {
 		return found[1:]
@@ -101,7 +101,7 @@ func (s settings) findings() []Finding {
 	return found
 }
 
-// way looks at how machines find the API server.
+// way checks how machines find the API server.
 func (p Installation) way(ctx context.Context, s settings) []Finding {
 	const of = "way to the API server"
 	info, err := p.Cluster.Get(ctx, map[string]any{
@@ -112,23 +112,23 @@ func (p Installation) way(ctx context.Context, s settings) []Finding {
 	case err != nil:
 		return notKnown(of, err)
 	case s.endpoint != "" && info == nil && !p.isK3s(ctx):
-		return []Finding{{LevelWarn, of, "machines are told " + s.endpoint + ", and there is no ConfigMap kube-public/cluster-info: " +
-			"classes that join by kubeadm make none", "kubeadm init phase bootstrap-token, where there are such classes"}}
+		return []Finding{{LevelWarn, of, "machines connect to " + s.endpoint + ", and there is no ConfigMap kube-public/cluster-info: " +
+			"node classes that join with kubeadm get no nodes", "if there are such classes: kubeadm init phase bootstrap-token"}}
 	case s.endpoint != "":
-		return []Finding{{LevelOK, of, "machines are told " + s.endpoint, ""}}
+		return []Finding{{LevelOK, of, "machines connect to " + s.endpoint, ""}}
 	case info == nil:
-		return []Finding{{LevelFail, of, "there is no ConfigMap kube-public/cluster-info, as kubeadm makes",
+		return []Finding{{LevelFail, of, "there is no ConfigMap kube-public/cluster-info, which kubeadm creates",
 			"set CLUSTER_ENDPOINT (settings.clusterEndpoint) to the API server's address, such as https://10.0.0.2:6443"}}
 	}
-	return []Finding{{LevelOK, of, "machines are told what the ConfigMap kube-public/cluster-info says", ""}}
+	return []Finding{{LevelOK, of, "machines read the address from the ConfigMap kube-public/cluster-info", ""}}
 }
 
-// tokens looks whether machines can join by bootstrap tokens, and what else these are good
-// for. Whether the API server takes any cannot be asked.
+// tokens checks whether machines can join with bootstrap tokens, and what else these allow.
+// Whether the API server accepts any cannot be checked.
 func (p Installation) tokens(ctx context.Context) []Finding {
 	const of = "bootstrap tokens"
 	if p.isK3s(ctx) {
-		return []Finding{{LevelOK, of, "k3s takes them itself", ""}}
+		return []Finding{{LevelOK, of, "k3s accepts them without further rights", ""}}
 	}
 	bindings, err := cluster.List[rbacv1.ClusterRoleBinding](ctx, p.Cluster, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
 	if err != nil {
@@ -137,28 +137,28 @@ func (p Installation) tokens(ctx context.Context) []Finding {
 	groupsOfAToken := []string{token.Group, "system:bootstrappers", "system:authenticated"}
 	for _, b := range bindings {
 		if b.RoleRef.Name == approvesAny && binds(b, groupsOfAToken...) {
-			return []Finding{{LevelWarn, of, fmt.Sprintf("the ClusterRoleBinding %s has the certificate of any Node approved for "+
-				"whoever has the token of a machine", b.Name), "bind " + approvesAny + " to the group of your own " +
+			return []Finding{{LevelWarn, of, fmt.Sprintf("the ClusterRoleBinding %s lets anyone with the token of a machine get "+
+				"the certificate of any Node", b.Name), "bind " + approvesAny + " to the group of your " +
 				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}
 		}
 	}
 	if !slices.ContainsFunc(bindings, func(b *rbacv1.ClusterRoleBinding) bool {
 		return b.RoleRef.Name == asking && binds(b, token.Group)
 	}) {
-		return []Finding{{LevelFail, of, "no ClusterRoleBinding lets the group " + token.Group + " ask for certificates: " +
-			"no machine joins", "helm upgrade, or kubectl apply -f kube/deploy/instance.yaml of that release"}}
+		return []Finding{{LevelFail, of, "no ClusterRoleBinding lets the group " + token.Group + " request certificates: " +
+			"no machine can join", "helm upgrade, or kubectl apply -f kube/deploy/instance.yaml of that release"}}
 	}
-	return []Finding{{LevelOK, of, "machines may ask for certificates", ""}}
+	return []Finding{{LevelOK, of, "machines can request certificates", ""}}
 }
 
 // asking is the ClusterRole of machines that have no certificate yet.
 const asking = "lkeplan-machines"
 
-// approvesAny is the ClusterRole whose bearers have each request for the certificate of a
+// approvesAny is the ClusterRole with which each certificate request of a
 // kubelet approved by kube-controller-manager.
 const approvesAny = "system:certificates.k8s.io:certificatesigningrequests:nodeclient"
 
-// isK3s reports whether the API server says that it is k3s's.
+// isK3s reports whether the version of the API server is one of k3s.
 func (p Installation) isK3s(ctx context.Context) bool {
 	info, _, err := p.Cluster.Server(ctx)
 	return err == nil && strings.Contains(info.GitVersion, "+k3s")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// deployment is the one that makes nodes, with the fields of its container.
+// deployment is the one that creates nodes, with the fields of its container.
 func deployment(container string) string {
 	return `{metadata: {namespace: a, name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}},
 		spec: {template: {spec: {containers: [{` + container + `}]}}}}`
@@ -23,14 +23,14 @@ const (
 
 var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
-// unjoinedEvent says that the machine of a NodeClaim cannot join.
+// unjoinedEvent is about the machine of a NodeClaim that cannot join.
 func unjoinedEvent(name, uid, says, at string) string {
 	return `{metadata: {name: e, namespace: default}, reason: MachineCannotJoin, type: Warning, message: ` + says +
 		`, lastTimestamp: "2026-11-26T` + at + `:00Z", involvedObject: {kind: NodeClaim, name: ` + name + `, uid: ` + uid + `}}`
 }
 
-// TestWhatMachinesNeedToJoin is looked at in instance mode, whoever says that it is that.
-func TestWhatMachinesNeedToJoin(t *testing.T) {
+// TestJoinChecks run in instance mode, whether the flag or the Deployment sets it.
+func TestJoinChecks(t *testing.T) {
 	good := ward{"ConfigMap": {clusterInfo}, "ClusterRoleBinding": {ofKubeadm, mayAsk},
 		"Deployment": {deployment(`env: [{name: KARPENTER_MODE, value: instance}, {name: CLUSTER_NAME, value: prod},
 			{name: LINODE_REGION, value: us-ord}]`)}}
@@ -47,7 +47,7 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 		given   Installation
 		in      ward
 		version string
-		want    []string // "" for each that is well
+		want    []string // "" for each that is ok
 	}{
 		"all is well":            {in: good, want: []string{"", "", ""}},
 		"it runs outside":        {given: own, in: with("Deployment"), want: []string{"", "", ""}},
@@ -58,24 +58,24 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 		"the name of no cluster": {given: Installation{Name: "Prod_1"}, in: good,
 			want: []string{`fail: the cluster cannot be called "Prod_1": labels of Linodes and names of Nodes start with it`, "", ""}},
 		"no name, and no region": {given: Installation{Instances: true}, in: with("Deployment"),
-			want: []string{`fail: the cluster cannot be called ""`, "fail: no region is given", "", ""}},
+			want: []string{`fail: the cluster cannot be called ""`, "fail: the region is missing", "", ""}},
 		"a number of LKE's": {in: with("Deployment", deployment(`env: [{name: KARPENTER_MODE, value: instance},
 			{name: CLUSTER_NAME, value: prod}, {name: LINODE_REGION, value: us-ord}, {name: LKE_CLUSTER_ID, value: "77"}]`)),
 			want: []string{"fail: the controller does not start with LKE_CLUSTER_ID", "", ""}},
 		"no cluster-info": {in: with("ConfigMap"),
 			want: []string{"", "fail: there is no ConfigMap kube-public/cluster-info", ""}},
 		"no cluster-info, and an address": {given: Installation{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
-			want: []string{"", "warn: machines are told https://10.0.0.2:6443, and there is no ConfigMap", ""}},
+			want: []string{"", "warn: machines connect to https://10.0.0.2:6443, and there is no ConfigMap", ""}},
 		"no cluster-info of k3s": {given: Installation{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
 			version: "v1.33.1+k3s1", want: []string{"", "", ""}},
-		"machines may not ask": {in: with("ClusterRoleBinding", ofKubeadm, strings.Replace(mayAsk, "Group", "User", 1)),
-			want: []string{"", "", "fail: no ClusterRoleBinding lets the group system:bootstrappers:lkeplan ask"}},
+		"machines cannot request certificates": {in: with("ClusterRoleBinding", ofKubeadm, strings.Replace(mayAsk, "Group", "User", 1)),
+			want: []string{"", "", "fail: no ClusterRoleBinding lets the group system:bootstrappers:lkeplan request"}},
 		"any token gets the certificate of any Node": {
 			in:   with("ClusterRoleBinding", mayAsk, strings.Replace(ofKubeadm, ":kubeadm:default-node-token", "", 1)),
-			want: []string{"", "", "warn: the ClusterRoleBinding kubeadm:node-autoapprove-bootstrap has the certificate of any"}},
+			want: []string{"", "", "warn: the ClusterRoleBinding kubeadm:node-autoapprove-bootstrap lets anyone with the token of a machine get"}},
 		"a machine does not join": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "11:20"), unjoinedEvent("web-2", "u2", "clock", "11:30")),
 			want: []string{"", "", "", "warn: NodeClaim web-2, at 11:30 UTC: clock"}},
-		"a machine has not joined, and its NodeClaim is gone": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "11:20")),
+		"a machine has not joined, and its NodeClaim is deleted": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "11:20")),
 			want: []string{"", "", "", "warn: NodeClaim web-1, at 11:20 UTC: swap"}},
 		"it was long ago": {in: with("Event", unjoinedEvent("web-1", "u1", "swap", "10:59")), want: []string{"", "", ""}},
 		"it has joined since": {in: ward{"ConfigMap": good["ConfigMap"], "ClusterRoleBinding": good["ClusterRoleBinding"],

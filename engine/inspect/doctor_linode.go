@@ -15,14 +15,14 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// newToken is what to do about a token that is not good.
-const newToken = "make one in Cloud Manager (My Profile, API Tokens: Kubernetes, Read/Write)"
+// newToken is what to do about a token that does not work.
+const newToken = "create one in Cloud Manager (My Profile, API Tokens: Kubernetes, Read/Write)"
 
-// linode looks at the token that this program was given, and at what it can see.
+// linode checks the token of this program, and what it can read.
 func (p Installation) linode(ctx context.Context) []Finding {
 	const of = "Linode API"
 	if p.Linode == nil {
-		return []Finding{{LevelWarn, of, "no token was given to try",
+		return []Finding{{LevelWarn, of, "no token to check",
 			"set LINODE_TOKEN to the one that the controller has; it is only read with"}}
 	}
 	name, id, instances := p.meant(ctx)
@@ -35,45 +35,45 @@ func (p Installation) linode(ctx context.Context) []Finding {
 	}
 	about := append([]Finding{p.scope(api.ScopePools, newToken)}, p.optional()...)
 	if name == "" && id == 0 {
-		return append(about, Finding{LevelWarn, of, "no name of an LKE cluster was given to look for",
+		return append(about, Finding{LevelWarn, of, "the name of the LKE cluster is missing",
 			"--cluster, CLUSTER_NAME or LKE_CLUSTER_ID"})
 	}
 	return append(about, chosen(clusters, name, id))
 }
 
-// scope is the finding about a scope that the token has to have.
+// scope is the finding about a scope that the token must have.
 func (p Installation) scope(scope, otherwise string) Finding {
 	const of = "Linode API"
 	switch scopes := p.Linode.Scopes(); {
 	case scopes == nil:
-		return Finding{LevelWarn, of, "it does not say which scopes the token has", ""}
+		return Finding{LevelWarn, of, "the API does not report which scopes the token has", ""}
 	case !p.Linode.MayUse(scope):
 		return Finding{LevelFail, of, fmt.Sprintf("the token lacks the scope %s: it has %s", scope, strings.Join(scopes, " ")), otherwise}
 	}
 	return Finding{LevelOK, of, "the token has the scope " + scope, ""}
 }
 
-// optional are the findings about scopes that a token of a cluster of LKE can do without.
+// optional are the findings about scopes that a token for a cluster of LKE does not need.
 func (p Installation) optional() (found []Finding) {
 	if !p.Linode.MayUse(api.ScopeEvents) {
 		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeEvents +
-			": a node that LKE cannot make is given up after minutes, not seconds",
-			"for that, make a token that has Events, Read Only as well"})
+			": a node that LKE cannot create is replaced after minutes, not seconds",
+			"for that, create a token that also has Events, Read Only"})
 	}
 	if !p.Linode.MayUse(api.ScopeReadInstances) {
 		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeReadInstances +
 			": a Linode that never boots is replaced after 15 minutes, not six",
-			"for that, make a token that has Linodes, Read Only as well"})
+			"for that, create a token that also has Linodes, Read Only"})
 	}
 	return found
 }
 
-// linodes looks at the Linodes of a cluster in instance mode.
+// linodes checks the Linodes of a cluster in instance mode.
 func (p Installation) linodes(ctx context.Context, name string) []Finding {
-	const token = "make one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
+	const token = "create one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
 	const of = "Linode API"
 	if name == "" {
-		return []Finding{{LevelWarn, "Linodes", "no name of the cluster was given to look for", "--cluster or CLUSTER_NAME"}}
+		return []Finding{{LevelWarn, "Linodes", "the name of the cluster is missing", "--cluster or CLUSTER_NAME"}}
 	}
 	id := instance.Identity{Name: name}
 	tag := id.NameTag()
@@ -89,13 +89,13 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 	}
 	if about.Level == LevelOK && len(lacks) > 0 {
 		about = Finding{LevelWarn, of,
-			"the token lacks " + strings.Join(lacks, " and ") + ": classes that name such things are not ready", token}
+			"the token lacks " + strings.Join(lacks, " and ") + ": node classes that use them are not ready", token}
 	}
 	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
 	return append([]Finding{about, {LevelOK, "Linodes", text, ""}}, p.lost(ctx, id)...)
 }
 
-// lost looks for Linodes of the cluster that are on none of its lists, as their tag was taken off.
+// lost finds Linodes of the cluster that are on none of its lists, because their tag was removed.
 func (p Installation) lost(ctx context.Context, id instance.Identity) []Finding {
 	named, err := p.Linode.InstancesNamed(ctx, id.Name+"-")
 	if err != nil {
@@ -110,12 +110,12 @@ func (p Installation) lost(ctx context.Context, id instance.Identity) []Finding 
 	if len(labels) == 0 {
 		return nil
 	}
-	return []Finding{{LevelWarn, "Linodes", fmt.Sprintf("%d with a label of the cluster have lost the tag lkeplan-id=..., by which they "+
+	return []Finding{{LevelWarn, "Linodes", fmt.Sprintf("%d with a label of the cluster do not have the tag lkeplan-id=..., by which they "+
 		"are listed, such as %s: one without a NodeClaim costs and stays", len(labels), labels[0]),
-		"give them the tag that the others have, or delete those that no NodeClaim has"}}
+		"add the tag that the others have, or delete those without a NodeClaim"}}
 }
 
-// unanswered is what to do where the Linode API does not give what it was asked for.
+// unanswered is what to do if the Linode API does not answer a request.
 func unanswered(err error, token string) string {
 	switch api.ClassOf(err) {
 	case api.ClassAuth:
@@ -124,20 +124,20 @@ func unanswered(err error, token string) string {
 		}
 		return token
 	case api.ClassBusy:
-		return "run it again in some minutes: the Linode API has too many requests"
+		return "run it again in a few minutes: the Linode API has too many requests"
 	case api.ClassUnknown:
 		return "check LINODE_URL and the network, and run it again: the token was not tried"
 	}
 	return "check LINODE_URL: this is no answer of the Linode API as it is known"
 }
 
-// meant is the cluster to look for: the one that is given, else the one that the controller
-// is installed with. In instance mode Linode knows of its machines only.
+// meant is the cluster to check: the one of the flags, else the one that the controller
+// is installed with. In instance mode Linode knows only its machines.
 func (p Installation) meant(ctx context.Context) (name string, id int, instances bool) {
 	parts, err := p.parts(ctx)
 	at := slices.IndexFunc(parts, func(d part) bool { return d.name == "lkeplan-controller" })
 	if err != nil || at < 0 {
-		return p.Name, p.ID, p.Instances // installed says it
+		return p.Name, p.ID, p.Instances // installed reports it
 	}
 	env := parts[at].env
 	instances = p.Instances || env["KARPENTER_MODE"] == linodev1alpha1.ModeInstance
@@ -148,7 +148,7 @@ func (p Installation) meant(ctx context.Context) (name string, id int, instances
 	return env["CLUSTER_NAME"], id, instances
 }
 
-// chosen is the finding about the cluster of a number, or of a name alone.
+// chosen is the finding about the cluster with an ID, or with a name alone.
 func chosen(clusters []api.Cluster, name string, id int) Finding {
 	const of = "LKE cluster"
 	if id == 0 {
@@ -156,7 +156,7 @@ func chosen(clusters []api.Cluster, name string, id int) Finding {
 	}
 	at := slices.IndexFunc(clusters, func(c api.Cluster) bool { return c.ID == id })
 	if at < 0 {
-		return Finding{LevelFail, of, fmt.Sprintf("the account has none with the number %d; it has: %s", id, clusterNames(clusters)),
+		return Finding{LevelFail, of, fmt.Sprintf("the account has no LKE cluster %d; it has: %s", id, clusterNames(clusters)),
 			"correct LKE_CLUSTER_ID (settings.clusterID), or use a token of the account that has it"}
 	}
 	if c := clusters[at]; name != "" && c.Label != name {
@@ -166,7 +166,7 @@ func chosen(clusters []api.Cluster, name string, id int) Finding {
 	return there(clusters[at])
 }
 
-// there is the finding of the cluster that is meant.
+// there is the finding about the cluster to check.
 func there(c api.Cluster) Finding {
 	text := fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion)
 	return Finding{LevelOK, "LKE cluster", text, ""}
@@ -180,17 +180,17 @@ func clusterNames(clusters []api.Cluster) string {
 	return cmp.Or(strings.Join(texts, ", "), "none")
 }
 
-// clusterNamed is the finding about the clusters of one name.
+// clusterNamed is the finding about the clusters with one name.
 func clusterNamed(clusters []api.Cluster, name string) Finding {
 	const of = "LKE cluster"
 	same := slices.DeleteFunc(slices.Clone(clusters), func(c api.Cluster) bool { return c.Label != name })
 	switch len(same) {
 	case 0:
-		return Finding{LevelFail, of, fmt.Sprintf("the account has none called %q; it has: %s", name, clusterNames(clusters)),
+		return Finding{LevelFail, of, fmt.Sprintf("the account has no LKE cluster %q; it has: %s", name, clusterNames(clusters)),
 			"correct the name, or use a token of the account that has it"}
 	case 1:
 		return there(same[0])
 	}
-	return Finding{LevelWarn, of, fmt.Sprintf("the account has %d called %q", len(same), name),
-		"set LKE_CLUSTER_ID of the controller (settings.clusterID) to the number of the one that is meant"}
+	return Finding{LevelWarn, of, fmt.Sprintf("the account has %d LKE clusters called %q", len(same), name),
+		"set LKE_CLUSTER_ID of the controller (settings.clusterID) to the number of the right one"}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/sim"
 )
 
-// TestTheTokenIsTried on a simulated account.
-func TestTheTokenIsTried(t *testing.T) {
+// TestTokenCheck on a simulated account.
+func TestTokenCheck(t *testing.T) {
 	tests := []struct {
 		scopes, token, name string
 		id                  int
@@ -20,16 +20,16 @@ func TestTheTokenIsTried(t *testing.T) {
 	}{
 		{"*", "right", "lke-77", 0, []string{"ok: the token has the scope lke:read_write", "ok: lke-77 is 77"}},
 		{"lke:read_only events:read_only linodes:read_only", "right", "", 0, []string{
-			"fail: the token lacks the scope lke:read_write: it has lke:read_only events:read_only", "warn: no name of an LKE cluster"}},
+			"fail: the token lacks the scope lke:read_write: it has lke:read_only events:read_only", "warn: the name of the LKE cluster is missing"}},
 		{"lke:read_write", "right", "lke-77", 0, []string{"ok: the token has the scope lke:read_write",
-			"ok: the token lacks the optional scope events:read_only: a node that LKE cannot make is given up after minutes",
+			"ok: the token lacks the optional scope events:read_only: a node that LKE cannot create is replaced after minutes",
 			"ok: the token lacks the optional scope linodes:read_only: a Linode that never boots is replaced after 15 minutes",
 			"ok: lke-77 is 77"}},
-		{"*", "right", "other", 0, []string{"ok: the token", `fail: the account has none called "other"; it has: lke-77 (77)`}},
+		{"*", "right", "other", 0, []string{"ok: the token", `fail: the account has no LKE cluster "other"; it has: lke-77 (77)`}},
 		{"*", "wrong", "", 0, []string{"fail: "}},
 		{"*", "right", "", 77, []string{"ok: the token", "ok: lke-77 is 77"}},
 		{"*", "right", "lke-77", 77, []string{"ok: the token", "ok: lke-77 is 77"}},
-		{"*", "right", "", 78, []string{"ok: the token", "fail: the account has none with the number 78; it has: lke-77 (77)"}},
+		{"*", "right", "", 78, []string{"ok: the token", "fail: the account has no LKE cluster 78; it has: lke-77 (77)"}},
 		{"*", "right", "prod", 77, []string{"ok: the token", `fail: 77 is called "lke-77", not "prod"`}},
 	}
 	for _, tt := range tests {
@@ -56,14 +56,14 @@ func TestTheTokenIsTried(t *testing.T) {
 	}
 }
 
-// TestTheTokenIsTriedInInstanceMode with the scope of Linodes, and without that of LKE.
-func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
+// TestTokenCheckInInstanceMode with the scope of Linodes, and without that of LKE.
+func TestTokenCheckInInstanceMode(t *testing.T) {
 	controller := ward{"Deployment": {`{metadata: {namespace: a, name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}},
 		spec: {template: {spec: {containers: [{env: [{name: KARPENTER_MODE, value: instance}, {name: CLUSTER_NAME, value: prod}]}]}}}}`}}
 	for scopes, want := range map[string]string{
 		"linodes:read_write images:read_only firewall:read_write vpc:read_only": "ok: the token has the scope linodes:read_write",
 		"*":                                   "ok: the token has the scope linodes:read_write",
-		"linodes:read_write images:read_only": "warn: the token lacks firewall:read_only and vpc:read_only: classes",
+		"linodes:read_write images:read_only": "warn: the token lacks firewall:read_only and vpc:read_only: node classes",
 		"lke:read_write linodes:read_only":    "fail: the token lacks the scope linodes:read_write",
 	} {
 		sim, err := sim.New(sim.Config{ClusterID: 77, Token: "right", Scopes: scopes})
@@ -84,8 +84,8 @@ func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
 	}
 }
 
-// TestALinodeThatHasLostItsTagIsNamed: it is on none of the controller's lists.
-func TestALinodeThatHasLostItsTagIsNamed(t *testing.T) {
+// TestLinodeWithoutItsTagIsReported: it is on none of the controller's lists.
+func TestLinodeWithoutItsTagIsReported(t *testing.T) {
 	sim, err := sim.New(sim.Config{Token: "right", Scopes: "*"})
 	if err != nil {
 		t.Fatal(err)
@@ -109,14 +109,14 @@ func TestALinodeThatHasLostItsTagIsNamed(t *testing.T) {
 	found := Installation{Linode: client, Cluster: examined{}, Name: "prod", Instances: true}.linode(t.Context())
 	last := found[len(found)-1]
 	if len(found) != 3 || last.Level != LevelWarn || last.Do == "" ||
-		!strings.HasPrefix(last.Text, "1 with a label of the cluster have lost the tag") ||
+		!strings.HasPrefix(last.Text, "1 with a label of the cluster do not have the tag") ||
 		!strings.Contains(last.Text, "prod-0123456789abcdef0123") {
 		t.Errorf("%+v", found)
 	}
 }
 
-// TestTheTokenIsBlamed only where it is the token.
-func TestTheTokenIsBlamed(t *testing.T) {
+// TestTokenIsBlamedOnlyForItsErrors: other failures do not mean that the token is wrong.
+func TestTokenIsBlamedOnlyForItsErrors(t *testing.T) {
 	for status, want := range map[int]string{
 		401: newToken, 403: newToken, 503: "check LINODE_URL and the network", 429: "run it again", 404: "check LINODE_URL",
 	} {
@@ -137,7 +137,7 @@ func TestTheTokenIsBlamed(t *testing.T) {
 	}
 }
 
-// TestTheClusterOfTheController is looked for where no other is given.
+// TestTheClusterOfTheController is checked if no other is given.
 func TestTheClusterOfTheController(t *testing.T) {
 	installed := ward{"Deployment": {`{metadata: {namespace: a, name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}},
 		spec: {template: {spec: {containers: [{env: [{name: LINODE_TOKEN, valueFrom: {}}, {name: CLUSTER_NAME, value: prod},

@@ -29,8 +29,8 @@ type probe struct {
 	object   map[string]any
 }
 
-// probes are objects that the API server is asked to take in a dry run: what webhooks and
-// policies of others refuse, the controller cannot write either.
+// probes are objects that are sent to the API server in a dry run: what webhooks and
+// policies refuse, the controller cannot write either.
 func probes() []probe {
 	object := func(resource, apiVersion, kind string, spec map[string]any) probe {
 		return probe{resource, map[string]any{
@@ -48,26 +48,26 @@ func probes() []probe {
 	}
 }
 
-// admission has the API server try the objects.
+// admission sends the objects to the API server.
 func (p Installation) admission(ctx context.Context) []Finding {
 	const of = "admission"
 	for _, try := range probes() {
 		_, _, err := p.Cluster.DryRun(ctx, nil, try.object)
 		switch {
 		case meta.IsNoMatchError(err):
-			return nil // crds says it
+			return nil // crds reports it
 		case apierrors.IsForbidden(err) && !p.may(ctx, try):
 			return notKnown(of, err)
 		case err != nil:
 			return []Finding{{LevelFail, of, err.Error(),
-				"have the webhook or policy that refuses it exempt what is of Karpenter and Linode"}}
+				"exempt the objects of Karpenter and Linode from the webhook or policy that refuses them"}}
 		}
 	}
-	return []Finding{{LevelOK, of, "the API server takes node classes, pools and NodeClaims in a dry run", ""}}
+	return []Finding{{LevelOK, of, "the API server accepts node classes, pools and NodeClaims in a dry run", ""}}
 }
 
-// may reports whether the user may apply an object. Where not, nobody else was asked about
-// it. It is true where that cannot be told.
+// may reports whether the user can apply an object. If not, no webhook or policy has seen
+// it. It is true if that is unknown.
 func (p Installation) may(ctx context.Context, try probe) bool {
 	group, _, _ := strings.Cut(manifest.APIVersion(try.object), "/")
 	for _, verb := range []string{"patch", "create"} {
@@ -80,7 +80,7 @@ func (p Installation) may(ctx context.Context, try probe) bool {
 	return true
 }
 
-// objects looks at what pools, classes and NodePlans say of themselves.
+// objects checks the conditions of pools, classes and NodePlans.
 func (p Installation) objects(ctx context.Context) []Finding {
 	var found []Finding
 	for _, kind := range []struct{ apiVersion, name string }{
@@ -117,11 +117,11 @@ func (p Installation) objects(ctx context.Context) []Finding {
 	return found
 }
 
-// machines are what a NodePool that is ready says of machines that it cannot get.
+// machines are what a ready NodePool reports about machines that it cannot get.
 func machines(obj map[string]any) (found []Finding) {
 	pool, err := manifest.As[karpv1.NodePool](obj)
 	if err != nil {
-		return nil // Readiness has read what it could
+		return nil // Readiness has read what it can
 	}
 	conditions := pool.StatusConditions(status.WithObservedOnly())
 	for _, of := range []string{linode.ConditionReplicaFailure, linode.ConditionOutOfStock} {
@@ -132,8 +132,8 @@ func machines(obj map[string]any) (found []Finding) {
 	return nil
 }
 
-// gpus looks for what offers nvidia.com/gpu to pods, if a NodePool asks for GPUs. LKE's nodes have the driver and the
-// toolkit, and no device plugin: without one a node is never initialized, and its pods wait.
+// gpus checks for what offers nvidia.com/gpu to pods, if a NodePool needs GPUs. LKE's nodes have the driver and the
+// toolkit, and no device plugin: without one a node is never initialized, and its pods stay pending.
 func (p Installation) gpus(ctx context.Context) []Finding {
 	const of = "GPUs"
 	pools, err := p.Cluster.List(ctx, "karpenter.sh/v1", "NodePool")
@@ -173,16 +173,15 @@ func (p Installation) gpus(ctx context.Context) []Finding {
 		text := fmt.Sprint(d.Spec.Template.Spec.Containers)
 		if strings.Contains(text, "nvidia") && strings.Contains(text, "device-plugin") {
 			return []Finding{{LevelOK, of, "DaemonSet " + d.Namespace + "/" + d.Name +
-				" looks like NVIDIA's device plugin; no node offers " + schemas.GPU + " yet", ""}}
+				" looks like NVIDIA's device plugin, but no node offers " + schemas.GPU + " yet", ""}}
 		}
 	}
-	return []Finding{{LevelWarn, of, fmt.Sprintf("NodePool %s asks for GPUs, and no node offers %s and no DaemonSet is " +
-		"NVIDIA's "+
-		"device plugin: pods that ask for a GPU wait", pool, schemas.GPU),
+	return []Finding{{LevelWarn, of, fmt.Sprintf("NodePool %s needs GPUs, but no node offers %s and no DaemonSet is NVIDIA's "+
+		"device plugin: pods that request a GPU stay pending", pool, schemas.GPU),
 		"install NVIDIA's device plugin; with NVIDIA's GPU operator set driver.enabled=false and toolkit.enabled=false"}}
 }
 
-// wantsGPUs says whether a NodePool asks for plan types with GPUs.
+// wantsGPUs reports whether a NodePool requires plan types with GPUs.
 func wantsGPUs(pool *karpv1.NodePool) bool {
 	if _, capped := pool.Spec.Limits[schemas.GPU]; capped {
 		return true
@@ -198,8 +197,8 @@ func wantsGPUs(pool *karpv1.NodePool) bool {
 	})
 }
 
-// closed looks for plans that the account may not have, as the controller found out: the API has no list of them. All
-// classes say the same, so one finding is enough.
+// closed finds plans that the account cannot use, as the controller found out: the API has no list of them. All
+// classes report the same, so one finding is enough.
 func (p Installation) closed(ctx context.Context) []Finding {
 	const of = "account limits"
 	classes, err := cluster.List[linodev1alpha1.LinodeNodeClass](ctx, p.Cluster, linodev1alpha1.Group+"/v1", "LinodeNodeClass")
@@ -209,21 +208,21 @@ func (p Installation) closed(ctx context.Context) []Finding {
 	for _, class := range classes {
 		if c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionPlanClosed); c.IsTrue() {
 			return []Finding{{LevelWarn, of, "LinodeNodeClass " + class.Name + ": " + c.Message,
-				"ask Linode Support for access to the plan, or take it out of the NodePools"}}
+				"ask Linode Support for access to the plan, or remove it from the NodePools"}}
 		}
 	}
 	return nil
 }
 
-// refusals are the events that a person has to act on before LKE does what the controller asks, and what to do.
+// refusals are the events that a person has to act on before LKE can do what the controller requests, and what to do.
 var refusals = []struct{ reason, of, do string }{
 	{"LinodeAccountLimit", "account limits", "ask Linode Support to raise the limit, or delete what is not needed"},
-	{"LKELocked", "locks", "remove the lock from the LKE node pool or the cluster: what it keeps costs"},
+	{"LKELocked", "locks", "remove the lock from the LKE node pool or the cluster: locked machines are billed"},
 }
 
-// limited looks for what Linode refused in the last two hours, as the controller's events of NodeClaims say:
-// the API has no list of limits, and the one of locks is not known. NodeClaims have no namespace, so that
-// their events are in default, where tenants do not write.
+// limited finds what Linode refused in the last two hours, from the controller's events of NodeClaims: the API has
+// no list of limits, and no known list of locks. NodeClaims have no namespace, so that their events are in
+// default, where tenants cannot write.
 func (p Installation) limited(ctx context.Context) (found []Finding) {
 	events, err := cluster.List[corev1.Event](ctx, p.Cluster, "v1", "Event")
 	if err != nil {
@@ -242,9 +241,9 @@ func (p Installation) limited(ctx context.Context) (found []Finding) {
 	return found
 }
 
-// undeleted looks for machines that are to go and do not: they cost. One finding for each reason.
+// undeleted finds machines whose deletion fails: they are billed. One finding for each reason.
 func (p Installation) undeleted(ctx context.Context) (found []Finding) {
-	const of = "machines that go"
+	const of = "machines being deleted"
 	claims, err := cluster.List[karpv1.NodeClaim](ctx, p.Cluster, "karpenter.sh/v1", "NodeClaim")
 	if err != nil {
 		return notKnown(of, err)
@@ -263,14 +262,14 @@ func (p Installation) undeleted(ctx context.Context) (found []Finding) {
 	for _, reason := range order {
 		text := first[reason]
 		if n := count[reason]; n > 1 {
-			text = fmt.Sprintf("%d machines are not deleted, such as that of %s", n, text)
+			text = fmt.Sprintf("%d machines are not deleted, such as the one of %s", n, text)
 		}
-		found = append(found, Finding{LevelWarn, of, text, "do what it says: what is not deleted costs"})
+		found = append(found, Finding{LevelWarn, of, text, "do what the message asks: machines that are not deleted are billed"})
 	}
 	return found
 }
 
-// unaccepted looks for NodePools that the controller makes no node for, as they are.
+// unaccepted finds NodePools for which the controller cannot create nodes as they are.
 func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
 	const of = "NodePools"
 	pools, err := cluster.List[karpv1.NodePool](ctx, p.Cluster, "karpenter.sh/v1", "NodePool")
@@ -280,7 +279,7 @@ func (p Installation) unaccepted(ctx context.Context) (found []Finding) {
 	for _, pool := range pools {
 		if c := pool.StatusConditions(status.WithObservedOnly()).Get(linode.ConditionAccepted); c.IsFalse() {
 			found = append(found, Finding{LevelWarn, of, "NodePool " + pool.Name + " gets no node: " + c.Message,
-				"correct what it says"})
+				"correct what it reports"})
 		}
 	}
 	return found

@@ -40,7 +40,7 @@ func (w ward) Get(ctx context.Context, like map[string]any) (map[string]any, err
 	return nil, err
 }
 
-// TestAPolicyIsBound: one that nothing binds forbids nothing.
+// TestAPolicyIsBound: a policy without a binding forbids nothing.
 func TestAPolicyIsBound(t *testing.T) {
 	const policy, plan = `{metadata: {name: lkeplan-approval}}`, `{metadata: {name: fleet}}`
 	bound := func(to, action string) []string {
@@ -72,9 +72,8 @@ func TestAPolicyIsBound(t *testing.T) {
 	}
 }
 
-// examined is a cluster that answers dry runs with an error, and says its version and what the
-// user may do.
-// What else it is asked is a panic.
+// examined is a cluster that answers dry runs with an error, and requests for its version and
+// the rights of the user. Other requests panic.
 type examined struct {
 	Cluster // what is not asked here
 	ward
@@ -104,7 +103,7 @@ func (e examined) MayI(_ context.Context, what authorizationv1.ResourceAttribute
 	return e.may[what.Verb], e.mayErr
 }
 
-// TestADryRunThatIsNotAllowed says nothing of what the controller may write.
+// TestADryRunThatIsNotAllowed shows nothing about what the controller can write.
 func TestADryRunThatIsNotAllowed(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodepools"}, "x", errors.New("no"))
 	all := map[string]bool{"patch": true, "create": true}
@@ -112,12 +111,12 @@ func TestADryRunThatIsNotAllowed(t *testing.T) {
 		in   examined
 		want Level
 	}{
-		"it is taken":                       {examined{may: all}, LevelOK},
-		"this user may not":                 {examined{dryRun: forbidden}, LevelWarn},
-		"this user may not make new ones":   {examined{dryRun: forbidden, may: map[string]bool{"patch": true}}, LevelWarn},
-		"a policy forbids it":               {examined{dryRun: forbidden, may: all}, LevelFail},
-		"a webhook does not answer":         {examined{dryRun: errors.New("timeout"), may: all}, LevelFail},
-		"nobody says what this user may do": {examined{dryRun: forbidden, mayErr: errors.New("no")}, LevelFail},
+		"it is taken":                        {examined{may: all}, LevelOK},
+		"this user may not":                  {examined{dryRun: forbidden}, LevelWarn},
+		"this user may not make new ones":    {examined{dryRun: forbidden, may: map[string]bool{"patch": true}}, LevelWarn},
+		"a policy forbids it":                {examined{dryRun: forbidden, may: all}, LevelFail},
+		"a webhook does not answer":          {examined{dryRun: errors.New("timeout"), may: all}, LevelFail},
+		"the rights of the user are unknown": {examined{dryRun: forbidden, mayErr: errors.New("no")}, LevelFail},
 	} {
 		found := Installation{Cluster: tt.in}.admission(t.Context())
 		if len(found) != 1 || found[0].Level != tt.want || found[0].Level != LevelOK && found[0].Do == "" {
@@ -126,8 +125,8 @@ func TestADryRunThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// TestASuspendedNodePlanIsSaidToBeSuspended, and not to wait for its controller.
-func TestASuspendedNodePlanIsSaidToBeSuspended(t *testing.T) {
+// TestSuspendedNodePlanIsReported as suspended, and not as waiting for its controller.
+func TestSuspendedNodePlanIsReported(t *testing.T) {
 	in := ward{"NodePlan": {
 		`{apiVersion: lkeplan.dev/v1alpha1, kind: NodePlan, metadata: {namespace: ten, name: a, generation: 2}, spec: {suspend: true},
 			status: {conditions: [{type: Ready, status: "False", message: no}]}}`,
@@ -140,8 +139,8 @@ func TestASuspendedNodePlanIsSaidToBeSuspended(t *testing.T) {
 	}
 }
 
-// TestAPoolWithoutMachinesIsNamed: a NodePool can be ready, and get no machine all the same.
-func TestAPoolWithoutMachinesIsNamed(t *testing.T) {
+// TestReadyPoolWithoutMachinesIsReported: a NodePool can be ready, and still get no machine.
+func TestReadyPoolWithoutMachinesIsReported(t *testing.T) {
 	pool := func(conditions ...any) map[string]any {
 		return map[string]any{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
 			"status": map[string]any{"conditions": conditions}}

@@ -25,9 +25,9 @@ func TestVersionsOfKubernetes(t *testing.T) {
 	}
 }
 
-// TestVersionsThatAreSaid: the newest is that of the libraries, and the oldest that of the
+// TestSupportedVersions: the newest is that of the libraries, and the oldest that of the
 // chart.
-func TestVersionsThatAreSaid(t *testing.T) {
+func TestSupportedVersions(t *testing.T) {
 	for name, want := range map[string]string{
 		"../../go.mod":                fmt.Sprintf("\n\tk8s.io/api v0.%d.", NewestMinor),
 		"../../kube/chart/Chart.yaml": fmt.Sprintf("\nkubeVersion: \">=1.%d.0-0\"\n", OldestMinor),
@@ -38,8 +38,8 @@ func TestVersionsThatAreSaid(t *testing.T) {
 	}
 }
 
-// TestClocks: the API server says its time in whole seconds, and answers at some moment
-// between the question and the answer.
+// TestClocks: the API server reports its time in whole seconds, at some time between the
+// request and its answer.
 func TestClocks(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 900_000_000, time.UTC)
 	for _, tt := range []struct {
@@ -55,7 +55,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestSkew is the policy: one minor version apart is tested, and no more.
+// TestSkew: only versions that are at most one minor version apart are tested.
 func TestSkew(t *testing.T) {
 	for _, tt := range []struct {
 		ours, theirs string
@@ -123,8 +123,8 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// TestNeededInInstanceMode: what makes nodes needs all that it needs on LKE, and tokens in
-// kube-system; the part that fetches and compiles needs nothing more.
+// TestNeededInInstanceMode: the process that creates nodes needs all rights that it needs on LKE, and tokens in
+// kube-system; the other process needs nothing more.
 func TestNeededInInstanceMode(t *testing.T) {
 	here := map[bool]map[string][]authorizationv1.ResourceAttributes{}
 	for _, instances := range []bool{false, true} {

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// largeCluster is a cluster of 200 pools with 1,000 nodes, of which each twentieth is to be
-// replaced, 5,000 pods and 500 that wait.
+// largeCluster is a cluster of 200 pools with 1,000 nodes, of which every twentieth will be
+// replaced, 5,000 pods and 500 waiting ones.
 func largeCluster(t testing.TB) (objects []client.Object) {
 	const pool = `apiVersion: karpenter.sh/v1
 kind: NodePool
@@ -61,7 +61,7 @@ status: {disruptionsAllowed: 0}
 	for i := range 200 {
 		plan := "g6-standard-4"
 		if i%20 == 0 {
-			plan = "g6-standard-6" // which the pool does not allow any more
+			plan = "g6-standard-6" // which the pool no longer allows
 		}
 		docs = append(docs, fmt.Sprintf(pool, i), fmt.Sprintf(nodes, i, plan, i%5))
 	}

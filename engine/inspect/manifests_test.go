@@ -15,8 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 )
 
-// objectsOf reads manifests. One that begins with "# times N" is there so often, with the
-// number of each in the place of NNN. Those without a UID get namespace/name.
+// objectsOf reads manifests. One that begins with "# times N" is repeated N times, with the
+// number of each in place of NNN. Those without a UID get namespace/name.
 func objectsOf(t testing.TB, manifests []byte) (objects []client.Object) {
 	t.Helper()
 	linode.Register()
@@ -47,7 +47,7 @@ func objectsOf(t testing.TB, manifests []byte) (objects []client.Object) {
 	return objects
 }
 
-// listsOf are those of a cluster of which some kinds, named in the plural, may not be listed.
+// listsOf are the lists of a cluster in which some kinds, named in the plural, cannot be listed.
 func listsOf(t testing.TB, manifests []byte, refused ...string) cluster.Snapshot {
 	t.Helper()
 	var notes []string

@@ -1,8 +1,8 @@
-// Package inspect looks at a cluster: what is happening in it (status), why something is as it is (why), its nodes as a
-// screen shows them (top), and whether all is there that lkeplan needs (doctor).
+// Package inspect reports on a cluster: what is happening in it (status), why something is as it is (why), its nodes as a
+// screen (top), and whether everything that lkeplan needs is in place (doctor).
 //
-// It changes nothing. Of status, why and top, a Snapshot, prices and a time go in, and a value and text come out; doctor asks
-// for lists, reviews and dry runs. It knows no terminal.
+// It changes nothing. Status, why and top are functions of a Snapshot, prices and a time; doctor sends
+// lists, reviews and dry runs. It knows no terminal.
 package inspect
 
 import (
@@ -22,39 +22,39 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// Given is what is known besides the lists.
+// Given is what is known in addition to the lists.
 type Given struct {
-	Place   string // where the cluster is, for people
+	Place   string // the context and server of the cluster, for people
 	Catalog *catalog.Catalog
 	Now     time.Time
-	Pool    string // the only one to tell of; "" for all
-	Region  string // of the cluster; "" for what its nodes tell
+	Pool    string // the only one to report; "" for all
+	Region  string // of the cluster; "" takes that of its nodes
 }
 
-// Status is what is happening. What is not known, as its kind cannot be listed, is nil.
+// Status is what is happening. What is unknown, because its kind cannot be listed, is nil.
 type Status struct {
 	Place     string           `json:"cluster"`
-	Nodes     *int             `json:"nodes"`              // machines, those included that are still to come
-	Coming    *int             `json:"coming"`             // of these
+	Nodes     *int             `json:"nodes"`              // machines, including those on the way
+	Coming    *int             `json:"coming"`             // of these, on the way
 	Cost      *catalog.Price   `json:"cost"`               // without the unpriced
-	Unpriced  int              `json:"unpriced,omitempty"` // nodes whose price is not known
+	Unpriced  int              `json:"unpriced,omitempty"` // nodes whose price is unknown
 	Pools     []PoolStatus     `json:"pools"`
-	Classes   []ClassStatus    `json:"node_classes"` // that something is to be said of
+	Classes   []ClassStatus    `json:"node_classes"` // with something to report
 	Limits    []LimitStatus    `json:"capacity_limits"`
 	Waiting   []Workload       `json:"pods_waiting"`
 	NodePlans []NodePlanStatus `json:"nodeplans"`
-	Notes     []string         `json:"notes"`      // what could not be read, or worked out
-	NotListed []string         `json:"not_listed"` // kinds that could not be listed: what is of them is not known
+	Notes     []string         `json:"notes"`      // what could not be read or computed
+	NotListed []string         `json:"not_listed"` // kinds that could not be listed: their objects are unknown
 	now       time.Time
 }
 
-// Remark is something that somebody may want to know.
+// Remark is one thing to report.
 type Remark struct {
 	What  RemarkKind `json:"what"`
 	Text  string     `json:"text"`
 	Since *time.Time `json:"since,omitempty"`
 
-	quoted bool // it has only words of others: of a condition or an event
+	quoted bool // it is quoted from a condition or an event
 }
 
 // RemarkKind is a class of remarks.
@@ -62,30 +62,30 @@ type RemarkKind string
 
 // The kinds of remarks.
 const (
-	RemarkNotReady  RemarkKind = "not-ready" // nothing is made with it
-	RemarkClass     RemarkKind = "class"     // nothing is made with it, for its LinodeNodeClass is not ready
+	RemarkNotReady  RemarkKind = "not-ready" // no node is created for it
+	RemarkClass     RemarkKind = "class"     // no node is created for it, because its LinodeNodeClass is not ready
 	RemarkLinode    RemarkKind = "linode"    // the Linode API does not answer, or refuses the token
-	RemarkStock     RemarkKind = "stock"     // Linode has no machines of a plan type
-	RemarkFull      RemarkKind = "limit"     // a limit has no room
-	RemarkRefused   RemarkKind = "refused"   // no machine is made
-	RemarkUndeleted RemarkKind = "undeleted" // a machine that is to go stays, and costs
+	RemarkStock     RemarkKind = "stock"     // a plan type is out of stock
+	RemarkFull      RemarkKind = "limit"     // a limit is reached
+	RemarkRefused   RemarkKind = "refused"   // no machine is created
+	RemarkUndeleted RemarkKind = "undeleted" // a machine cannot be deleted, and is billed
 	RemarkReplicas  RemarkKind = "replicas"  // a pool with replicas does not get another machine
 	RemarkRolling   RemarkKind = "rolling"   // nodes are to be replaced, or have not joined
-	RemarkLoop      RemarkKind = "loop"      // nodes were replaced again and again, and are kept now
-	RemarkHeld      RemarkKind = "held"      // something keeps nodes from being replaced
-	RemarkCondemned RemarkKind = "condemned" // the pool gives up its nodes
-	RemarkDrift     RemarkKind = "drift"     // others have set a field that lkeplan does not set
-	RemarkVersion   RemarkKind = "version"   // of Kubernetes: nodes and control plane differ
-	RemarkUnknown   RemarkKind = "unknown"   // what it follows from cannot be listed
+	RemarkLoop      RemarkKind = "loop"      // nodes were replaced repeatedly, and are kept now
+	RemarkHeld      RemarkKind = "held"      // something blocks the replacement of nodes
+	RemarkCondemned RemarkKind = "condemned" // the pool is draining
+	RemarkDrift     RemarkKind = "drift"     // another tool has set a field that lkeplan does not set
+	RemarkVersion   RemarkKind = "version"   // the versions of nodes and control plane differ
+	RemarkUnknown   RemarkKind = "unknown"   // the kind that it needs cannot be listed
 )
 
-// NewStatus says what is happening in a cluster.
+// NewStatus reports what is happening in a cluster.
 func NewStatus(ctx context.Context, l cluster.Snapshot, g Given) (Status, error) {
 	l = l.Sorted()
 	return newStatus(ctx, l, g, newExplainer(l, g))
 }
 
-// newStatus is NewStatus of sorted lists, with what says why pods wait.
+// newStatus is NewStatus of sorted lists, with what explains why pods are waiting.
 func newStatus(ctx context.Context, l cluster.Snapshot, g Given, why *explainer) (Status, error) {
 	s := Status{
 		Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now,
@@ -130,7 +130,7 @@ type statusReader struct {
 	Given
 	events cluster.Events
 	types  func() []*cloudprovider.InstanceType // of the cluster's region
-	// refused says why pods that wait get no node now; a pod that would get one, or of which that is not known, is not in it.
+	// refused explains why waiting pods get no node now. Pods that would get one, or for which that is unknown, are not in it.
 	refused func() map[types.UID][]Line
 }
 
@@ -153,7 +153,7 @@ func (s Status) only(pool string) (Status, error) {
 	return s, nil
 }
 
-// keep are some of those that there are; nil where these are not known.
+// keep filters a list; nil stays nil, which is unknown.
 func keep[T any](all []T, some func(T) bool) []T {
 	if all == nil {
 		return nil
@@ -167,7 +167,7 @@ func keep[T any](all []T, some func(T) bool) []T {
 	return kept
 }
 
-// ifListed are what is to be said of a kind; nil where it could not be listed.
+// ifListed is the report on a kind; nil if the kind could not be listed.
 func ifListed[T any](l cluster.Snapshot, kind string, say func() []T) []T {
 	if l.Unread(kind) != "" {
 		return nil
@@ -175,13 +175,13 @@ func ifListed[T any](l cluster.Snapshot, kind string, say func() []T) []T {
 	return say()
 }
 
-// doubts say what follows of kinds that could not be listed.
+// doubts are notes about kinds that could not be listed.
 func (w *statusReader) doubts() (notes []string) {
 	if w.Unread(cluster.KindClasses) != "" {
-		notes = append(notes, "Whether nodes differ from their LinodeNodeClasses, and what is wrong with these, is not known.")
+		notes = append(notes, "Whether nodes differ from their LinodeNodeClasses, and whether these are ready, is unknown.")
 	}
 	if w.Unread(cluster.KindLimits) != "" {
-		notes = append(notes, "Whether a CapacityLimit has no room is not known, but for what is said of it to pods.")
+		notes = append(notes, "Whether a CapacityLimit is reached is unknown, except from events of pods.")
 	}
 	return notes
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// TestEachListThatFails is told of: what may not be listed is noted, with the resource that the
-// right is missing for, and is not taken for none; without pools there is nothing to say. What
-// is answered otherwise, or not at all, is an error.
-func TestEachListThatFails(t *testing.T) {
+// TestFailedListsAreReported: what cannot be listed is noted, with the resource that the right is
+// missing for, and does not count as empty; without pools there is no report. Another answer,
+// or none, is an error.
+func TestFailedListsAreReported(t *testing.T) {
 	for _, k := range cluster.AllKinds() {
 		resource := resourceOf(t, k)
 		for _, fault := range []kubetest.Fault{kubetest.Refused, kubetest.Success, kubetest.Other, kubetest.Hangs} {
@@ -54,7 +54,7 @@ func TestEachListThatFails(t *testing.T) {
 	}
 }
 
-// resourceOf is where a kind is served, such as karpenter.sh/v1/nodepools.
+// resourceOf is the path of a kind, such as karpenter.sh/v1/nodepools.
 func resourceOf(t *testing.T, k cluster.Kind) string {
 	t.Helper()
 	for resource := range served {
@@ -66,7 +66,7 @@ func resourceOf(t *testing.T, k cluster.Kind) string {
 	return ""
 }
 
-// failing is what is read of a cluster that answers the list of a resource in a way.
+// failing is what is read from a cluster that answers the list of a resource with a fault.
 func failing(t *testing.T, resource string, fault kubetest.Fault) (cluster.Snapshot, error) {
 	t.Helper()
 	server, err := kube.NewCluster(kubetest.Failing(served, resource, fault).Config())
@@ -85,7 +85,7 @@ func failing(t *testing.T, resource string, fault kubetest.Fault) (cluster.Snaps
 	return lists, nil
 }
 
-// refused checks what is said of a list that is refused, and that what follows of it is null.
+// refused checks what is reported about a refused list, and that what depends on it is null.
 func refused(t *testing.T, k cluster.Kind, lists cluster.Snapshot, err error) {
 	t.Helper()
 	if err != nil {
@@ -107,7 +107,7 @@ func refused(t *testing.T, k cluster.Kind, lists cluster.Snapshot, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{ // what of a status does not follow of other kinds
+	known := map[string]bool{ // what in a status does not depend on other kinds
 		"Nodes": s.Nodes != nil || s.Coming != nil || s.Cost != nil, "NodeClaims": s.Nodes != nil || s.Coming != nil,
 		"Pods": s.Waiting != nil, "LinodeNodeClasses": s.Classes != nil, "CapacityLimits": s.Limits != nil,
 		"NodePlans": s.NodePlans != nil,

@@ -27,7 +27,7 @@ import (
 // LimitStatus is a CapacityLimit.
 type LimitStatus struct {
 	Name    string   `json:"name"`
-	Pools   []string `json:"pools,omitempty"` // left out: all of them
+	Pools   []string `json:"pools,omitempty"` // empty: all of them
 	Amounts []Amount `json:"amounts"`
 	Says    []Remark `json:"says"`
 }
@@ -39,7 +39,7 @@ type Amount struct {
 	Most     string `json:"most"`
 	Left     string `json:"left"`
 	full     bool
-	least    string // what any node would take, where that is more than there is left
+	least    string // the least that a node needs, if that is more than what is left
 }
 
 // amountText is an amount for people, who do not count bytes.
@@ -67,8 +67,8 @@ func amountOf(name string, used, most resource.Quantity) Amount {
 	}
 }
 
-// ownLimits are the limits of a NodePool, by name. Used is what its nodes have that do not
-// leave, as Karpenter counts, whether it runs or not.
+// ownLimits are the limits of a NodePool, by name. Used is what its nodes have that are not
+// being deleted, as Karpenter counts, whether it runs or not.
 func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
 	amounts := []Amount{}
 	if len(pool.Spec.Limits) == 0 {
@@ -82,7 +82,7 @@ func (w *statusReader) ownLimits(pool *karpv1.NodePool) []Amount {
 		}
 	}
 	if w.Unread(cluster.KindClaims) != "" {
-		used = pool.Status.Resources // as Karpenter has counted last
+		used = pool.Status.Resources // as Karpenter last counted
 	}
 	unknown := w.Unread(cluster.KindClaims) != "" && len(used) == 0
 	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
@@ -129,8 +129,8 @@ func (w *statusReader) limits() []LimitStatus {
 	return limits
 }
 
-// sharedAmounts are those that a CapacityLimit bounds. What is used its controller
-// counts.
+// sharedAmounts are the amounts that a CapacityLimit bounds. Its controller counts what is
+// used.
 func sharedAmounts(cl *lkeplanv1alpha1.CapacityLimit) []Amount {
 	amounts, used := []Amount{}, cl.Status.Used
 	if most := cl.Spec.Nodes; most != nil {
@@ -179,14 +179,14 @@ func dollars(text *string) catalog.Money {
 	return amount
 }
 
-// ClassStatus is a LinodeNodeClass that something is to be said of.
+// ClassStatus is a LinodeNodeClass with something to report.
 type ClassStatus struct {
 	Name  string   `json:"name"`
 	Pools int      `json:"pools"` // that use it
 	Says  []Remark `json:"says"`
 }
 
-// classes are those that something is to be said of, by name.
+// classes are those with something to report, by name.
 func (w *statusReader) classes(r rolls) []ClassStatus {
 	classes := []ClassStatus{}
 	for _, class := range w.Snapshot.Classes {
@@ -228,11 +228,11 @@ type NodePlanStatus struct {
 	Name       string     `json:"name"`
 	State      string     `json:"state"`
 	Applied    string     `json:"applied,omitempty"`  // revision
-	Tried      string     `json:"tried,omitempty"`    // revision, where it is another one
+	Tried      string     `json:"tried,omitempty"`    // revision, if it differs
 	Since      *time.Time `json:"since,omitempty"`    // when it got into its state
-	Outdated   *int       `json:"outdated,omitempty"` // nodes; left out while that is not known
+	Outdated   *int       `json:"outdated,omitempty"` // nodes; empty while that is unknown
 	NextWindow *time.Time `json:"next_window,omitempty"`
-	Message    string     `json:"message,omitempty"` // where it is not simply ready
+	Message    string     `json:"message,omitempty"` // if it is not ready
 	pools      []string
 }
 

@@ -26,15 +26,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// PoolStatus is a NodePool. Where not all of its nodes are known, their number, states and cost are
+// PoolStatus is a NodePool. If not all of its nodes are known, their number, states and cost are
 // nil.
 type PoolStatus struct {
-	Name   string         `json:"name"` // "" for the nodes of none
+	Name   string         `json:"name"` // "" for the nodes without a pool
 	Class  string         `json:"node_class,omitempty"`
 	Nodes  *int           `json:"nodes"`
 	States []Count        `json:"states"`
 	Cost   *catalog.Price `json:"cost"` // without the unpriced
-	// Unpriced are the nodes whose price is not known.
+	// Unpriced are the nodes whose price is unknown.
 	Unpriced int      `json:"unpriced,omitempty"`
 	Limits   []Amount `json:"limits"` // its own
 	Says     []Remark `json:"says"`
@@ -47,18 +47,18 @@ type Count struct {
 	Nodes int       `json:"nodes"`
 }
 
-// NodeState is how a node does, in the words of a status.
+// NodeState is the state of a node.
 type NodeState string
 
 // The states, in the order of a node's life.
 const (
-	NodeAskedFor NodeState = "asked for" // of LKE
+	NodeAskedFor NodeState = "asked for" // requested from LKE
 	NodeJoining  NodeState = "joining"
 	NodeReady    NodeState = "ready"
 	NodeNotReady NodeState = "not ready"
 	NodeCordoned NodeState = "cordoned"
-	NodeOutdated NodeState = "outdated" // it is to be replaced
-	NodeHeld     NodeState = "held"     // it is to be replaced, and something keeps it
+	NodeOutdated NodeState = "outdated" // it will be replaced
+	NodeHeld     NodeState = "held"     // it will be replaced, and something blocks that
 	NodeDraining NodeState = "draining"
 )
 
@@ -66,7 +66,7 @@ func nodeStates() []NodeState {
 	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeHeld, NodeDraining}
 }
 
-// rolls is how far pools are what they ask for.
+// rolls is how many nodes of pools are up to date.
 type rolls struct {
 	pools    map[string]plan.Rolling
 	outdated map[string]bool // by the name of the claim
@@ -74,7 +74,7 @@ type rolls struct {
 	drift    map[manifest.Key][]Remark
 }
 
-// rolls judges the nodes as Karpenter does, and finds what holds them.
+// rolls finds outdated nodes as Karpenter does, and what blocks their replacement.
 func (w *statusReader) rolls() (rolls, error) {
 	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}, drift: map[manifest.Key][]Remark{}}
 	nodes := compare.NodesOf(w.Claims, w.Snapshot.Nodes)
@@ -91,7 +91,7 @@ func (w *statusReader) rolls() (rolls, error) {
 			return r, err
 		}
 	}
-	if len(r.outdated) > 0 { // else nothing can be held
+	if len(r.outdated) > 0 { // else nothing can be blocked
 		if state.Nodes, err = compare.Hold(nodes, w.Snapshot, w.Now); err != nil {
 			return r, err
 		}
@@ -106,7 +106,7 @@ func (w *statusReader) rolls() (rolls, error) {
 	return r, err
 }
 
-// drift is which fields of an object that lkeplan applies others have set.
+// drift is the fields that other tools have set in an object that lkeplan applies.
 func drift(obj map[string]any) (says []Remark, err error) {
 	if manifest.Label(obj, kube.InventoryLabel) == "" {
 		return nil, nil
@@ -119,14 +119,14 @@ func drift(obj map[string]any) (says []Remark, err error) {
 	return says, err
 }
 
-// ToReplace are the claims whose nodes are to be replaced, by their names.
+// ToReplace are the claims whose nodes will be replaced, by their names.
 func ToReplace(l cluster.Snapshot, now time.Time) (map[string]bool, error) {
 	w := &statusReader{Snapshot: l, Given: Given{Now: now}}
 	r, err := w.rolls()
 	return r.outdated, err
 }
 
-// objects are our pools and their classes, as a plan knows objects.
+// objects are the pools of Linode and their classes, in the form of a plan.
 func (w *statusReader) objects() (objects []config.Object, err error) {
 	add := func(apiVersion, kind, block string, obj any) error {
 		raw, err := json.Marshal(obj) // the converter of apimachinery writes Karpenter's durations as bytes
@@ -159,7 +159,7 @@ func (w *statusReader) objects() (objects []config.Object, err error) {
 	return objects, nil
 }
 
-// classOf is the name of a pool's LinodeNodeClass; "" where its nodes are not Linode's.
+// classOf is the name of a pool's LinodeNodeClass; "" if its nodes are not Linode's.
 func classOf(pool *karpv1.NodePool) string {
 	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && ref.Group == linodev1alpha1.Group {
 		return ref.Name
@@ -167,7 +167,7 @@ func classOf(pool *karpv1.NodePool) string {
 	return ""
 }
 
-// pools are all pools, in order of their names, and at last the nodes of none.
+// pools are all pools by name, and last the nodes without a pool.
 func (w *statusReader) pools(screen Screen, r rolls) []PoolStatus {
 	counts := map[string]map[NodeState]int{}
 	for _, n := range screen.Nodes {
@@ -203,7 +203,7 @@ func (w *statusReader) pools(screen Screen, r rolls) []PoolStatus {
 	return pools
 }
 
-// stateOf is how a node does.
+// stateOf is the state of a node.
 func (r rolls) stateOf(n NodeRow) NodeState {
 	switch n.State {
 	case StateOrdered:
@@ -226,7 +226,7 @@ func (r rolls) stateOf(n NodeRow) NodeState {
 	return NodeReady
 }
 
-// remarks are what there is to say of a pool.
+// remarks are what to report about a pool.
 func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLimits []Amount) []Remark {
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
@@ -264,32 +264,32 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	}
 	says = append(says, w.refusals(pool.Name)...)
 	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {
-		return append(says, Remark{What: RemarkUnknown, Text: "how its nodes do is not known: " + unread})
+		return append(says, Remark{What: RemarkUnknown, Text: "the state of its nodes is unknown: " + unread})
 	}
 	state, holds := reports.Progress(r)
 	switch {
 	case r.Condemned != nil:
 		says = append(says, Remark{What: RemarkCondemned, Text: state, Since: moment(r.Condemned.Since)})
-	case r.Outdated > 0: // of nodes that join, their states say enough
+	case r.Outdated > 0: // the states of joining nodes are enough
 		says = append(says, Remark{What: RemarkRolling, Text: state})
 	}
 	for _, text := range holds {
 		says = append(says, Remark{What: RemarkHeld, Text: text})
 	}
 	if unread := w.Unread(cluster.KindPods, cluster.KindBudgets); r.Outdated > 0 && unread != "" {
-		says = append(says, Remark{What: RemarkUnknown, Text: "whether something holds them is not known: " + unread})
+		says = append(says, Remark{What: RemarkUnknown, Text: "whether something blocks them is unknown: " + unread})
 	}
 	return says
 }
 
-// lately is how old an event may be to tell what is so: what lasts is said again.
+// lately is how old an event can be to count as current: what lasts is reported again.
 const lately = 10 * time.Minute
 
-// mostRefusals is how many NodeClaims of a pool say what they lack.
+// mostRefusals is how many NodeClaims of a pool are reported with what they lack.
 const mostRefusals = 5
 
-// refusals are what is said of the claims of a pool that get no machine, whose machine does not join, or whose machine is
-// not deleted: each text once, and of many some.
+// refusals are about the claims of a pool that get no machine, whose machine does not join, or whose machine is
+// not deleted: each text once, and at most mostRefusals.
 func (w *statusReader) refusals(pool string) (says []Remark) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
@@ -306,13 +306,13 @@ func (w *statusReader) refusals(pool string) (says []Remark) {
 		}
 	}
 	if more := len(says) - mostRefusals + 1; more > 1 {
-		says = append(says[:mostRefusals-1], Remark{What: RemarkRefused, Text: fmt.Sprintf("%d more of its NodeClaims say such "+
-			"things: lkeplan why claim NAME", more)})
+		says = append(says[:mostRefusals-1], Remark{What: RemarkRefused, Text: fmt.Sprintf("%d more of its NodeClaims report "+
+			"this: see lkeplan why claim NAME", more)})
 	}
 	return says
 }
 
-// undeleted is the condition of a claim that goes and whose machine is not deleted; nil of others.
+// undeleted is the condition of a claim whose machine cannot be deleted; nil for others.
 func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
 	c := nc.StatusConditions(conditions.WithObservedOnly()).Get(nodeclaim.ConditionMachineDeleted)
 	if nc.DeletionTimestamp.IsZero() || !c.IsFalse() {
@@ -321,8 +321,8 @@ func undeleted(nc *karpv1.NodeClaim) *conditions.Condition {
 	return c
 }
 
-// warning is the last warning on a claim that has no node; nil if there is none. Of a claim whose machine starts, and
-// before others, it is why the machine does not join.
+// warning is the last warning on a claim without a node; nil if there is none. For a claim whose machine is starting, and
+// before other warnings, it is why the machine does not join.
 func (w *statusReader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 	if !nc.DeletionTimestamp.IsZero() || nc.Status.NodeName != "" {
 		return nil
@@ -339,7 +339,7 @@ func (w *statusReader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 	return last
 }
 
-// saysWhyUnjoined reports whether an event says why a machine does not join.
+// saysWhyUnjoined reports whether an event explains why a machine does not join.
 func saysWhyUnjoined(e *corev1.Event) bool {
 	return slices.Contains([]string{"MachineCannotJoin", "MachineNotJoined", "CertificateDenied"}, e.Reason)
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// now is when all clusters are looked at.
+// now is the time of all tests.
 var now = time.Date(2026, 11, 2, 14, 30, 0, 0, time.UTC)
 
 // TestStatusOfClusters writes the status of each cluster of testdata, as text and, where the
 // archive has a file for it, as JSON, whole or of one pool. "screen.txt without Pods" is for
-// a user who may not list them.
+// a user who cannot list them.
 func TestStatusOfClusters(t *testing.T) {
 	files, err := filepath.Glob("testdata/status/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -54,7 +54,7 @@ func TestStatusOfClusters(t *testing.T) {
 	}
 }
 
-// statusScreen is a status as the name of a file says: screen, a pool, or screen80 for a
+// statusScreen is a status in the form that the name of a file has: screen, a pool, or screen80 for a
 // terminal of 80 columns; .txt or .json.
 func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 	t.Helper()

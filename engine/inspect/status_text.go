@@ -15,10 +15,10 @@ import (
 // StatusView is how a status is written.
 type StatusView struct {
 	Width int  // columns
-	All   bool // list pools that there is nothing to say of, and all workloads that wait, however many there are
+	All   bool // list pools with nothing to report, and each waiting workload
 }
 
-// quiet is how many pools are listed of which nothing is to be said.
+// quiet is how many pools with nothing to report are listed.
 const quiet = 20
 
 // Text writes a status for people.
@@ -44,11 +44,11 @@ func (s Status) Text(v StatusView) string {
 	return p.String()
 }
 
-// headline says what there is in all.
+// headline is the totals.
 func (s Status) headline() string {
 	text := diag.Counted(s.declared(), "pool")
 	if s.Nodes == nil {
-		text += ", of whose nodes not all are known"
+		text += ", and not all of their nodes are known"
 	} else {
 		text = fmt.Sprintf("%s in %s, %s", diag.Counted(*s.Nodes, "node"), text, costText(*s.Cost, s.Unpriced))
 	}
@@ -64,13 +64,13 @@ func (s Status) headline() string {
 	}
 	switch {
 	case s.Waiting == nil:
-		return text + "; whether pods wait is not known"
+		return text + "; whether pods are pending is unknown"
 	case pods == 0:
-		return text + "; no pod waits for a node"
+		return text + "; no pod is waiting for a node"
 	case pods == 1:
-		return text + "; 1 pod waits for a node"
+		return text + "; 1 pod is waiting for a node"
 	}
-	return text + fmt.Sprintf("; %d pods wait for a node", pods)
+	return text + fmt.Sprintf("; %d pods are waiting for a node", pods)
 }
 
 func (s Status) declared() (n int) {
@@ -88,7 +88,7 @@ type page struct {
 	now time.Time
 }
 
-// remarks writes what is said. What others say has a mark.
+// remarks writes remarks. Quoted ones have a mark.
 func (p *page) remarks(says []Remark) {
 	for _, r := range says {
 		text := r.Text
@@ -111,22 +111,22 @@ func (p *page) ago(t *time.Time) string {
 	return Age(p.now.Sub(*t))
 }
 
-// costText writes what nodes cost, and of how many that is not known.
+// costText writes the cost of nodes, and of how many it is unknown.
 func costText(cost catalog.Price, unpriced int) string {
 	text := fmt.Sprintf("$%s an hour, %s a month", cost.Hourly, cost.Monthly.Text())
 	if unpriced > 0 {
-		text = fmt.Sprintf("at least %s: the price of %s is not known", text, diag.Counted(unpriced, "node"))
+		text = fmt.Sprintf("at least %s: the price of %s is unknown", text, diag.Counted(unpriced, "node"))
 	}
 	return text
 }
 
-// pools writes a line for each pool, and what there is to say of it below.
+// pools writes a line for each pool, and below it what there is to report.
 func (p *page) pools(pools []PoolStatus, all bool) {
 	if len(pools) == 0 {
 		return
 	}
-	rows := [][]string{{"POOL", "NODES", "STATE", "A MONTH", "LIMITS"}}
-	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of those that are left out
+	rows := [][]string{{"POOL", "NODES", "STATE", "MONTHLY COST", "LIMITS"}}
+	silent, nodes, unpriced, cost := 0, 0, 0, catalog.Money(0) // of the pools that are left out
 	for _, pool := range pools {
 		if pool.quiet() {
 			silent++
@@ -168,12 +168,12 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		if unpriced > 0 {
 			more = "at least "
 		}
-		p.Line(0, "and %s of which no more is to be said: %s, %s%s a month (--all lists them)",
+		p.Line(0, "and %s with nothing to report: %s, %s%s a month (--all lists them)",
 			diag.Counted(folded, "pool"), diag.Counted(nodes, "node"), more, cost.Text())
 	}
 }
 
-// quiet reports whether there is nothing to say of a pool, or no more than of its class.
+// quiet reports whether there is nothing to report about a pool, or nothing more than about its class.
 func (p PoolStatus) quiet() bool {
 	return !slices.ContainsFunc(p.Says, func(r Remark) bool { return r.What != RemarkClass })
 }
@@ -225,7 +225,7 @@ func (p *page) waiting(loads []Workload) {
 	if len(loads) == 0 {
 		return
 	}
-	rows := [][]string{{"PODS THAT WAIT", "PODS", "AGE"}}
+	rows := [][]string{{"WAITING PODS", "PODS", "AGE"}}
 	for _, w := range loads {
 		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
 	}

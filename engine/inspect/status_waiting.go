@@ -18,18 +18,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Workload is pods of one owner that wait for a node.
+// Workload is pods of one owner that are waiting for a node.
 type Workload struct {
 	Namespace string     `json:"namespace"`
 	Owner     string     `json:"owner"` // kind and name
 	Pods      int        `json:"pods"`
 	Pod       string     `json:"pod"` // one of them
 	Since     *time.Time `json:"since,omitempty"`
-	Pools     []string   `json:"pools"`   // whose nodes are for them
+	Pools     []string   `json:"pools"`   // whose nodes match them
 	Reasons   []string   `json:"reasons"` // from the pods down to LKE
 }
 
-// waiting are the pods that wait for a node, by their owner.
+// waiting are the pods that are waiting for a node, by their owner.
 func (w *statusReader) waiting(s Status) []Workload {
 	by, order := map[[2]string][]*corev1.Pod{}, [][2]string{}
 	for _, pod := range w.Pods {
@@ -67,8 +67,8 @@ func (w *statusReader) waiting(s Status) []Workload {
 	return all
 }
 
-// fold puts workloads of one kind in a namespace into one where there are many, as 3,000 pods that nothing has made. How
-// many there are, and of what, is its Owner.
+// fold merges workloads of one kind in a namespace if there are many, such as 3,000 pods without an owner. How
+// many there are, and of which kind, is its Owner.
 func fold(loads []Workload) (folded []Workload) {
 	kindOf := func(w Workload) [2]string {
 		kind, _, _ := strings.Cut(w.Owner, " ")
@@ -112,7 +112,7 @@ func PodWaits(pod *corev1.Pod) bool {
 		pod.Status.Phase != corev1.PodSucceeded && pod.Status.Phase != corev1.PodFailed
 }
 
-// OwnerOf names what made a pod, as people know it: the Deployment of a ReplicaSet.
+// OwnerOf names the owner of a pod as people know it: the Deployment of a ReplicaSet.
 func OwnerOf(pod *corev1.Pod) string {
 	return strings.Replace(simulate.Owner(pod), " "+pod.Namespace+"/", " ", 1)
 }
@@ -125,17 +125,17 @@ func sentences(lines []Line) (texts []string) {
 	return texts
 }
 
-// mostRefused is how many pools say why they make no node for a pod.
+// mostRefused is for how many pools it is shown why they create no node for a pod.
 const mostRefused = 3
 
-// reasons say why pods of one owner wait, from the pods down to LKE.
+// reasons explain why pods of one owner are waiting, from the pods down to LKE.
 func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 	var lines lines
 	var coming []*karpv1.NodeClaim
-	planned := false // by the scheduler that is asked now, which counts what pools and limits say
+	planned := false // by the scheduler that runs now, which counts pools and limits
 	for _, pod := range pods {
 		for _, gate := range pod.Spec.SchedulingGates {
-			lines.add("the scheduling gate " + gate.Name + " holds it back")
+			lines.add("the scheduling gate " + gate.Name + " blocks it")
 		}
 		nc, said := w.word(pod, pools)
 		if nc != nil && !slices.ContainsFunc(coming, func(c *karpv1.NodeClaim) bool { return c.Name == nc.Name }) {
@@ -166,8 +166,8 @@ func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []s
 	return lines.most(5)
 }
 
-// inTheWay adds what keeps a pool from making nodes, or LKE from making those that are
-// asked for already.
+// inTheWay adds what blocks a pool from creating nodes, or LKE from creating those that are
+// already requested.
 func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 	for _, r := range p.Says {
 		switch {
@@ -179,7 +179,7 @@ func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 		}
 		switch r.What {
 		case RemarkNotReady, RemarkStock, RemarkFull, RemarkClass, RemarkReplicas:
-			if !asked && (r.What != RemarkClass || s.Classes == nil) { // of which its class says why
+			if !asked && (r.What != RemarkClass || s.Classes == nil) { // its class reports the reason
 				into.unlessSaid("pool "+p.Name+": ", r.Text)
 			}
 		}
@@ -193,26 +193,26 @@ func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 	}
 }
 
-// silence is what to say of a pod of which nobody says anything.
+// silence is what to report about a pod without any explanation.
 func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
 	switch age, waiting := w.Now.Sub(pod.CreationTimestamp.Time), len(keep(w.Pods, PodWaits)); {
 	case waiting > mostPlaced:
-		return fmt.Sprintf("of %d pods not all are asked about here: lkeplan why pod says why one waits", waiting)
+		return fmt.Sprintf("only some of %d pods are checked here: lkeplan why pod shows why one is waiting", waiting)
 	case len(w.Snapshot.Pools) == 0:
 		return "there is no pool"
 	case len(pools) == 0:
-		return "no pool is for it, by its labels and taints"
+		return "no pool matches it, by its labels and taints"
 	case w.Unread(cluster.KindEvents) != "":
-		return "what is said of it is not known: " + w.Unread(cluster.KindEvents)
+		return "its events are unknown: " + w.Unread(cluster.KindEvents)
 	case age < time.Minute:
-		return "it is new, and nobody has said anything of it yet"
+		return "it is new, and has no events yet"
 	case w.Unread(cluster.KindClasses, cluster.KindLimits) != "":
-		return "why is not known: " + w.Unread(cluster.KindClasses, cluster.KindLimits)
+		return "the reason is unknown: " + w.Unread(cluster.KindClasses, cluster.KindLimits)
 	}
-	return "nobody says why, and its pools say nothing either: does the controller run? lkeplan doctor looks"
+	return "no event explains it, and its pools report nothing: check with lkeplan doctor that the controller runs"
 }
 
-// word is what was said last of a pod: the NodeClaim that it is to have, or why there is
+// word is the last event about a pod: the NodeClaim that it will get, or why there is
 // none.
 func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, said []string) {
 	var others []string
@@ -224,7 +224,7 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 				return nc, nil
 			}
 		case e.Type != corev1.EventTypeWarning, e.Reason == linode.ReasonStock, e.Reason == linode.ReasonSilence:
-			// of what its pools and classes say for themselves
+			// its pools and classes report that
 		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady", e.Reason == linode.ReasonFull:
 			return nil, []string{fmt.Sprintf("%s ago: %s", w.ageOf(e), e.Message)}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
@@ -232,7 +232,7 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 				said = refused(e.Message, w.ageOf(e), pools)
 			}
 		case len(others) == 0:
-			others = []string{fmt.Sprintf("the scheduler of Kubernetes, %s ago: %s", w.ageOf(e), e.Message)}
+			others = []string{fmt.Sprintf("kube-scheduler, %s ago: %s", w.ageOf(e), e.Message)}
 		}
 	}
 	if len(said) == 0 && len(w.Snapshot.Pools) == 0 {
@@ -241,12 +241,12 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 	return nil, said
 }
 
-// failed begins what Karpenter says of a pod that no pool makes a node for (karpenter
+// failed is the start of Karpenter's message about a pod that no pool creates a node for (karpenter
 // v1.14.1, PodFailedToScheduleEvent).
 const failed = "Failed to schedule pod, "
 
-// refused is what Karpenter says, without what it says for itself: the reasons of all
-// pools, each once, and of pools that are not for the pod only where there is no other.
+// refused is Karpenter's message without its own words: the reasons of all
+// pools, each once, and of pools that do not match the pod only if there is no other.
 func refused(message, age string, pools []string) []string {
 	var near, far lines
 	for part := range strings.SplitSeq(strings.TrimPrefix(message, failed), "; ") {
@@ -266,8 +266,8 @@ func refused(message, age string, pools []string) []string {
 	return far.most(3)
 }
 
-// nominated is the NodeClaim that an event says a pod is to have; nil where it is gone, or
-// is a node already. Where NodeClaims could not be listed, no more of it is known than its name.
+// nominated is the NodeClaim that a pod will get according to an event; nil if it was deleted, or
+// is a node already. If NodeClaims could not be listed, only its name is known.
 func (w *statusReader) nominated(message string) *karpv1.NodeClaim {
 	_, rest, found := strings.Cut(message, "nodeclaim/")
 	if !found {
@@ -286,7 +286,7 @@ func (w *statusReader) nominated(message string) *karpv1.NodeClaim {
 	return nil
 }
 
-// underWay says how far the nodes are that pods are to have, and what LKE says of them.
+// underWay reports on the nodes that pods will get, and what LKE reports about them.
 func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 	if len(coming) == 0 {
 		return nil
@@ -296,11 +296,11 @@ func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 	})
 	first := coming[0]
 	if unread := w.Unread(cluster.KindClaims); unread != "" {
-		text := fmt.Sprintf("NodeClaim %s was made for it", first.Name)
+		text := fmt.Sprintf("NodeClaim %s was created for it", first.Name)
 		if len(coming) > 1 {
-			text = fmt.Sprintf("%d NodeClaims were made for them, one of them %s", len(coming), first.Name)
+			text = fmt.Sprintf("%d NodeClaims were created for them, such as %s", len(coming), first.Name)
 		}
-		return []string{text + "; whether nodes come of it is not known: " + unread}
+		return []string{text + "; whether they get nodes is unknown: " + unread}
 	}
 	how := "is asked for"
 	switch {
@@ -339,7 +339,7 @@ func (l *lines) add(texts ...string) {
 	}
 }
 
-// unlessSaid adds a sentence about something, where no line has it already.
+// unlessSaid adds a sentence about something, unless a line has it already.
 func (l *lines) unlessSaid(about, text string) {
 	if !slices.ContainsFunc(*l, func(line string) bool {
 		return strings.Contains(line, text) || strings.HasPrefix(text, line)
@@ -348,7 +348,7 @@ func (l *lines) unlessSaid(about, text string) {
 	}
 }
 
-// most are the first lines, and how many there are besides.
+// most are the first lines, and the number of the others.
 func (l lines) most(n int) []string {
 	if len(l) <= n {
 		return l

@@ -19,17 +19,17 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Prices says what a plan type costs in a region.
+// Prices returns what a plan type costs in a region.
 type Prices func(plan, region string) (catalog.Price, bool)
 
-// Screen is all that there is to see.
+// Screen is everything that top shows.
 type Screen struct {
 	Total Row       `json:"total"`
 	Pools []PoolRow `json:"pools"`
 	Nodes []NodeRow `json:"nodes"`
 	Wait  Tally     `json:"pods_waiting"` // for a node
 	Notes []string  `json:"notes,omitempty"`
-	// NotListed are the kinds that could not be listed: what is of them is not known.
+	// NotListed are the kinds that could not be listed: their objects are unknown.
 	NotListed []string `json:"not_listed,omitempty"`
 }
 
@@ -39,15 +39,15 @@ type Row struct {
 	Memory Use           `json:"memory_bytes"`
 	Pods   Tally         `json:"pods"`
 	Cost   catalog.Price `json:"cost"`    // without the unpriced
-	Count  int           `json:"nodes"`   // machines, those included that are still to come
-	Coming Tally         `json:"coming"`  // of these
-	Rolls  Tally         `json:"rolling"` // outdated, or on their way out
-	// Unpriced are those whose plan type, or its price in their region, nobody knows.
+	Count  int           `json:"nodes"`   // machines, including those on the way
+	Coming Tally         `json:"coming"`  // of these, on the way
+	Rolls  Tally         `json:"rolling"` // outdated, or being removed
+	// Unpriced are those whose plan type, or its price in their region, is unknown.
 	Unpriced int `json:"unpriced"`
 }
 
-// Tally is how many there are of something, as far as they are known. It is null in JSON
-// where some may not be known.
+// Tally is how many are known of something. It is null in JSON
+// if there may be more.
 type Tally struct {
 	N       int64
 	Unknown bool // there may be more
@@ -70,7 +70,7 @@ func (t *Tally) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// String is the number, or ? where it is not known, with those that are.
+// String is the number, with ? if there may be more.
 func (t Tally) String() string {
 	switch {
 	case !t.Unknown:
@@ -86,13 +86,13 @@ func (t *Tally) add(other Tally) {
 	t.Unknown = t.Unknown || other.Unknown
 }
 
-// Use is what pods ask for of what they may have.
+// Use is what pods request of what is allocatable.
 type Use struct {
 	Requested   Tally `json:"requested"`
 	Allocatable int64 `json:"allocatable"`
 }
 
-// Share is the part that is asked for; 0 where there is nothing.
+// Share is the requested part; 0 if nothing is allocatable.
 func (u Use) Share() float64 {
 	if u.Allocatable <= 0 {
 		return 0
@@ -110,12 +110,12 @@ func (u *Use) add(other Use) {
 
 // PoolRow is a NodePool.
 type PoolRow struct {
-	Name string `json:"name"` // "" for the nodes of none
+	Name string `json:"name"` // "" for the nodes without a pool
 	Row
 	Limits []string `json:"limits,omitempty"` // such as cpu 96/400
 }
 
-// NodeRow is a node, or a NodeClaim whose node is still to come.
+// NodeRow is a node, or a NodeClaim whose node is on the way.
 type NodeRow struct {
 	Name  string `json:"name"`
 	Claim string `json:"nodeclaim,omitempty"`
@@ -125,6 +125,14 @@ type NodeRow struct {
 	Created time.Time `json:"created"`
 	State   State     `json:"state"`
 	Why     string    `json:"why,omitempty"`
+}
+
+// Matches reports whether the name, the pool, the plan type or the state of the node contains a text; case does not matter.
+func (n NodeRow) Matches(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	return slices.ContainsFunc([]string{n.Name, n.Pool, n.Plan, string(n.State)}, func(of string) bool {
+		return strings.Contains(strings.ToLower(of), text)
+	})
 }
 
 // NewScreen returns the screen of a cluster, its nodes ordered by pool and name. Pods that have ended may be in it.
@@ -150,7 +158,7 @@ func NewScreen(c cluster.Snapshot, prices Prices) Screen {
 	}
 	s.Pools = poolsOf(c.Pools, s.Nodes)
 	for i := range s.Pools {
-		s.unsure(&s.Pools[i].Row) // of those without nodes, too
+		s.unsure(&s.Pools[i].Row) // including those without nodes
 	}
 	for _, n := range s.Nodes {
 		s.Total.add(n.Row)
@@ -163,14 +171,14 @@ func NewScreen(c cluster.Snapshot, prices Prices) Screen {
 // claimsOf finds the NodeClaim of each node, by the node's name, and the NodeClaims without a node.
 //
 // A node that joins is that of the NodeClaim with its provider id, before Karpenter writes its name on it. If LKE does
-// not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: it is taken for the node of an
-// older NodeClaim of the same pool and plan that waits for a machine, as it would be counted twice otherwise. So is a node
+// not list its machine yet, which takes minutes on Enterprise, no NodeClaim has that id: it counts as the node of an
+// older NodeClaim of the same pool and plan that waits for a machine; otherwise it would count twice. So does a node
 // to which the cloud controller has not given an id yet.
 func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 	of map[string]*karpv1.NodeClaim, without []*karpv1.NodeClaim,
 ) {
 	of = map[string]*karpv1.NodeClaim{}
-	byID := map[string][]string{} // names of nodes: kubelets may write the same id
+	byID := map[string][]string{} // names of nodes: kubelets can write the same id
 	for _, n := range nodes {
 		of[n.Name] = nil
 		if n.Spec.ProviderID != "" {
@@ -216,7 +224,7 @@ func claimsOf(nodes []*corev1.Node, claims []*karpv1.NodeClaim) (
 	return of, without
 }
 
-// unsure notes of nodes what is not known.
+// unsure marks in a row what is unknown.
 func (s Screen) unsure(r *Row) {
 	r.Pods.Unknown = s.podless()
 	r.CPU.Requested.Unknown, r.Memory.Requested.Unknown = s.podless(), s.podless()
@@ -231,8 +239,8 @@ func plus(a, b int64) int64 {
 	return a + b
 }
 
-// millis is a quantity in thousandths, and ones is one in ones. Kubelets and authors of pods write quantities of any
-// size: one that is too large is the largest number, and there is none below zero.
+// millis is a quantity in thousandths, and ones is one in units. Kubelets and authors of pods write quantities of any
+// size: one that is too large becomes the largest number, and a negative one zero.
 func millis(q *resource.Quantity) int64 {
 	if q.CmpInt64(math.MaxInt64/1000) > 0 {
 		return math.MaxInt64
@@ -247,7 +255,7 @@ func ones(q *resource.Quantity) int64 {
 	return max(0, q.Value())
 }
 
-// load is what the pods of a node ask for.
+// load is what the pods of a node request.
 type load struct {
 	cpu, memory, pods int64
 }
@@ -295,7 +303,7 @@ func nodeOf(node *corev1.Node, nc *karpv1.NodeClaim, l *load, prices Prices) Nod
 	return n
 }
 
-// coming is the node that a NodeClaim waits for.
+// coming is the node that a NodeClaim is waiting for.
 func coming(nc *karpv1.NodeClaim, prices Prices) NodeRow {
 	n := NodeRow{
 		Name: nc.Name, Claim: nc.Name, Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: planOf(nc),
@@ -312,7 +320,7 @@ func coming(nc *karpv1.NodeClaim, prices Prices) NodeRow {
 	return n
 }
 
-// price notes what a node costs in its region, or that this is not known.
+// price sets what a node costs in its region, or that this is unknown.
 func (n *NodeRow) price(prices Prices, region string) {
 	cost, known := prices(n.Plan, region)
 	if !known {
@@ -336,7 +344,7 @@ func (r *Row) add(other Row) {
 	r.Unpriced += other.Unpriced
 }
 
-// poolsOf sums up the nodes of each pool. Nodes of none come last.
+// poolsOf sums up the nodes of each pool. Nodes without a pool come last.
 func poolsOf(pools []*karpv1.NodePool, nodes []NodeRow) (all []PoolRow) {
 	rows := map[string]Row{}
 	for _, n := range nodes {
@@ -348,7 +356,7 @@ func poolsOf(pools []*karpv1.NodePool, nodes []NodeRow) (all []PoolRow) {
 		all = append(all, PoolRow{Name: p.Name, Row: rows[p.Name], Limits: limitsOf(p)})
 		delete(rows, p.Name)
 	}
-	for name, row := range rows { // of NodePools that are gone, or may not be read
+	for name, row := range rows { // of NodePools that were deleted, or cannot be read
 		all = append(all, PoolRow{Name: name, Row: row})
 	}
 	slices.SortFunc(all, func(a, b PoolRow) int {
@@ -368,7 +376,7 @@ func order(a, b bool) int {
 	return 1
 }
 
-// limitsOf says how far a NodePool is from its limits.
+// limitsOf is the use of the limits of a NodePool.
 func limitsOf(p *karpv1.NodePool) (limits []string) {
 	for name, most := range p.Spec.Limits {
 		used := p.Status.Resources[name]
@@ -378,7 +386,7 @@ func limitsOf(p *karpv1.NodePool) (limits []string) {
 	return limits
 }
 
-// Detail is what there is to know of one node.
+// Detail is everything about one node.
 type Detail struct {
 	NodeRow
 	Facts [][2]string // name and value
@@ -390,13 +398,13 @@ type Detail struct {
 // PodRow is a pod of a node.
 type PodRow struct {
 	Name    string // with its namespace
-	CPU     int64  // millicores that it asks for
+	CPU     int64  // millicores that it requests
 	Memory  int64  // bytes
 	Created time.Time
-	Held    bool // it keeps its node from being replaced
+	Held    bool // it blocks the replacement of its node
 }
 
-// Detail looks into a node of the screen, as it was read.
+// Detail returns everything about a node of the screen.
 func (s Screen) Detail(c cluster.Snapshot, name string) (d Detail, ok bool) {
 	i := slices.IndexFunc(s.Nodes, func(n NodeRow) bool { return n.Name == name })
 	if i < 0 {
@@ -441,7 +449,7 @@ func factsOf(node *corev1.Node) [][2]string {
 	return slices.DeleteFunc(facts, func(f [2]string) bool { return f[1] == "" })
 }
 
-// conditionsOf are the conditions of a NodeClaim that say more than that all is well.
+// conditionsOf are the conditions of a NodeClaim that report a problem or a message.
 func conditionsOf(nc *karpv1.NodeClaim) (facts [][2]string) {
 	facts = append(facts, [2]string{"NodeClaim", nc.Name})
 	for _, c := range nc.Status.Conditions {
@@ -453,7 +461,7 @@ func conditionsOf(nc *karpv1.NodeClaim) (facts [][2]string) {
 	return facts
 }
 
-// SortKey is what nodes are sorted by.
+// SortKey is the order of nodes.
 type SortKey string
 
 // The keys, as people name them.
@@ -474,8 +482,8 @@ func SortKeys() []string {
 	}
 }
 
-// Sort sorts the nodes: names from a to z, states those first that somebody should look
-// at, all else the most first. Nodes that are alike are sorted by pool and name.
+// Sort sorts the nodes: names from a to z, states that need attention first,
+// amounts from large to small. Equal nodes are sorted by pool and name.
 func (s *Screen) Sort(by SortKey, reverse bool) {
 	compare := map[SortKey]func(a, b NodeRow) int{
 		ByPool:   func(a, b NodeRow) int { return strings.Compare(a.Pool, b.Pool) },
@@ -497,18 +505,18 @@ func (s *Screen) Sort(by SortKey, reverse bool) {
 	})
 }
 
-// State is how a node does.
+// State is the state of a node.
 type State string
 
-// The states, those first that somebody should look at.
+// The states; those that need attention first.
 const (
 	StateNotReady State = "not ready"
-	StateOrdered  State = "ordered"  // LKE is to make its machine
-	StateBooting  State = "booting"  // the machine is there, and has not joined
-	StateJoining  State = "joining"  // it has joined, and no pod may run on it yet
-	StateDraining State = "draining" // it goes
+	StateOrdered  State = "ordered"  // its machine is requested from Linode
+	StateBooting  State = "booting"  // the machine exists, and has not joined
+	StateJoining  State = "joining"  // it has joined, and cannot run pods yet
+	StateDraining State = "draining" // it is being deleted
 	StateLeaving  State = "leaving"  // Karpenter has decided to replace or remove it
-	StateOutdated State = "outdated" // it is to be replaced, as budgets allow
+	StateOutdated State = "outdated" // it will be replaced within the budgets
 	StateCordoned State = "cordoned"
 	StateReady    State = "ready"
 )
@@ -520,7 +528,7 @@ var states = []State{StateNotReady, StateOrdered, StateBooting, StateJoining, St
 // rolls reports whether a node in the state is replaced or removed, now or soon.
 func (s State) rolls() bool { return s == StateDraining || s == StateLeaving || s == StateOutdated }
 
-// stateOf says how a node does, and why, where there is a word for it. One of the two may
+// stateOf is the state of a node, and the reason if there is one. One of the two arguments may
 // be missing.
 func stateOf(node *corev1.Node, nc *karpv1.NodeClaim) (state State, why string) {
 	switch {
@@ -533,7 +541,7 @@ func stateOf(node *corev1.Node, nc *karpv1.NodeClaim) (state State, why string) 
 	}
 	if ready := nodeutils.GetCondition(node, corev1.NodeReady); ready.Status != corev1.ConditionTrue {
 		if ready.Status == "" {
-			return StateNotReady, "no word from its kubelet"
+			return StateNotReady, "its kubelet does not report"
 		}
 		return StateNotReady, ready.Reason
 	}
@@ -567,7 +575,7 @@ func holds(nc *karpv1.NodeClaim, condition string) bool {
 	return nc.StatusConditions(status.WithObservedOnly()).Get(condition).IsTrue()
 }
 
-// reasonOf is the reason of a condition that is true; "" where it is not.
+// reasonOf is the reason of a condition that is true; "" if it is not.
 func reasonOf(nc *karpv1.NodeClaim, condition string) string {
 	if nc == nil || !holds(nc, condition) {
 		return ""

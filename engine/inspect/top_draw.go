@@ -14,27 +14,27 @@ import (
 
 // ScreenView is how a screen is drawn.
 type ScreenView struct {
-	Width  int // columns; 0: as many as it takes
-	Height int // lines; 0: as many as there are
+	Width  int // columns; 0: no limit
+	Height int // lines; 0: no limit
 	Place  string
 	Now    time.Time
 	At     int  // the node that is chosen; -1: none
-	ASCII  bool // nothing but ASCII
-	// Paint colors a piece of text; nil: none is.
+	ASCII  bool // only ASCII
+	// Paint colors a piece of text; nil: no colors.
 	Paint func(Ink, string) string
 }
 
-// Ink is what a color says.
+// Ink is the meaning of a color.
 type Ink int
 
 // The inks.
 const (
 	InkPlain  Ink = iota
 	InkFaint      // of headings
-	InkGood       // of bars, while there is room
-	InkFull       // of bars with little room
+	InkGood       // of bars with capacity left
+	InkFull       // of bars with little capacity left
 	InkAlarm      // of what needs attention
-	InkChange     // of what is about to become different
+	InkChange     // of what is about to change
 	InkChosen     // of the line under the cursor
 )
 
@@ -45,7 +45,7 @@ func (v ScreenView) paint(ink Ink, text string) string {
 	return v.Paint(ink, text)
 }
 
-// Draw draws a screen: what there is in all, the pools, and the nodes, as many as fit
+// Draw draws a screen: the totals, the pools, and as many nodes as fit
 // around the one that is chosen.
 func (s Screen) Draw(v ScreenView) string {
 	lines := s.head(v)
@@ -58,7 +58,7 @@ func (s Screen) Draw(v ScreenView) string {
 	}
 	if len(s.Nodes) > 0 {
 		room := len(s.Nodes)
-		if v.Height > 0 && v.Height < len(lines)+2+room { // with a line that says how many there are
+		if v.Height > 0 && v.Height < len(lines)+2+room { // with a line for their number
 			room = max(3, v.Height-len(lines)-3)
 		}
 		from, to := window(len(s.Nodes), room, v.At)
@@ -71,8 +71,7 @@ func (s Screen) Draw(v ScreenView) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// window is which of n lines are shown where there is room for some, so that one is in
-// the middle.
+// window is which of n lines are shown if only some fit, with one of them in the middle.
 func window(n, room, at int) (from, to int) {
 	if n <= room {
 		return 0, n
@@ -81,20 +80,20 @@ func window(n, room, at int) (from, to int) {
 	return from, from + room
 }
 
-// leastPlace is how many columns it takes to tell clusters apart.
+// leastPlace is the fewest columns that distinguish clusters.
 const leastPlace = 12
 
-// head says what there is in all.
+// head is the totals.
 func (s Screen) head(v ScreenView) []string {
 	t := s.Total
 	pods := diag.Counted(int(t.Pods.N), "pod")
 	if s.podless() {
-		pods = "pods not known"
+		pods = "pods unknown"
 	}
 	first := fmt.Sprintf("%s, %s, %s", diag.Counted(t.Count, "node"), pods, t.cost())
 	place := v.Place
 	if room := v.Width - length(first) - 2; v.Width > 0 && length(place) > room {
-		place = cut(place, room) // before what there is to be seen
+		place = cut(place, room) // before the rest
 		if room < leastPlace {
 			place = ""
 		}
@@ -107,7 +106,7 @@ func (s Screen) head(v ScreenView) []string {
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{int(t.Coming.N), "coming"}, {int(t.Rolls.N), "outdated or going"}, {s.unready(), "not ready"}} {
+	}{{int(t.Coming.N), "coming"}, {int(t.Rolls.N), "outdated or being removed"}, {s.unready(), "not ready"}} {
 		if n.n > 0 {
 			notes = append(notes, fmt.Sprintf("%d %s", n.n, n.what))
 		}
@@ -116,7 +115,7 @@ func (s Screen) head(v ScreenView) []string {
 		notes = append(notes, diag.Counted(n, "pod")+" waiting for a node")
 	}
 	if s.claimless() {
-		notes = append(notes, "how many come or are outdated is not known")
+		notes = append(notes, "how many are on the way or outdated is unknown")
 	}
 	if len(notes) > 0 {
 		lines = append(lines, v.paint(InkChange, cut(strings.Join(notes, ", "), v.Width)))
@@ -134,16 +133,16 @@ func (s Screen) head(v ScreenView) []string {
 	return lines
 }
 
-// podless reports whether the pods are not known: then it is neither how full nodes are.
+// podless reports whether the pods are unknown. Then the use of nodes is unknown, too.
 func (s Screen) podless() bool {
 	return slices.Contains(s.NotListed, "Pods")
 }
 
-// claimless reports whether the NodeClaims are not known: then it is neither which nodes come
-// nor, but for those that go, which are to be replaced.
+// claimless reports whether the NodeClaims are unknown. Then the nodes on the way are unknown, and so are the outdated
+// ones, except those that are being deleted.
 func (s Screen) claimless() bool { return slices.Contains(s.NotListed, "NodeClaims") }
 
-// known is a table without what takes the pods to tell.
+// known is a table without the columns that need the pods.
 func (s Screen) known(t table) table {
 	if !s.podless() {
 		return t
@@ -163,7 +162,7 @@ func (s Screen) unready() (n int) {
 func (s Screen) poolTable(v ScreenView) table {
 	t := table{columns: []column{
 		{title: "POOL", least: 8}, {title: "NODES", right: true}, {title: "ROLLING", right: true}, {title: "CPU", bar: true},
-		{title: "MEMORY", bar: true}, {title: "A MONTH", right: true}, {title: "LIMITS", spare: true},
+		{title: "MEMORY", bar: true}, {title: "MONTHLY", right: true}, {title: "LIMITS", spare: true},
 	}}
 	for _, p := range s.Pools {
 		nodes := strconv.Itoa(p.Count)
@@ -189,7 +188,7 @@ func (s Screen) poolTable(v ScreenView) table {
 func (s Screen) nodeTable(v ScreenView, from, to int) table {
 	t := table{columns: []column{
 		{title: "NODE", least: 13, ends: true}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
-		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "A MONTH", right: true},
+		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "MONTHLY", right: true},
 		{title: "AGE", right: true}, {title: "STATE", least: 9, words: true},
 	}}
 	for _, n := range s.Nodes[from:to] {
@@ -212,7 +211,7 @@ func (s State) ink() Ink {
 	return InkChange
 }
 
-// bar draws how much is in use, and its share in percent.
+// bar draws the used share, with its percentage.
 func (v ScreenView) bar(u Use, width int) string {
 	share := u.Share()
 	filled := min(int(math.Round(share*float64(width))), width)
@@ -228,7 +227,7 @@ func (v ScreenView) bar(u Use, width int) string {
 		fmt.Sprintf("%4d%%", int(math.Round(share*100)))
 }
 
-// DrawDetail draws what there is to know of a node.
+// DrawDetail draws everything about a node.
 func (d Detail) DrawDetail(v ScreenView) string {
 	lines := []string{
 		cut(fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why)), v.Width),
@@ -239,7 +238,7 @@ func (d Detail) DrawDetail(v ScreenView) string {
 		"",
 	}
 	if d.podless {
-		lines = append(lines[:2], "Its pods cannot be shown: they could not be listed.", "")
+		lines = append(lines[:2], "Its pods are unknown: they could not be listed.", "")
 	}
 	for _, fact := range d.Facts {
 		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))
@@ -292,19 +291,19 @@ func cores(millis int64) string {
 	return strconv.FormatFloat(math.Round(float64(millis)/100)/10, 'f', -1, 64)
 }
 
-// cost says what nodes cost, and of how many that is not known.
+// cost is the cost of nodes, and of how many it is unknown.
 func (r Row) cost() string {
 	switch {
 	case r.Unpriced == 0:
 		return fmt.Sprintf("$%s an hour, %s a month", r.Cost.Hourly, r.Cost.Monthly.Text())
 	case r.Unpriced == r.Count:
-		return "price not known"
+		return "price unknown"
 	}
 	return fmt.Sprintf("$%s an hour, %s a month and %s of unknown price", r.Cost.Hourly, r.Cost.Monthly.Text(),
 		diag.Counted(r.Unpriced, "node"))
 }
 
-// monthly is the cell of what nodes cost a month.
+// monthly is the cell with the monthly cost of nodes.
 func (r Row) monthly() string {
 	switch {
 	case r.Unpriced == 0:

@@ -22,10 +22,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// TestEachListOfTopThatFails is reported: what the user may not list by the resource that the right
-// is missing for, and what follows from it is null and ?. What is answered otherwise, or not at all,
-// is an error.
-func TestEachListOfTopThatFails(t *testing.T) {
+// TestTopReportsFailedLists: what the user cannot list is named by the resource that the right is
+// missing for, and what depends on it is null and ?. Another answer, or none, is an error.
+func TestTopReportsFailedLists(t *testing.T) {
 	served := map[string]string{
 		"v1/nodes": "Node", "v1/pods": "Pod", "karpenter.sh/v1/nodeclaims": "NodeClaim",
 		"karpenter.sh/v1/nodepools": "NodePool",
@@ -46,7 +45,7 @@ func TestEachListOfTopThatFails(t *testing.T) {
 					case fault == kubetest.Hangs && silent && strings.HasSuffix(silence.Request, resource):
 					case fault == kubetest.Success && other && wrong.Kind == "a Status":
 					case fault == kubetest.Other && other && wrong.Kind == "a ConfigMapList":
-					case fault == kubetest.Refused && err != nil && resource == "v1/nodes": // without them there is nothing to show
+					case fault == kubetest.Refused && err != nil && resource == "v1/nodes": // without them nothing can be shown
 					case fault == kubetest.Refused && err == nil && containsAll(text, said[resource]):
 					default:
 						t.Errorf("%v: %s", err, text)
@@ -57,7 +56,7 @@ func TestEachListOfTopThatFails(t *testing.T) {
 	}
 }
 
-// screen is what is shown of a cluster, as JSON and text.
+// screen is the screen of a cluster, as JSON and text.
 func screen(t *testing.T, server *kubetest.Server) (string, error) {
 	t.Helper()
 	api, err := kube.NewCluster(server.Config())
@@ -94,8 +93,8 @@ func containsAll(text string, parts []string) bool {
 	return len(parts) > 0
 }
 
-// TestAScreenHasNoWordsOfAKubeletThatSteerIt, neither in lines of nodes nor of one of them, and no amount overflows.
-func TestAScreenHasNoWordsOfAKubeletThatSteerIt(t *testing.T) {
+// TestTopEscapesTextOfKubelets in the list and in the view of one node, and no amount overflows.
+func TestTopEscapesTextOfKubelets(t *testing.T) {
 	const evil = "K\x1b[31mRED\x1b[2J\u009b31m\u202eEVIL\u200b\nlke1-2-b  web  ready\t##[error]x"
 	huge := corev1.ResourceList{"cpu": resource.MustParse("1e30"), "memory": resource.MustParse("100000000000Ei")}
 	node := func(name string) *corev1.Node {

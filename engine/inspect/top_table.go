@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// table is rows of cells in columns that are made to fit.
+// table is rows of cells in columns that fit the width.
 type table struct {
 	columns []column
 	rows    [][]cell
@@ -16,11 +16,11 @@ type table struct {
 type column struct {
 	title string
 	right bool // aligned
-	bar   bool // its cells are bars, and take the room that there is
-	spare bool // it is left out where there is little room
+	bar   bool // its cells are bars, which take the remaining width
+	spare bool // it is left out if the width is small
 	words bool // it is shortened first, and after a word
-	ends  bool // of what is shortened the end is kept: names of LKE's nodes differ there
-	least int  // it is shortened to no less; 0: it is not shortened
+	ends  bool // its end is kept when it is shortened: names of LKE's nodes differ there
+	least int  // the least width to which it is shortened; 0: it is not shortened
 }
 
 // cell is text, or a bar.
@@ -37,7 +37,7 @@ const (
 	percent  = 5
 )
 
-// draw draws the table, its heading first. One row may be chosen. Kubelets write some of its texts.
+// draw draws the table, its heading first. One row can be chosen. Kubelets write some of its texts.
 func (t table) draw(v ScreenView, chosen int) []string {
 	for _, row := range t.rows {
 		for i := range row {
@@ -58,7 +58,7 @@ func (t table) draw(v ScreenView, chosen int) []string {
 	return lines
 }
 
-// fit returns the columns that there is room for, and their widths.
+// fit returns the columns that fit, and their widths.
 func (t table) fit(width int) (table, []int) {
 	widths := t.natural()
 	if width <= 0 {
@@ -85,7 +85,7 @@ func (t table) fit(width int) (table, []int) {
 	return t, widths
 }
 
-// natural are the widths of the widest cells; those of bars are 0.
+// natural are the widths of the widest cells; 0 for bars.
 func (t table) natural() []int {
 	widths := make([]int, len(t.columns))
 	for i, c := range t.columns {
@@ -100,7 +100,7 @@ func (t table) natural() []int {
 	return widths
 }
 
-// sum is how wide the table is with bars of a width.
+// sum is the width of the table with bars of a width.
 func (t table) sum(widths []int, bar int) (n int) {
 	for i, c := range t.columns {
 		if n += widths[i] + 1; c.bar {
@@ -110,7 +110,7 @@ func (t table) sum(widths []int, bar int) (n int) {
 	return n - 1
 }
 
-// bars is how wide each bar may be.
+// bars is the width of each bar.
 func (t table) bars(widths []int, width int) int {
 	bars := 0
 	for _, c := range t.columns {

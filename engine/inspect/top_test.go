@@ -25,7 +25,7 @@ import (
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// TestScreens draws clusters at the widths of terminals, and looks into a node that a
+// TestScreens draws clusters at the widths of terminals, and shows the node that a
 // file names.
 func TestScreens(t *testing.T) {
 	prices := embedded(t)
@@ -120,8 +120,8 @@ func as[T any](t *testing.T, document []byte) *T {
 	return obj
 }
 
-// TestTheChosenNodeIsInSight, wherever it is, and the screen is no higher than the terminal.
-func TestTheChosenNodeIsInSight(t *testing.T) {
+// TestChosenNodeIsVisible at any position, and the screen is not higher than the terminal.
+func TestChosenNodeIsVisible(t *testing.T) {
 	screen := NewScreen(many(200, 0), embedded(t))
 	for _, at := range []int{0, 1, 57, 198, 199} {
 		view := ScreenView{Width: 120, Height: 24, Now: now, At: at, Paint: func(ink Ink, text string) string {

@@ -21,17 +21,17 @@ import (
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
-// Question is what is asked about.
+// Question is the object to explain.
 type Question struct {
 	Kind      string // one of Kinds
 	Namespace string // of a pod
 	Name      string
 }
 
-// QuestionKinds are what can be asked about.
+// QuestionKinds are the kinds that can be explained.
 func QuestionKinds() []string { return []string{"pod", "node", "claim", "pool"} }
 
-// Answer is what there is to say of an object.
+// Answer explains an object.
 type Answer struct {
 	Kind      string    `json:"kind"`
 	Namespace string    `json:"namespace,omitempty"`
@@ -41,7 +41,7 @@ type Answer struct {
 	Notes     []string  `json:"notes"` // what could not be read
 }
 
-// Section is what there is to say to one question.
+// Section answers one question.
 type Section struct {
 	About About  `json:"about"`
 	Lines []Line `json:"lines"`
@@ -53,31 +53,35 @@ type About string
 // The questions.
 const (
 	AboutPlacing  About = "placing"  // where a pod would go now
-	AboutWaits    About = "waits"    // what a pod waits for
+	AboutWaits    About = "waits"    // what a pod is waiting for
 	AboutPlan     About = "plan"     // why a node has its plan type
 	AboutStays    About = "stays"    // why a node is not consolidated
-	AboutReplaced About = "replaced" // why a node is to be replaced
-	AboutWent     About = "went"     // why a node is gone
-	AboutState    About = "state"    // how a pool is
-	AboutPlans    About = "plans"    // what a pool can make
-	AboutSaid     About = "said"     // what was said last, by those who write events
+	AboutReplaced About = "replaced" // why a node will be replaced
+	AboutWent     About = "went"     // why a node was removed
+	AboutState    About = "state"    // the state of a pool
+	AboutPlans    About = "plans"    // the plan types that a pool can create
+	AboutSaid     About = "said"     // the last events
 )
 
-func (a About) title() string {
+// title is the heading of a section about an object of a kind.
+func (a About) title(kind string) string {
+	if a == AboutWaits && kind == "pool" {
+		return "Pods waiting for this pool"
+	}
 	return map[About]string{
-		AboutPlacing: "What Karpenter would do now", AboutWaits: "What it waits for", AboutPlan: "Why this plan type",
-		AboutStays: "Why it stays", AboutReplaced: "Why it is replaced", AboutWent: "Why it went",
-		AboutState: "How it is", AboutPlans: "What it can make",
-		AboutSaid: "What was said last",
+		AboutPlacing: "What Karpenter would do now", AboutWaits: "Why it is waiting", AboutPlan: "Why this plan type",
+		AboutStays: "Why it stays", AboutReplaced: "Why it is replaced", AboutWent: "Why it was removed",
+		AboutState: "State", AboutPlans: "Plan types that it can create",
+		AboutSaid: "Last events",
 	}[a]
 }
 
-// Line is one sentence; Pools are those that it is about, where it is about some.
+// Line is one sentence; Pools are those that it is about, if any.
 type Line struct {
 	Pools []string `json:"pools,omitempty"`
 	Text  string   `json:"text"`
 
-	quoted bool // it has only words of others
+	quoted bool // it is quoted from an object of the cluster
 }
 
 // Ask answers a question about a cluster.
@@ -101,7 +105,7 @@ func Ask(ctx context.Context, l cluster.Snapshot, g Given, q Question) (Answer, 
 	case "pool":
 		return a, w.pool(&a)
 	}
-	return a, fmt.Errorf("why answers for %s, and not for %q", strings.Join(QuestionKinds(), ", "), q.Kind)
+	return a, fmt.Errorf("why explains %s, not %q", strings.Join(QuestionKinds(), ", "), q.Kind)
 }
 
 // explainer makes Answers of a snapshot.
@@ -114,7 +118,7 @@ type explainer struct {
 	volumes *simulate.VolumeIndex
 	events  cluster.Events
 
-	placed   map[types.UID]simulate.Placement // of the pods that wait
+	placed   map[types.UID]simulate.Placement // of the waiting pods
 	placeErr error
 }
 
@@ -128,9 +132,9 @@ func newExplainer(l cluster.Snapshot, g Given) *explainer {
 // types are the plan types as the controller offers them now.
 func (w *explainer) types() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) }
 
-// live is the cluster as it is, without a claim and its node where it is given one. The
-// pods of that wait, and no others. Pods that Karpenter does not plan for, for their
-// volumes, are left out.
+// live is the cluster as it is, without one claim and its node if without is not nil. Then the
+// pods of that node are waiting, and no others. Pods that Karpenter does not plan for because of their
+// volumes are left out.
 func (w *explainer) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
 	in := simulate.Live{Snapshot: w.Snapshot, Region: w.region, Tier: w.tier, Catalog: w.Catalog, Attached: w.attached(ctx)}
 	in.Pods = nil
@@ -177,16 +181,15 @@ func plainly(texts ...string) (lines []Line) {
 	return lines
 }
 
-// absent is the error for a name that nothing has, with what was said of it before it
-// went.
+// absent is the error for a name that no object has, with the last event about a removed one.
 func (w *explainer) absent(what, namespace, name string, names []string) error {
 	kind := map[string]string{"pod": "Pod", "node": "Node", "NodeClaim": "NodeClaim", "pool": "NodePool"}[what]
 	if unread := w.Unread(kind + "s"); unread != "" {
-		return fmt.Errorf("whether there is a %s %s is not known: %s", what, name, unread)
+		return fmt.Errorf("whether there is a %s %s is unknown: %s", what, name, unread)
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
 	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
-		text += fmt.Sprintf(" now, and whether there was one is not known: %s, which keep a journal", journal)
+		text += fmt.Sprintf(" now, and whether there was one is unknown: %s, which keep a journal", journal)
 	}
 	for _, e := range w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name}) {
 		if tells(e.Reason) {
@@ -200,7 +203,7 @@ func (w *explainer) absent(what, namespace, name string, names []string) error {
 	return errors.New(text)
 }
 
-// tells reports whether events of a reason say why something went.
+// tells reports whether events with a reason explain why something was removed.
 func tells(reason string) bool {
 	return slices.Contains([]string{"MachineCannotJoin", "MachineNotJoined", "DisruptionTerminating", "MachineLost", "InsufficientCapacity", "PlanReplaced",
 		"Finalized", "Expired", "FailedDraining"}, reason)
@@ -208,7 +211,7 @@ func tells(reason string) bool {
 
 const mostSaid = 400
 
-// said are the last words on objects: of each reason the last, and first why a machine does not join.
+// said are the last events of objects: the last for each reason, and first why a machine does not join.
 func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 	if texts := w.unknown("it", "Events"); texts != nil {
 		return plainly(texts...)
@@ -231,7 +234,7 @@ func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 		seen[e.Reason] = true
 		most := mostSaid
 		if saysWhyUnjoined(e) {
-			most = len(e.Message) // which the API server has bounded
+			most = len(e.Message) // which the API server bounds
 		}
 		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(w.events.LastSeen(e)), e.Reason,
 			diag.Shorten(e.Message, most))})
@@ -239,25 +242,24 @@ func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 	return lines
 }
 
-// The kinds that a scheduler looks at: without these there is nothing to plan with, and
-// without those a plan is not the whole one.
+// The kinds that a scheduler reads: without the first nothing can be planned, and
+// without the others a plan is incomplete.
 var (
 	kindsToPlan    = []string{"Nodes", "NodeClaims", "Pods", "LinodeNodeClasses"}
 	kindsCounted   = []string{"DaemonSets", "CapacityLimits"}
-	kindsOfRegion  = []string{"Nodes", "NodeClaims", "LinodeNodeClasses"} // which tell the region
+	kindsOfRegion  = []string{"Nodes", "NodeClaims", "LinodeNodeClasses"} // which have the region
 	kindsOfVolumes = []string{"PersistentVolumeClaims", "PersistentVolumes", "StorageClasses"}
 )
 
-// unknown says that something is not known as some kinds cannot be listed; nothing where
-// they can.
+// unknown reports that something is unknown because kinds cannot be listed; nothing if they can.
 func (w *explainer) unknown(what string, kinds ...string) (texts []string) {
 	if unread := w.Unread(kinds...); unread != "" {
-		texts = append(texts, fmt.Sprintf("%s is not known: %s", what, unread))
+		texts = append(texts, fmt.Sprintf("%s is unknown: %s", what, unread))
 	}
 	return texts
 }
 
-// but says at the end of a sentence that some kinds cannot be listed; "" where they can.
+// but ends a sentence with the kinds that cannot be listed; "" if there are none.
 func (w *explainer) but(kinds ...string) string {
 	if unread := w.Unread(kinds...); unread != "" {
 		return ", but " + unread
@@ -265,14 +267,14 @@ func (w *explainer) but(kinds ...string) string {
 	return ""
 }
 
-// doubts says what a plan for pods does not count.
+// doubts are what a plan for pods does not count.
 func (w *explainer) doubts(pods ...*corev1.Pod) (texts []string) {
 	if unread := w.Unread(kindsCounted...); unread != "" {
-		texts = append(texts, "which is without what cannot be counted: "+unread)
+		texts = append(texts, "which leaves out what cannot be counted: "+unread)
 	}
 	for _, pod := range pods {
 		if unread := w.Unread(kindsOfVolumes...); unread != "" && simulate.ClaimsVolumes(pod) {
-			return append(texts, "where its volumes can be used is not known: "+unread)
+			return append(texts, "where its volumes can be used is unknown: "+unread)
 		}
 	}
 	return texts
@@ -284,7 +286,7 @@ func (a Answer) Text(width int) string {
 	p.Paragraph(0, "%s", a.Summary)
 	for _, s := range a.Sections {
 		p.Break()
-		p.Line(0, "%s:", s.About.title())
+		p.Line(0, "%s:", s.About.title(a.Kind))
 		for _, line := range s.Lines {
 			if line.quoted {
 				p.Words(2, line.String())
@@ -318,7 +320,7 @@ func (l Line) String() string {
 		l.Text)
 }
 
-// together puts lines with the same text into one, those of few pools first.
+// together merges lines with the same text, those of few pools first.
 func together(lines []Line) (merged []Line) {
 	for _, line := range lines {
 		i := slices.IndexFunc(merged, func(m Line) bool { return m.Text == line.Text })
@@ -333,13 +335,13 @@ func together(lines []Line) (merged []Line) {
 
 func (w *explainer) age(since time.Time) string { return Age(w.Now.Sub(since)) }
 
-// asks is what the volumes of a pod ask of its node.
+// asks is what the volumes of a pod require of its node.
 type asks struct {
 	places  simulate.VolumePlaces
-	unready string // why Karpenter does not plan for the pod; "" where it does
+	unready string // why Karpenter does not plan for the pod; "" if it does
 }
 
-// index finds the volumes of pods; it is made once.
+// index finds the volumes of pods; it is built once.
 func (w *explainer) index() *simulate.VolumeIndex {
 	if w.volumes == nil {
 		w.volumes = simulate.NewVolumeIndex(w.Volumes.Claims, w.Volumes.All, w.Volumes.Classes)
@@ -347,10 +349,10 @@ func (w *explainer) index() *simulate.VolumeIndex {
 	return w.volumes
 }
 
-// storageOf is what the volumes of a pod ask for, in the way that Karpenter reads them.
+// storageOf is what the volumes of a pod require, as Karpenter reads them.
 func (w *explainer) storageOf(ctx context.Context, pod *corev1.Pod) asks {
 	if !simulate.ClaimsVolumes(pod) || w.Unread(kindsOfVolumes...) != "" {
-		return asks{} // or not to be known, which doubts says
+		return asks{} // or unknown, which doubts reports
 	}
 	wait, err := w.index().Ready(ctx, pod)
 	switch {

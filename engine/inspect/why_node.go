@@ -26,7 +26,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// node says why a node is what it is, stays or goes.
+// node explains why a node has its plan type, stays or is removed.
 func (w *explainer) node(ctx context.Context, a *Answer) error {
 	var names []string
 	for _, n := range w.Snapshot.Nodes {
@@ -39,13 +39,13 @@ func (w *explainer) node(ctx context.Context, a *Answer) error {
 			a.Summary = fmt.Sprintf("Node %s is %s.", n.Name, w.describe(nc))
 			return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
 		}
-		a.Summary = fmt.Sprintf("Node %s was made by no pool: it has no NodeClaim.", n.Name)
+		a.Summary = fmt.Sprintf("Node %s belongs to no pool: it has no NodeClaim.", n.Name)
 		if pool := n.Labels[karpv1.NodePoolLabelKey]; pool != "" {
-			a.Summary = fmt.Sprintf("Node %s is of pool %s, by its label %s, and no NodeClaim names it or has its provider id: its "+
-				"NodeClaim is gone, or is not written yet.", n.Name, pool, karpv1.NodePoolLabelKey)
+			a.Summary = fmt.Sprintf("Node %s belongs to pool %s by its label %s, but no NodeClaim names it or has its provider id: its "+
+				"NodeClaim was deleted, or is not updated yet.", n.Name, pool, karpv1.NodePoolLabelKey)
 		}
 		if unread := w.Unread("NodeClaims"); unread != "" {
-			a.Summary = fmt.Sprintf("Node %s is there. Why, is not known: %s.", n.Name, unread)
+			a.Summary = fmt.Sprintf("Node %s exists. Its pool is unknown: %s.", n.Name, unread)
 		}
 		a.add(AboutSaid, w.said(cluster.SubjectOf("Node", n))...)
 		return nil
@@ -56,7 +56,7 @@ func (w *explainer) node(ctx context.Context, a *Answer) error {
 	return w.absent("node", "", a.Name, names)
 }
 
-// claim says the same of a NodeClaim, whether it has a node or not.
+// claim explains the same about a NodeClaim, with or without a node.
 func (w *explainer) claim(ctx context.Context, a *Answer) error {
 	var names []string
 	for _, nc := range w.Claims {
@@ -72,10 +72,10 @@ func (w *explainer) claim(ctx context.Context, a *Answer) error {
 	return w.absent("NodeClaim", "", a.Name, names)
 }
 
-// explain says all there is to say of a claim and its node.
+// explain adds all sections about a claim and its node.
 func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, of ...cluster.Subject) error {
 	var smaller []string
-	if w.Unread("Pods", "DaemonSets") == "" { // what is not listed needs room, too
+	if w.Unread("Pods", "DaemonSets") == "" { // pods that are not listed need capacity, too
 		var err error
 		if smaller, err = w.smaller(ctx, nc); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 	return nil
 }
 
-// describe says what a claim is, for the end of a sentence.
+// describe describes a claim, for the end of a sentence.
 func (w *explainer) describe(nc *karpv1.NodeClaim) string {
 	plan, pool := nodeclaim.PlanOf(nc), nc.Labels[karpv1.NodePoolLabelKey]
 	text := "a node"
@@ -112,14 +112,14 @@ func (w *explainer) describe(nc *karpv1.NodeClaim) string {
 	}
 	switch {
 	case !nc.DeletionTimestamp.IsZero():
-		text += ", which goes"
+		text += ", which is being deleted"
 	case nc.Status.NodeName != "":
 	case strings.HasPrefix(nc.Status.ProviderID, "linode://"):
-		text += ", which starts"
+		text += ", which is starting"
 	case plan == "":
 		text += ", whose plan type is not chosen yet"
 	default:
-		text += ", which Linode is asked for"
+		text += ", which is requested from Linode"
 	}
 	return text + fmt.Sprintf(", %s old", w.age(nc.CreationTimestamp.Time))
 }
@@ -142,7 +142,7 @@ func (w *explainer) poolNamed(name string) *karpv1.NodePool {
 	return nil
 }
 
-// planOf says why a claim has its plan type, and not one that is cheaper.
+// planOf explains why a claim has its plan type, and not a cheaper one.
 func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
 	if w.region == "" {
@@ -162,7 +162,7 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	types := slices.Clone(w.types().List())
 	own := w.price(plan).Hourly
 	if !w.price(plan).Known() {
-		return plainly(fmt.Sprintf("what %s costs is not known, nor which plan types are cheaper", plan))
+		return plainly(fmt.Sprintf("the price of %s is unknown, and so is which plan types are cheaper", plan))
 	}
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
 		return cmp.Compare(w.price(b.Name).Hourly, w.price(a.Name).Hourly)
@@ -181,42 +181,42 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	case cheaper == 0:
 		return plainly(fmt.Sprintf("%s is the cheapest plan type that pool %s allows", plan, pool.Name))
 	case cheaper > mostPlans:
-		lines = append(lines, Line{Text: fmt.Sprintf("nor %d that are cheaper still", cheaper-mostPlans)})
+		lines = append(lines, Line{Text: fmt.Sprintf("nor %d other cheaper ones", cheaper-mostPlans)})
 	}
 	return lines
 }
 
 const mostPlans = 4
 
-// not says why a claim has not a plan type that its pool allows.
+// not explains why a claim does not have a plan type that its pool allows.
 func (w *explainer) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *karpv1.NodePool,
 	wants scheduling.Requirements) string {
 	switch asked := nc.Spec.Resources.Requests; {
 	case !resources.Fits(asked, it.Allocatable()):
 		return lacks(asked, it)
 	case slices.Contains(linode.OutOfStock(pool), it.Name):
-		return "Linode has no machines of it"
+		return "Linode is out of stock"
 	case len(it.Offerings.Available()) == 0:
 		return fmt.Sprintf("it is not sold in %s", w.region)
 	case wants.Intersects(it.Requirements) != nil:
-		return "Karpenter did not ask for it: some of the pods do not allow it, or it had no room for them with those of " +
+		return "Karpenter did not request it: some of the pods do not allow it, or it is too small for them and the pods of " +
 			"DaemonSets"
 	}
-	return "it would do now: it was not to be had, a limit had no room for it, or the pods were others, when this " +
+	return "it would fit now: when this node was created, it was unavailable, a limit was reached, or the pods were " +
 		"one was chosen"
 }
 
-// lacks says what of the pods that a node was made for a plan type has no room for.
+// lacks is what a plan type has too little of for the pods that a node was created for.
 func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 	var texts []string
 	for _, name := range sortedNames(asked) {
 		wanted, has := asked[name], it.Allocatable()[name]
 		if wanted.Cmp(has) > 0 {
-			texts = append(texts, fmt.Sprintf("%s of %s, and it has %s", simulate.Amount(name, wanted), name,
+			texts = append(texts, fmt.Sprintf("%s of %s, but it has %s", simulate.Amount(name, wanted), name,
 				simulate.Amount(name, has)))
 		}
 	}
-	return "the pods that the node was made for ask with those of DaemonSets for " + strings.Join(texts, "; ")
+	return "the pods that the node was created for, with DaemonSets, request " + strings.Join(texts, "; ")
 }
 
 func sortedNames(list corev1.ResourceList) (names []corev1.ResourceName) {
@@ -232,14 +232,14 @@ func isTrue(nc *karpv1.NodeClaim, kind string) (c *conditions.Condition, ok bool
 	return c, c.IsTrue()
 }
 
-// A small reduction leaves pods three quarters of what they ask for.
+// A small reduction leaves pods three quarters of their requests.
 const (
 	keptOf  = 3
 	keptIn  = 4
 	mostTry = 4 // plan types that are tried
 )
 
-// smaller says which cheaper plan type would hold the pods of a node if they asked for a
+// smaller is a cheaper plan type on which the pods of a node would fit if they requested a
 // little less, by Karpenter's own scheduler.
 func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string, error) {
 	pool, pods := w.poolOf(nc), w.movable(nc)
@@ -262,14 +262,14 @@ func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string
 			return nil, err
 		}
 		if fits {
-			return []string{fmt.Sprintf("%s ($%s) would do if its pods asked for %s", it.Name, w.price(it.Name).Hourly,
+			return []string{fmt.Sprintf("%s ($%s) would fit if its pods requested %s", it.Name, w.price(it.Name).Hourly,
 				lessText(asked, less))}, nil
 		}
 	}
 	return nil, nil
 }
 
-// daemonsOn are the pods of DaemonSets on a node, and those that its kubelet runs by itself.
+// daemonsOn are the pods of DaemonSets on a node, and the static pods of its kubelet.
 func (w *explainer) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	for _, pod := range w.Pods {
 		if pod.Spec.NodeName == nc.Status.NodeName && !podutils.IsTerminal(pod) &&
@@ -280,7 +280,7 @@ func (w *explainer) daemonsOn(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	return pods
 }
 
-// cheaper are the plan types that a pool allows, that can be had, and that cost less than the
+// cheaper are the available plan types that a pool allows and that cost less than the
 // one of a claim; the cheapest first.
 func (w *explainer) cheaper(nc *karpv1.NodeClaim, pool *karpv1.NodePool) []*cloudprovider.InstanceType {
 	own := w.price(nodeclaim.PlanOf(nc)).Hourly
@@ -292,8 +292,8 @@ func (w *explainer) cheaper(nc *karpv1.NodeClaim, pool *karpv1.NodePool) []*clou
 	return list
 }
 
-// reduction is how much less of CPU and memory has to be asked for than there is room, in
-// amounts that people write; small is whether most of it stays, and no other resource lacks.
+// reduction is how much CPU and memory the requests exceed a plan type, in amounts that people write; small is
+// whether most of the requests remain, and no other resource is short.
 func reduction(asked, room corev1.ResourceList) (less corev1.ResourceList, small bool) {
 	less = corev1.ResourceList{}
 	for name, wanted := range asked {
@@ -321,8 +321,7 @@ func reduction(asked, room corev1.ResourceList) (less corev1.ResourceList, small
 	return less, true
 }
 
-// reduced are copies of pods that wait and ask for so much less in all, each for the same
-// share of what it asked for.
+// reduced are waiting copies of pods that request less in total, each reduced by the same share.
 func reduced(pods []*corev1.Pod, asked, less corev1.ResourceList) (copies []*corev1.Pod) {
 	for _, pod := range pods {
 		pod = pod.DeepCopy()
@@ -353,8 +352,8 @@ func shrink(requests, asked, less corev1.ResourceList) {
 	}
 }
 
-// onOne reports whether all pods would be on one new node of a plan type, where there is no
-// other node and no other pool.
+// onOne reports whether all pods would fit on one new node of a plan type, without other nodes and
+// pools.
 func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
 	placed, err := simulate.Place(ctx, simulate.Live{
 		Snapshot: cluster.Snapshot{Pools: []*karpv1.NodePool{pool}, Classes: w.Classes, Pods: pods, Daemons: w.Daemons},
@@ -373,7 +372,7 @@ func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*co
 	return len(placed) == len(pods) && len(nodes) == 1, nil
 }
 
-// lessText is how much less, of how much: 1 less of cpu, 4 instead of 5.
+// lessText is a reduction: 1 less of cpu, 4 instead of 5.
 func lessText(asked, less corev1.ResourceList) string {
 	text := ""
 	for i, name := range sortedNames(less) {
@@ -388,7 +387,7 @@ func lessText(asked, less corev1.ResourceList) string {
 	return text
 }
 
-// decimal is an amount without units of which it has none: 4.5 CPUs.
+// decimal is an amount as a decimal number if it has no unit: 4.5 CPUs.
 func decimal(name corev1.ResourceName, q resource.Quantity) string {
 	if name == corev1.ResourceCPU {
 		return strconv.FormatFloat(float64(q.MilliValue())/1000, 'f', -1, 64)

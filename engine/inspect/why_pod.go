@@ -22,7 +22,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// pod says where a pod is, or why it is nowhere.
+// pod explains where a pod runs, or why it has no node.
 func (w *explainer) pod(ctx context.Context, a *Answer) error {
 	var pod *corev1.Pod
 	var names []string
@@ -46,17 +46,17 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 	}
 	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", full(pod), w.age(pod.CreationTimestamp.Time))
 	if len(pod.Spec.SchedulingGates) > 0 {
-		a.add(AboutWaits, plainly("a scheduling gate holds it back: "+pod.Spec.SchedulingGates[0].Name)...)
+		a.add(AboutWaits, plainly("a scheduling gate blocks it: "+pod.Spec.SchedulingGates[0].Name)...)
 		return nil
 	}
 	if w.region == "" {
-		return fmt.Errorf("the region of the cluster, and with it what can be had, is not known: no node has the label %s, "+
-			"and no LinodeNodeClass the annotation %s, which the controller writes%s; say it with --region",
+		return fmt.Errorf("the region of the cluster, and so what Linode sells there, is unknown: no node has the label %s, "+
+			"and no LinodeNodeClass the annotation %s, which the controller writes%s; set it with --region",
 			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion, w.but(kindsOfRegion...))
 	}
 	asks := w.storageOf(ctx, pod)
 	if asks.unready != "" {
-		a.add(AboutPlacing, plainly("nothing, before its volumes are there: "+asks.unready)...)
+		a.add(AboutPlacing, plainly("nothing until its volumes exist: "+asks.unready)...)
 		a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 		return nil
 	}
@@ -65,13 +65,13 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 		return err
 	}
 	if where := asks.places.String(); where != "" {
-		lines = append(plainly("its volumes can be used where the node has "+where), lines...)
+		lines = append(plainly("its volumes need a node with "+where), lines...)
 	}
 	a.add(AboutPlacing, lines...)
 	for _, load := range w.Status.Waiting {
 		if load.Namespace == pod.Namespace && load.Owner == OwnerOf(pod) {
 			a.add(AboutWaits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
-				return slices.Contains(sentences(lines), text) // which has just been said
+				return slices.Contains(sentences(lines), text) // which is already shown
 			})...)...)
 		}
 	}
@@ -79,7 +79,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 	return nil
 }
 
-// wouldGo says where Karpenter would place a pod that waits.
+// wouldGo shows where Karpenter would place a waiting pod.
 func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
 	if texts := w.unknown("where it would go", kindsToPlan...); texts != nil {
 		return plainly(texts...), nil
@@ -91,7 +91,7 @@ func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error
 	return append(append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...), plainly(w.doubts(pod)...)...), nil
 }
 
-// place has Karpenter's scheduler place the pods that wait, once.
+// place lets Karpenter's scheduler place the waiting pods, once.
 func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement, error) {
 	if w.placed == nil && w.placeErr == nil {
 		w.placed, w.placeErr = simulate.Place(ctx, w.live(ctx, nil))
@@ -99,11 +99,11 @@ func (w *explainer) place(ctx context.Context) (map[types.UID]simulate.Placement
 	return w.placed, w.placeErr
 }
 
-// mostPlaced is how many pods are placed to say why pods wait, so that it takes
-// no longer than reading the cluster.
+// mostPlaced is how many pods are placed to explain why pods are waiting. With more it would take
+// longer than reading the cluster.
 const mostPlaced = 200
 
-// placeSome is place, if few pods wait; else some pods of each workload are placed, which are alike.
+// placeSome is place if few pods are waiting; otherwise it places some pods of each workload, which are equal.
 func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Placement, error) {
 	waiting, of := 0, map[string]int{}
 	for _, pod := range w.Pods {
@@ -131,14 +131,14 @@ func (w *explainer) placeSome(ctx context.Context) (map[types.UID]simulate.Place
 	return simulate.Place(ctx, in)
 }
 
-// refused says why pods that wait get no node now.
+// refused explains why waiting pods get no node now.
 func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
 	if w.region == "" || w.Unread(kindsToPlan...) != "" {
 		return nil
 	}
 	placed, err := w.placeSome(ctx)
 	if err != nil {
-		return nil // what others have said is left
+		return nil // the events remain
 	}
 	refused := map[types.UID][]Line{}
 	for _, pod := range w.Pods {
@@ -153,7 +153,7 @@ func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
 	return refused
 }
 
-// running says where a pod is, and why its node is what it is.
+// running shows where a pod runs, and why its node has its plan type.
 func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
 	a.Summary = fmt.Sprintf("%s has a node: %s.", full(pod), pod.Spec.NodeName)
 	for _, nc := range w.Claims {
@@ -166,7 +166,7 @@ func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
 	return nil
 }
 
-// full names a pod, and what has made it.
+// full names a pod and its owner.
 func full(pod *corev1.Pod) string {
 	text, owner := "Pod "+pod.Namespace+"/"+pod.Name, OwnerOf(pod)
 	if owner == "Pod "+pod.Name {
@@ -175,12 +175,12 @@ func full(pod *corev1.Pod) string {
 	return text + " of " + owner
 }
 
-// placing says where a pod would go now, or why each pool makes no node for it. Pools whose
-// nodes are for it come first.
+// placing shows where a pod would run, or why each pool creates no node for it. Pools that
+// match it come first.
 func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	switch {
 	case p.Plan != "":
-		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would make a %s (%s) for it", p.Plan,
+		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would create a %s (%s) for it", p.Plan,
 			w.price(p.Plan).AnHour())}}
 	case p.Node != "":
 		return plainly(w.room(p.Node))
@@ -189,7 +189,7 @@ func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	return append(near, far...)
 }
 
-// refusing says why pools make no node for a pod: those whose nodes are for it, and others.
+// refusing explains why pools create no node for a pod: those that match it, and others.
 func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far []Line) {
 	for _, r := range p.Reasons {
 		line := Line{Text: r.Text}
@@ -200,7 +200,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 		line.Pools = []string{r.Pool}
 		if pool := w.poolNamed(r.Pool); pool != nil {
 			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
-				line.Text = "it is condemned, and gives up its nodes; it makes none until it is declared again."
+				line.Text = "it is draining: it creates no nodes until it is declared again."
 			}
 			if _, ok := instancetype.ForPod(pool, pod); ok {
 				near = append(near, line)
@@ -217,40 +217,40 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 	return near, far
 }
 
-// complaints are how many things are wrong with a pool for a pod: the least wrong is what
-// somebody meant.
+// complaints is how many requirements of a pod a pool does not meet: the pool with the fewest is
+// probably the intended one.
 func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
 
-// elsewhere says of a pod that it wants to be where the cluster is not.
+// elsewhere reports that a pod requires a region or zone that the cluster is not in.
 func (w *explainer) elsewhere(pod *corev1.Pod) (lines []Line) {
 	wants := reqs.NewPodRequirements(pod)
 	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone} {
 		if wants.Has(key) && !wants.Get(key).Has(w.region) {
-			lines = append(lines, Line{Text: fmt.Sprintf("the pod wants %s, and all nodes of the cluster are in %s",
+			lines = append(lines, Line{Text: fmt.Sprintf("the pod requires %s, and all nodes of the cluster are in %s",
 				wants.Get(key), w.region)})
 		}
 	}
 	return lines
 }
 
-// mostFar lines tell of pools whose nodes are not for a pod anyway.
+// mostFar is how many lines are about pools that do not match a pod.
 const mostFar = 8
 
-// room says that a node that is there, or on its way, has room for a pod.
+// room reports that an existing or coming node has capacity for a pod.
 func (w *explainer) room(name string) string {
 	for _, nc := range w.Claims {
 		if nc.Name == name && nc.Status.NodeName == "" {
-			return fmt.Sprintf("NodeClaim %s is on its way, and has room for it: %s", name, w.describe(nc))
+			return fmt.Sprintf("NodeClaim %s is on its way and has room for it: %s", name, w.describe(nc))
 		}
 		if nc.Name == name || nc.Status.NodeName == name {
-			return fmt.Sprintf("node %s has room for it: %s; the scheduler of Kubernetes binds it", nc.Status.NodeName,
+			return fmt.Sprintf("node %s has room for it: %s; kube-scheduler will bind it", nc.Status.NodeName,
 				w.describe(nc))
 		}
 	}
-	return fmt.Sprintf("node %s, which no pool has made, has room for it: the scheduler of Kubernetes binds it", name)
+	return fmt.Sprintf("node %s, which belongs to no pool, has room for it; kube-scheduler will bind it", name)
 }
 
-// pool says how a pool is, and what it can make now.
+// pool explains the state of a pool, and what it can create now.
 func (w *explainer) pool(a *Answer) error {
 	var names []string
 	for _, p := range w.Snapshot.Pools {
@@ -289,7 +289,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.add(AboutState, lines...)
 	}
 	a.add(AboutPlans, plainly(w.makes(pool)...)...)
-	if nodes, _ := w.counted(pool, nil); nodes > 0 { // else there is none that stays
+	if nodes, _ := w.counted(pool, nil); nodes > 0 { // otherwise no node stays
 		a.add(AboutStays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	}
 	var waits []string
@@ -297,16 +297,16 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 		waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
 			strings.Join(load.Reasons, "; ")))
 	}
-	waits = append(waits, w.unknown("whether pods wait for it", "Pods")...)
+	waits = append(waits, w.unknown("whether pods are waiting for it", "Pods")...)
 	a.add(AboutWaits, plainly(waits...)...)
 	a.add(AboutSaid, w.said(cluster.SubjectOf("NodePool", pool))...)
 }
 
-// summary says how many nodes a pool has.
+// summary is the number of nodes of a pool, and their cost.
 func (w *explainer) summary(p PoolStatus) string {
 	switch unread := w.Unread("Nodes", "NodeClaims"); {
 	case unread != "":
-		return fmt.Sprintf("How many nodes pool %s has is not known: %s.", p.Name, unread)
+		return fmt.Sprintf("The number of nodes of pool %s is unknown: %s.", p.Name, unread)
 	case *p.Nodes == 0:
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
@@ -319,7 +319,7 @@ func (w *explainer) summary(p PoolStatus) string {
 }
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them
-// cannot be had.
+// are unavailable.
 func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
 		return w.unknown("it", kindsOfRegion...)
@@ -333,7 +333,7 @@ func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 	}
 	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
 		one, other := w.price(a.Name), w.price(b.Name)
-		if one.Known() != other.Known() { // what is not known comes last
+		if one.Known() != other.Known() { // unknown prices come last
 			return cmp.Compare(other.Hourly, one.Hourly)
 		}
 		return cmp.Compare(one.Hourly, other.Hourly)
@@ -347,16 +347,16 @@ func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 		text := fmt.Sprintf("%s ($%s an hour, %s a month)", it.Name, has.Hourly, has.PerMonth().Text())
 		switch {
 		case !has.Known():
-			text = it.Name + ": its price is not known, and nothing is made of it"
+			text = it.Name + ": its price is unknown, so it is not used"
 		case slices.Contains(out, it.Name):
-			text += ": Linode has no machines of it"
+			text += ": Linode is out of stock"
 		case len(it.Offerings.Available()) == 0:
 			text += fmt.Sprintf(": it is not sold in %s", w.region)
 		}
 		texts = append(texts, text)
 	}
 	if len(allowed) == 0 {
-		return []string{"no plan type on Linode's price list is like that"}
+		return []string{"no plan type on Linode's price list matches"}
 	}
 	return texts
 }

@@ -24,15 +24,15 @@ import (
 
 // drifts are what the reasons of drift mean.
 var drifts = map[string]string{
-	"NodePoolDrifted":        "the template of its pool has changed since it was made",
+	"NodePoolDrifted":        "the template of its pool has changed since it was created",
 	"RequirementsDrifted":    "its pool no longer allows nodes like it",
-	"NodeClassDrift":         "its LinodeNodeClass has changed since it was made",
+	"NodeClassDrift":         "its LinodeNodeClass has changed since it was created",
 	"KubernetesVersionDrift": "its LinodeNodeClass names another version of Kubernetes",
-	"LKEPoolDrift":           "its LKE pool was changed by somebody else, and LKE cannot change it back in place",
-	"InstanceResized":        "its Linode was resized, and has another plan type than the one that was ordered",
+	"LKEPoolDrift":           "its LKE pool was changed by another user, and LKE cannot change it back in place",
+	"InstanceResized":        "its Linode was resized to another plan type",
 }
 
-// replaced says why a node is replaced, or has to be; nothing where it has not.
+// replaced explains why a node is or will be replaced; nothing if it is not.
 func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	outdated, err := ToReplace(w.Snapshot, w.Now)
 	if err != nil {
@@ -43,7 +43,7 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	going, goes := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
 	switch {
 	case goes:
-		texts = append(texts, fmt.Sprintf("Karpenter has decided to let it go: %s", going.Reason))
+		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove it: %s", going.Reason))
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("it was deleted %s ago", w.age(nc.DeletionTimestamp.Time)))
 	}
@@ -53,11 +53,11 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
 		if !known {
-			text = fmt.Sprintf("Karpenter says that it has drifted: %q", drifted.Reason)
+			text = fmt.Sprintf("Karpenter reports that it has drifted: %q", drifted.Reason)
 		}
 		texts = append(texts, text)
 	case outdated[nc.Name]:
-		texts = append(texts, "it is not what its pool and its class ask for; Karpenter has not marked it yet")
+		texts = append(texts, "it differs from its pool or its class; Karpenter has not marked it yet")
 	case len(texts) == 0:
 		return plainly(w.unknown("whether it differs from its LinodeNodeClass", "LinodeNodeClasses")...), nil
 	}
@@ -78,11 +78,11 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	return plainly(texts...), nil
 }
 
-// rolls says which revision has changed what a node drifts from.
+// rolls reports which revision changed what a node drifts from.
 func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	pool, class := w.poolOf(nc), w.classOf(nc)
 	if pool != nil && pool.Annotations[schemas.AnnotationRemoval] != "" {
-		return nil // it is condemned, which is said of it
+		return nil // it is draining, which is reported
 	}
 	if reason == "" {
 		reason = driftOf(nc, pool, class)
@@ -100,13 +100,13 @@ func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	}
 	by, known := linode.RolledBy(reason, pool, class)
 	if !known {
-		return []string{fmt.Sprintf("which commit has changed the %s is unknown: none is noted on it", what)}
+		return []string{fmt.Sprintf("which commit changed the %s is unknown: it has no record of one", what)}
 	}
 	return []string{fmt.Sprintf("the %s was changed by %s of NodePlan %s", what, nodeplan.Short(by.Name),
 		diag.OneLine(by.NodePlan))}
 }
 
-// driftOf is the reason for which Karpenter will mark a node that it has not marked yet.
+// driftOf is the reason with which Karpenter will mark a node that it has not marked yet.
 func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	switch {
 	case pool != nil && nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash():
@@ -126,8 +126,8 @@ func (w *explainer) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClas
 	return nil
 }
 
-// commit says which revisions have changed a node's pool since it was made, as far as
-// NodePlans tell, or who has written the pool.
+// commit reports which revisions have changed a node's pool since it was created, if
+// NodePlans have them, or who changed the pool last.
 func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	pool := w.poolOf(nc)
 	if pool == nil {
@@ -152,7 +152,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 		texts = append(texts, fmt.Sprintf("NodePlan %s has applied %s", nodeplan.Key(np),
 			nodeplan.Short(np.Status.LastAppliedRevision)))
 		if len(since) > 0 {
-			texts = append(texts, "its revisions since the node was made: "+strings.Join(since, ", "))
+			texts = append(texts, "its revisions since the node was created: "+strings.Join(since, ", "))
 		}
 	}
 	if len(texts) > 0 {
@@ -168,29 +168,29 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	if who == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("no NodePlan applies its pool, which %s wrote last, %s ago", who, w.age(at))}
+	return []string{fmt.Sprintf("no NodePlan applies its pool; %s changed it last, %s ago", who, w.age(at))}
 }
 
 const mostRevisions = 5
 
 // goneReasons are what the reasons of the journal mean.
 var goneReasons = map[string]string{
-	"Drifted":       "it was replaced, as it was not what its pool and its class asked for",
-	"Empty":         "no pod was on it but those of DaemonSets",
-	"Underutilized": "its pods had room elsewhere, or on a cheaper node",
-	"Expired":       "it had the age at which its pool has nodes replaced (expire_after)",
+	"Drifted":       "it differed from its pool or its class, and was replaced",
+	"Empty":         "it had no pods except those of DaemonSets",
+	"Underutilized": "its pods fitted on other nodes, or on a cheaper one",
+	"Expired":       "it reached the age at which nodes of its pool are replaced (expire_after)",
 	"Lost":          "it was lost",
 	"NeverJoined":   "its machine did not join in time",
-	"Deleted":       "its NodeClaim was deleted, and Karpenter gave no reason: by somebody, or with its pool",
+	"Deleted":       "its NodeClaim was deleted by a user or with its pool: Karpenter gave no reason",
 }
 
-// losses are what a lost node has lost.
+// losses explain why a node was lost.
 var losses = map[string]string{
-	linodev1alpha1.LostMachine: "Linode did not have its machine any more",
-	linodev1alpha1.LostNode:    "its Node was deleted first, by somebody or because its Linode was gone",
+	linodev1alpha1.LostMachine: "its machine no longer existed at Linode",
+	linodev1alpha1.LostNode:    "its Node was deleted first, by a user or because its Linode no longer existed",
 }
 
-// gone says why a node or a claim went that is in the journal of its class.
+// gone explains why a node or a claim in the journal of its class was removed.
 func (w *explainer) gone(a *Answer, is func(linodev1alpha1.GoneNode) bool) bool {
 	for _, class := range w.Classes {
 		for _, g := range class.Status.Gone {
@@ -212,12 +212,12 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	if g.HourlyPrice != "" && g.HourlyPrice != "0" {
 		cost = "$" + g.HourlyPrice + " an hour"
 	}
-	a.Summary = fmt.Sprintf("%s went %s ago, at %s. It was a %s (%s) of pool %s, and was there for %s.", what,
+	a.Summary = fmt.Sprintf("%s was removed %s ago, at %s. It was a %s (%s) of pool %s, and existed for %s.", what,
 		w.age(g.Time.Time), g.Time.UTC().Format("2006-01-02 15:04 UTC"), g.PlanType, cost, g.NodePool,
 		Age(g.Time.Sub(g.Created.Time)))
 	text, known := goneReasons[g.Reason]
 	if !known {
-		text = fmt.Sprintf("the journal of its class says %q", g.Reason)
+		text = fmt.Sprintf("the journal of its class has %q", g.Reason)
 	}
 	if what := cmp.Or(drifts[g.Message], losses[g.Message], g.Message); what != "" {
 		text += ": " + what
@@ -228,7 +228,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 		texts = append(texts, fmt.Sprintf("rolled by %s of NodePlan %s", nodeplan.Short(g.Revision),
 			diag.OneLine(g.NodePlan)))
 	case drifts[g.Message] != "" && !nodeclaim.DoneOutside(g.Message):
-		texts = append(texts, "which commit had it replaced is unknown: none is noted on what has changed")
+		texts = append(texts, "which commit caused it is unknown: the changed object has no record of one")
 	}
 	texts = append(texts, w.unknown("what was applied before", "NodePlans")...)
 	for _, np := range w.Plans {
@@ -241,8 +241,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	a.add(AboutSaid, w.said(cluster.Subject{Kind: "NodeClaim", Name: g.NodeClaim}, cluster.Subject{Kind: "Node", Name: g.Node})...)
 }
 
-// before is what a NodePlan had applied last at a time; nil where its history does not
-// tell.
+// before is what a NodePlan had applied last at a time; nil if its history does not have it.
 func before(np *lkeplanv1alpha1.NodePlan, at time.Time) (last *lkeplanv1alpha1.HistoryEntry) {
 	for i, h := range np.Status.History {
 		if h.Status == lkeplanv1alpha1.ReasonSucceeded && !h.Time.After(at) && (last == nil || h.Time.After(last.Time.Time)) {

@@ -22,19 +22,19 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// stays says why a node is not removed, nor replaced by a cheaper one: what the pool says,
-// what holds the node, and what would become of its pods.
+// stays explains why a node is neither removed nor replaced by a cheaper one: by its pool,
+// by what blocks its removal, and by where its pods would go.
 func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
 	pool := w.poolOf(nc)
 	if pool == nil {
-		return plainly("its pool is gone, or may not be listed"), nil
+		return plainly("its pool was deleted, or cannot be listed"), nil
 	}
 	pods := w.movable(nc)
 	lines := plainly(w.policy(pool, nc, len(pods))...)
-	if texts := w.unknown("whether it could go", kindsToPlan...); texts != nil {
+	if texts := w.unknown("whether it could be removed", kindsToPlan...); texts != nil {
 		return append(lines, plainly(texts...)...), nil
 	}
-	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget keeps it", "PodDisruptionBudgets")...)...)
+	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget blocks it", "PodDisruptionBudgets")...)...)
 	holds, err := w.holds(nc)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 	return append(lines, plainly(without...)...), err
 }
 
-// movable are the pods of a claim's node that would have to go elsewhere.
+// movable are the pods of a claim's node that would have to move.
 func (w *explainer) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	for _, pod := range cluster.PodsToMove(w.Pods, nc.Status.NodeName) {
 		if pod.DeletionTimestamp.IsZero() {
@@ -62,7 +62,7 @@ func (w *explainer) movable(nc *karpv1.NodeClaim) (pods []*corev1.Pod) {
 	return pods
 }
 
-// policy says what of the pool's disruption block lets a node stay.
+// policy explains how the pool's disruption block keeps a node.
 func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int) (texts []string) {
 	d := pool.Spec.Disruption
 	after := d.ConsolidateAfter.Duration
@@ -70,9 +70,9 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 	case pool.Spec.Replicas != nil:
 		return []string{fmt.Sprintf("pool %s has a fixed number of nodes", pool.Name)}
 	case after == nil:
-		return []string{fmt.Sprintf("pool %s never gives up nodes: its consolidate_after is Never", pool.Name)}
+		return []string{fmt.Sprintf("pool %s never removes nodes to save cost: its consolidate_after is Never", pool.Name)}
 	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
-		texts = append(texts, fmt.Sprintf("pool %s gives up empty nodes only, and %s on it: its policy is WhenEmpty",
+		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes, and %s on it: its policy is WhenEmpty",
 			pool.Name, are(pods, "pod")))
 	}
 	since := nc.Status.LastPodEventTime.Time
@@ -80,16 +80,16 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 		since = nc.CreationTimestamp.Time
 	}
 	if rest := *after - w.Now.Sub(since); rest > 0 {
-		texts = append(texts, fmt.Sprintf("a pod has come or gone %s ago, and consolidate_after is %s", w.age(since),
+		texts = append(texts, fmt.Sprintf("a pod was added or removed %s ago, and consolidate_after is %s", w.age(since),
 			timing.WriteDuration(*after)))
 	}
 	return texts
 }
 
-// holds say what keeps Karpenter from draining a node.
+// holds are what blocks Karpenter from draining a node.
 func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 	nodes := compare.NodesOf([]*karpv1.NodeClaim{nc}, w.Snapshot.Nodes)
-	nodes[0].NoTerminationGrace = true // pods hold a node from being consolidated, however long it would wait for them
+	nodes[0].NoTerminationGrace = true // pods block consolidation even if a node has a termination grace period
 	nodes, err = compare.Hold(nodes, w.Snapshot, w.Now)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 		case plan.HeldByPDB:
 			texts = append(texts, fmt.Sprintf("the PodDisruptionBudget %s allows no eviction", h.Object))
 		case plan.HeldByDoNotDisrupt:
-			texts = append(texts, fmt.Sprintf("karpenter.sh/do-not-disrupt on %s keeps it", h.Object))
+			texts = append(texts, fmt.Sprintf("karpenter.sh/do-not-disrupt on %s blocks it", h.Object))
 		default:
 			texts = append(texts, h.Object)
 		}
@@ -107,11 +107,11 @@ func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 	return texts, nil
 }
 
-// without says what would become of the pods of a node that is not there, by Karpenter's
-// own scheduler.
+// without shows where the pods of a node would go if it did not exist, by Karpenter's own
+// scheduler.
 func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
 	if len(pods) == 0 {
-		return []string{"no pod is on it but those of DaemonSets: no pod keeps it"}, nil
+		return []string{"it has no pods except those of DaemonSets"}, nil
 	}
 	placed, err := simulate.Place(ctx, w.live(ctx, nc))
 	if err != nil {
@@ -125,7 +125,7 @@ func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*c
 			fresh[p.New] = p
 		case p.Node == "":
 			name := pod.Namespace + "/" + pod.Name
-			text := fmt.Sprintf("without it pod %s would have no place", name)
+			text := fmt.Sprintf("without it, pod %s would have no node", name)
 			if len(p.Reasons) > 0 {
 				text += ": " + strings.TrimSuffix(together(w.placing(pod, p))[0].String(), ".")
 			}
@@ -136,12 +136,12 @@ func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*c
 	case len(refused) > 0:
 		return refused[:1], nil
 	case len(fresh) == 0:
-		return []string{"its pods would have room on the nodes that there are: nothing of that keeps it"}, nil
+		return []string{"its pods fit on existing nodes: this does not block its removal"}, nil
 	}
 	return []string{w.instead(nc, fresh)}, nil
 }
 
-// instead compares a node with those that its pods would get.
+// instead compares a node with the nodes that its pods would get.
 func (w *explainer) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placement) string {
 	var names []string
 	var cost catalog.Money
@@ -152,15 +152,15 @@ func (w *explainer) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Plac
 	slices.Sort(names)
 	has := w.price(nodeclaim.PlanOf(nc))
 	own := has.Hourly
-	text := fmt.Sprintf("without it its pods need a %s", strings.Join(names, " and a "))
+	text := fmt.Sprintf("without it, its pods need a %s", strings.Join(names, " and a "))
 	switch {
 	case !has.Known():
-		return text + fmt.Sprintf(" ($%s an hour), and what this one costs is not known", cost)
+		return text + fmt.Sprintf(" ($%s an hour), and the price of this one is unknown", cost)
 	case cost < own && len(fresh) == 1:
-		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): nothing of that keeps it", cost,
+		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): this does not block its removal", cost,
 			own)
 	case cost < own:
-		return text + fmt.Sprintf(", and Karpenter replaces one node by one only ($%s an hour, and this one costs $%s)", cost,
+		return text + fmt.Sprintf(", and Karpenter replaces a node only with a single one ($%s an hour, and this one costs $%s)", cost,
 			own)
 	}
 	return text + fmt.Sprintf(", which is no cheaper ($%s an hour, and this one costs $%s)", cost, own)
@@ -173,8 +173,8 @@ func are(n int, what string) string {
 	return fmt.Sprintf("%d %ss are", n, what)
 }
 
-// closed are the budgets of a pool that do not let a node go now for a reason: those that
-// let none go, with the time until which, and those whose nodes go already.
+// closed are the budgets of a pool that do not allow a disruption now for a reason: those that
+// allow none, with their end, and those that are already used.
 func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv1.DisruptionReason) (texts []string) {
 	nodes, going := w.counted(pool, nc)
 	for _, b := range pool.Spec.Disruption.Budgets {
@@ -184,18 +184,18 @@ func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason k
 		n, err := b.GetAllowedDisruptions(timing.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets none of its %s go%s", b.Nodes, pool.Name,
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets none of its %s be disrupted%s", b.Nodes, pool.Name,
 				diag.Counted(nodes, "node"), w.window(b, nodes)))
 		case n <= len(going):
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets %s go at a time, and %s", b.Nodes,
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets %s be disrupted at a time, and %s", b.Nodes,
 				pool.Name, diag.Counted(n, "node"), goes(going)))
 		}
 	}
 	return texts
 }
 
-// counted are the nodes of a pool that budgets count, and the names of those among the others
-// that count against them: they go, or are not ready.
+// counted is the number of nodes of a pool that budgets count, and the names of those that
+// use them: they are being removed, or are not ready.
 func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes int, going []string) {
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name || nc.Status.NodeName == "" {
@@ -210,7 +210,7 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 	return nodes, going
 }
 
-// ready reports whether a Node is ready, as far as it is known.
+// ready reports whether a Node is ready; true if that is unknown.
 func (w *explainer) ready(name string) bool {
 	for _, n := range w.Snapshot.Nodes {
 		if c := nodeutils.GetCondition(n, corev1.NodeReady); n.Name == name && c.Status != "" {
@@ -222,12 +222,12 @@ func (w *explainer) ready(name string) bool {
 
 func goes(nodes []string) string {
 	if len(nodes) == 1 {
-		return "node " + nodes[0] + " goes or is not ready"
+		return "node " + nodes[0] + " is being removed or not ready"
 	}
-	return fmt.Sprintf("%d nodes go or are not ready", len(nodes))
+	return fmt.Sprintf("%d nodes are being removed or not ready", len(nodes))
 }
 
-// window says when a budget with a schedule applies, and until when it does so now.
+// window is when a budget with a schedule applies, and until when it applies now.
 func (w *explainer) window(b karpv1.Budget, nodes int) string {
 	if b.Schedule == nil || b.Duration == nil {
 		return ""
@@ -243,7 +243,7 @@ func (w *explainer) window(b karpv1.Budget, nodes int) string {
 	return text
 }
 
-// opens is when a budget that lets no node go next lets one go; the zero time where that is
+// opens is when a budget that allows no disruption now next allows one; the zero time if that is
 // never, or not within a year.
 func (w *explainer) opens(b karpv1.Budget, nodes int) time.Time {
 	schedule, err := timing.ParseSchedule(*b.Schedule)
@@ -253,7 +253,7 @@ func (w *explainer) opens(b karpv1.Budget, nodes int) time.Time {
 	lasts := b.Duration.Duration
 	at := w.Now.UTC()
 	for range timing.MostTurns {
-		next := schedule.Next(at.Add(-lasts)).Add(lasts) // where the window ends that began last
+		next := schedule.Next(at.Add(-lasts)).Add(lasts) // where the last window ends
 		if !next.After(at) || next.After(w.Now.AddDate(1, 0, 0)) {
 			return time.Time{}
 		}

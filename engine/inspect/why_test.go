@@ -16,9 +16,9 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// TestAnswers asks the questions that the archives of testdata have as names of files, of
-// the cluster of the same name in testdata/status, or of their own. "pod
-// shop/web without Pods" is asked by a user who may not list them.
+// TestAnswers asks the questions that the archives of testdata have as names of files, about
+// the cluster of the same name in testdata/status, or their own cluster. "pod
+// shop/web without Pods" is asked by a user who cannot list them.
 func TestAnswers(t *testing.T) {
 	files, err := filepath.Glob("testdata/why/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -72,7 +72,7 @@ func manifestsOf(t *testing.T, file string, archive *txtar.Archive) []byte {
 	return archive.Files[0].Data
 }
 
-// ask asks a question such as "pod shop/web", twice, for the answer must be the same one.
+// ask asks a question such as "pod shop/web" twice: the answer must be the same.
 func ask(t *testing.T, lists cluster.Snapshot, question string) string {
 	t.Helper()
 	prices, err := catalog.Embedded()

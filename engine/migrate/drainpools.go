@@ -25,42 +25,42 @@ import (
 type DrainCluster interface {
 	cluster.Lister
 	Merge(ctx context.Context, obj, change map[string]any, manager string) error
-	// Evict ends a pod as its budgets allow. refused says why it may not go now.
+	// Evict evicts a pod within its budgets. refused is why it cannot be evicted now.
 	Evict(ctx context.Context, pod map[string]any) (refused string, err error)
 }
 
-// LKE keeps the LKE pools; api.Client does.
+// LKE is the API of LKE pools; api.Client is one.
 type LKE interface {
 	Pools(ctx context.Context, cluster int) ([]api.Pool, error)
 	ChangePool(ctx context.Context, cluster, pool int, change api.PoolChange) error
 	DeletePool(ctx context.Context, cluster, pool int) error
 }
 
-// PoolDrain moves pods from the nodes of LKE pools that others keep to nodes that Karpenter makes, and deletes each LKE
+// PoolDrain moves pods from the nodes of LKE pools that Karpenter does not manage to nodes that it creates, and deletes each LKE
 // pool when it is empty.
 //
-// Pods go by eviction, so that PodDisruptionBudgets hold, one node after the other. If a pod cannot go, or does not run
-// elsewhere, it stops with that pod: what is left runs where it did. It makes no node: the controller does.
+// Pods are evicted, which respects PodDisruptionBudgets, one node after the other. If a pod cannot be evicted, or does not run
+// elsewhere, the drain stops with that pod: the other pods stay where they are. The controller creates the nodes.
 type PoolDrain struct {
 	Cluster   DrainCluster
 	LKE       LKE
 	ClusterID int // of the LKE cluster
 
-	// Timeout is how long the pods of one node may take to go, and to run elsewhere, and how
-	// long an API may fail.
+	// Timeout is how long the pods of one node can take to end and to run elsewhere, and how
+	// long an API can fail.
 	Timeout time.Duration
-	// Unmanaged lets pods go as well that would not be recreated.
+	// Unmanaged also evicts pods that would not be recreated.
 	Unmanaged bool
-	// Report is told what was done.
+	// Report receives each step.
 	Report func(Step)
 }
 
-// Step is something that was done to an object or an LKE pool, or what is waited for.
+// Step is a change of an object or an LKE pool, or what the command is waiting for.
 type Step struct{ Kind, Name, What string }
 
-// ErrDrainStopped tells that pods could not move. Nodes of the LKE pool are cordoned, and run
-// what they have left; the same move goes on from there.
-var ErrDrainStopped = errors.New("the move has stopped")
+// ErrDrainStopped means that pods could not move. Nodes of the LKE pool are cordoned, and run
+// their remaining pods; the same command continues from there.
+var ErrDrainStopped = errors.New("moving pods has stopped")
 
 // drainer owns the fields that are changed here.
 const drainer = "lkeplan-adopt"
@@ -68,8 +68,8 @@ const drainer = "lkeplan-adopt"
 // poll is how often pods are listed while they move.
 const poll = 2 * time.Second
 
-// Hold turns the autoscalers of LKE pools off. It comes before the first of them is moved: the
-// autoscaler of another one would make nodes there for the pods that wait.
+// Hold turns the autoscalers of LKE pools off, before the first of them is drained: the
+// autoscaler of another one would create nodes there for the pending pods.
 func (m PoolDrain) Hold(ctx context.Context, pools []api.Pool) error {
 	for _, p := range pools {
 		if err := (&drainRun{PoolDrain: m, id: p.ID}).hold(ctx); err != nil {
@@ -79,8 +79,8 @@ func (m PoolDrain) Hold(ctx context.Context, pools []api.Pool) error {
 	return nil
 }
 
-// Pool moves the pods of one LKE pool, and deletes the LKE pool when none is left. Its
-// autoscaler is turned off first. After any error the same move goes on from where it was.
+// Pool moves the pods of one LKE pool, and deletes the LKE pool when it is empty. Its
+// autoscaler is turned off first. After any error the same call continues from where it was.
 func (m PoolDrain) Pool(ctx context.Context, p api.Pool) error {
 	l := &drainRun{PoolDrain: m, id: p.ID, moved: ledger{}}
 	if err := l.clear(ctx); err != nil {
@@ -98,7 +98,7 @@ type drainRun struct {
 
 func (l *drainRun) name() string { return strconv.Itoa(l.id) }
 
-// clear returns when no node of the LKE pool has pods to move, and all that were moved run.
+// clear returns when no node of the LKE pool has pods to move, and all moved pods run.
 func (l *drainRun) clear(ctx context.Context) error {
 	for {
 		if err := l.hold(ctx); err != nil {
@@ -122,7 +122,7 @@ func (l *drainRun) clear(ctx context.Context) error {
 	}
 }
 
-// hold turns the autoscaler of the LKE pool off, which may have been turned on since.
+// hold turns the autoscaler of the LKE pool off, in case it was turned on again.
 func (l *drainRun) hold(ctx context.Context) error {
 	return l.retry(ctx, "", func() ([]string, error) {
 		pools, err := l.LKE.Pools(ctx, l.ClusterID)
@@ -143,11 +143,11 @@ func (l *drainRun) hold(ctx context.Context) error {
 	})
 }
 
-// await evicts the pods of a node, "" for none, and returns what it saw when the node has
-// none left and all that were moved run elsewhere. It looks twice: a pod may have been on
-// its way to the node, or not been made again yet.
+// await evicts the pods of a node, "" for none, and returns the state when the node has
+// none left and all moved pods run elsewhere. It reads the cluster twice: a pod may have been on
+// its way to the node, or not been recreated yet.
 func (l *drainRun) await(ctx context.Context, node string) (at drainState, err error) {
-	quiet := false // nothing was left to do at the last look
+	quiet := false // nothing was left to do the last time
 	err = l.retry(ctx, node, func() (why []string, err error) {
 		was := quiet
 		quiet = false
@@ -171,8 +171,8 @@ func (l *drainRun) await(ctx context.Context, node string) (at drainState, err e
 	return at, err
 }
 
-// evict asks for the eviction of pods that are not going yet, and returns why each is still
-// there that may not go, or does not end. An error ends no other eviction.
+// evict requests the eviction of pods that are not ending yet, and returns why each is still
+// there that cannot be evicted, or does not end. An error does not stop other evictions.
 func (l *drainRun) evict(ctx context.Context, at drainState, pods []*corev1.Pod) (held []string, err error) {
 	var errs []error
 	for _, pod := range pods {
@@ -193,22 +193,22 @@ func (l *drainRun) evict(ctx context.Context, at drainState, pods []*corev1.Pod)
 	return held, errors.Join(errs...)
 }
 
-// protected says by which annotation a pod asks to be left alone; "" if by none.
+// protected is the annotation by which a pod must not be evicted; "" if it has none.
 func protected(pod *corev1.Pod) string {
 	for _, is := range []struct{ key, value string }{
 		{karpv1.DoNotDisruptAnnotationKey, "true"}, {"cluster-autoscaler.kubernetes.io/safe-to-evict", "false"},
 	} {
 		if pod.Annotations[is.key] == is.value {
-			return fmt.Sprintf("its annotation %s is %s; when it may go, delete it, or the annotation", is.key, is.value)
+			return fmt.Sprintf("its annotation %s is %s; when it can be evicted, delete the pod or the annotation", is.key, is.value)
 		}
 	}
 	return ""
 }
 
-// again is how many polls pass before LKE is asked once more to delete an LKE pool.
+// again is how many polls pass before the deletion of an LKE pool is requested again.
 const again = 5
 
-// remove deletes the LKE pool, and returns when LKE lists it no more.
+// remove deletes the LKE pool, and returns when LKE no longer lists it.
 func (l *drainRun) remove(ctx context.Context) error {
 	tries := 0
 	err := l.retry(ctx, "", func() ([]string, error) {
@@ -233,9 +233,9 @@ func (l *drainRun) remove(ctx context.Context) error {
 	return err
 }
 
-// Check returns what speaks against a move, before anything is changed: no pool that could
-// make nodes, an LKE pool whose nodes this cluster does not have, one that the controller
-// runs on, pods that would not be recreated, or that can run on these nodes only.
+// Check returns what prevents a move, before anything is changed: no pool that could
+// create nodes, an LKE pool whose nodes are not in this cluster, one that the controller
+// runs on, pods that would not be recreated, or that can run only on these nodes.
 func (m PoolDrain) Check(ctx context.Context, pools []api.Pool) error {
 	nodes, err := cluster.List[corev1.Node](ctx, m.Cluster, "v1", "Node")
 	if err != nil {
@@ -250,7 +250,7 @@ func (m PoolDrain) Check(ctx context.Context, pools []api.Pool) error {
 		of := nodesOf(nodes, m.ClusterID, p.ID)
 		if len(of) == 0 && p.Count > 0 {
 			errs = append(errs, fmt.Errorf("this cluster has no node of LKE pool %d: its nodes have not joined, or the "+
-				"kubeconfig is another cluster's", p.ID))
+				"kubeconfig is for another cluster", p.ID))
 		}
 		for _, node := range of {
 			errs = append(errs, m.objections(p.ID, cluster.PodsToMove(pods, node.Name))...)
@@ -259,7 +259,7 @@ func (m PoolDrain) Check(ctx context.Context, pools []api.Pool) error {
 	return errors.Join(errs...)
 }
 
-// hasReadyPool returns an error if there is no pool whose nodes could take the pods.
+// hasReadyPool returns an error if no pool can create nodes for the pods.
 func (m PoolDrain) hasReadyPool(ctx context.Context) error {
 	pools, err := cluster.List[karpv1.NodePool](ctx, m.Cluster, "karpenter.sh/v1", "NodePool")
 	if err != nil && !meta.IsNoMatchError(err) {
@@ -276,7 +276,7 @@ func (m PoolDrain) hasReadyPool(ctx context.Context) error {
 		}
 		why = fmt.Sprintf("%s is not ready%s", pool.Name, colon(ready.Message))
 	}
-	return fmt.Errorf("no pool of this cluster can make nodes for the pods: %s; apply what import --lke has written", why)
+	return fmt.Errorf("no pool of this cluster can create nodes for the pods: %s; apply what import --lke has written", why)
 }
 
 func (m PoolDrain) objections(pool int, pods []*corev1.Pod) (errs []error) {
@@ -285,19 +285,19 @@ func (m PoolDrain) objections(pool int, pods []*corev1.Pod) (errs []error) {
 		case !pod.DeletionTimestamp.IsZero():
 		case pod.Labels["app.kubernetes.io/part-of"] == "lkeplan":
 			errs = append(errs, fmt.Errorf("the controller, %s, runs on LKE pool %d, and cannot run on nodes that it "+
-				"makes itself: leave this LKE pool, and name the others", keyOf(pod), pool))
+				"creates itself: keep this LKE pool, and name the others", keyOf(pod), pool))
 		case !m.Unmanaged && controller == nil:
 			errs = append(errs, fmt.Errorf("pod %s on LKE pool %d has no controller and would not be recreated: delete it, or "+
-				"let it go by --unmanaged-pods", keyOf(pod), pool))
+				"evict it with --unmanaged-pods", keyOf(pod), pool))
 		case tied != "" && controller != nil:
-			errs = append(errs, fmt.Errorf("the pod %s can run on nodes of LKE pool %d only, by its nodeSelector %s: take "+
-				"that out of what makes it", keyOf(pod), pool, tied))
+			errs = append(errs, fmt.Errorf("the pod %s can run only on nodes of LKE pool %d, by its nodeSelector %s: remove "+
+				"that from its owner", keyOf(pod), pool, tied))
 		}
 	}
 	return errs
 }
 
-// tiedBy is the label of nodes of one LKE pool only that a pod selects; "" if it selects none.
+// tiedBy is the label of a single LKE pool that a pod selects; "" if it selects none.
 func tiedBy(pod *corev1.Pod, pool int) string {
 	if pod.Spec.NodeSelector[poolLabel] == strconv.Itoa(pool) {
 		return poolLabel
@@ -308,15 +308,14 @@ func tiedBy(pod *corev1.Pod, pool int) string {
 	return ""
 }
 
-// soon is why something is not done yet that needs no more than another look, unless nodes are uncordoned again.
+// soon is why something is not done yet that the next poll will do, unless nodes are uncordoned again.
 const soon = "its nodes do not stay cordoned"
 
-// silentFor is how long nothing is said of what a move waits for, and between two such reports.
+// silentFor is how long a move waits before it reports what it is waiting for, and between two reports.
 const silentFor = 30 * time.Second
 
-// retry tries until nothing is in the way, for at most Timeout. Of a node, or of
-// the LKE pool itself, it says meanwhile what it waits for. An error that may pass is tried
-// again.
+// retry retries until nothing blocks, for at most Timeout. For a node, or for
+// the LKE pool itself, it reports what it is waiting for. Transient errors are retried.
 func (l *drainRun) retry(ctx context.Context, node string, try func() (why []string, err error)) error {
 	deadline := time.NewTimer(l.Timeout)
 	defer deadline.Stop()
@@ -354,9 +353,9 @@ func (l *drainRun) retry(ctx context.Context, node string, try func() (why []str
 	}
 }
 
-// waits is what a move tells while it waits.
+// waits is what a move reports while it waits.
 func (l *drainRun) waits(node string, why []string) Step {
-	what := "waits: " + why[0]
+	what := "waiting: " + why[0]
 	if more := len(why) - 1; more > 0 {
 		what += fmt.Sprintf(" (and %d more)", more)
 	}
@@ -366,7 +365,7 @@ func (l *drainRun) waits(node string, why []string) Step {
 	return Step{"Node", node, what}
 }
 
-// stopped says what holds a move.
+// stopped is the error with what blocks a move.
 func stopped(node string, why []string) error {
 	const most = 5
 	if more := len(why) - most; more > 0 {
@@ -379,8 +378,8 @@ func stopped(node string, why []string) error {
 	return fmt.Errorf("%w%s:\n  %s", ErrDrainStopped, at, strings.Join(why, "\n  "))
 }
 
-// permanent reports whether an error comes again, however often one tries: a request that is
-// refused for what it is, or for who asks. What is gone is not listed by the next look.
+// permanent reports whether a retry cannot help: a request that is
+// invalid or forbidden. What no longer exists is not listed the next time.
 func permanent(err error) bool {
 	if _, ofLinode := errors.AsType[*api.Error](err); ofLinode {
 		class := api.ClassOf(err)

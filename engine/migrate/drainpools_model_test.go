@@ -14,9 +14,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestAMoveLosesNothing, whatever happens meanwhile and however often it is interrupted:
-// when the LKE pool is deleted, each maker's pod runs elsewhere.
-func TestAMoveLosesNothing(t *testing.T) {
+// TestMoveLosesNoPods with random faults and interruptions: when the LKE pool is deleted, the
+// pod of each owner runs elsewhere.
+func TestMoveLosesNoPods(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { newChance(seed).run(t) })
@@ -24,13 +24,13 @@ func TestAMoveLosesNothing(t *testing.T) {
 	}
 }
 
-// chance is a world to which things happen at random, until they are over.
+// chance is a world with random faults, which end at some time.
 type chance struct {
 	*world
 	rng   *rand.Rand
 	over  time.Time
 	end   context.CancelFunc // of the present run
-	makes int                // how many makers there are
+	makes int                // the number of owners
 
 	happened, lostAt []string
 }
@@ -64,7 +64,7 @@ func (c *chance) run(t *testing.T) {
 	}
 }
 
-// DeletePool deletes an LKE pool with all that runs on it.
+// DeletePool deletes an LKE pool with everything that runs on it.
 func (c *chance) DeletePool(ctx context.Context, cluster, pool int) error {
 	if lost := c.lost(); lost != "" {
 		c.lostAt = append(c.lostAt, lost)
@@ -98,7 +98,7 @@ func (c *chance) List(ctx context.Context, apiVersion, kind string) ([]object, e
 	return c.world.List(ctx, apiVersion, kind)
 }
 
-// happen has at most one thing happen.
+// happen lets at most one fault happen.
 func (c *chance) happen() {
 	what := c.rng.IntN(20)
 	if time.Now().After(c.over) {
@@ -130,7 +130,7 @@ func (c *chance) happen() {
 	case 10: // the scheduler takes a node that is not cordoned
 		for _, n := range c.nodes {
 			if cordoned := manifest.Map(n, "spec")["unschedulable"]; cordoned != true {
-				c.settle(manifest.Name(n))
+				c.bindAll(manifest.Name(n))
 			}
 		}
 	case 11:
@@ -138,8 +138,8 @@ func (c *chance) happen() {
 	}
 }
 
-// settle gives all pods without a node this one.
-func (c *chance) settle(node string) {
+// bindAll binds all pods without a node to one.
+func (c *chance) bindAll(node string) {
 	for _, p := range c.pods {
 		if manifest.Text(p, "spec", "nodeName") == "" && !c.made[manifest.UID(p)].IsZero() {
 			place(p, node)
@@ -149,7 +149,7 @@ func (c *chance) settle(node string) {
 	}
 }
 
-// repair has the makers make what they have not made.
+// repair lets the owners create missing pods.
 func (c *chance) repair() {
 	if !c.idle {
 		return

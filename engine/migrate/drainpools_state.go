@@ -19,12 +19,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/cluster"
 )
 
-// drainState is what one look at a cluster shows.
+// drainState is the state of a cluster at one poll.
 type drainState struct {
 	nodes  []*corev1.Node // of the LKE pool
 	pods   []*corev1.Pod  // of the cluster
 	makers []maker        // ReplicaSets and StatefulSets, of the cluster
-	fresh  bool           // a node was cordoned just now: pods may be on their way to it
+	fresh  bool           // a node was just cordoned: pods may be on their way to it
 }
 
 // maker is a ReplicaSet or a StatefulSet.
@@ -32,7 +32,7 @@ type maker struct {
 	uid   string
 	name  string // with its kind and namespace
 	wants int    // pods
-	says  string // why it makes none, for the end of a sentence
+	says  string // why it creates none, for the end of a sentence
 }
 
 func makerFrom(kind string, meta metav1.ObjectMeta, replicas *int32, message string) maker {
@@ -43,8 +43,8 @@ func makerFrom(kind string, meta metav1.ObjectMeta, replicas *int32, message str
 	return m
 }
 
-// look cordons the nodes of the LKE pool that are not, new ones and those that came back as
-// well, and lists what moves.
+// look cordons the nodes of the LKE pool, also new and returned ones, and lists what
+// moves.
 func (l *drainRun) look(ctx context.Context) (at drainState, err error) {
 	nodes, err := cluster.List[corev1.Node](ctx, l.Cluster, "v1", "Node")
 	if err != nil {
@@ -110,17 +110,17 @@ func (at drainState) node(name string) *corev1.Node {
 	return nil
 }
 
-// endless says why a pod that goes is still there.
+// endless explains why a pod that is being deleted still exists.
 func (at drainState) endless(pod *corev1.Pod) string {
 	if node := at.node(pod.Spec.NodeName); node != nil &&
 		nodeutils.GetCondition(node, corev1.NodeReady).Status == corev1.ConditionUnknown {
-		return "does not end, as nothing is heard of its node; if the machine is gone, delete the pod with --force"
+		return "does not end: its node does not report; if the machine no longer exists, delete the pod with --force"
 	}
 	return "does not end; it has until " + pod.DeletionTimestamp.UTC().Format(time.RFC3339)
 }
 
-// nodesOf are the nodes of an LKE pool: those with its label, and of those without one, as LKE
-// puts it on them a moment after they have joined, those with its name.
+// nodesOf are the nodes of an LKE pool: those with its label, and of those without one, because LKE
+// adds it shortly after they have joined, those with its name.
 //
 // Unverified: LKE names a Node lke<cluster>-<pool>-<hash>.
 func nodesOf(nodes []*corev1.Node, cluster, pool int) (of []*corev1.Node) {
@@ -133,19 +133,19 @@ func nodesOf(nodes []*corev1.Node, cluster, pool int) (of []*corev1.Node) {
 	return of
 }
 
-// poolLabel is LKE's own, on each of its nodes.
+// poolLabel is the label of LKE on each of its nodes.
 const poolLabel = "lke.linode.com/pool-id"
 
-// ledger has the makers of the pods that were moved, by their UIDs, with how many of its
-// pods each lacked before the first of them was. What it lacks beyond that, the move took
-// from it. Pods of others wait for their own reasons.
+// ledger has the owners of the moved pods, by their UIDs, with how many of its
+// pods each lacked before its first pod was moved. More missing pods are those that the
+// move evicted. Pods of other owners are pending for other reasons.
 type ledger map[string]int
 
-// movedFrom is the annotation of a cordoned Node that has a ledger, for the next run of a move
+// movedFrom is the annotation of a cordoned Node with a ledger, for the next run of a move
 // that has stopped: UID=NUMBER, with spaces in between.
 const movedFrom = "lkeplan.dev/moved-from"
 
-// read takes over what an annotation says.
+// read reads an annotation.
 func (l ledger) read(entries string) {
 	for entry := range strings.FieldsSeq(entries) {
 		uid, number, _ := strings.Cut(entry, "=")
@@ -161,7 +161,7 @@ func (l ledger) enter(uid string, lacked int) {
 	}
 }
 
-// note enters the makers of pods that are about to go, in the ledger and on their node.
+// note adds the owners of pods that will be evicted to the ledger and to their node.
 func (l *drainRun) note(ctx context.Context, at drainState, name string, pods []*corev1.Pod) error {
 	lacking, entries := at.lacking(), map[string]string{}
 	for _, pod := range pods {
@@ -189,7 +189,7 @@ func (l *drainRun) note(ctx context.Context, at drainState, name string, pods []
 	return l.Cluster.Merge(ctx, reference(node), change, drainer)
 }
 
-// missing says what the makers lack that they did not lack before.
+// missing explains what the owners lack that they did not lack before.
 func (l ledger) missing(at drainState) (why []string) {
 	lacking := at.lacking()
 	for _, uid := range slices.Sorted(maps.Keys(l)) {
@@ -200,8 +200,8 @@ func (l ledger) missing(at drainState) (why []string) {
 	return why
 }
 
-// lacking says what each maker lacks, by its UID: pods that do not run, newest first, and
-// those that are not made.
+// lacking is what each owner lacks, by its UID: pods that do not run, newest first, and
+// those that are not created.
 func (at drainState) lacking() map[string][]string {
 	lacking, made := map[string][]string{}, map[string]int{}
 	newest := slices.SortedStableFunc(slices.Values(at.pods), func(a, b *corev1.Pod) int {
@@ -212,20 +212,20 @@ func (at drainState) lacking() map[string][]string {
 		if uid == "" || podutils.IsTerminal(pod) {
 			continue
 		}
-		made[uid]++ // also one that goes: a StatefulSet waits until it is gone
+		made[uid]++ // also one that is being deleted: a StatefulSet waits for that
 		if why := idle(pod); why != "" && pod.DeletionTimestamp.IsZero() {
 			lacking[uid] = append(lacking[uid], keyOf(pod)+" "+why)
 		}
 	}
 	for _, m := range at.makers {
 		for range m.wants - made[m.uid] {
-			lacking[m.uid] = append(lacking[m.uid], m.name+" does not make its pod again"+m.says)
+			lacking[m.uid] = append(lacking[m.uid], m.name+" does not recreate its pod"+m.says)
 		}
 	}
 	return lacking
 }
 
-// makerOf is the UID of what makes a pod again; "" if nothing does.
+// makerOf is the UID of the owner that recreates a pod; "" if there is none.
 func makerOf(pod *corev1.Pod) string {
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		return string(owner.UID)
@@ -233,11 +233,11 @@ func makerOf(pod *corev1.Pod) string {
 	return ""
 }
 
-// idle says why a pod does not run; "" if it does.
+// idle is why a pod does not run; "" if it does.
 func idle(pod *corev1.Pod) string {
 	node := pod.Spec.NodeName
 	if node == "" {
-		return "finds no room on another node" + colon(podCondition(pod, corev1.PodScheduled).Message)
+		return "fits on no other node" + colon(podCondition(pod, corev1.PodScheduled).Message)
 	}
 	if ready := podCondition(pod, corev1.PodReady); ready.Status != corev1.ConditionTrue {
 		return "is not ready on node " + node + colon(ready.Message)

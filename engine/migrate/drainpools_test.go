@@ -16,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestPodsMoveNodeByNode, budgets are waited for, and the LKE pool goes last.
+// TestPodsMoveNodeByNode within their budgets, and the LKE pool is deleted last.
 func TestPodsMoveNodeByNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(pod("one", "lke77-1-a", "ReplicaSet"), pod("agent", "lke77-1-a", "DaemonSet"),
@@ -32,13 +32,13 @@ func TestPodsMoveNodeByNode(t *testing.T) {
 			t.Errorf("what was done (-want +got):\n%s", diff)
 		}
 		if !slices.Contains(w.said, migrate.Step{Kind: "Node", Name: "lke77-1-b",
-			What: "waits: a/guarded: it needs 1 pod and has 1"}) {
-			t.Errorf("it does not say what it waits for: %v", w.said)
+			What: "waiting: a/guarded: it needs 1 pod and has 1"}) {
+			t.Errorf("it does not report what it is waiting for: %v", w.said)
 		}
 	})
 }
 
-// TestAllAutoscalersAreOffBeforePodsMove, or they would make nodes for those that wait.
+// TestAllAutoscalersAreOffBeforePodsMove: otherwise they would create nodes for pending pods.
 func TestAllAutoscalersAreOffBeforePodsMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -54,26 +54,26 @@ func TestAllAutoscalersAreOffBeforePodsMove(t *testing.T) {
 	})
 }
 
-// TestAMoveWaitsForWhatItMoved, and for nothing else.
-func TestAMoveWaitsForWhatItMoved(t *testing.T) {
+// TestMoveWaitsForMovedPods, and for no others.
+func TestMoveWaitsForMovedPods(t *testing.T) {
 	tests := map[string]struct {
 		begin func(*world)
 		least time.Duration
 	}{
 		"pods that are slow to start": {func(w *world) { w.start = 30 * time.Second }, 70 * time.Second},
-		"a DaemonSet that has no room for its pod": {func(w *world) {
+		"a DaemonSet whose pod does not fit": {func(w *world) {
 			w.pods = append(w.pods, pod("agent", "", "DaemonSet"))
 		}, 0},
-		"pods of others that come and wait": {func(w *world) {
+		"new pending pods of other owners": {func(w *world) {
 			w.happens["evict one"] = func(w *world) { w.pods = append(w.pods, pod("batch", "", "Job")) }
 		}, 0},
-		"pods of the same maker that waited before": {func(w *world) {
+		"pods of the same owner that were pending before": {func(w *world) {
 			waits := pod("waits", "", "ReplicaSet")
 			manifest.Ensure(waits, "metadata")["ownerReferences"] = manifest.Map(w.pods[0], "metadata")["ownerReferences"]
 			manifest.Ensure(w.makers[0], "spec")["replicas"] = int64(2)
 			w.pods = append(w.pods, waits)
 		}, 0},
-		"a maker that is gone": {func(w *world) {
+		"an owner that was deleted": {func(w *world) {
 			w.happens["evict one"] = func(w *world) {
 				w.makers, w.pods = nil, slices.DeleteFunc(w.pods, func(p object) bool { return manifest.Name(p) == "one" })
 			}
@@ -88,7 +88,7 @@ func TestAMoveWaitsForWhatItMoved(t *testing.T) {
 			w.fails["change"] = []error{&api.Error{Status: 504}}
 			w.fails["delete"] = []error{&api.Error{Status: 503}, &api.Error{Status: 429}}
 		}, 0},
-		"a node that has gone when it is to be cordoned": {func(w *world) {
+		"a node that is deleted before it is cordoned": {func(w *world) {
 			w.happens["merge lke77-1-b"] = func(w *world) {
 				w.nodes, w.pods = w.nodes[:1], w.pods[:1]
 				w.fails["merge"] = []error{errors.New("not found")}
@@ -114,47 +114,47 @@ func TestAMoveWaitsForWhatItMoved(t *testing.T) {
 	}
 }
 
-// TestAMoveStops where pods cannot go or do not run elsewhere, says so, and goes on when it
-// is asked again: not before what it has moved runs.
-func TestAMoveStops(t *testing.T) {
+// TestMoveStopsAndContinues: it stops with a reason if pods cannot be evicted or do not run elsewhere.
+// The next run continues when the moved pods run.
+func TestMoveStopsAndContinues(t *testing.T) {
 	broken := errors.New("connection refused")
 	tests := map[string]struct {
 		break_, mend func(*world)
 		want         string
 	}{
 		"a budget never allows it": {func(w *world) { w.budget = "it needs 1 pod and has 1" },
-			func(w *world) { w.budget = "" }, "the move has stopped at node lke77-1-b:\n  a/guarded: it needs 1 pod and has 1"},
+			func(w *world) { w.budget = "" }, "moving pods has stopped at node lke77-1-b:\n  a/guarded: it needs 1 pod and has 1"},
 		"no room elsewhere": {func(w *world) { w.room = 0 },
 			func(w *world) { w.room = time.Second },
-			"the move has stopped at node lke77-1-a:\n  a/one finds no room on another node"},
+			"moving pods has stopped at node lke77-1-a:\n  a/one fits on no other node"},
 		"it does not start": {func(w *world) { w.start = time.Hour }, func(w *world) { w.start = 0 },
-			"the move has stopped at node lke77-1-a:\n  a/one is not ready on node elsewhere"},
-		"nobody makes it again": {func(w *world) { w.idle = true },
+			"moving pods has stopped at node lke77-1-a:\n  a/one is not ready on node elsewhere"},
+		"it is not recreated": {func(w *world) { w.idle = true },
 			func(w *world) {
 				w.make("one", []any{object{"kind": "ReplicaSet", "controller": true, "uid": "of-one"}})
 				w.idle = false
 			},
-			"the move has stopped at node lke77-1-a:\n  ReplicaSet a/one does not make its pod again"},
-		"it asks to be left alone": {func(w *world) { annotated(w.pods[1], "karpenter.sh/do-not-disrupt", "true") },
+			"moving pods has stopped at node lke77-1-a:\n  ReplicaSet a/one does not recreate its pod"},
+		"its annotation blocks eviction": {func(w *world) { annotated(w.pods[1], "karpenter.sh/do-not-disrupt", "true") },
 			func(w *world) { annotated(w.pods[0], "karpenter.sh/do-not-disrupt", "false") },
-			"the move has stopped at node lke77-1-b:\n  a/guarded: its annotation karpenter.sh/do-not-disrupt is true; " +
-				"when it may go, delete it, or the annotation"},
-		"the cluster autoscaler is asked to leave it": {
+			"moving pods has stopped at node lke77-1-b:\n  a/guarded: its annotation karpenter.sh/do-not-disrupt is true; " +
+				"when it can be evicted, delete the pod or the annotation"},
+		"its annotation for the cluster autoscaler blocks eviction": {
 			func(w *world) { annotated(w.pods[1], "cluster-autoscaler.kubernetes.io/safe-to-evict", "false") },
 			func(w *world) { annotated(w.pods[0], "cluster-autoscaler.kubernetes.io/safe-to-evict", "true") },
-			"the move has stopped at node lke77-1-b:\n  a/guarded: its annotation " +
-				"cluster-autoscaler.kubernetes.io/safe-to-evict is false; when it may go, delete it, or the annotation"},
+			"moving pods has stopped at node lke77-1-b:\n  a/guarded: its annotation " +
+				"cluster-autoscaler.kubernetes.io/safe-to-evict is false; when it can be evicted, delete the pod or the annotation"},
 		"it does not end": {func(w *world) { w.stuck = true },
 			func(w *world) { w.stuck, w.pods = false, w.pods[1:]; w.makers = w.makers[1:] },
-			"the move has stopped at node lke77-1-a:\n  a/one: does not end; it has until 2000-01-01T00:00:30Z"},
-		"its node is lost": {func(w *world) {
+			"moving pods has stopped at node lke77-1-a:\n  a/one: does not end; it has until 2000-01-01T00:00:30Z"},
+		"its node does not report": {func(w *world) {
 			w.stuck = true
 			manifest.Ensure(w.nodes[0], "status")["conditions"] = []any{object{"type": "Ready", "status": "Unknown"}}
 		},
 			func(w *world) { w.stuck, w.pods = false, w.pods[1:]; w.makers = w.makers[1:] },
-			"the move has stopped at node lke77-1-a:\n  a/one: does not end, as nothing is heard of its node; if the machine " +
-				"is gone, delete the pod with --force"},
-		"the API server is gone": {func(w *world) { w.fails["evict"] = slices.Repeat([]error{broken}, 100) },
+			"moving pods has stopped at node lke77-1-a:\n  a/one: does not end: its node does not report; if the machine " +
+				"no longer exists, delete the pod with --force"},
+		"the API server does not answer": {func(w *world) { w.fails["evict"] = slices.Repeat([]error{broken}, 100) },
 			func(w *world) { w.fails = nil }, "connection refused"},
 	}
 	for name, test := range tests {
@@ -168,33 +168,33 @@ func TestAMoveStops(t *testing.T) {
 					t.Fatalf("%v, want %s", err, test.want)
 				}
 				if errors.Is(err, migrate.ErrDrainStopped) == errors.Is(err, broken) {
-					t.Errorf("%v: is it a pod that holds the move?", err)
+					t.Errorf("%v: does a pod block the move?", err)
 				}
 				if time.Since(began) < time.Minute {
-					t.Errorf("it gave up after %s", time.Since(began))
+					t.Errorf("it stopped after %s", time.Since(began))
 				}
 				if slices.Contains(w.did, "delete pool 1") {
 					t.Fatal("the LKE pool is deleted")
 				}
 				so := len(w.did)
 				if w.move().Pool(t.Context(), lkePool()) == nil || slices.Contains(w.did[so:], "evict guarded") && w.budget == "" {
-					t.Fatalf("asked again it goes on over what it has moved: %v", w.did)
+					t.Fatalf("run again, it evicts moved pods: %v", w.did)
 				}
 				test.mend(w)
 				if err := w.move().Pool(t.Context(), lkePool()); err != nil {
 					t.Fatal(err)
 				}
 				if w.did[len(w.did)-1] != "delete pool 1" {
-					t.Errorf("it does not go on: %v", w.did)
+					t.Errorf("it does not continue: %v", w.did)
 				}
 			})
 		})
 	}
 }
 
-// TestAMoveThatIsInterrupted knows when it goes on what it has moved, also from the nodes
+// TestInterruptedMove: the next run knows which pods were moved, also from the nodes
 // of another LKE pool.
-func TestAMoveThatIsInterrupted(t *testing.T) {
+func TestInterruptedMove(t *testing.T) {
 	for name, pool := range map[string]int{"the same LKE pool": 1, "another one": 2} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -209,13 +209,13 @@ func TestAMoveThatIsInterrupted(t *testing.T) {
 				}
 				so := len(w.did)
 				err := w.move().Pool(t.Context(), api.Pool{ID: pool, Count: 1})
-				if !errors.Is(err, migrate.ErrDrainStopped) || !strings.Contains(err.Error(), "a/one finds no room") {
+				if !errors.Is(err, migrate.ErrDrainStopped) || !strings.Contains(err.Error(), "a/one fits on no other node") {
 					t.Errorf("it ends with %v", err)
 				}
 				if slices.ContainsFunc(w.did[so:], func(what string) bool { return !strings.HasPrefix(what, "cordon") }) {
 					t.Errorf("it did %v", w.did[so:])
 				}
-				// Who goes back has the pods where they were, and begins anew.
+				// Going back leaves the pods where they were, and starts again.
 				for _, n := range w.nodes {
 					delete(manifest.Ensure(n, "spec"), "unschedulable")
 				}
@@ -231,14 +231,14 @@ func TestAMoveThatIsInterrupted(t *testing.T) {
 }
 
 // TestNothingIsDeletedWithPodsOnIt: an LKE pool that changes while its pods move is empty
-// before it goes.
+// before it is deleted.
 func TestNothingIsDeletedWithPodsOnIt(t *testing.T) {
 	tests := map[string]struct {
 		when string
 		do   func(*world)
 		want string
 	}{
-		"its autoscaler has made a node": {"evict one", func(w *world) {
+		"its autoscaler has created a node": {"evict one", func(w *world) {
 			w.nodes = append(w.nodes, node("lke77-1-c", "1"))
 			w.pods = append(w.pods, pod("late", "lke77-1-c", "Job"))
 		}, "evict late"},
@@ -255,10 +255,10 @@ func TestNothingIsDeletedWithPodsOnIt(t *testing.T) {
 			w.pods, w.made[manifest.UID(late)] = append(w.pods, late), time.Time{}
 			w.happens["list ReplicaSet"] = func(w *world) { place(late, "lke77-1-b"); ready(late) }
 		}, "evict late"},
-		"somebody turns its autoscaler on again": {"evict one", func(w *world) { w.pools[0].Autoscaler.Enabled = true },
+		"a user turns its autoscaler on again": {"evict one", func(w *world) { w.pools[0].Autoscaler.Enabled = true },
 			"pool 1: autoscaler false"},
-		"it is gone already": {"evict one", func(w *world) { w.pools, w.nodes = nil, nil }, "delete pool 1"},
-		"a list lacks it":    {"pools", func(w *world) { w.pools = nil }, "evict one"},
+		"it was already deleted": {"evict one", func(w *world) { w.pools, w.nodes = nil, nil }, "delete pool 1"},
+		"a list lacks it":        {"pools", func(w *world) { w.pools = nil }, "evict one"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -276,8 +276,8 @@ func TestNothingIsDeletedWithPodsOnIt(t *testing.T) {
 	}
 }
 
-// TestAnLKEPoolThatStaysIsNotSaidToBeDeleted.
-func TestAnLKEPoolThatStaysIsNotSaidToBeDeleted(t *testing.T) {
+// TestFailedDeletionIsReported if LKE still lists the LKE pool.
+func TestFailedDeletionIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.keeps = true
@@ -286,13 +286,13 @@ func TestAnLKEPoolThatStaysIsNotSaidToBeDeleted(t *testing.T) {
 			t.Errorf("it ends with %v", err)
 		}
 		if slices.ContainsFunc(w.said, func(s migrate.Step) bool { return s.What == "is deleted" }) {
-			t.Errorf("it says %v", w.said)
+			t.Errorf("it reports %v", w.said)
 		}
 	})
 }
 
-// TestAMoveGivesUpOnNodesThatSomebodyUncordons, and looks twice however short its patience.
-func TestAMoveGivesUpOnNodesThatSomebodyUncordons(t *testing.T) {
+// TestMoveStopsIfNodesAreUncordoned, after two polls even with a short timeout.
+func TestMoveStopsIfNodesAreUncordoned(t *testing.T) {
 	for name, test := range map[string]struct {
 		uncordons bool
 		want      string
@@ -319,8 +319,8 @@ func TestAMoveGivesUpOnNodesThatSomebodyUncordons(t *testing.T) {
 	}
 }
 
-// TestAnErrorThatLastsEndsAMove at once.
-func TestAnErrorThatLastsEndsAMove(t *testing.T) {
+// TestPermanentErrorStopsMove immediately.
+func TestPermanentErrorStopsMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, began := newWorld(), time.Now()
 		w.fails["delete"] = slices.Repeat([]error{&api.Error{Status: 401}}, 100)
@@ -330,8 +330,8 @@ func TestAnErrorThatLastsEndsAMove(t *testing.T) {
 	})
 }
 
-// TestWhatSpeaksAgainstAMove is said before anything is changed.
-func TestWhatSpeaksAgainstAMove(t *testing.T) {
+// TestMoveChecks run before anything is changed.
+func TestMoveChecks(t *testing.T) {
 	controller := pod("lkeplan", "lke77-1-b", "ReplicaSet")
 	controller["metadata"].(object)["labels"] = object{"app.kubernetes.io/part-of": "lkeplan"}
 	tied := pod("tied", "lke77-1-a", "ReplicaSet")
@@ -339,23 +339,23 @@ func TestWhatSpeaksAgainstAMove(t *testing.T) {
 	going := pod("going", "lke77-1-a", "")
 	manifest.Ensure(going, "metadata")["deletionTimestamp"] = "2000-01-01T00:00:00Z"
 	unready := []object{{"kind": "NodePool", "metadata": object{"name": "general"}, "status": object{"conditions": []any{
-		object{"type": "Ready", "status": "False", "message": "its class is not there"}}}}}
+		object{"type": "Ready", "status": "False", "message": "its class does not exist"}}}}}
 	tests := map[string]struct {
 		pod    object
 		pool   int
 		takers []object
 		want   string
 	}{
-		"nothing":            {pod("one", "lke77-1-a", "Job"), 1, nil, ""},
-		"a pod without":      {pod("by-hand", "lke77-1-a", ""), 1, nil, "pod a/by-hand on LKE pool 1 has no controller"},
-		"one that goes":      {going, 1, nil, ""},
-		"the controller":     {controller, 1, nil, "the controller, a/lkeplan, runs on LKE pool 1"},
-		"another kubeconfig": {pod("one", "lke77-1-a", "Job"), 2, nil, "this cluster has no node of LKE pool 2"},
-		"a pod of this LKE pool only": {tied, 1, nil, "the pod a/tied can run on nodes of LKE pool 1 only, by its " +
+		"nothing":                   {pod("one", "lke77-1-a", "Job"), 1, nil, ""},
+		"a pod without":             {pod("by-hand", "lke77-1-a", ""), 1, nil, "pod a/by-hand on LKE pool 1 has no controller"},
+		"one that is being deleted": {going, 1, nil, ""},
+		"the controller":            {controller, 1, nil, "the controller, a/lkeplan, runs on LKE pool 1"},
+		"another kubeconfig":        {pod("one", "lke77-1-a", "Job"), 2, nil, "this cluster has no node of LKE pool 2"},
+		"a pod of this LKE pool only": {tied, 1, nil, "the pod a/tied can run only on nodes of LKE pool 1, by its " +
 			"nodeSelector lke.linode.com/pool-id"},
-		"no pool": {pod("one", "lke77-1-a", "Job"), 1, []object{}, "no pool of this cluster can make nodes for the pods: " +
+		"no pool": {pod("one", "lke77-1-a", "Job"), 1, []object{}, "no pool of this cluster can create nodes for the pods: " +
 			"there is none; apply what import --lke has written"},
-		"no pool that is ready": {pod("one", "lke77-1-a", "Job"), 1, unready, "general is not ready: its class is not there"},
+		"no pool that is ready": {pod("one", "lke77-1-a", "Job"), 1, unready, "general is not ready: its class does not exist"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 
 type object = map[string]any
 
-// world is a cluster of two nodes in LKE pool 1. Pods that are evicted are made again, get
+// world is a cluster of two nodes in LKE pool 1. Evicted pods are recreated, get
 // a node elsewhere after a while, and are ready some time after that.
 type world struct {
 	nodes, pods, makers, takers []object
@@ -22,13 +22,13 @@ type world struct {
 	did                         []string
 	said                        []migrate.Step
 
-	budget  string        // as long as it is set, no pod "guarded" may go
-	lifted  time.Time     // when it ends; never where it is zero
+	budget  string        // while it is set, the pod "guarded" cannot be evicted
+	lifted  time.Time     // when it ends; never if it is zero
 	room    time.Duration // until a node elsewhere takes a pod; 0: never
 	start   time.Duration // from there until it is ready
-	idle    bool          // nobody makes pods again
+	idle    bool          // pods are not recreated
 	stuck   bool          // pods that are evicted do not end
-	keeps   bool          // LKE agrees to delete an LKE pool, and does not
+	keeps   bool          // LKE accepts the deletion of an LKE pool, and does not delete it
 	serial  int
 	fails   map[string][]error      // what calls answer, the next first
 	happens map[string]func(*world) // once, before a call that begins so
@@ -59,7 +59,7 @@ func node(name, pool string) object {
 	return object{"kind": "Node", "metadata": object{"name": name, "labels": object{"lke.linode.com/pool-id": pool}}}
 }
 
-// pod is one that runs where it has a node.
+// pod is a pod, which runs if it has a node.
 func pod(name, node, owner string) object {
 	p := object{"kind": "Pod", "metadata": object{"name": name, "namespace": "a", "uid": name + "-0"}, "spec": object{}}
 	if node != "" {
@@ -115,7 +115,7 @@ func (w *world) List(_ context.Context, _, kind string) ([]object, error) {
 	return slices.DeleteFunc(slices.Clone(w.makers), func(o object) bool { return manifest.Kind(o) != kind }), nil
 }
 
-// pass lets what happens meanwhile happen.
+// pass lets time pass.
 func (w *world) pass() {
 	for _, p := range w.pods {
 		age := time.Since(w.made[manifest.UID(p)])
@@ -142,7 +142,7 @@ func (w *world) Merge(_ context.Context, obj, change object, _ string) error {
 	return nil
 }
 
-// find is the object that is referred to.
+// find is the referenced object.
 func find(in []object, like object) object {
 	at := slices.IndexFunc(in, func(o object) bool { return manifest.KeyOf(o) == manifest.KeyOf(like) })
 	if at < 0 {

@@ -1,10 +1,10 @@
-// Package migrate moves clusters to lkeplan and away from it. Import writes objects that others made as HCL that compiles
-// to the same, and ImportLKE makes pools from the LKE pools of a cluster, as Linode lists them or as Terraform knows them.
+// Package migrate moves clusters to lkeplan and away from it. Import writes objects of other tools as HCL that compiles
+// to the same, and ImportLKE makes pools from the LKE pools of a cluster, as Linode lists them or as Terraform has them.
 // TakeOver makes lkeplan own the fields that the configuration sets: it changes no value, and leaves an object alone if one
 // would change. PoolDrain moves pods from LKE pools to nodes of pools.
 //
-// UninstallByDrain and UninstallAndKeep end what lkeplan does in a cluster: nodes are drained and gone, or they stay with
-// nothing on them that only lkeplan takes off. They read what was made, and no configuration.
+// UninstallByDrain and UninstallAndKeep remove lkeplan from a cluster: nodes are drained and deleted, or they stay with
+// nothing on them that only lkeplan removes. They read live objects, and no configuration.
 package migrate
 
 import (
@@ -38,7 +38,7 @@ type Imported struct {
 	Blocks   []encode.Block
 	Compiled compile.Result  // what the files compile to
 	Diags    hcl.Diagnostics // of compiling them
-	// Remainder is what the files do not say as the objects do: applying them
+	// Remainder is how the files differ from the objects: applying them
 	// would change it.
 	Remainder []Difference
 	Owners    Owners
@@ -55,13 +55,13 @@ func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErr
 
 type original struct {
 	live      map[string]any // as it is in the cluster, in the version that compiles
-	authored  map[string]any // without what others write on it
+	authored  map[string]any // without what other tools write on it
 	defaulted map[string]any // the same, as the API server stores it
 	class     string         // the node class of another kind that it refers to; "" if there is none
 }
 
-// targetOf returns what an object compiles from. Versions of a group say the
-// same.
+// targetOf returns the block that an object compiles from. Versions of a group have the
+// same fields.
 func targetOf(obj map[string]any) (schemas.Object, bool) {
 	group, _, _ := strings.Cut(manifest.APIVersion(obj), "/")
 	for _, table := range schemas.Document() {
@@ -81,7 +81,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 	return write(ctx, objects, cluster, comments, encode.Import)
 }
 
-// Write is Import for objects that no cluster has yet: there is nothing to take over.
+// Write is Import for objects that do not exist yet: there is nothing to take over.
 func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
 	return write(ctx, objects, cluster, comments, nil)
 }
@@ -117,8 +117,7 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 	return result, err
 }
 
-// prepare returns objects as they are to be compared, and as they are to be
-// written.
+// prepare returns objects in the form to compare, and in the form to write.
 func prepare(validator *kube.Validator,
 	objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
 	for _, live := range objects {
@@ -174,7 +173,7 @@ func referHere(pool map[string]any) {
 	ref["group"], ref["kind"] = schemas.NodeClassGroup, schemas.NodeClass.Object.Kind
 }
 
-// withoutEmpty takes maps out of an object that are empty and say nothing.
+// withoutEmpty removes empty maps from an object.
 func withoutEmpty(obj map[string]any) {
 	for _, in := range [][]string{{"spec", "template", "metadata", "labels"}, {"spec", "template", "metadata", "annotations"},
 		{"spec", "template", "metadata"}, {"spec", "limits"}} {
@@ -193,7 +192,7 @@ func inNamespace(obj map[string]any) {
 	}
 }
 
-// perFile keeps files small enough to be read again.
+// perFile keeps files below the size that can be read.
 const perFile = 100
 
 // filesOf puts blocks into files by their type, with the permission to take each over that
@@ -236,12 +235,12 @@ func sameType(blocks []encode.Block) int {
 	return min(n, perFile)
 }
 
-const importsComment = `# Permission to take these objects over from whoever made them. Once that is
+const importsComment = `# Permission to take these objects over from their current owners. Once that is
 # done, this file can be deleted.
 
 `
 
-// Owners lists owners once, with all that they own.
+// Owners lists owners once, with all their objects.
 type Owners []Owned
 
 // Add notes the owners of an object.
@@ -257,7 +256,7 @@ func (all *Owners) Add(object string, owners []kube.Owner) {
 }
 
 // Choose returns the objects that are named by KIND/NAME, KIND or NAME as for
-// kubectl, and that a label selector selects; all of them where neither is given.
+// kubectl, and that a label selector selects; all of them if neither is given.
 // Each name must be that of an object, and at least one object must be left.
 func Choose(objects []manifests.Object, names []string, selector string) ([]manifests.Object, error) {
 	selects, err := labels.Parse(selector)
@@ -289,7 +288,7 @@ func Choose(objects []manifests.Object, names []string, selector string) ([]mani
 	return chosen, nil
 }
 
-// means reports whether an argument means an object. Kinds may be written in
+// means reports whether an argument names an object. Kinds can be written in
 // lower case and in the plural.
 func means(argument string, object map[string]any) bool {
 	isKind := func(text string) bool {

@@ -34,7 +34,7 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 		if o.class != "" {
 			name := manifest.Text(o.authored, "spec", "template", "spec", "nodeClassRef", "name")
 			rest = append(rest, Difference{Object: id, Path: "spec.template.spec.nodeClassRef",
-				Why: fmt.Sprintf("%s, and from the HCL node class %s of Linode: write a node_class block of that name", o.class, name)})
+				Why: fmt.Sprintf("%s in the cluster, but node class %s of Linode in the HCL: write a node_class block of that name", o.class, name)})
 		}
 		r, ok := compiledAs[key]
 		if !ok {
@@ -56,9 +56,9 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 	return slices.Compact(rest), nil
 }
 
-// compare compares one object twice: as it would be created, which finds what is
-// not written, and as an apply would leave the live one, which finds what that
-// changes or is refused for.
+// compare compares one object twice: as it would be created, which finds missing
+// fields, and as an apply would change the live one, which finds changes and
+// conflicts.
 func (o original) compare(validator *kube.Validator, r config.Object) ([]Difference, error) {
 	rest, err := differences(marked(o.defaulted, r), kube.Spelled(r.Defaulted, o.defaulted))
 	if err != nil {
@@ -81,7 +81,7 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	for _, c := range conflicts {
 		rest = append(rest, Difference{
 			Path: c.Path,
-			Why:  fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner),
+			Why:  fmt.Sprintf("%q has set it in another form, so an apply would conflict", c.Owner),
 		})
 	}
 	before, err := plan.TemplateHash(live)
@@ -94,8 +94,8 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	return rest, nil
 }
 
-// marked is a copy of an object with what its class compiles with of its cluster: it is written by
-// lkeplan, as the inventory label is.
+// marked is a copy of an object with the annotations of its cluster that its class compiles with: lkeplan writes
+// them, like the inventory label.
 func marked(obj map[string]any, r config.Object) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
 	for _, key := range schemas.OfCluster() {
@@ -109,7 +109,7 @@ func marked(obj map[string]any, r config.Object) map[string]any {
 // Difference is one field in which two states of an object differ.
 type Difference struct {
 	Object string // such as "NodePool general"
-	Path   string // of the field; "" where it is about the object as a whole
+	Path   string // of the field; "" if it is about the whole object
 	Why    string
 }
 
@@ -134,13 +134,13 @@ func differences(before, after map[string]any) (rest []Difference, err error) {
 	for _, c := range p.Changes {
 		for _, f := range c.Fields {
 			rest = append(rest,
-				Difference{Path: f.Path, Why: fmt.Sprintf("%s, and from the HCL %s", said(f.Before), said(f.After))})
+				Difference{Path: f.Path, Why: fmt.Sprintf("%s in the cluster, %s in the HCL", said(f.Before), said(f.After))})
 		}
 	}
 	return rest, nil
 }
 
-// said writes a value so that a number and the same text differ.
+// said writes a value so that a number and the same string differ.
 func said(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -155,10 +155,10 @@ func said(v any) string {
 	return string(raw)
 }
 
-// ClusterOf returns what objects that are imported say about their cluster: the
+// ClusterOf returns what imported objects contain about their cluster: the
 // name that lkeplan has written on them; the region that its nodes are in, or else
-// that its pools ask for; and its tier, if one of its classes has what only one
-// tier has, or is of instance mode. What they do not say, or not with one voice, is empty.
+// that its pools require; and its tier, if one of its classes has what only one
+// tier has, or is of instance mode. What is missing or contradictory is empty.
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	var of []string
 	for _, node := range nodes {
@@ -188,8 +188,8 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier, GPUPlans: gpus}
 }
 
-// Describe says which cluster a directory is for that objects are imported into: what is
-// given, mode as well, else what they say. In comments it says what is not known.
+// Describe returns the cluster of the directory that objects are imported into: what is
+// given, including the mode, else what they contain. Comments are about what is unknown.
 func Describe(objects, nodes []map[string]any, given config.Cluster, mode string) (cluster config.Cluster, comments string) {
 	known := ClusterOf(objects, nodes)
 	switch {
@@ -208,16 +208,16 @@ func Describe(objects, nodes []map[string]any, given config.Cluster, mode string
 		if cluster.Instances() {
 			name = "the CLUSTER_NAME of the controller"
 		}
-		comments += "# The name is not known from the objects: write " + name + ".\n"
+		comments += "# The objects do not contain the cluster's name: write " + name + ".\n"
 	}
 	if cluster.Region == "" {
 		cluster.Region = "us-ord"
-		comments += "# The region is not known from the objects: write the one that the cluster is in.\n"
+		comments += "# The objects do not contain the region: write the one that the cluster is in.\n"
 	}
 	return cluster, comments
 }
 
-// tierOf is what a class says of its cluster's tier.
+// tierOf is the tier of the cluster according to a class.
 func tierOf(class map[string]any) string {
 	switch mode := manifest.Map(class, "metadata", "annotations")[schemas.AnnotationMode]; {
 	case mode == schemas.ModeInstance:
@@ -230,13 +230,13 @@ func tierOf(class map[string]any) string {
 	return ""
 }
 
-// annotated is what the controller has written on a class: ID/LABEL of its LKE cluster.
+// annotated is what the controller writes on a class: ID/LABEL of its LKE cluster.
 func annotated(obj map[string]any) string {
 	text, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
 	return text
 }
 
-// only is the one name of a set; "" where there is none, or more than one.
+// only is the single name of a set; "" if there is none, or more than one.
 func only(names map[string]bool) string {
 	if len(names) != 1 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 )
 
-// TestAClusterIsChosen by its label or its id; one that is not clear is none.
+// TestAClusterIsChosen by its label or its ID; an ambiguous name is an error.
 func TestAClusterIsChosen(t *testing.T) {
 	clusters := []LKECluster{{Cluster: api.Cluster{ID: 5, Label: "prod"}}, {Cluster: api.Cluster{ID: 6, Label: "7"}},
 		{Cluster: api.Cluster{ID: 7, Label: "dev"}}}
@@ -17,14 +17,14 @@ func TestAClusterIsChosen(t *testing.T) {
 		id   int
 		want string
 	}{
-		"by its label":       {clusters, "prod", 5, ""},
-		"by its id":          {clusters, "5", 5, ""},
-		"the only one":       {clusters[:1], "", 5, ""},
-		"one of several":     {clusters, "", 0, "there are several clusters: say which by --cluster: prod, 7, dev"},
-		"none of them":       {clusters, "x", 0, `there is no cluster "x"; there are prod, 7, dev`},
-		"no cluster":         {nil, "", 0, "there is no LKE cluster"},
-		"a label and an id":  {clusters, "7", 0, `"7" is the label or the id of several clusters: 6 (7), 7 (dev); say`},
-		"no cluster of that": {nil, "x", 0, "there is no LKE cluster"},
+		"by its label":              {clusters, "prod", 5, ""},
+		"by its id":                 {clusters, "5", 5, ""},
+		"the only one":              {clusters[:1], "", 5, ""},
+		"one of several":            {clusters, "", 0, "there are several clusters: choose one with --cluster: prod, 7, dev"},
+		"none of them":              {clusters, "x", 0, `there is no cluster "x"; there are prod, 7, dev`},
+		"no cluster":                {nil, "", 0, "there is no LKE cluster"},
+		"a label and an id":         {clusters, "7", 0, `"7" is the label or the ID of several clusters: 6 (7), 7 (dev); use`},
+		"no cluster with that name": {nil, "x", 0, "there is no LKE cluster"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -44,9 +44,9 @@ spec:
       requirements: []
 `
 
-// TestImportOfWhatIsStored: the objects of all examples, as an API server stores
-// them, are written so that they compile to the same, and without defaults.
-func TestImportOfWhatIsStored(t *testing.T) {
+// TestImportOfStoredObjects: the objects of all examples, as an API server stores
+// them, are written without defaults, and compile to the same.
+func TestImportOfStoredObjects(t *testing.T) {
 	examples := os.DirFS("../../examples")
 	err := fs.WalkDir(examples, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || path.Base(name) != "main.lke.hcl" {
@@ -54,7 +54,7 @@ func TestImportOfWhatIsStored(t *testing.T) {
 		}
 		before, diags := compile.Dir(t.Context(), examples, compile.Options{Options: config.Options{Dir: path.Dir(name)}})
 		if diags.HasErrors() || len(before.Objects) == 0 {
-			return nil // a module, which is compiled where it is called
+			return nil // a module, which is compiled with its caller
 		}
 		t.Run(path.Dir(name), func(t *testing.T) {
 			var stored []map[string]any
@@ -92,13 +92,13 @@ func byName(c compile.Result) map[string]map[string]any {
 	return all
 }
 
-// TestImportShowsWhatIsNotTheSame: what HCL cannot say is never left out in
-// silence.
-func TestImportShowsWhatIsNotTheSame(t *testing.T) {
+// TestImportShowsDifferences: what HCL cannot express is never left out
+// silently.
+func TestImportShowsDifferences(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		// HCL composes text: a letter and an accent become one character.
+		// HCL normalizes text: a letter and an accent become one character.
 		{"text that HCL changes", strings.Replace(somePool, "NOTE", "e\u0301", 1),
-			`NodePool a: metadata.annotations.note: "e\u0301", and from the HCL "\u00e9"`},
+			`NodePool a: metadata.annotations.note: "e\u0301" in the cluster, "\u00e9" in the HCL`},
 		{"a name that is refused", strings.Replace(somePool, "name: a,", "name: a_b,", 1),
 			"NodePool a_b: its block does not compile"},
 	}
@@ -119,7 +119,7 @@ func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 	}
 }
 
-// TestImportWritesTheModeOnce: in the cluster block, whether the class has it already or not.
+// TestImportWritesTheModeOnce in the cluster block, whether or not the class has it.
 func TestImportWritesTheModeOnce(t *testing.T) {
 	for _, annotations := range []string{"{}", "{lkeplan.dev/node-mode: instance, note: a}"} {
 		text := "apiVersion: karpenter.k8s.linode/v1alpha1\nkind: LinodeNodeClass\nmetadata: {name: a, annotations: " + annotations +
@@ -139,8 +139,8 @@ func TestImportWritesTheModeOnce(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsLeftOut, and said: where it is, what is wrong, and what to write. The others are sound.
-func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
+// TestUnreadableObjectsAreLeftOut, with their place, what is wrong, and what to write. The others are imported.
+func TestUnreadableObjectsAreLeftOut(t *testing.T) {
 	with := func(old, new string) string {
 		if !strings.Contains(somePool, old) {
 			t.Fatalf("no %q", old)
@@ -153,16 +153,16 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 		want       []string // parts of the line
 	}{
 		{"a field of another type", with("requirements: []", "requirements: all"), []string{"NodePool a: spec.template.spec.requirements"}},
-		{"metadata of another type", with("{note: NOTE}", "7"), []string{"NodePool a: metadata.annotations: this is no map of text"}},
-		{"an annotation that is no text", with("note: NOTE", "note: true"), []string{"metadata.annotations[note]: true is no text: write it in quotes"}},
-		{"a label of nodes that is no text", with("  template:\n", "  template:\n    metadata: {labels: {a: 1}}\n"), []string{
+		{"metadata of another type", with("{note: NOTE}", "7"), []string{"NodePool a: metadata.annotations: this is not a map of strings"}},
+		{"an annotation that is not a string", with("note: NOTE", "note: true"), []string{"metadata.annotations[note]: true is not a string: write it in quotes"}},
+		{"a label of nodes that is not a string", with("  template:\n", "  template:\n    metadata: {labels: {a: 1}}\n"), []string{
 			"spec.template.metadata.labels.a", "write it in quotes"}},
 		{"another kind", with("NodePool", "NodeClaim"), []string{"there is no block for a NodeClaim"}},
 		{"no apiVersion", with("apiVersion: karpenter.sh/v1\n", ""), []string{"it has no apiVersion: write apiVersion: karpenter.sh/v1"}},
 		{"an apiVersion of nothing", with("karpenter.sh/v1", "v1"), []string{"its apiVersion is v1: write apiVersion: karpenter.sh/v1"}},
-		{"before version 1", with("karpenter.sh/v1", "karpenter.sh/v1beta1"), []string{"NodePool a: karpenter.sh/v1beta1 says other things than v1"}},
+		{"older than version 1", with("karpenter.sh/v1", "karpenter.sh/v1beta1"), []string{"NodePool a: the fields of karpenter.sh/v1beta1 differ from v1"}},
 		{"a Provisioner", with("karpenter.sh/v1\nkind: NodePool", "karpenter.sh/v1alpha5\nkind: Provisioner"), []string{
-			"Provisioner a: a Provisioner is from before Karpenter 1", "write it as a NodePool"}},
+			"Provisioner a: a Provisioner is older than Karpenter 1", "write it as a NodePool"}},
 		{"a duration in days", spec("      expireAfter: 30d\n"), []string{"spec.template.spec.expireAfter", "write 720h, which is as long"}},
 		{"a duration in words", spec("      expireAfter: a month\n"), []string{"spec.template.spec.expireAfter", "such as 720h"}},
 		{"a pause in days", spec("  disruption: {consolidateAfter: 1d}\n"), []string{"spec.disruption.consolidateAfter", "write 24h"}},
@@ -170,10 +170,10 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 		{"a kubelet", spec("      kubelet: {maxPods: 50}\n"), []string{"spec.template.spec.kubelet", "delete it, LKE sets up the kubelet"}},
 		{"a reference with an apiVersion", with("group: karpenter.k8s.linode,", "group: karpenter.k8s.linode, apiVersion: x/v1,"), []string{
 			"spec.template.spec.nodeClassRef.apiVersion", "write group: karpenter.k8s.linode"}},
-		{"a value that is no text", with("requirements: []", "requirements: [{key: a, operator: In, values: [1]}]"), []string{
+		{"a value that is not a string", with("requirements: []", "requirements: [{key: a, operator: In, values: [1]}]"), []string{
 			"spec.template.spec.requirements[0].values[0]", "write it in quotes"}},
-		{"a field that nobody knows", spec("      speed: 7\n"), []string{"spec.template.spec.speed", "there is no such field"}},
-		{"a name that fits no label", with("name: a,", "name: "+strings.Repeat("a", 64)+","), []string{"its name has 64 characters, and 63 fit"}},
+		{"an unknown field", spec("      speed: 7\n"), []string{"spec.template.spec.speed", "there is no such field"}},
+		{"a name that is too long for a label", with("name: a,", "name: "+strings.Repeat("a", 64)+","), []string{"its name has 64 characters, and the label of its nodes holds 63"}},
 		{"a name that Kubernetes refuses", with("name: a,", "name: A_b,"), []string{"NodePool A_b: metadata.name: Invalid value"}},
 		{"a name that is generated", with("name: a,", "generateName: a-,"), []string{"it has no name"}},
 		{"the same object again", strings.Replace(somePool, "name: a,", "name: good,", 1), []string{"NodePool good: it is in nodes.yaml: document 1 already"}},
@@ -201,8 +201,8 @@ func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestKindsOfOtherProjectsAreNotMeant, although they have the same names.
-func TestKindsOfOtherProjectsAreNotMeant(t *testing.T) {
+// TestKindsOfOtherProjectsAreSkipped although they have the same names.
+func TestKindsOfOtherProjectsAreSkipped(t *testing.T) {
 	for text, want := range map[string]bool{
 		"apiVersion: karpenter.sh/v1\nkind: NodePool":      true,
 		"apiVersion: karpenter.sh/v1beta1\nkind: NodePool": true,
@@ -219,9 +219,9 @@ func TestKindsOfOtherProjectsAreNotMeant(t *testing.T) {
 	}
 }
 
-// TestImportOfWhatApplyMade gives the HCL back that was applied, with and without a NodePlan: the marks that lkeplan writes on
-// objects are no difference.
-func TestImportOfWhatApplyMade(t *testing.T) {
+// TestImportOfAppliedObjects gives the applied HCL back, with and without a NodePlan: the marks that lkeplan writes on
+// objects are not a difference.
+func TestImportOfAppliedObjects(t *testing.T) {
 	rules, err := kube.BuiltinValidator()
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ pool "web_v2" {
 	}
 }
 
-// TestImportOfEmptyValues: a label with an empty value is one. Maps without entries say nothing.
+// TestImportOfEmptyValues: a label with an empty value counts. Empty maps do not.
 func TestImportOfEmptyValues(t *testing.T) {
 	text := strings.NewReplacer("annotations: {note: NOTE}", `labels: {example.com/l: ""}, annotations: {example.com/n: ""}`,
 		"  template:\n", `  template:
@@ -323,8 +323,8 @@ spec: {}
 	}
 }
 
-// TestImportIsTheSameWhateverTheOrder of the objects.
-func TestImportIsTheSameWhateverTheOrder(t *testing.T) {
+// TestImportIsIndependentOfOrder: the order of the objects does not matter.
+func TestImportIsIndependentOfOrder(t *testing.T) {
 	const class = "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {}\n"
 	list := objects(t, somePool+"---"+strings.Replace(somePool, "name: a,", "name: b,", 1)+"---\n"+class)
 	first, err := Import(t.Context(), list, dev, "")
@@ -341,7 +341,7 @@ func TestImportIsTheSameWhateverTheOrder(t *testing.T) {
 	}
 }
 
-// TestClusterOf reads region and tier from what is there.
+// TestClusterOf reads region and tier from the objects.
 func TestClusterOf(t *testing.T) {
 	pool := func(values string) string {
 		return strings.Replace(somePool, "requirements: []",
@@ -355,14 +355,14 @@ func TestClusterOf(t *testing.T) {
 		name, objects, nodes string
 		want                 config.Cluster
 	}{
-		{"nothing is said", somePool, "", config.Cluster{}},
+		{"nothing is known", somePool, "", config.Cluster{}},
 		{"pools are for one", pool("us-ord"), "", config.Cluster{Region: "us-ord"}},
 		{"pools are for several", pool("us-ord, nl-ams"), "", config.Cluster{}},
-		{"nodes know better", pool("us-ord"), node, config.Cluster{Region: "nl-ams"}},
+		{"nodes take precedence", pool("us-ord"), node, config.Cluster{Region: "nl-ams"}},
 		{"one node of several is odd", pool("us-ord"), node + "---\n" + node + "---\n" + strings.Replace(node, "nl-ams", "nowhere", 1),
 			config.Cluster{Region: "nl-ams"}},
 		{"nodes do not agree", pool("us-ord"), node + "---\n" + strings.Replace(node, "nl-ams", "nowhere", 1), config.Cluster{}},
-		{"the controller has said it", named, "", config.Cluster{Name: "prod"}},
+		{"the controller has written it", named, "", config.Cluster{Name: "prod"}},
 		{"a firewall is for one tier", class, "", config.Cluster{Tier: "enterprise"}},
 		{"a class says its mode", strings.Replace(class, "{name: a}", "{name: a, annotations: {lkeplan.dev/node-mode: instance}}", 1), "",
 			config.Cluster{Tier: "instance"}},

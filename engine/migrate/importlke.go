@@ -14,6 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -26,47 +27,47 @@ import (
 type LKECluster struct {
 	api.Cluster
 	Pools []LKEPool
-	// Address is that of the linode_lke_cluster in Terraform that keeps the cluster; "" if none does.
+	// Address is that of the linode_lke_cluster in Terraform that manages the cluster; "" if none does.
 	Address string
 	// External is whether its external_pool_tags leave the pools of lkeplan out of Terraform's state.
 	External bool
-	// OldProvider is whether Terraform's provider is from before external_pool_tags: its state does not have it.
+	// OldProvider is whether Terraform's provider is older than external_pool_tags: its state does not have it.
 	OldProvider bool
 }
 
 // LKEPool is an LKE pool.
 type LKEPool struct {
 	api.Pool
-	// Address is that of the linode_lke_node_pool in Terraform that keeps the pool; "" if none does, as for a pool that is a
+	// Address is that of the linode_lke_node_pool in Terraform that manages the pool; "" if none does, such as for a pool that is a
 	// block of its cluster.
 	Address string
 }
 
-// LKEImport is what is made of the LKE pools of a cluster.
+// LKEImport is the configuration for the LKE pools of a cluster.
 type LKEImport struct {
 	Objects []map[string]any // LinodeNodeClasses and NodePools, in the order of the pools
 	Pools   []ImportedPool
-	Passed  []LKEPool // that a provider of Karpenter keeps already
-	Left    []string  // objects of the cluster that say something else, and keep their names
+	Passed  []LKEPool // that Karpenter already manages
+	Left    []string  // objects of the cluster with another spec, which keep their names
 }
 
 // ImportedPool is an LKE pool and the NodePool that takes its place.
 type ImportedPool struct {
 	LKEPool
 	NodePool string
-	Notes    []string // what the NodePool does not say as the LKE pool did
+	Notes    []string // how the NodePool differs from the LKE pool
 }
 
-// NameTaken reports whether a cluster has something else under the name of an object, which then
-// keeps it. The spec of a pool is not known when its name is chosen.
+// NameTaken reports whether a cluster has another object with the name of an object, which then
+// keeps it. The spec of a pool is unknown when its name is chosen.
 type NameTaken func(obj map[string]any) bool
 
-// ImportLKE makes a NodePool of each LKE pool, and as few node classes as they need; how many
-// vCPUs a plan has, the catalogue knows. Pools that lkeplan or another Karpenter keeps are
-// left alone.
+// ImportLKE makes a NodePool of each LKE pool, and as few node classes as they need. The
+// catalogue has the number of vCPUs of a plan. LKE pools that lkeplan or another Karpenter
+// manages are skipped.
 func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport {
 	var m LKEImport
-	classes := map[string]string{} // their names by what they say
+	classes := map[string]string{} // their names by their specs
 	users, common := c.classes()
 	for _, p := range c.Pools {
 		if lke.Keeps(p.Tags) {
@@ -94,7 +95,7 @@ func ImportLKE(c LKECluster, plans *catalog.Catalog, taken NameTaken) LKEImport 
 	return m
 }
 
-// classes count the LKE pools of each class, by what it says; common is the first of those that most have.
+// classes count the LKE pools of each class, by its spec; common is the first of the most common ones.
 func (c LKECluster) classes() (users map[string]int, common string) {
 	users = map[string]int{}
 	for _, p := range c.Pools {
@@ -110,7 +111,7 @@ func (c LKECluster) classes() (users map[string]int, common string) {
 	return users, common
 }
 
-// name is a name for an object, with a number where another object has it. Where that is one
+// name is a name for an object, with a number if another object has it. If that is one
 // of the cluster, it is noted.
 func (m *LKEImport) name(table schemas.Block, base string, spec map[string]any, taken NameTaken) string {
 	name := base
@@ -158,7 +159,7 @@ func (p LKEPool) name() string {
 	return p.Type
 }
 
-// class is what the pool's machines need besides their plan.
+// class is what the pool's machines need in addition to their plan.
 func (p LKEPool) class(c LKECluster) map[string]any {
 	spec := map[string]any{}
 	if version := ptr.Deref(p.K8sVersion, ""); c.enterprise() && version != "" && version != c.K8sVersion {
@@ -180,8 +181,7 @@ func (p LKEPool) class(c LKECluster) map[string]any {
 	return spec
 }
 
-// nodePool is the spec of a NodePool that makes the same nodes, and what of the pool it does
-// not say.
+// nodePool is the spec of a NodePool that creates the same nodes, and notes on the differences.
 func (p LKEPool) nodePool(c LKECluster, class string) (spec map[string]any, notes []string) {
 	requirement := func(key, value string) map[string]any {
 		return map[string]any{"key": key, "operator": "In", "values": []any{value}}
@@ -211,8 +211,8 @@ func (p LKEPool) nodePool(c LKECluster, class string) (spec map[string]any, note
 	labels := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
 		if karpv1.IsRestrictedLabel(key) != nil || karpv1.WellKnownLabels.Has(key) {
-			notes = append(notes, fmt.Sprintf("Its label %s is left out: Karpenter sets that itself, or lets nobody set "+
-				"it.", key))
+			notes = append(notes, fmt.Sprintf("Its label %s is left out: Karpenter sets it, or does not let it be "+
+				"set.", key))
 			continue
 		}
 		labels[key] = p.Labels[key]
@@ -234,14 +234,14 @@ func (p LKEPool) nodePool(c LKECluster, class string) (spec map[string]any, note
 			"replaces nodes within the budgets of the pool.", strategy))
 	}
 	if len(p.Disks) > 0 {
-		notes = append(notes, "Its layout of disks is left out: nodes have the one that LKE makes.")
+		notes = append(notes, "Its disk layout is left out: nodes have the layout of LKE.")
 	}
 	return spec, append(notes, p.floor())
 }
 
 func (c LKECluster) enterprise() bool { return c.Tier == string(catalog.Enterprise) }
 
-// most is how many nodes LKE would have made.
+// most is how many nodes LKE would have created.
 func (p LKEPool) most() int {
 	if p.Autoscaler.Enabled {
 		return max(p.Autoscaler.Max, p.Count)
@@ -249,7 +249,7 @@ func (p LKEPool) most() int {
 	return p.Count
 }
 
-// limits count the vCPUs as well: Karpenter counts nodes only between its passes.
+// limits include the vCPUs: Karpenter counts nodes only between its passes.
 func (p LKEPool) limits(plans *catalog.Catalog) map[string]any {
 	limits := map[string]any{"nodes": fmt.Sprint(p.most())}
 	if plan, known := plans.Plan(p.Type); known {
@@ -258,20 +258,20 @@ func (p LKEPool) limits(plans *catalog.Catalog) map[string]any {
 	return limits
 }
 
-// floor says what there is of the least number of nodes, which Karpenter does not know.
+// floor is the note about the minimum number of nodes, which Karpenter does not have.
 func (p LKEPool) floor() string {
 	least := p.Count
 	if p.Autoscaler.Enabled {
 		least = p.Autoscaler.Min
 	}
 	if least == 0 {
-		return fmt.Sprintf("There are as many nodes as pods need, up to %d, as with LKE's autoscaler.", p.most())
+		return fmt.Sprintf("This pool scales from 0 to %d with demand, as with LKE's autoscaler.", p.most())
 	}
-	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods "+
-		"need, up to %d; a buffer block makes room that is always there.", least, p.most())
+	return fmt.Sprintf("The minimum of %s is not kept: this pool scales from 0 to %d with demand. To keep spare "+
+		"capacity, add a buffer block.", diag.Counted(least, "node"), p.most())
 }
 
-// ChooseCluster finds the cluster of a label or an id, or the only one there is.
+// ChooseCluster finds the cluster with a label or an ID, or the only one.
 func ChooseCluster(clusters []LKECluster, name string) (LKECluster, error) {
 	var labels, known []string
 	var meant []LKECluster
@@ -286,19 +286,19 @@ func ChooseCluster(clusters []LKECluster, name string) (LKECluster, error) {
 	case len(meant) == 1:
 		return meant[0], nil
 	case len(meant) > 1 && name != "":
-		return LKECluster{}, fmt.Errorf("%q is the label or the id of several clusters: %s; say the one of the two that only "+
+		return LKECluster{}, fmt.Errorf("%q is the label or the ID of several clusters: %s; use the label or ID that only "+
 			"one has", name, strings.Join(known, ", "))
 	case len(clusters) == 0:
 		return LKECluster{}, errors.New("there is no LKE cluster")
 	case name == "":
-		return LKECluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s",
+		return LKECluster{}, fmt.Errorf("there are several clusters: choose one with --cluster: %s",
 			strings.Join(labels, ", "))
 	}
 	return LKECluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
 }
 
-// Others reports whether one of the live objects has the name of an object and says
-// something else.
+// Others reports whether one of the live objects has the name of an object and another
+// spec.
 func Others(live []map[string]any) func(obj map[string]any) bool {
 	return func(obj map[string]any) bool {
 		for _, other := range live {
@@ -310,7 +310,7 @@ func Others(live []map[string]any) func(obj map[string]any) bool {
 	}
 }
 
-// sameSpec compares what the API server makes of two specs.
+// sameSpec compares two specs with the defaults of the API server.
 func sameSpec(a, b map[string]any) bool {
 	rules, err := kube.BuiltinValidator()
 	if err != nil {

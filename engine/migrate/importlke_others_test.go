@@ -6,17 +6,17 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestOthers: an object keeps its name where another one would change it.
+// TestOthers: a live object keeps its name if the import would change it.
 func TestOthers(t *testing.T) {
 	const kind = "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\n"
 	for name, tt := range map[string]struct {
 		live, object string
 		want         bool
 	}{
-		"it says the same":    {kind + "metadata: {name: default}\nspec: {}", kind + "metadata: {name: default}\nspec: {}", false},
-		"it says otherwise":   {kind + "metadata: {name: default}\nspec: {tags: [a]}", kind + "metadata: {name: default}\nspec: {}", true},
-		"it has another name": {kind + "metadata: {name: other}\nspec: {tags: [a]}", kind + "metadata: {name: default}\nspec: {}", false},
-		"it says otherwise, of lkeplan": {kind + "metadata: {name: default, labels: {lkeplan.dev/part-of: dev}}\nspec: {tags: [a]}",
+		"it has the same spec": {kind + "metadata: {name: default}\nspec: {}", kind + "metadata: {name: default}\nspec: {}", false},
+		"it has another spec":  {kind + "metadata: {name: default}\nspec: {tags: [a]}", kind + "metadata: {name: default}\nspec: {}", true},
+		"it has another name":  {kind + "metadata: {name: other}\nspec: {tags: [a]}", kind + "metadata: {name: default}\nspec: {}", false},
+		"it has another spec, and is managed by lkeplan": {kind + "metadata: {name: default, labels: {lkeplan.dev/part-of: dev}}\nspec: {tags: [a]}",
 			kind + "metadata: {name: default}\nspec: {}", true},
 	} {
 		t.Run(name, func(t *testing.T) {

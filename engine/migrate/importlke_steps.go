@@ -7,18 +7,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 )
 
-// Steps say what to do, a line each: what the NodePools do not say, and how the pods of one
-// LKE pool after the other move over. PodDisruptionBudgets hold all the while.
+// Steps are lines on what to do: how the NodePools differ, and how to move the pods of one
+// LKE pool after the other, within PodDisruptionBudgets.
 func (m LKEImport) Steps(c LKECluster) (lines []string) {
 	for _, p := range m.Passed {
-		line := fmt.Sprintf("LKE pool %d is left alone: a provider of Karpenter keeps it already.", p.ID)
+		line := fmt.Sprintf("Skipped LKE pool %d: Karpenter already manages it.", p.ID)
 		if c.Address != "" && !c.External {
 			line += " It is in the state of Terraform, which deletes it with the next terraform apply."
 		}
 		lines = append(lines, line)
 	}
 	for _, key := range m.Left {
-		lines = append(lines, key+" is in the cluster and says something else. It stays, and its name is not used.")
+		lines = append(lines, key+" is in the cluster with another spec. It stays, and its name is not used.")
 	}
 	for _, p := range m.Pools {
 		for _, note := range p.Notes {
@@ -28,13 +28,13 @@ func (m LKEImport) Steps(c LKECluster) (lines []string) {
 	if len(m.Pools) == 0 {
 		return append(append(lines, m.inTerraform(c)...), "There is nothing to move.")
 	}
-	lines = append(lines, "Apply the pools while the controller runs: no node is made before a pod needs one. Then "+
-		"move the pods of one LKE pool after the other, by the steps below or by lkeplan adopt. PodDisruptionBudgets hold; a pod "+
-		"that none covers is gone until it runs elsewhere.")
-	keep := "Keep the LKE pool that the controller runs on, and leave out its steps: it cannot run on nodes that it has to " +
-		"make first."
+	lines = append(lines, "Apply the pools while the controller runs: no node is created before a pod needs one. Then "+
+		"move the pods of one LKE pool after the other, with the steps below or lkeplan adopt. Draining respects "+
+		"PodDisruptionBudgets; pods without one are down until they are rescheduled.")
+	keep := "Keep the LKE pool that the controller runs on, and skip its steps: it cannot run on nodes that it has to " +
+		"create first."
 	if c.enterprise() {
-		keep += " LKE Enterprise does not keep a last pool: there a cluster can have none."
+		keep += " A cluster of LKE Enterprise can be without LKE pools."
 	}
 	lines = append(lines, keep)
 	lines = append(lines, m.inTerraform(c)...)
@@ -44,8 +44,8 @@ func (m LKEImport) Steps(c LKECluster) (lines []string) {
 	return lines
 }
 
-// inTerraform is what to write in Terraform before lkeplan makes a node or an LKE pool is deleted, by the rules that
-// the provider linode/linode reads LKE pools by: those without a tag of external_pool_tags are the cluster's, and are
+// inTerraform is what to write in Terraform before lkeplan creates a node or an LKE pool is deleted, by the rules with which
+// the provider linode/linode reads LKE pools: those without a tag of external_pool_tags belong to the cluster, and are
 // deleted if it does not declare them.
 func (m LKEImport) inTerraform(c LKECluster) []string {
 	if c.Address == "" {
@@ -53,15 +53,15 @@ func (m LKEImport) inTerraform(c LKECluster) []string {
 	}
 	var lines []string
 	if c.OldProvider {
-		lines = append(lines, "The provider linode/linode of this state is from before external_pool_tags. Upgrade it first: terraform "+
+		lines = append(lines, "The provider linode/linode of this state is older than external_pool_tags. Upgrade it first: terraform "+
 			"init -upgrade.")
 	}
 	if c.External {
-		lines = append(lines, "Before you delete an LKE pool, write this in Terraform. Otherwise the next terraform apply makes it again:",
+		lines = append(lines, "Before you delete an LKE pool, write this in Terraform. Otherwise the next terraform apply creates it again:",
 			"", "    # in "+c.Address)
 	} else {
 		lines = append(lines, "Before the first node, write this in Terraform. Otherwise the next terraform apply deletes the LKE pools "+
-			"of lkeplan, and makes deleted ones again:", "", "    # in "+c.Address, "    external_pool_tags = [\""+capacity.Mark+"\"]")
+			"of lkeplan, and creates deleted ones again:", "", "    # in "+c.Address, "    external_pool_tags = [\""+capacity.Mark+"\"]")
 	}
 	lines = append(lines, "    lifecycle {", "      ignore_changes = [pool, k8s_version]", "    }", "")
 	if len(m.Passed) > 0 {
@@ -73,13 +73,13 @@ func (m LKEImport) inTerraform(c LKECluster) []string {
 		"cluster-update --k8s_version.")
 }
 
-// forget is what takes an LKE pool that is a resource out of Terraform and leaves it at Linode. A removed block takes no
+// forget is what removes an LKE pool that is a resource from Terraform and keeps it at Linode. A removed block takes no
 // address with a key of count or for_each.
 func forget(address string) []string {
 	if strings.HasSuffix(address, "]") {
 		return []string{
 			"    terraform state rm '" + strings.ReplaceAll(address, "'", `'\''`) + "'",
-			"    take its key out of for_each or count, before the next terraform apply",
+			"    remove its key from for_each or count before the next terraform apply",
 		}
 	}
 	return []string{
@@ -93,8 +93,8 @@ func forget(address string) []string {
 	}
 }
 
-// steps move the pods of one LKE pool: nothing new comes to its nodes, its pods go as
-// their budgets let them, and the pool goes when they have.
+// steps move the pods of one LKE pool: its nodes are cordoned, its pods are evicted within
+// their budgets, and then the LKE pool is deleted.
 func (p ImportedPool) steps(c LKECluster) []string {
 	nodes := fmt.Sprintf("-l lke.linode.com/pool-id=%d", p.ID)
 	at := fmt.Sprintf("%d %d", c.ID, p.ID)

@@ -18,8 +18,8 @@ import (
 )
 
 // FromTerraform reads the clusters in what "terraform show -json" prints of a state or a
-// plan: resources linode_lke_cluster, with the pools that they have themselves and those of
-// linode_lke_node_pool. Notes say what is left out. The error says where it is something else.
+// plan: resources linode_lke_cluster, with their inline pools and those of
+// linode_lke_node_pool. Notes are about what is left out. The error has the place of what cannot be read.
 func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err error) {
 	var shown struct {
 		FormatVersion string          `json:"format_version"`
@@ -38,10 +38,10 @@ func FromTerraform(data []byte) (clusters []LKECluster, notes []string, err erro
 	}
 	switch major, _, _ := strings.Cut(shown.FormatVersion, "."); {
 	case shown.FormatVersion == "" || state == nil:
-		return nil, nil, errors.New("it is not what terraform show -json prints: it has no values; a state file itself is read " +
-			"by terraform show -json FILE")
+		return nil, nil, errors.New("it is not what terraform show -json prints: it has no values; to read a state file, run " +
+			"terraform show -json FILE")
 	case major != "0" && major != "1":
-		return nil, nil, fmt.Errorf("its format_version is %s, and 1 is the newest that is known here", shown.FormatVersion)
+		return nil, nil, fmt.Errorf("its format_version is %s, and 1 is the newest supported one", shown.FormatVersion)
 	}
 	return state.clusters()
 }
@@ -55,7 +55,7 @@ type terraformModule struct {
 		Mode    string          `json:"mode"`
 		Type    string          `json:"type"`
 		Address string          `json:"address"`
-		Deposed string          `json:"deposed_key"` // of an instance that is replaced already, and is to be deleted
+		Deposed string          `json:"deposed_key"` // of an instance that was replaced, and will be deleted
 		Values  json.RawMessage `json:"values"`
 	} `json:"resources"`
 	ChildModules []terraformModule `json:"child_modules"`
@@ -73,7 +73,7 @@ type terraformCluster struct {
 }
 
 type terraformPool struct {
-	ID         any                `json:"id"` // a number in a cluster, text by itself
+	ID         any                `json:"id"` // a number in a cluster, text in a resource
 	ClusterID  int                `json:"cluster_id"`
 	Label      string             `json:"label"`
 	Type       string             `json:"type"`
@@ -117,7 +117,7 @@ func (p terraformPool) pool() LKEPool {
 
 func (s terraformState) clusters() (clusters []LKECluster, notes []string, err error) {
 	var alone []poolResource
-	deposed := map[int]bool{} // LKE pools, which the cluster may have, too
+	deposed := map[int]bool{} // LKE pools, which the cluster may also list
 	modules := []terraformModule{s.RootModule}
 	for len(modules) > 0 {
 		m := modules[0]
@@ -173,7 +173,7 @@ type poolResource struct {
 func (c terraformCluster) cluster(address string) LKECluster {
 	id, _ := strconv.Atoi(c.ID)
 	var external []string
-	_ = json.Unmarshal(c.ExternalPoolTags, &external) // what is no list has no tag
+	_ = json.Unmarshal(c.ExternalPoolTags, &external) // what is not a list has no tag
 	out := LKECluster{Cluster: api.Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier, K8sVersion: c.Version}, Address: address,
 		External: slices.Contains(external, capacity.Mark), OldProvider: len(c.ExternalPoolTags) == 0}
 	for _, p := range c.Pool {
@@ -182,15 +182,15 @@ func (c terraformCluster) cluster(address string) LKECluster {
 	return out
 }
 
-// withPools gives each cluster the pools that are resources of their own. A cluster knows
-// them as well once it has been read again. What has no id yet has no nodes that could move.
+// withPools gives each cluster the pools that are separate resources. A cluster also has
+// them after it was read again. What has no ID yet has no nodes that could move.
 func withPools(clusters []LKECluster, alone []poolResource) ([]LKECluster, error) {
 	for _, p := range alone {
 		pool := p.pool()
 		pool.Address = p.address
 		at := slices.IndexFunc(clusters, func(c LKECluster) bool { return c.ID == p.ClusterID })
 		if at < 0 {
-			return nil, fmt.Errorf("LKE pool %d is of cluster %d, whose linode_lke_cluster is not there; show the state "+
+			return nil, fmt.Errorf("LKE pool %d is of cluster %d, whose linode_lke_cluster is missing; show the state "+
 				"that has it, or import with --lke", pool.ID, p.ClusterID)
 		}
 		c := &clusters[at]
@@ -207,7 +207,7 @@ func withPools(clusters []LKECluster, alone []poolResource) ([]LKECluster, error
 			}
 		}
 		if c.ID == 0 || c.has(0) {
-			return nil, fmt.Errorf("cluster %s, or an LKE pool of it, is planned and not made: it has no id; apply the plan "+
+			return nil, fmt.Errorf("cluster %s, or an LKE pool of it, is planned and not created: it has no ID; apply the plan "+
 				"first", c.Label)
 		}
 	}

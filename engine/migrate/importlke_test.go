@@ -28,9 +28,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the archives want")
 
-// TestNodePoolsBecomePools: each archive in testdata has what Terraform shows, the HCL that
-// is made of it, and what that does not say. The file pools is written by hand: it has the pools that must come of it, with
-// their numbers.
+// TestNodePoolsBecomePools: each archive in testdata has the output of Terraform, the resulting HCL, and
+// the notes. The file pools is written by hand: it has the expected pools, with their
+// numbers.
 func TestNodePoolsBecomePools(t *testing.T) {
 	names, _ := filepath.Glob("testdata/importlke/*.txtar")
 	if len(names) == 0 {
@@ -75,7 +75,7 @@ func TestNodePoolsBecomePools(t *testing.T) {
 	}
 }
 
-// poolLines are the pools of a cluster that was compiled, a line each.
+// poolLines are the pools of a compiled cluster, a line each.
 func poolLines(t *testing.T, compiled compile.Result, several bool) (lines []string) {
 	t.Helper()
 	classes := map[string]*linodev1alpha1.LinodeNodeClass{}
@@ -201,9 +201,9 @@ func TestTerraformInAnyEncoding(t *testing.T) {
 	}
 }
 
-// TestNamesOfOthersAreLeft: an apply would change what has the name already, and replace its
+// TestImportAvoidsExistingNames: an apply would change the object with that name, and replace its
 // nodes.
-func TestNamesOfOthersAreLeft(t *testing.T) {
+func TestImportAvoidsExistingNames(t *testing.T) {
 	plans, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestNamesOfOthersAreLeft(t *testing.T) {
 	}
 }
 
-// TestStepsOnEnterpriseKeepThePoolOfTheController: LKE refuses to delete the last pool on the standard tier only.
+// TestStepsOnEnterpriseKeepThePoolOfTheController: only the standard tier of LKE refuses to delete the last pool.
 func TestStepsOnEnterpriseKeepThePoolOfTheController(t *testing.T) {
 	plans, err := catalog.Embedded()
 	if err != nil {
@@ -247,7 +247,7 @@ func TestStepsOnEnterpriseKeepThePoolOfTheController(t *testing.T) {
 	for tier, want := range map[string]bool{"": false, "standard": false, "enterprise": true} {
 		c := LKECluster{Cluster: api.Cluster{Label: "dev", Tier: tier}, Pools: []LKEPool{{Pool: api.Pool{ID: 1, Type: "g6-standard-2", Count: 1}}}}
 		steps := strings.Join(ImportLKE(c, plans, func(map[string]any) bool { return false }).Steps(c), "\n")
-		if !strings.Contains(steps, "Keep the LKE pool") || strings.Contains(steps, "does not keep a last pool") != want {
+		if !strings.Contains(steps, "Keep the LKE pool") || strings.Contains(steps, "can be without LKE pools") != want {
 			t.Errorf("%q:\n%s", tier, steps)
 		}
 	}

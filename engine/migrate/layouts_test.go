@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// layout is what a Terraform configuration says of a linode_lke_cluster.
+// layout is what a Terraform configuration has about a linode_lke_cluster.
 type layout struct {
 	external     []string // external_pool_tags
 	declared     []int    // its pools, by id
@@ -19,7 +19,7 @@ type layout struct {
 
 // providerPlan plays the rules of linode/linode 3.x (linode/lke/resource.go, readResource and updateResource): pools
 // without an external tag are read into the state, and those that are not declared are deleted. A new k8s_version
-// recycles all pools of the cluster, whatever was filtered.
+// recycles all pools of the cluster, also filtered ones.
 func providerPlan(l layout, pools map[int][]string) (deleted, recycled []int) {
 	if l.forgotten {
 		return nil, nil
@@ -38,7 +38,7 @@ func providerPlan(l layout, pools map[int][]string) (deleted, recycled []int) {
 	return deleted, recycled
 }
 
-// TestTerraformLeavesPoolsOfLkeplan: pool 1 is the controller's, pool 2 of lkeplan, pool 3 a resource. With what the guide says, no
+// TestTerraformLeavesPoolsOfLkeplan: pool 1 is the controller's, pool 2 of lkeplan, pool 3 a resource. With the advice of the guide, no
 // layout deletes or recycles pool 2. Without it some do, so that the rules are not empty.
 func TestTerraformLeavesPoolsOfLkeplan(t *testing.T) {
 	pools := map[int][]string{1: {"terraform"}, 2: {"lkeplan", "lkeplan-group=1f2e"}, 3: nil}

@@ -13,9 +13,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// ReadFiles reads the objects that are meant to be imported from files, from the files of
-// directories, and for "-" from standard input. Others are the kinds of objects that were passed over, sorted, and notes
-// say which files of directories have none. Left are those that may have some and cannot be read, with the reasons.
+// ReadFiles reads the objects to import from files, from the files of
+// directories, and for "-" from standard input. Others are the kinds of skipped objects, sorted, and notes
+// name the files of directories without objects. Left are files that cannot be read, with the reasons.
 func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, others, notes, left []string, err error) {
 	kinds := map[string]bool{}
 	for _, name := range from {
@@ -30,7 +30,7 @@ func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, othe
 				continue
 			}
 			if meta, ok := object.Fields["metadata"].(map[string]any); ok && manifest.Kind(object.Fields) != schemas.Buffer.Object.Kind {
-				delete(meta, "namespace") // which the API server ignores: no other object is of a namespace
+				delete(meta, "namespace") // which the API server ignores: no other object has a namespace
 			}
 			objects = append(objects, object)
 		}
@@ -38,7 +38,7 @@ func ReadFiles(from []string, stdin io.Reader) (objects []manifests.Object, othe
 	return objects, slices.Sorted(maps.Keys(kinds)), notes, left, nil
 }
 
-// passedOver is the kind of an object, with its group if that is how it differs from what can be imported.
+// passedOver is the kind of a skipped object, with its group if only that differs from what can be imported.
 func passedOver(obj map[string]any) string {
 	kind := manifest.Kind(obj)
 	for _, table := range schemas.Document() {

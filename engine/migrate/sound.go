@@ -19,8 +19,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Sound are the objects that can be imported. Of each other one, left says where it is, what is wrong with it, and what to
-// write. What is wrong otherwise is found when the HCL is compiled.
+// Sound are the objects that can be imported. For each other one, left has its place, what is wrong with it, and what to
+// write. Other mistakes are found when the HCL is compiled.
 func Sound(objects []manifests.Object) (sound []map[string]any, left []string, err error) {
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -49,7 +49,7 @@ func Sound(objects []manifests.Object) (sound []map[string]any, left []string, e
 	return sound, left, nil
 }
 
-// identity is the key of an object in the namespace that it would get.
+// identity is the key of an object, with its default namespace.
 func identity(obj map[string]any) manifest.Key {
 	key := manifest.KeyOf(obj)
 	if key.Kind == schemas.Buffer.Object.Kind {
@@ -58,7 +58,7 @@ func identity(obj map[string]any) manifest.Key {
 	return key
 }
 
-// maxName is how long a name may be: it becomes the value of a label.
+// maxName is the length limit of a name: it becomes the value of a label.
 const maxName = 63
 
 // unsound is why an object cannot be written as a block; "" if it can.
@@ -68,9 +68,9 @@ func unsound(validator *kube.Validator, live map[string]any) string {
 	case !ok:
 		return otherVersion(live)
 	case name == "":
-		return "it has no name, and only one that is given can be imported"
+		return "it has no name: an object with only generateName cannot be imported"
 	case len(name) > maxName:
-		return fmt.Sprintf("its name has %d characters, and %d fit into the label that nodes get: give it another one", len(name), maxName)
+		return fmt.Sprintf("its name has %d characters, and the label of its nodes holds %d: give it a shorter one", len(name), maxName)
 	}
 	if before := beforeV1(live); before != "" {
 		return before
@@ -104,7 +104,7 @@ func unsound(validator *kube.Validator, live map[string]any) string {
 	return strings.Join(slices.Compact(texts), "; ")
 }
 
-// comparable reports why an object cannot be compared with what its HCL compiles to.
+// comparable returns why an object cannot be compared with what its HCL compiles to.
 func comparable(validator *kube.Validator, obj map[string]any) error {
 	defaulted, err := validator.Defaulted(obj)
 	if err != nil {
@@ -114,7 +114,7 @@ func comparable(validator *kube.Validator, obj map[string]any) error {
 		return err
 	}
 	desired := runtime.DeepCopyJSON(defaulted)
-	delete(manifest.Map(desired, "metadata"), "managedFields") // an apply has none, and an object of a cluster has
+	delete(manifest.Map(desired, "metadata"), "managedFields") // an apply has none, but a live object has
 	if _, _, err := validator.Predict(defaulted, desired); err != nil {
 		return err
 	}
@@ -122,11 +122,11 @@ func comparable(validator *kube.Validator, obj map[string]any) error {
 	return err
 }
 
-// otherVersion is what is wrong with an object that has the kind of a block, and another apiVersion.
+// otherVersion is what is wrong with an object that has the kind of a block, but another apiVersion.
 func otherVersion(obj map[string]any) string {
 	version := manifest.APIVersion(obj)
 	if manifest.Kind(obj) == "Provisioner" {
-		return "a Provisioner is from before Karpenter 1, and there is no block for one: write it as a NodePool"
+		return "a Provisioner is older than Karpenter 1, and has no block: write it as a NodePool"
 	}
 	for _, table := range schemas.Document() {
 		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) {
@@ -139,7 +139,7 @@ func otherVersion(obj map[string]any) string {
 	return fmt.Sprintf("there is no block for a %s", manifest.Kind(obj))
 }
 
-// Meant reports whether an object is of a kind that has a block, of a version that may be none, or was one before
+// Meant reports whether an object has a kind with a block, in any version, or had one before
 // Karpenter 1. Other projects have kinds of the same names.
 func Meant(obj map[string]any) bool {
 	if _, ok := targetOf(obj); ok {
@@ -154,8 +154,8 @@ func Meant(obj map[string]any) bool {
 	})
 }
 
-// beforeV1 is what to do about objects of Karpenter before its version 1, whose fields are others: read as they are now, they
-// would say something else.
+// beforeV1 is what to do about objects of Karpenter before version 1, whose fields differ: read as v1, they would have
+// another meaning.
 func beforeV1(obj map[string]any) string {
 	group, version, _ := strings.Cut(manifest.APIVersion(obj), "/")
 	if group != "karpenter.sh" || !strings.HasPrefix(version, "v1alpha5") && !strings.HasPrefix(version, "v1beta") {
@@ -164,24 +164,24 @@ func beforeV1(obj map[string]any) string {
 	const renamed = "in v1, the policy WhenUnderutilized is WhenEmptyOrUnderutilized and needs consolidateAfter, " +
 		"spec.disruption.expireAfter is spec.template.spec.expireAfter, nodeClassRef has a group in place of its " +
 		"apiVersion, and kubelet is in the node class"
-	return fmt.Sprintf("%s says other things than v1: read it from a cluster with Karpenter 1, or convert it (%s)",
+	return fmt.Sprintf("the fields of %s differ from v1: read it from a cluster with Karpenter 1, or convert it (%s)",
 		manifest.APIVersion(obj), renamed)
 }
 
-// notText finds labels and annotations of an object that are no text: YAML takes true and 1 for something else.
+// notText finds labels and annotations of an object that are not strings: in YAML true and 1 are not.
 func notText(obj map[string]any) string {
 	metadata, ok := obj["metadata"].(map[string]any)
 	if !ok {
-		return "metadata: this is no map"
+		return "metadata: this is not a map"
 	}
 	for _, part := range []string{"labels", "annotations"} {
 		entries, isMap := metadata[part].(map[string]any)
 		if !isMap && metadata[part] != nil {
-			return fmt.Sprintf("metadata.%s: this is no map of text", part)
+			return fmt.Sprintf("metadata.%s: this is not a map of strings", part)
 		}
 		for _, key := range slices.Sorted(maps.Keys(entries)) {
 			if _, text := entries[key].(string); !text {
-				return fmt.Sprintf("metadata.%s[%s]: %s is no text: write it in quotes", part, key, said(entries[key]))
+				return fmt.Sprintf("metadata.%s[%s]: %s is not a string: write it in quotes", part, key, said(entries[key]))
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func notText(obj map[string]any) string {
 
 var days = regexp.MustCompile(`^([0-9]{1,5})d$`)
 
-// explained is a mistake of a field, and what to write.
+// explained is an error about a field, with what to write.
 func explained(err *field.Error) string {
 	text := err.Error()
 	last := err.Field[strings.LastIndex(err.Field, ".")+1:]

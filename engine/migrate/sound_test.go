@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestObjectsOfAClusterAreSound: what the API server has added, such as the owners of fields, is no reason to leave one out.
+// TestObjectsOfAClusterAreSound: what the API server adds, such as the owners of fields, is not a reason to leave an object out.
 func TestObjectsOfAClusterAreSound(t *testing.T) {
 	validator, err := kube.BuiltinValidator()
 	if err != nil {

@@ -20,24 +20,24 @@ type taker interface {
 	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 }
 
-// Taken is one object whose fields are ours.
+// Taken is one object whose fields belong to lkeplan.
 type Taken struct {
 	Kind, Name string
-	From       []string // the field managers that gave fields up; none where they were ours
+	From       []string // the previous field managers; none if lkeplan was the owner
 	Owners     []kube.Owner
 }
 
 // ErrNotTheSame is returned for objects that differ from the configuration: an
-// apply changes them, but they are not taken over.
+// apply would change them, so they are not taken over.
 var ErrNotTheSame = errors.New("the configuration and the objects differ")
 
 // TakeOver makes lkeplan own, in the cluster, the fields that the configuration
-// sets of the objects that its import blocks name, and reports each. As far as it
-// can be known beforehand it is all or nothing: where an object does not exist, or
-// an apply would change it, nothing is taken over.
+// sets of the objects that its import blocks name, and reports each. If an object
+// does not exist, or an apply would change one, nothing is taken over, as far as
+// that can be known in advance.
 func TakeOver(ctx context.Context, head compile.Result, cluster taker, report func(Taken)) error {
 	if len(head.Imports) == 0 {
-		return errors.New("there is no import block, and only what one names is taken over")
+		return errors.New("there is no import block; only objects with one are taken over")
 	}
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -51,7 +51,7 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 	if err != nil {
 		return err
 	}
-	for i, r := range resources { // those that were taken over before carry the label
+	for i, r := range resources { // objects that were already taken over have the label
 		if manifest.Label(lives[i], kube.InventoryLabel) == head.Owner() &&
 			manifest.Text(lives[i], "metadata", "annotations", kube.OriginAnnotation) == head.Origin() {
 			resources[i].Manifest = head.Labelled(r.Manifest)
@@ -66,7 +66,7 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 		if err := takeOne(ctx, cluster, validator, r, lives[i], takeovers[i]); err != nil {
 			return err
 		}
-		// All that is left to change is the inventory label.
+		// Only the inventory label is left to change.
 		if _, err := cluster.Apply(ctx, kube.Spelled(head.Labelled(r.Manifest), lives[i]), lives[i]); err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 	return nil
 }
 
-// takeOne takes one object over. Controllers write to objects all the time, so
-// it is read again where one has.
+// takeOne takes one object over. Controllers write to objects at any time, so
+// it is read again after a conflict.
 func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any,
 	t kube.Takeover) error {
 	const tries = 5
@@ -143,7 +143,7 @@ func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]m
 	return lives, nil
 }
 
-// takeoversOf works out what changes hands, and refuses where values would.
+// takeoversOf computes which fields change their owner, and refuses if values would change.
 func takeoversOf(validator *kube.Validator, resources []config.Object,
 	lives []map[string]any) ([]kube.Takeover, error) {
 	takeovers := make([]kube.Takeover, len(resources))
@@ -169,7 +169,7 @@ func takeoversOf(validator *kube.Validator, resources []config.Object,
 		}
 	}
 	if len(lines) > 0 {
-		return nil, fmt.Errorf("%w, so nothing was taken over:\n%s\nmake them the same first; lkeplan diff --base live "+
+		return nil, fmt.Errorf("%w, so nothing was taken over:\n%s\nmake them equal first; lkeplan diff --base live "+
 			"shows both", ErrNotTheSame, strings.Join(lines, "\n"))
 	}
 	return takeovers, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// busy is a cluster in which somebody writes to an object n times before
+// busy is a cluster in which another client writes to an object n times before
 // it can be taken over.
 type busy struct {
 	objects []map[string]any
@@ -42,8 +42,8 @@ func (b *busy) Apply(context.Context, map[string]any, map[string]any) (kube.Outc
 	return kube.Unchanged, nil
 }
 
-// TestTakeOver tries again where an object has been written to, takes all or
-// nothing, and nothing that no import block names.
+// TestTakeOver retries after conflicting writes, takes all objects or none, and none
+// without an import block.
 func TestTakeOver(t *testing.T) {
 	imported, err := Import(t.Context(), objects(t, somePool), dev, "")
 	if err != nil {
@@ -63,8 +63,8 @@ func TestTakeOver(t *testing.T) {
 		want    string // a part of the error; "" for none
 	}{
 		{"as it is", imported.Compiled, busy{objects: there}, 1, ""},
-		{"written to meanwhile", imported.Compiled, busy{objects: there, writes: 3}, 1, ""},
-		{"written to for ever", imported.Compiled, busy{objects: there, writes: 100}, 0, kube.ErrChanged.Error()},
+		{"written to at the same time", imported.Compiled, busy{objects: there, writes: 3}, 1, ""},
+		{"written to without end", imported.Compiled, busy{objects: there, writes: 100}, 0, kube.ErrChanged.Error()},
 		{"another value", imported.Compiled, busy{objects: other}, 0, ErrNotTheSame.Error()},
 		{"not there", imported.Compiled, busy{}, 0, "not in the cluster: NodePool a"},
 		{"no import block", without, busy{objects: there}, 0, "there is no import block"},

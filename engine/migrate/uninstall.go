@@ -21,6 +21,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/cluster"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -28,7 +29,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// UninstallCluster is the cluster to leave; kube.Cluster is one.
+// UninstallCluster is the cluster from which lkeplan is removed; kube.Cluster is one.
 type UninstallCluster interface {
 	cluster.Lister
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
@@ -45,14 +46,20 @@ type Holdings struct {
 	Pools     []*karpv1.NodePool
 	Claims    []*karpv1.NodeClaim
 	Classes   []*linodev1alpha1.LinodeNodeClass
-	Nodes     []*corev1.Node // that Karpenter has made
+	Nodes     []*corev1.Node // that Karpenter has created
+	// Limits are the CapacityLimits that lkeplan has applied. LimitsOfOthers belong to other tools.
+	Limits         []*lkeplanv1alpha1.CapacityLimit
+	LimitsOfOthers []OwnedLimit
 }
+
+// OwnedLimit is a CapacityLimit that another tool manages.
+type OwnedLimit struct{ Name, Owner string }
 
 // ReadHoldings lists what lkeplan has in a cluster. A kind that the cluster does not know has no
 // objects.
 func ReadHoldings(ctx context.Context, from cluster.Lister) (h Holdings, err error) {
 	ours := func(ref *karpv1.NodeClassReference) bool { return ref != nil && ref.Group == linodev1alpha1.Group }
-	var errs [5]error
+	var errs [6]error
 	h.NodePlans, errs[0] = held[lkeplanv1alpha1.NodePlan](ctx, from, lkeplanv1alpha1.GroupVersion.String(), "NodePlan", nil)
 	h.Pools, errs[1] = held(ctx, from, "karpenter.sh/v1", "NodePool",
 		func(p *karpv1.NodePool) bool { return ours(p.Spec.Template.Spec.NodeClassRef) })
@@ -61,10 +68,33 @@ func ReadHoldings(ctx context.Context, from cluster.Lister) (h Holdings, err err
 	h.Classes, errs[3] = held[linodev1alpha1.LinodeNodeClass](ctx, from, linodev1alpha1.Group+"/v1", "LinodeNodeClass", nil)
 	h.Nodes, errs[4] = held(ctx, from, "v1", "Node",
 		func(n *corev1.Node) bool { return poolOf(n) != "" || len(releasedFrom(n)) > 0 })
+	errs[5] = h.readLimits(ctx, from)
 	return h, cmp.Or(errs[:]...)
 }
 
-// held are the objects of a kind that are lkeplan's.
+// readLimits lists CapacityLimits. Those with another owner belong to it: it would apply them again.
+func (h *Holdings) readLimits(ctx context.Context, from cluster.Lister) error {
+	found, err := from.List(ctx, lkeplanv1alpha1.GroupVersion.String(), "CapacityLimit")
+	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	for _, obj := range found {
+		if owners := kube.Owners(obj); len(owners) > 0 || !kube.Applied(obj) {
+			h.LimitsOfOthers = append(h.LimitsOfOthers, OwnedLimit{manifest.Name(obj), nodeplan.Maker(obj)})
+			continue
+		}
+		limit, err := manifest.As[lkeplanv1alpha1.CapacityLimit](obj)
+		if err != nil {
+			return err
+		}
+		h.Limits = append(h.Limits, limit)
+	}
+	return nil
+}
+
+// held are the objects of a kind that belong to lkeplan.
 func held[T any](ctx context.Context, from cluster.Lister, apiVersion, kind string, ours func(*T) bool) ([]*T, error) {
 	found, err := cluster.List[T](ctx, from, apiVersion, kind)
 	if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
@@ -73,7 +103,7 @@ func held[T any](ctx context.Context, from cluster.Lister, apiVersion, kind stri
 	return slices.DeleteFunc(found, func(obj *T) bool { return ours != nil && !ours(obj) }), err
 }
 
-// all are the objects, Nodes first: a NodeClaim that is being deleted goes with its last finalizer.
+// all are the objects, Nodes first: a NodeClaim that is being deleted is removed with its last finalizer.
 func (h Holdings) all() []client.Object {
 	return slices.Concat(asObjects(h.Nodes), asObjects(h.Claims), asObjects(h.Pools), asObjects(h.Classes), asObjects(h.NodePlans))
 }
@@ -87,18 +117,18 @@ func asObjects[T client.Object](list []T) (all []client.Object) {
 
 func poolOf(obj metav1.Object) string { return obj.GetLabels()[karpv1.NodePoolLabelKey] }
 
-// finalizers are those that only lkeplan takes off, when it has done what they wait for.
+// finalizers are those that only lkeplan removes, when it has done what they wait for.
 var finalizers = []string{karpv1.TerminationFinalizer, "karpenter.k8s.linode/termination", "lkeplan.dev/finalizer"}
 
-// releasedFrom are the finalizers of an object that only lkeplan takes off.
+// releasedFrom are the finalizers of an object that only lkeplan removes.
 func releasedFrom(obj metav1.Object) []string {
 	return slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), func(f string) bool { return !slices.Contains(finalizers, f) })
 }
 
-// Release returns what to change of an object so that it, and what it owns, can go
-// without lkeplan; nil if there is nothing. Of a Node that is the reference to its
-// NodeClaim, with which it would be deleted, and what keeps pods from it while Karpenter
-// is about to replace it.
+// Release returns the change with which an object, and what it owns, can be deleted
+// without lkeplan; nil if there is none. For a Node it includes the reference to its
+// NodeClaim, with which it would be deleted, and the taints that Karpenter adds before it
+// replaces a node.
 func Release(obj client.Object) map[string]any {
 	metadata := map[string]any{}
 	if len(releasedFrom(obj)) > 0 {
@@ -128,7 +158,7 @@ func Release(obj client.Object) map[string]any {
 	return change
 }
 
-// release takes off an object what only lkeplan takes off. Others may write to it at
+// release removes from an object what only lkeplan removes. Others can write to it at
 // the same time.
 func release(ctx context.Context, in UninstallCluster, obj client.Object) error {
 	const attempts = 5
@@ -144,7 +174,7 @@ func release(ctx context.Context, in UninstallCluster, obj client.Object) error 
 		}
 		live, readErr := in.Get(ctx, ref)
 		if readErr == nil && live == nil {
-			return nil // it is gone
+			return nil // it was deleted
 		}
 		if _, isNode := obj.(*corev1.Node); isNode && readErr == nil {
 			obj, readErr = manifest.As[corev1.Node](live)
@@ -178,12 +208,12 @@ func colon(message string) string {
 	return ": " + message
 }
 
-// ErrNoLease tells that nothing shows whether a controller runs.
-var ErrNoLease = errors.New("no controller has, or had, a Lease")
+// ErrNoLease means that it is unknown whether a controller runs.
+var ErrNoLease = errors.New("no controller has or had a Lease")
 
-// Stopped returns an error that says what to stop, if a process of lkeplan runs, or is
-// about to: it would put back what UninstallAndKeep takes off. Only those who started a controller that
-// elects no leader know whether it has ended; it is ErrNoLease if nothing else says it.
+// Stopped returns an error with what to stop if a process of lkeplan runs or is about
+// to: it would undo what UninstallAndKeep does. A controller without leader election
+// cannot be detected: the error is ErrNoLease if nothing else is known.
 func Stopped(ctx context.Context, in cluster.Lister, running []cluster.Controller) error {
 	for _, c := range running {
 		if c.Works() {
@@ -207,16 +237,16 @@ func Stopped(ctx context.Context, in cluster.Lister, running []cluster.Controlle
 }
 
 func runs(what, namespace string) error {
-	return fmt.Errorf("the controller %s, and would put back what is taken off; stop it first: kubectl -n %s scale "+
+	return fmt.Errorf("the controller %s, and would undo the change; stop it first: kubectl -n %s scale "+
 		"deployment --replicas=0 --selector=app.kubernetes.io/part-of=lkeplan", what, namespace)
 }
 
-// UninstallByDrain has the running controller drain and delete all nodes, and deletes what makes
-// nodes. It returns when nothing is left; where ctx ends first, the controller goes on,
-// and so does another Drain.
+// UninstallByDrain lets the running controller drain and delete all nodes, and deletes what creates
+// nodes, and the CapacityLimits of lkeplan. It returns when nothing is left. If ctx ends first, the
+// controller continues, and so does another call.
 //
-// NodePlans are suspended before pools are deleted, as they would make them again. A pool
-// that comes back all the same is an error: something else applies it.
+// NodePlans are suspended before pools are deleted, because they would create them again. A pool
+// that is still created again is an error: another tool applies it.
 func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(Step)) error {
 	h, err := ReadHoldings(ctx, in)
 	if err != nil {
@@ -232,16 +262,16 @@ func UninstallByDrain(ctx context.Context, in UninstallCluster, report func(Step
 		if err := in.Delete(ctx, reference(pool)); err != nil {
 			return err
 		}
-		report(stepOf(pool, "deleted, and its nodes give up their pods"))
+		report(stepOf(pool, "deleted; its nodes are draining"))
 	}
 	if err := gone(ctx, in, h.Pools, report); err != nil {
 		return err
 	}
-	for _, obj := range slices.Concat(asObjects(h.NodePlans), asObjects(h.Classes)) {
+	for _, obj := range slices.Concat(asObjects(h.NodePlans), asObjects(h.Classes), asObjects(h.Limits)) {
 		if err := in.Delete(ctx, reference(obj)); err != nil {
 			return err
 		}
-		// Nothing is left that its finalizer could wait for: no process need take it off.
+		// Nothing is left that its finalizer could wait for: no process has to remove it.
 		live, err := in.Get(ctx, reference(obj))
 		if err != nil {
 			return err
@@ -264,10 +294,10 @@ func stepOf(obj client.Object, what string) Step {
 	return Step{obj.GetObjectKind().GroupVersionKind().Kind, keyOf(obj), what}
 }
 
-// pollNodes is how often it is looked how many nodes are left.
+// pollNodes is how often the remaining nodes are counted.
 const pollNodes = 2 * time.Second
 
-// gone deletes all NodeClaims, and returns when they and their Nodes are gone. It reports
+// gone deletes all NodeClaims, and returns when they and their Nodes are deleted. It reports
 // how many nodes are left.
 func gone(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, report func(Step)) error {
 	reported := map[string]int{}
@@ -276,7 +306,7 @@ func gone(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, re
 	for {
 		left, err := going(ctx, in, pools)
 		if kube.IsNoResponse(err) {
-			left = reported // and looked at again
+			left = reported // and counted again
 		} else if err != nil {
 			return err
 		}
@@ -287,7 +317,7 @@ func gone(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, re
 		}
 		for _, pool := range slices.Sorted(maps.Keys(reported)) {
 			if left[pool] == 0 {
-				report(Step{"NodePool", pool, "its nodes are gone"})
+				report(Step{"NodePool", pool, "its nodes are deleted"})
 			}
 		}
 		reported = left
@@ -302,14 +332,14 @@ func gone(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool, re
 	}
 }
 
-// going has all NodeClaims deleted, and counts the nodes that are left.
+// going deletes all NodeClaims, and counts the nodes that are left.
 func going(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool) (left map[string]int, err error) {
 	h, err := ReadHoldings(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	if back := newcomer(h.Pools, pools); back != nil {
-		return nil, fmt.Errorf("NodePool %s has been made again: have Flux, Argo CD or whoever applies it stop, and run "+
+		return nil, fmt.Errorf("NodePool %s was created again: stop Flux, Argo CD or what else applies it, and run "+
 			"this again", back.Name)
 	}
 	for _, claim := range h.Claims {
@@ -322,7 +352,7 @@ func going(ctx context.Context, in UninstallCluster, pools []*karpv1.NodePool) (
 	return remaining(h), nil
 }
 
-// newcomer returns a pool that is none of the others; nil if all are.
+// newcomer returns a pool that is not among others; nil if all are.
 func newcomer(pools, others []*karpv1.NodePool) *karpv1.NodePool {
 	for _, pool := range pools {
 		if !slices.ContainsFunc(others, func(o *karpv1.NodePool) bool { return o.UID == pool.UID }) {
@@ -332,8 +362,8 @@ func newcomer(pools, others []*karpv1.NodePool) *karpv1.NodePool {
 	return nil
 }
 
-// remaining counts nodes by pool: those with a NodeClaim, and those without that have a
-// finalizer of Karpenter's.
+// remaining counts nodes by pool: those with a NodeClaim, and those without one that have a
+// finalizer of Karpenter.
 func remaining(h Holdings) map[string]int {
 	left, counted := map[string]int{}, map[string]bool{}
 	for _, claim := range h.Claims {
@@ -348,8 +378,8 @@ func remaining(h Holdings) map[string]int {
 	return left
 }
 
-// ErrUnfinished tells that time was up before all nodes were gone.
-var ErrUnfinished = errors.New("nodes are left; the controller goes on with them")
+// ErrUnfinished means that the time ended before all nodes were deleted.
+var ErrUnfinished = errors.New("nodes are left; the controller continues to drain them")
 
 func unfinished(left map[string]int, cause error) error {
 	errs := []error{ErrUnfinished}
@@ -362,10 +392,10 @@ func unfinished(left map[string]int, cause error) error {
 	return errors.Join(append(errs, cause)...)
 }
 
-// UninstallAndKeep takes off all objects, and all Nodes, what only lkeplan takes off, so that each can
-// be deleted and none goes with another. No object is deleted: a controller that is
-// started again goes on as before. None may run meanwhile: where one puts something back
-// within some seconds, the error is ErrPutBack.
+// UninstallAndKeep removes from all objects and Nodes what only lkeplan removes, so that each can
+// be deleted, and none is deleted with another. No object is deleted: a controller that is
+// started again continues. None may run in the meantime: if one undoes the change within
+// a few seconds, the error is ErrPutBack.
 func UninstallAndKeep(ctx context.Context, in UninstallCluster, report func(Step)) error {
 	h, err := ReadHoldings(ctx, in)
 	if err != nil {
@@ -380,25 +410,25 @@ func UninstallAndKeep(ctx context.Context, in UninstallCluster, report func(Step
 		}
 		what := "released"
 		if !obj.GetDeletionTimestamp().IsZero() {
-			what = "released, and gone: it was being deleted"
+			what = "released and deleted: its deletion was pending"
 		}
 		report(stepOf(obj, what))
 	}
 	return staysOff(ctx, in)
 }
 
-// ErrPutBack tells that a controller runs.
-var ErrPutBack = errors.New("a controller runs, and has put back what was taken off: stop it, and run this again; " +
-	"to delete the CRDs now would delete nodes")
+// ErrPutBack means that a controller runs.
+var ErrPutBack = errors.New("a controller runs, and has undone the change: stop it, and run this again; " +
+	"deleting the CRDs now would delete nodes")
 
-// A controller sees at once that a finalizer is off, and needs some seconds where its
-// requests are held back.
+// A controller sees immediately that a finalizer is missing, and needs a few seconds if its
+// requests are rate limited.
 const (
 	putBackWithin = 8 * time.Second
 	pollPutBack   = time.Second
 )
 
-// staysOff watches for what a controller puts back that nothing else shows.
+// staysOff watches whether a controller that cannot be detected otherwise undoes the change.
 func staysOff(ctx context.Context, in UninstallCluster) error {
 	watching, cancel := context.WithTimeout(ctx, putBackWithin)
 	defer cancel()
@@ -423,19 +453,19 @@ func staysOff(ctx context.Context, in UninstallCluster) error {
 	}
 }
 
-// Machine is a Linode that costs money.
+// Machine is a Linode that is billed.
 type Machine struct {
-	Node     string `json:"node,omitempty"` // "" where it has not joined
+	Node     string `json:"node,omitempty"` // "" if it has not joined
 	Claim    string `json:"claim,omitempty"`
-	Linode   string `json:"linode,omitempty"` // its number; "" where it is only on order
+	Linode   string `json:"linode,omitempty"` // its ID; "" if it is only requested
 	LKEPool  string `json:"lkePool,omitempty"`
 	PlanType string `json:"planType"`
 	Pool     string `json:"pool,omitempty"`
 
-	Monthly catalog.Money `json:"monthly,omitempty"` // US dollars; 0 where the price is not known
+	Monthly catalog.Money `json:"monthly,omitempty"` // US dollars; 0 if the price is unknown
 }
 
-// Bill lists the Linodes that lkeplan has made, and what they cost in a month.
+// Bill lists the Linodes that lkeplan has created, and their monthly cost.
 func Bill(h Holdings, prices *catalog.Catalog) (machines []Machine, total catalog.Money) {
 	joined := map[string]int{}
 	add := func(obj metav1.Object, m Machine) {
@@ -466,4 +496,40 @@ func Bill(h Holdings, prices *catalog.Catalog) (machines []Machine, total catalo
 		return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Claim, b.Claim))
 	})
 	return machines, total
+}
+
+// OtherNodes are nodes that lkeplan does not manage, and their monthly cost.
+type OtherNodes struct {
+	Nodes    int
+	LKEPools int // that have these nodes
+	Monthly  catalog.Money
+	Unpriced int // nodes whose price is unknown
+}
+
+// NodesOfOthers counts the nodes of a cluster that lkeplan does not manage. An LKE pool without a node is not counted.
+func NodesOfOthers(nodes []*corev1.Node, h Holdings, prices *catalog.Catalog) (o OtherNodes) {
+	ours, pools := map[string]bool{}, map[string]bool{}
+	for _, n := range h.Nodes {
+		ours[n.Name] = true
+	}
+	for _, claim := range h.Claims {
+		ours[claim.Status.NodeName] = true
+	}
+	for _, n := range nodes {
+		if ours[n.Name] {
+			continue
+		}
+		o.Nodes++
+		if id := n.Labels[poolLabel]; id != "" {
+			pools[id] = true
+		}
+		price, ok := prices.Price(n.Labels[corev1.LabelInstanceTypeStable], n.Labels[corev1.LabelTopologyRegion])
+		if !ok {
+			o.Unpriced++
+			continue
+		}
+		o.Monthly += price.PerMonth()
+	}
+	o.LKEPools = len(pools)
+	return o
 }

@@ -13,11 +13,12 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// memory is a cluster of objects. A merge of metadata.finalizers is all that it knows.
+// memory is a cluster of objects. It supports only merges of metadata.finalizers.
 type memory struct {
 	objects []map[string]any
 	merged  func(obj map[string]any) // sees each object that was changed
-	listing func()                   // what others do before a list
+	listing func()                   // what other clients do before a list
+	deleted []string
 }
 
 func (m *memory) List(_ context.Context, apiVersion, kind string) (found []map[string]any, err error) {
@@ -50,11 +51,30 @@ func (m *memory) Merge(ctx context.Context, obj, change map[string]any, _ string
 	return nil
 }
 
-// Delete begins a deletion that nobody ends.
-func (m *memory) Delete(context.Context, map[string]any) error { return nil }
+// Delete starts a deletion that does not end.
+func (m *memory) Delete(_ context.Context, obj map[string]any) error {
+	m.deleted = append(m.deleted, manifest.KeyOf(obj).String())
+	return nil
+}
 
-// TestDrainSaysThatTimeIsUp: in the words of who gave it the time.
-func TestDrainSaysThatTimeIsUp(t *testing.T) {
+// TestDrainDeletesTheCapacityLimitsOfLkeplan: they would limit the next installation. Others stay.
+func TestDrainDeletesTheCapacityLimitsOfLkeplan(t *testing.T) {
+	in := &memory{}
+	for name, manager := range map[string]string{"ours": "lkeplan", "theirs": "terraform"} {
+		in.objects = append(in.objects, parse(t, `{apiVersion: lkeplan.dev/v1alpha1, kind: CapacityLimit,
+		  metadata: {name: `+name+`, managedFields: [{manager: `+manager+`, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}}]},
+		  spec: {nodes: 3}}`))
+	}
+	if err := UninstallByDrain(t.Context(), in, func(Step) {}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"CapacityLimit ours"}; !slices.Equal(in.deleted, want) {
+		t.Errorf("deleted %v, want %v", in.deleted, want)
+	}
+}
+
+// TestDrainReportsTimeout with the cause of the context.
+func TestDrainReportsTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errors.New("timed out after 5s"))
 		defer cancel()
@@ -68,7 +88,7 @@ func TestDrainSaysThatTimeIsUp(t *testing.T) {
 	})
 }
 
-// TestStopped: nodes are kept only where nobody puts back what is taken off them.
+// TestStopped: nodes are kept only if no controller runs that would undo the change.
 func TestStopped(t *testing.T) {
 	lease := func(name, holder string, silent time.Duration) cluster.Controller {
 		return cluster.Controller{Namespace: "ns", Lease: name, Holder: holder, Silent: silent}
@@ -84,15 +104,15 @@ func TestStopped(t *testing.T) {
 		object  string
 		want    string // "" for no error
 	}{
-		"nothing shows that one ever ran":      {nil, `{}`, ErrNoLease.Error()},
-		"only the one that makes no nodes":     {[]cluster.Controller{lease("lkeplan-gitops", "", time.Hour)}, `{}`, ErrNoLease.Error()},
-		"it works":                             {[]cluster.Controller{lease("lkeplan-controller", "pod", time.Second)}, `{}`, scale},
-		"the one of NodePlans works":           {[]cluster.Controller{stopped, lease("lkeplan-gitops", "pod", 0)}, `{}`, scale},
-		"its Lease ended and pods are to come": {[]cluster.Controller{stopped}, deployment("replicas: 2"), scale},
-		"a Deployment of one":                  {[]cluster.Controller{stopped}, deployment(""), scale},
-		"without a Lease, by a Deployment":     {nil, deployment("replicas: 1"), scale},
-		"scaled to nothing":                    {[]cluster.Controller{stopped}, deployment("replicas: 0"), ""},
-		"deleted":                              {[]cluster.Controller{stopped}, `{}`, ""},
+		"no trace of a controller":                         {nil, `{}`, ErrNoLease.Error()},
+		"only the one that creates no nodes":               {[]cluster.Controller{lease("lkeplan-gitops", "", time.Hour)}, `{}`, ErrNoLease.Error()},
+		"it works":                                         {[]cluster.Controller{lease("lkeplan-controller", "pod", time.Second)}, `{}`, scale},
+		"the one of NodePlans works":                       {[]cluster.Controller{stopped, lease("lkeplan-gitops", "pod", 0)}, `{}`, scale},
+		"its Lease ended, and its Deployment has replicas": {[]cluster.Controller{stopped}, deployment("replicas: 2"), scale},
+		"a Deployment of one":                              {[]cluster.Controller{stopped}, deployment(""), scale},
+		"without a Lease, by a Deployment":                 {nil, deployment("replicas: 1"), scale},
+		"scaled to zero":                                   {[]cluster.Controller{stopped}, deployment("replicas: 0"), ""},
+		"deleted":                                          {[]cluster.Controller{stopped}, `{}`, ""},
 		"a Deployment of others": {[]cluster.Controller{stopped},
 			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 3}}`, ""},
 	} {
@@ -103,9 +123,9 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestKeepSeesWhatAControllerPutsBack: one that nothing else shows still runs, and to go on
-// would have it delete all nodes.
-func TestKeepSeesWhatAControllerPutsBack(t *testing.T) {
+// TestKeepDetectsARunningController that cannot be detected otherwise: if the uninstallation
+// continued, it would delete all nodes.
+func TestKeepDetectsARunningController(t *testing.T) {
 	for name, tt := range map[string]struct {
 		after time.Duration // 0 for never
 		want  error

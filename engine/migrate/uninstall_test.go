@@ -33,8 +33,8 @@ func as[T any](t *testing.T, text string) *T {
 	return typed
 }
 
-// TestRelease: only what lkeplan puts on objects is taken off, and only where nobody has
-// changed them meanwhile.
+// TestRelease: only what lkeplan adds to objects is removed, and only if they have not
+// changed in the meantime.
 func TestRelease(t *testing.T) {
 	tests := map[string]struct{ object, want string }{
 		"a NodeClaim": {
@@ -53,8 +53,8 @@ func TestRelease(t *testing.T) {
 			`{kind: Node, metadata: {resourceVersion: "7"}, spec: {taints: [{key: karpenter.sh/unregistered}]}}`,
 			`{metadata: {resourceVersion: "7"}, spec: {taints: []}}`,
 		},
-		"a Node with taints of its own": {`{kind: Node, metadata: {}, spec: {taints: [{key: mine, effect: NoSchedule}]}}`, `null`},
-		"an object of others":           {`{kind: NodePlan, metadata: {finalizers: [foregroundDeletion]}}`, `null`},
+		"a Node with other taints":  {`{kind: Node, metadata: {}, spec: {taints: [{key: mine, effect: NoSchedule}]}}`, `null`},
+		"an object of another tool": {`{kind: NodePlan, metadata: {finalizers: [foregroundDeletion]}}`, `null`},
 		"a NodePlan": {
 			`{kind: NodePlan, metadata: {resourceVersion: "8", finalizers: [lkeplan.dev/finalizer]}}`,
 			`{metadata: {resourceVersion: "8", finalizers: []}}`,
@@ -75,7 +75,55 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestBill: each machine is listed once, those that have not joined, too.
+// TestNodesOfOthers: what is still billed is counted from Nodes, and an unknown price is not zero.
+func TestNodesOfOthers(t *testing.T) {
+	node := func(name, pool, plan string) *corev1.Node {
+		return as[corev1.Node](t, `{metadata: {name: `+name+`, labels: {lke.linode.com/pool-id: "`+pool+`",
+		  node.kubernetes.io/instance-type: `+plan+`, topology.kubernetes.io/region: us-ord}}}`)
+	}
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := Holdings{
+		Nodes:  []*corev1.Node{node("ours", "1", "g6-standard-2")},
+		Claims: []*karpv1.NodeClaim{as[karpv1.NodeClaim](t, `{status: {nodeName: joining}}`)},
+	}
+	got := NodesOfOthers([]*corev1.Node{
+		node("ours", "1", "g6-standard-2"), node("joining", "1", "g6-standard-2"), node("a", "2", "g6-standard-2"),
+		node("b", "2", "g6-standard-2"), node("c", "3", "nosuch"), node("d", "", "g6-standard-2"),
+	}, h, prices)
+	if want := (OtherNodes{Nodes: 4, LKEPools: 2, Monthly: 72 * catalog.Dollar, Unpriced: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestUninstallOwnsItsCapacityLimits: a limit that no other tool applies is lkeplan's.
+func TestUninstallOwnsItsCapacityLimits(t *testing.T) {
+	limit := func(name, metadata string) map[string]any {
+		return parse(t, `{apiVersion: lkeplan.dev/v1alpha1, kind: CapacityLimit, metadata: {name: `+name+metadata+`}, spec: {nodes: 3}}`)
+	}
+	const ours, edit = `{manager: lkeplan, operation: Apply, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}}`,
+		`{manager: kubectl-edit, operation: Update, fieldsType: FieldsV1, fieldsV1: {"f:spec": {}}}`
+	in := &memory{objects: []map[string]any{
+		limit("ours", `, managedFields: [`+ours+`]`), limit("edited", `, managedFields: [`+ours+`, `+edit+`]`),
+		limit("helm", `, labels: {app.kubernetes.io/managed-by: Helm}, managedFields: [`+ours+`]`), limit("bare", ""),
+	}}
+	h, err := ReadHoldings(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, l := range h.Limits {
+		names = append(names, l.Name)
+	}
+	want := []OwnedLimit{{"edited", "kubectl"}, {"helm", "Helm"}, {"bare", "another tool"}}
+	if diff := cmp.Diff([]string{"ours"}, names) + cmp.Diff(want, h.LimitsOfOthers); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestBill: each machine is listed once, including those that have not joined.
 func TestBill(t *testing.T) {
 	h := Holdings{
 		Nodes: []*corev1.Node{
@@ -103,6 +151,6 @@ func TestBill(t *testing.T) {
 		{Claim: "b-2", PlanType: "unknown", Pool: "b"},
 	}
 	if diff := cmp.Diff(want, machines); diff != "" || total != 2*monthly {
-		t.Errorf("together $%s (-want +got)\n%s", total, diff)
+		t.Errorf("total $%s (-want +got)\n%s", total, diff)
 	}
 }

@@ -16,24 +16,24 @@ import (
 )
 
 // manager owns the fields that are changed here. It is not the one that applies objects:
-// another apply would take them back.
+// another apply would revert them.
 const manager = "lkeplan-nodeplan"
 
-// Applies returns the NodePlan that applies what another one plans: the plan of a pull
-// request is approved there. It is an error that nothing applies it.
+// Applies returns the NodePlan that applies what np plans: the plan of a pull
+// request is approved there. It is an error if no NodePlan applies it.
 func Applies(np *lkeplanv1alpha1.NodePlan) (types.NamespacedName, error) {
 	to := np.Spec.PlanFor
 	switch {
 	case np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly:
 		return Key(np), nil
 	case to == nil:
-		return Key(np), fmt.Errorf("NodePlan %s only plans, and planFor names none that applies it: nothing can be approved",
+		return Key(np), fmt.Errorf("NodePlan %s only plans, and its planFor names no NodePlan that applies it: nothing can be approved",
 			Key(np))
 	}
 	return types.NamespacedName{Namespace: cmp.Or(to.Namespace, np.Namespace), Name: to.Name}, nil
 }
 
-// Approve gives a NodePlan an approval; nil takes it back.
+// Approve writes an approval on a NodePlan; nil revokes it.
 func Approve(ctx context.Context, c Cluster, at types.NamespacedName, a *lkeplanv1alpha1.Approval) error {
 	var given any
 	if a != nil {
@@ -51,8 +51,7 @@ func Suspend(ctx context.Context, c Cluster, at types.NamespacedName, suspend bo
 	return c.Merge(ctx, named(at), map[string]any{"spec": map[string]any{"suspend": suspend}}, manager)
 }
 
-// Request asks for a reconciliation of a NodePlan, and returns the token by which Await
-// knows it.
+// Request requests a reconciliation of a NodePlan, and returns the token for Await.
 func Request(ctx context.Context, c Cluster, at types.NamespacedName, now time.Time) (token string, err error) {
 	return request(ctx, c, named(at), now)
 }
@@ -64,11 +63,11 @@ func request(ctx context.Context, c Cluster, obj map[string]any, now time.Time) 
 	}, manager)
 }
 
-// ErrNoSource tells that a NodePlan has no source that Flux fetches.
-var ErrNoSource = errors.New("its source is none of Flux's, and is asked in each reconciliation anyway")
+// ErrNoSource means that a NodePlan has no source that Flux fetches.
+var ErrNoSource = errors.New("its source is not one of Flux, and is read in each reconciliation")
 
-// Fetch has Flux fetch the source of a NodePlan, and returns when it has. It reports what
-// it waits for.
+// Fetch requests that Flux fetches the source of a NodePlan, and returns when it has. It reports what
+// it is waiting for.
 func Fetch(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan, now time.Time, report func(string)) error {
 	ref := np.Spec.SourceRef
 	if ref == nil {
@@ -80,7 +79,7 @@ func Fetch(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan, now tim
 	if err != nil {
 		return err
 	}
-	report(fmt.Sprintf("%s is asked for its last revision", manifest.KeyOf(source)))
+	report(fmt.Sprintf("waiting for %s to fetch its latest revision", manifest.KeyOf(source)))
 	return waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		live, err := c.Get(ctx, source)
 		return manifest.Text(live, "status", "lastHandledReconcileAt") == token, err

@@ -12,28 +12,28 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Standing is what a live object is to a NodePlan.
+// Standing is the relation of a live object to a NodePlan.
 type Standing int
 
 // The standings.
 const (
-	// Ours was applied by the NodePlan: what others set in it is set back.
+	// Ours was applied by the NodePlan: manual edits are reverted.
 	Ours Standing = iota
 	// Free has no owner: it was applied by lkeplan and released since, or an import block
 	// says that it may be taken over.
 	Free
-	// Held is another NodePlan's.
+	// HeldByOther is managed by another NodePlan.
 	HeldByOther
 	// Foreign was created by another client, or carries a copy of the label.
 	Foreign
 )
 
-// Declared is what a live object is to the NodePlan with this inventory and value of the
-// inventory label, where the NodePlan declares it.
+// Declared is the relation of a live object to the NodePlan with this inventory and value of the
+// inventory label that declares it.
 //
-// An object with the label that lkeplan has applied is the NodePlan's even if it is in no
-// inventory: the controller may have ended before it wrote the status. That values are
-// equal makes nothing anybody's.
+// An object with the label that lkeplan has applied belongs to the NodePlan even if it is in no
+// inventory: the controller may have ended before it wrote the status. Equal values do not
+// make it the owner.
 func (i Inventory) Declared(live map[string]any, label string, imports []config.Import) Standing {
 	switch owner := manifest.Label(live, kube.InventoryLabel); {
 	case owner == label && (i.Has(live) || kube.Applied(live)):
@@ -54,7 +54,7 @@ func InventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 
-// Maker says who has made an object that lkeplan has not applied.
+// Maker names the owner of an object that lkeplan has not applied.
 func Maker(live map[string]any) string {
 	owners := kube.Owners(live)
 	if len(owners) == 0 {
@@ -67,8 +67,8 @@ func Maker(live map[string]any) string {
 	return maker
 }
 
-// HolderOf is the NodePlan that an inventory label names, as namespace/name; as much of
-// it as fits into a label.
+// HolderOf is the NodePlan that an inventory label names, as namespace/name, cut to
+// the length of a label.
 func HolderOf(live map[string]any) string {
 	name, _ := strings.CutPrefix(manifest.Label(live, kube.InventoryLabel), kube.NodePlanOwner+".")
 	return cmp.Or(strings.Replace(name, ".", "/", 1), "nobody") // a namespace has no dot

@@ -27,15 +27,15 @@ func InventoryOf(entries []lkeplanv1alpha1.InventoryEntry) Inventory {
 }
 
 // Has reports whether a live object is in the inventory. Entries without a UID are from
-// releases that kept none, and stand for the object of that name until the next apply.
+// older releases, and stand for the object of that name until the next apply.
 func (i Inventory) Has(obj map[string]any) bool {
 	uid, listed := i[EntryOf(obj).ID]
 	return listed && (uid == "" || uid == manifest.UID(obj))
 }
 
-// After returns the entries of a NodePlan that has applied objects, sorted: of the live
-// objects with its label those that it declares, and those that it had applied before and
-// that are still there.
+// After returns the sorted entries of a NodePlan that has applied objects: of the live
+// objects with its label, those that it declares, and those that it applied earlier and
+// that still exist.
 func (i Inventory) After(
 	labelled []map[string]any, declared map[manifest.Key]config.Object,
 ) []lkeplanv1alpha1.InventoryEntry {
@@ -54,7 +54,7 @@ func (i Inventory) After(
 // EntryOf names an object as Flux's inventories do: namespace_name_group_kind.
 func EntryOf(obj map[string]any) lkeplanv1alpha1.InventoryEntry {
 	key := manifest.KeyOf(obj)
-	gv, _ := schema.ParseGroupVersion(manifest.APIVersion(obj)) // the API server has read it before
+	gv, _ := schema.ParseGroupVersion(manifest.APIVersion(obj)) // the API server has validated it
 	return lkeplanv1alpha1.InventoryEntry{
 		ID: ID(key.Namespace, key.Name, gv.Group, key.Kind), V: gv.Version, UID: manifest.UID(obj),
 	}

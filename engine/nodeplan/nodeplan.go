@@ -1,9 +1,9 @@
 // Package nodeplan is what the reconciler of NodePlans and commands about them share: which
-// objects a NodePlan holds (holding.go), which guards and exceptions its spec adds (terms.go),
-// and what people do with one: look at it, approve what waits, suspend, resume and reconcile
-// it, and wait until that is done. What a command writes is what anyone with the same rights could write with kubectl.
+// objects belong to a NodePlan (holding.go), which guards and exceptions its spec adds (terms.go),
+// and what people do with one: show it, approve its plan, suspend, resume and reconcile it, and
+// wait until that is done. A command writes what its user could write with kubectl.
 //
-// The inventory label of an object says whose it claims to be, and anyone can copy a label.
+// The inventory label of an object names its owner, but anyone can copy a label.
 // What a NodePlan has applied is in the inventory of its status, by UID, which cannot be
 // copied; only that is ever deleted.
 //
@@ -49,7 +49,7 @@ func referenceTo(apiVersion, kind string, at types.NamespacedName) map[string]an
 	}
 }
 
-// List returns the NodePlans of a namespace, or of all where it is "", sorted by
+// List returns the NodePlans of a namespace, or of all if it is "", sorted by
 // namespace and name.
 func List(ctx context.Context, c Cluster, namespace string) ([]lkeplanv1alpha1.NodePlan, error) {
 	objects, err := c.ListIn(ctx, apiVersion, kind, namespace)
@@ -70,7 +70,7 @@ func List(ctx context.Context, c Cluster, namespace string) ([]lkeplanv1alpha1.N
 	return plans, nil
 }
 
-// Get returns a NodePlan. Where there is none, the error says which there are.
+// Get returns a NodePlan. If it does not exist, the error lists the existing ones.
 func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alpha1.NodePlan, error) {
 	obj, err := c.Get(ctx, named(at))
 	if err != nil {
@@ -82,7 +82,7 @@ func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alp
 	err = fmt.Errorf("there is no NodePlan %s", at)
 	others, listErr := List(ctx, c, at.Namespace)
 	if listErr != nil {
-		return nil, err // that it is not there is what matters
+		return nil, err // that it does not exist is what matters
 	}
 	names := make([]string, len(others))
 	for i, np := range others {
@@ -111,16 +111,16 @@ const (
 	Held      = "held"        // the first wave failed
 	Restored  = "rolled back" // the first wave failed, and the previous revision is applied again
 	Suspended = "suspended"
-	Deleted   = "deleted" // and not gone yet
+	Deleted   = "deleted" // and not removed yet
 )
 
-// states are those that a reason of the condition Ready stands for.
+// states are the states for reasons of the condition Ready.
 var states = map[string]string{
 	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonProving: Proving,
 	lkeplanv1alpha1.ReasonHeld: Held, lkeplanv1alpha1.ReasonRolledBack: Restored,
 }
 
-// State says in a word or two how a NodePlan is.
+// State is the state of a NodePlan in a word or two.
 func State(np *lkeplanv1alpha1.NodePlan) string {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	switch {
@@ -142,12 +142,34 @@ func State(np *lkeplanv1alpha1.NodePlan) string {
 	return Working
 }
 
-// Message is what a NodePlan says of itself: that of its condition Ready.
+// Message is the message of the condition Ready of a NodePlan.
 func Message(np *lkeplanv1alpha1.NodePlan) string {
 	if ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition); ready != nil {
 		return ready.Message
 	}
 	return ""
+}
+
+// Pending returns the plan that a NodePlan has made and not applied; nil if there is none. A NodePlan that only plans
+// keeps its plan pending. The status keeps the plan of an earlier revision until another one changes something: that plan
+// is not pending.
+func Pending(np *lkeplanv1alpha1.NodePlan) *lkeplanv1alpha1.PlanSummary {
+	p := np.Status.Plan
+	if p == nil || Superseded(np) || p.Revision != np.Status.LastAttemptedRevision ||
+		p.Create+p.Update+p.Delete+len(p.Changes)+len(np.Status.Guards) == 0 {
+		return nil
+	}
+	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly && apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.ReadyCondition) {
+		return nil
+	}
+	return p
+}
+
+// Superseded reports whether a NodePlan is ready with another revision than that of the plan in its status.
+func Superseded(np *lkeplanv1alpha1.NodePlan) bool {
+	return np.Status.Plan != nil && np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly &&
+		np.Status.Plan.Revision != np.Status.LastAppliedRevision &&
+		apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.ReadyCondition)
 }
 
 // Short is a revision with the first eight digits of its commit; "-" for none.

@@ -65,7 +65,7 @@ func TestTheStateOfANodePlan(t *testing.T) {
 	}
 }
 
-// seen is a cluster whose NodePlans say one thing after another.
+// seen is a cluster whose NodePlans report one state after another.
 type seen struct {
 	Cluster
 	plans   []*lkeplanv1alpha1.NodePlan // the last one from then on
@@ -101,9 +101,9 @@ func (s *seen) MergeStatus(_ context.Context, _, change map[string]any, _ string
 
 var prod = types.NamespacedName{Namespace: "fleet", Name: "prod"}
 
-// TestAWaitReportsWhatANodePlanSays: each thing once, until the reconciliation that was
-// asked for has ended.
-func TestAWaitReportsWhatANodePlanSays(t *testing.T) {
+// TestAwaitReportsProgress: each message once, until the requested reconciliation
+// has ended.
+func TestAwaitReportsProgress(t *testing.T) {
 	handled := func(np *lkeplanv1alpha1.NodePlan) *lkeplanv1alpha1.NodePlan {
 		np.Status.LastHandledReconcileAt = "token"
 		return np
@@ -127,13 +127,13 @@ func TestAWaitReportsWhatANodePlanSays(t *testing.T) {
 		want := []string{"the controller has not seen it yet", "reconciliation in progress", "3 of 20 nodes are left",
 			"1 of 20 nodes are left"}
 		if diff := cmp.Diff(want, said); diff != "" {
-			t.Errorf("it said (-want +got):\n%s", diff)
+			t.Errorf("it reported (-want +got):\n%s", diff)
 		}
 	})
 }
 
-// TestAWaitEndsWhereThePlanWaitsForItsWindow: that may be days away.
-func TestAWaitEndsWhereThePlanWaitsForItsWindow(t *testing.T) {
+// TestAwaitEndsAtAWindow, which may be days away.
+func TestAwaitEndsAtAWindow(t *testing.T) {
 	outside := nodePlan("prod", condition("Ready", "Unknown", lkeplanv1alpha1.ReasonOutsideWindow, "the next one opens on Wednesday"))
 	outside.Status.LastHandledReconcileAt = "token"
 	np, err := Await(t.Context(), &seen{plans: []*lkeplanv1alpha1.NodePlan{outside}}, prod, "token", func(string) {})
@@ -142,7 +142,7 @@ func TestAWaitEndsWhereThePlanWaitsForItsWindow(t *testing.T) {
 	}
 }
 
-func TestAWaitThatEndsSaysWhatItWaitedFor(t *testing.T) {
+func TestAwaitTimeoutShowsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -155,7 +155,7 @@ func TestAWaitThatEndsSaysWhatItWaitedFor(t *testing.T) {
 	})
 }
 
-func TestANodePlanThatIsNotThere(t *testing.T) {
+func TestMissingNodePlan(t *testing.T) {
 	for _, tt := range []struct {
 		listed []string
 		want   string
@@ -193,7 +193,7 @@ func TestWhereAPlanIsApproved(t *testing.T) {
 	}
 }
 
-// TestAnApprovalIsTheOnlyChangeOfTheStatus: the policy for approvals takes no other.
+// TestAnApprovalIsTheOnlyChangeOfTheStatus: the policy for approvals allows no other.
 func TestAnApprovalIsTheOnlyChangeOfTheStatus(t *testing.T) {
 	c := &seen{}
 	a := &lkeplanv1alpha1.Approval{
@@ -229,7 +229,7 @@ func (s sources) Get(_ context.Context, like map[string]any) (map[string]any, er
 	return nil, nil
 }
 
-// TestValuesOfANodePlan: later ones win, its own win over all, and Secrets are not read.
+// TestValuesOfANodePlan: later ones take precedence, those of the spec over all, and Secrets are not read.
 func TestValuesOfANodePlan(t *testing.T) {
 	c := sources{data: map[string]map[string]any{"a": {"x": "1", "y": "1", "z": "1"}, "b": {"y": "2", "z": "2"}}}
 	np := nodePlan("prod")

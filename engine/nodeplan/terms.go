@@ -12,7 +12,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Ignored returns a function that reports whether a NodePlan lets others set a
+// Ignored returns a function that reports whether a NodePlan ignores the drift of a
 // field.
 func Ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
 	return func(d plan.Drift) bool {
@@ -20,7 +20,7 @@ func Ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
 	}
 }
 
-// covers reports whether a rule names a field, or a field that holds it.
+// covers reports whether a rule names a field, or a field that contains it.
 func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
 	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
 		return false

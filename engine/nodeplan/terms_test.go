@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-func TestDriftThatIsIgnored(t *testing.T) {
+func TestIgnoredDrift(t *testing.T) {
 	pool := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
 		"kind": "NodePool", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{

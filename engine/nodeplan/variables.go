@@ -14,7 +14,7 @@ import (
 )
 
 // Variables are the values that a NodePlan has for variables, NAME=VALUE, sorted by name.
-// Secrets are not read: who looks at a plan need not see them. Their names are returned.
+// Secrets are not read: a plan does not need them. Their names are returned.
 func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (vars, secrets []string, err error) {
 	values := map[string]string{}
 	for _, from := range np.Spec.VariablesFrom {

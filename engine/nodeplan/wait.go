@@ -18,7 +18,7 @@ import (
 const pollInterval = 500 * time.Millisecond
 
 // Await returns a NodePlan when the reconciliation that was requested with a token has
-// ended, well or not. It reports what the NodePlan says meanwhile, each once.
+// ended, with or without success. It reports each message of the NodePlan once.
 func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string,
 	report func(string)) (*lkeplanv1alpha1.NodePlan, error) {
 	var np *lkeplanv1alpha1.NodePlan
@@ -34,15 +34,15 @@ func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string
 		}
 		return ended, nil
 	}, func() error {
-		return fmt.Errorf("timed out waiting for NodePlan %s, which goes on: is the controller running? It says: %s", at,
+		return fmt.Errorf("timed out waiting for NodePlan %s, which continues; check that the controller runs. Its last message: %s", at,
 			said)
 	})
 	return np, err
 }
 
-// progress reports whether the reconciliation with a token has ended, or else what is
-// done. A NodePlan whose condition Ready is unknown has something under way, but for one
-// that waits for its window.
+// progress reports whether the reconciliation with a token has ended, or else what it
+// does. A NodePlan whose condition Ready is unknown is still reconciled, unless it waits
+// for its window.
 func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing string) {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	at := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReconcilingCondition)
@@ -59,7 +59,7 @@ func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing str
 	return true, ""
 }
 
-// waitUntil asks a NodePlan's state repeatedly until it is done; late is the error if ctx ends before.
+// waitUntil polls until done; late is the error if ctx ends first.
 func waitUntil(ctx context.Context, done func(context.Context) (bool, error), late func() error) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

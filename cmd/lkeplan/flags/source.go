@@ -58,7 +58,7 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
 		"read the kubeconfig in `FILE` (default: $KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().StringVar(&access.Context, "context", "", "use `CONTEXT` of the kubeconfig (default: the current context)")
-	cmd.Flags().Var((*requestTimeout)(&access.Patience), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
+	cmd.Flags().Var((*requestTimeout)(&access.Timeouts), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
 		"means no limit (default: 30s to read, 70s to write)")
 	access.Say = func(what string) {
 		var p diag.Page
@@ -68,7 +68,7 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 }
 
 // requestTimeout is the flag for how long to wait for the API server. It implements pflag.Value.
-type requestTimeout kube.Patience
+type requestTimeout kube.Timeouts
 
 // String implements pflag.Value.
 func (p *requestTimeout) String() string {

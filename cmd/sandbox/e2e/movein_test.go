@@ -97,7 +97,7 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 	}
 	s.kube(fmt.Sprintf(lone, made[1]), "apply", "-f", "-")
 	s.kube("", "wait", "--for=condition=Ready", "pod/lone", "--timeout=60s")
-	mustContain(t, s.ends(1, "adopt", "--without-lease", "--yes"), "say which LKE pools, or --all: ")
+	mustContain(t, s.ends(1, "adopt", "--without-lease", "--yes"), "name LKE pools, or use --all: ")
 	mustContain(t, s.ends(1, "adopt", "--yes", "--all"), "no controller works", "pod default/lone on LKE pool")
 	s.kube("", "create", "clusterrolebinding", "viewers", "--clusterrole=view", "--serviceaccount=default:default")
 	said, code := s.lkeplan(s.account("default", "default"), "adopt", "--without-lease", "--yes", "--all")

@@ -43,7 +43,7 @@ func TestRolesOfInstanceModeAreExact(t *testing.T) {
 	s.eventually("no token is left", 30*time.Second, s.noTokens)
 	said := s.ends(0, "doctor")
 	mustContain(t, said, "ok    instance mode: Linodes join the cluster sandbox, in us-ord",
-		"ok    way to the API server", "ok    bootstrap tokens: machines may ask for certificates",
+		"ok    way to the API server", "ok    bootstrap tokens: machines can request certificates",
 		"the account lkeplan-system/lkeplan-controller has all",
 		"ok    Linodes: the account has 2 with the tag lkeplan-cluster=sandbox")
 	s.deleteDeployments("inflate")

@@ -36,7 +36,7 @@ var refusals = []situation{
 	},
 	{
 		name: "zone", pool: four, pod: "CPU 1\n      nodeSelector: {case: zone, topology.kubernetes.io/zone: us-ord}",
-		says:  "the pod wants topology.kubernetes.io/zone In [us-ord], and all nodes of the cluster are in us-southeast",
+		says:  "the pod requires topology.kubernetes.io/zone In [us-ord], and all nodes of the cluster are in us-southeast",
 		helps: podHas("zone", `"nodeSelector":{"topology.kubernetes.io/zone":null}`),
 	},
 	{
@@ -110,7 +110,7 @@ var refusals = []situation{
 	},
 	{
 		name: "volume", pool: four, pod: "CPU 1\n" + volume("data"),
-		says: "its volumes can be used where the node has topology.kubernetes.io/zone In [us-ord]",
+		says: "its volumes need a node with topology.kubernetes.io/zone In [us-ord]",
 		helps: func(s *sandbox) {
 			s.kube("", "delete", "deployment", "volume", "--cascade=foreground", "--wait")
 			s.kube("", "delete", "pvc", "data")
@@ -146,7 +146,7 @@ var refusals = []situation{
 	},
 	{
 		name: "gate", pool: four, pod: "CPU 1\n      schedulingGates: [{name: example.com/quota}]",
-		says: "a scheduling gate holds it back: example.com/quota", helps: podHas("gate", `"schedulingGates":null`),
+		says: "a scheduling gate blocks it: example.com/quota", helps: podHas("gate", `"schedulingGates":null`),
 	},
 	{
 		name: "condemned", pool: four, base: "CPU 3", pod: "CPU 3", says: "it is condemned, and gives up its nodes",

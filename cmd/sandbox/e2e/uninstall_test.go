@@ -48,8 +48,8 @@ func TestLeavingWithDrain(t *testing.T) {
 	t.Parallel()
 	s, c := inhabited(t)
 	said := s.ends(0, "uninstall", "--drain", "--yes")
-	mustContain(t, said, "2 pools, 1 NodePlan, 4 nodes for $", "suspended", "its nodes are gone", "nothing costs",
-		"kubectl delete crd")
+	mustContain(t, said, "2 pools, 1 NodePlan, 4 nodes for $", "suspended", "its nodes are deleted",
+		"All nodes created by lkeplan are removed", "kubectl delete crd")
 	s.until("nothing is left", 10*time.Second, func(now state) bool { return now.empty() && len(s.pools()) == 0 })
 	c.stop()
 	s.withoutCRDs()
@@ -79,7 +79,7 @@ func TestLeavingWithTheNodes(t *testing.T) {
 			t.Errorf("node %s has %v and %v", n.Name, n.Finalizers, n.OwnerReferences)
 		}
 	}
-	mustContain(t, said, "LinodeNodeClass default", "NodePlan        default/fleet", "together")
+	mustContain(t, said, "LinodeNodeClass default", "NodePlan        default/fleet", "total")
 	s.kube("", "wait", "--for=delete", "crd/nodeclaims.karpenter.sh", "--timeout=20s")
 	s.withoutCRDs()
 	// Nothing runs that could still delete something, but for Kubernetes itself, which would
@@ -133,7 +133,7 @@ func TestDoctor(t *testing.T) {
 	s := startSandbox(t)
 	said := s.ends(1, "doctor")
 	mustContain(t, said, "ok    Kubernetes: v1.36", "fail  CRDs: missing: CapacityBuffer", "-> lkeplan crds apply",
-		"warn  installation: there is no Deployment of lkeplan", "warn  controller: none has a Lease")
+		"warn  installation: there is no Deployment of lkeplan", "warn  controller: no controller has a Lease")
 	s.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
 		"settings.clusterName=sandbox,apiToken=none,replicas=0,gitops.replicas=0")
 	c := s.chartController()

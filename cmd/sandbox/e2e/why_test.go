@@ -156,7 +156,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		out, _ := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": viewer}, "why", "node", name, "-o", "json").
 			CombinedOutput() // it may be gone before that is written
 		return strings.Contains(string(out), "It was a g6-standard-4 ($0.072 an hour) of pool size") &&
-			strings.Contains(string(out), "no pod was on it but those of DaemonSets")
+			strings.Contains(string(out), "it had no pods except those of DaemonSets")
 	})
 }
 
@@ -180,7 +180,7 @@ func (s *sandbox) heldNodesStay(viewer string) {
 		})
 		text := s.asViewer(viewer, "why", "node", names[one.pool])
 		flat := strings.Join(strings.Fields(text), " ")
-		const instead = "without it its pods need a g6-standard-2, which is cheaper"
+		const instead = "without it, its pods need a g6-standard-2, which is cheaper"
 		if !strings.Contains(flat, one.says) || !strings.Contains(flat, instead) {
 			s.t.Errorf("why does not say %q of the node of pool %s:\n%s", one.says, one.pool, text)
 		}
