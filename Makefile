@@ -190,9 +190,9 @@ words: ## check the words of documents, messages and comments (CONTRIBUTING.md, 
 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, references, kube/deploy
 	$(GO) generate ./schemas/...
-	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestCommandReference|TestPictureOfDiff|TestNodePlanReference|TestMetricsReference|TestTheChart.*)$$" \
+	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestPictureOfDiff|TestNodePlanReference|TestMetricsReference|TestChart.*)$$" \
 	  ./engine/report ./cmd/lkeplan ./schemas/crd ./engine/controller ./kube -update
-	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployIsTheChart$$" ./e2e -update
+	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployMatchesChart$$" ./e2e -update
 
 # The other files are compared by the tests that make generate runs; make test has them.
 generated: ## check that the files are up to date that no test compares: deep copies and CRDs

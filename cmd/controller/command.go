@@ -87,6 +87,9 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 			return controller.Run(cmd.Context(), cfg)
 		},
 	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.SetHelpCommand(&cobra.Command{Hidden: true})
+	cmd.AddCommand(newCheckReady())
 	f := cmd.Flags()
 	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "URL of the Linode API ($LINODE_URL)")
 	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"),

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestTheAPIServerTakesWhatTheChartMakes, with all kinds of values, and what kustomize
+// TestAPIServerAcceptsChart, with all kinds of values, and what kustomize
 // makes of kube/deploy. Nothing that it does not know is in it.
-func TestTheAPIServerTakesWhatTheChartMakes(t *testing.T) {
+func TestAPIServerAcceptsChart(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	for _, namespace := range []string{"lkeplan-system", "lkeplan-fleet", "other"} {
@@ -44,15 +44,15 @@ func TestTheAPIServerTakesWhatTheChartMakes(t *testing.T) {
 	takes("kube/deploy", s.kube("", "kustomize", "../../../kube/deploy"))
 }
 
-// TestTheChartComesAndGoes: an installation by the chart of an earlier version is upgraded,
+// TestChartInstallUpgradeUninstall: an installation by the chart of an earlier version is upgraded,
 // CRDs and roles with it, while nodes run. Uninstalled it leaves pools, nodes and pods
 // alone.
-func TestTheChartComesAndGoes(t *testing.T) {
+func TestChartInstallUpgradeUninstall(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	const namespace = "lkeplan-system"
 	values := []string{"--namespace", namespace, "--set", "settings.clusterName=sandbox,apiToken=none,replicas=0",
-		"--set", "gitops.replicas=0"} // both run outside
+		"--set", "gitops.replicas=0," + setImage} // both run outside
 	said := s.helm(append([]string{"install", "lkeplan", earlier(t), "--create-namespace"}, values...)...)
 	mustContain(t, said, "STATUS: deployed", "lkeplan doctor")
 	first := s.chartController()

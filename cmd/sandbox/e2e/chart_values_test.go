@@ -12,9 +12,9 @@ import (
 
 const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
 
-// TestValues: Helm finds nothing to say about the chart with any of the values, and each
+// TestChartValues: Helm finds nothing to say about the chart with any of the values, and each
 // Deployment has what it says there.
-func TestValues(t *testing.T) {
+func TestChartValues(t *testing.T) {
 	tests := map[string]struct{ has, hasNot []string }{
 		"provider": {
 			[]string{"--batch-max-duration=5m", "--feature-gates=NodeRepair", "containerPort: 9080", "LINODE_REGION",
@@ -23,7 +23,9 @@ func TestValues(t *testing.T) {
 		},
 		"all": {
 			[]string{"--feature-gates=StaticCapacity=false", "--max-replacements=0", "--node-admission-params",
-				"lkeplan-controller@sha256:0123",
+				"mirror.example.com/lkeplan-controller@sha256:0123", "terminationGracePeriodSeconds: 0",
+				`metadata: {name: "my-cluster-text", namespace: lkeplan-system}`, "name: extra\n  namespace: 'lkeplan-system'",
+				"helm.sh/hook: test",
 				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", `kind: Group, name: "on-call"}`,
 				`kind: Group, name: "cn=admins,ou=groups"}`, `kind: Group, name: "1234"}`, `- "404"`,
 				"kind: PrometheusRule", "alert: LkeplanTokenRefused", "capacity.json: |",
@@ -75,9 +77,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestEachPartHasItsOwn: who moves in with karpenter-provider-linode's values gives no
+// TestChartKeepsPartsSeparate: who moves in with karpenter-provider-linode's values gives no
 // token to the part that fetches and compiles, and keeps pods of one part apart.
-func TestEachPartHasItsOwn(t *testing.T) {
+func TestChartKeepsPartsSeparate(t *testing.T) {
 	files := chartFiles(t, "--values", valuesDir+"provider.yaml")
 	for part, secrets := range map[string]int{"controller": 1, "gitops": 0} {
 		text := files[part+".yaml"]
@@ -104,29 +106,61 @@ func TestEachPartHasItsOwn(t *testing.T) {
 	}
 }
 
-// TestBadValues: nothing is installed, and the message says what to do.
-func TestBadValues(t *testing.T) {
+// TestChartRefusesBadValues: nothing is installed, and the message says what to do.
+func TestChartRefusesBadValues(t *testing.T) {
 	tests := []struct {
 		set  string // apart from settings.clusterName
 		want []string
 	}{
 		{"settings.clusterName=", []string{"settings.clusterName is empty; set it to the label of the LKE cluster"}},
+		{"controller.image.repository=", []string{
+			"no image is published yet; build one with make image, push it, and set controller.image.repository"}},
 		{"settings.mode=eks", []string{"/settings/mode", "'lke', 'instance'"}},
 		{"settings.mode=instance", []string{"region is empty; with settings.mode=instance set it"}},
-		{"settings.mode=instance,region=us-ord,settings.clusterName=", []string{"choose a name for the cluster"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterName=", []string{"choose a name that no other cluster"}},
 		{"settings.mode=instance,region=us-ord,settings.clusterName=My_Cluster",
 			[]string{`settings.clusterName is "My_Cluster"`, "at most 34 lower-case letters"}},
 		{"settings.mode=instance,region=us-ord,settings.clusterName=" + strings.Repeat("a", 35), []string{"at most 34"}},
 		{"settings.mode=instance,region=us-ord,settings.clusterName=a--b", []string{"single dashes"}},
-		{"settings.mode=instance,region=us-ord,settings.clusterID=77", []string{"settings.clusterID is the number of an LKE"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterID=77", []string{"settings.clusterID is the ID of an LKE cluster"}},
 		{"settings.mode=instance,region=us-ord,controller.env[0].name=LKE_CLUSTER_ID",
-			[]string{"controller.env has LKE_CLUSTER_ID"}},
+			[]string{"controller.env sets LKE_CLUSTER_ID"}},
 		{"settings.mode=instance,region=us-ord,settings.clusterEndpoint=10.0.0.2:6443",
-			[]string{`settings.clusterEndpoint is "10.0.0.2:6443"`, "such as https://10.0.0.2:6443"}},
+			[]string{`settings.clusterEndpoint is "10.0.0.2:6443"`, "must look like https://10.0.0.2:6443"}},
 		{"settings.mode=instance,region=us-ord,gitops.separate=false", []string{"gitops.separate must be true"}},
-		{"settings.mode=instance,region=us-ord,serviceAccount.name=lkeplan-gitops", []string{"an account of its own"}},
+		{"settings.mode=instance,region=us-ord,serviceAccount.name=lkeplan-gitops", []string{"must have different accounts"}},
 		{"settings.mode=instance,region=us-ord,policies.nodeAdmission=true", []string{"policies.nodeAdmission is for nodes of LKE"}},
 		{"controller.env[0].name=KARPENTER_MODE,controller.env[0].value=instance", []string{"set settings.mode"}},
+		{"region=us-ord,controller.env[0].name=LINODE_REGION",
+			[]string{"controller.env sets LINODE_REGION, which the chart sets; remove it and set region"}},
+		{"controller.env[0].name=CLUSTER_NAME", []string{"controller.env sets CLUSTER_NAME", "set settings.clusterName"}},
+		{"controller.env[0].name=LINODE_TOKEN", []string{"controller.env sets LINODE_TOKEN", "set existingSecret"}},
+		{"controller.env[0].name=LINODE_URL", []string{"controller.env sets LINODE_URL", "set apiURL"}},
+		{"settings.clusterID=77,controller.env[0].name=LKE_CLUSTER_ID",
+			[]string{"controller.env sets LKE_CLUSTER_ID", "set settings.clusterID"}},
+		{"controller.env[0].name=A,controller.env[1].name=A", []string{`controller.env has the name "A" twice; remove one`}},
+		{"controller.env[0].value=A", []string{"/controller/env/0", "missing property 'name'"}},
+		{"controller.env[0].name=A,controller.env[0].value=1", []string{"/controller/env/0/value", "got number"}},
+		{"controller.metrics.port=9000,controller.healthProbe.port=9000",
+			[]string{"controller.metrics.port and controller.healthProbe.port are both 9000; change one"}},
+		{"extraVolumes[0].name=tmp", []string{`extraVolumes has the name "tmp", which the chart uses; rename it`}},
+		{"extraVolumes[0].name=a,extraVolumes[1].name=a", []string{`extraVolumes has the name "a" twice; remove one`}},
+		{"controller.extraVolumeMounts[0].name=a,controller.extraVolumeMounts[0].mountPath=/a",
+			[]string{`controller.extraVolumeMounts names the volume "a", which is not in extraVolumes`}},
+		{"controller.extraVolumeMounts[0].name=tmp,controller.extraVolumeMounts[0].mountPath=/tmp",
+			[]string{`controller.extraVolumeMounts has the mountPath "/tmp", which the chart uses`}},
+		{"controller.sidecarContainer[0].name=controller",
+			[]string{`controller.sidecarContainer has the name "controller", which the chart uses`}},
+		{"imagePullSecrets[0].name=a,imagePullSecrets[1].name=a", []string{"imagePullSecrets has the name \"a\" twice"}},
+		{`additionalLabels.app\.kubernetes\.io/name=lkeplan`,
+			[]string{"additionalLabels sets app.kubernetes.io/name, by which the Deployments select their pods; remove it"}},
+		{`podLabels.app\.kubernetes\.io/name=lkeplan`, []string{"podLabels sets app.kubernetes.io/name"}},
+		{"podLabels.count=1", []string{"/podLabels/count", "want string"}},
+		{`podAnnotations.lkeplan\.dev/token=a`, []string{"podAnnotations sets lkeplan.dev/token, which the chart sets; remove it"}},
+		{"serviceAccount.name=lkeplan-gitops", []string{"serviceAccount.name is lkeplan-gitops, the account of the GitOps controller"}},
+		{"podDisruptionBudget.name=lkeplan-gitops", []string{"podDisruptionBudget.name is lkeplan-gitops"}},
+		{"tenants[0].namespace=a,tenants[1].namespace=a", []string{`tenants has the namespace "a" twice; remove one`}},
+		{"extraObjects[0]=3", []string{"/extraObjects/0"}},
 		{"metadataPolicy=flannel", []string{"/metadataPolicy", "'none', 'cilium', 'calico'"}},
 		{"setings.clusterName=x", []string{"'setings' not allowed"}},
 		{"settings.clusterNam=x", []string{"/settings", "'clusterNam' not allowed"}},
@@ -134,22 +168,25 @@ func TestBadValues(t *testing.T) {
 		{"settings.batchIdleDuration=fast", []string{"/settings/batchIdleDuration", "does not match pattern"}},
 		{"settings.maxReplacements=-1", []string{"/settings/maxReplacements"}},
 		{"settings.clusterID=prod", []string{"/settings/clusterID"}},
+		{"settings.clusterID=12345678901234567890", []string{"/settings/clusterID"}},
+		{"settings.clusterID=-5", []string{"/settings/clusterID"}},
+		{"terminationGracePeriodSeconds=-1", []string{"/terminationGracePeriodSeconds"}},
 		{"tracing.endpoint=collector:4317", []string{"/tracing/endpoint", "does not match pattern"}},
 		{"logLevel=loud", []string{"/logLevel", "'debug', 'info', 'warn', 'error'"}},
 		{"controller.image.digest=latest", []string{"/controller/image/digest"}},
 		{"controller.image.repository=docker.io/linode/karpenter-provider-linode",
-			[]string{"another program; leave it out, or name an image of lkeplan"}},
-		{"controller.image.tag=latest", []string{"another program's default; leave it out, or name a release of lkeplan"}},
-		{"existingSecret=a,credentialsSecretRef=b", []string{"leave one of them out"}},
+			[]string{"another program; set it to an image of lkeplan"}},
+		{"controller.image.tag=latest", []string{"the default of another program; remove it"}},
+		{"existingSecret=a,credentialsSecretRef=b", []string{"remove one"}},
 		{"serviceAccount.create=false", []string{"set serviceAccount.name"}},
-		{"gitops.enabled=false,tenants[0].namespace=a", []string{"tenants need gitops.enabled"}},
-		{"tenants[0].namespace=lkeplan-system", []string{"take another: a NodePlan there could name the Secret"}},
+		{"gitops.enabled=false,tenants[0].namespace=a", []string{"gitops.enabled is false; enable it or remove tenants"}},
+		{"tenants[0].namespace=lkeplan-system", []string{"choose another: a NodePlan in it could read the Secret"}},
 		{"tenants[0].name=a", []string{"missing property 'namespace'"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.set, func(t *testing.T) {
 			_, err := helm(t, nowhere, "template", "lkeplan", chart, "--namespace", "lkeplan-system",
-				"--set", "settings.clusterName=my-cluster", "--set", tt.set)
+				"--set", "settings.clusterName=my-cluster,"+setImage, "--set", tt.set)
 			if err == nil {
 				t.Fatal("it is taken")
 			}
@@ -160,15 +197,15 @@ func TestBadValues(t *testing.T) {
 			}
 		})
 	}
-	_, err := helm(t, nowhere, "template", chart, "--set", "settings.clusterName=a,policies.nodeAdmission=true",
+	_, err := helm(t, nowhere, "template", chart, "--set", "settings.clusterName=a,policies.nodeAdmission=true,"+setImage,
 		"--kube-version", "1.35.2")
-	if err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.36, and this is v1.35.2") {
+	if err == nil || !strings.Contains(err.Error(), "requires Kubernetes 1.36, and this is v1.35.2") {
 		t.Errorf("a policy that the cluster does not know: %v", err)
 	}
 }
 
-// TestArgumentsWithoutEffectAreReported: after the installation, by name.
-func TestArgumentsWithoutEffectAreReported(t *testing.T) {
+// TestNotesListValuesWithoutEffect: after the installation, by name.
+func TestNotesListValuesWithoutEffect(t *testing.T) {
 	notes := func(values string) string {
 		return offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client",
 			"--values", valuesDir+values+".yaml")
@@ -189,13 +226,13 @@ func TestArgumentsWithoutEffectAreReported(t *testing.T) {
 	}
 }
 
-// TestOpenQuestionsAreReported: in instance mode, that pods can read how machines join, until they
+// TestNotesWarnAboutMetadataService: in instance mode, that pods can read how machines join, until they
 // cannot.
-func TestOpenQuestionsAreReported(t *testing.T) {
+func TestNotesWarnAboutMetadataService(t *testing.T) {
 	for set, said := range map[string]bool{"": false, ",settings.mode=instance,region=us-ord": true,
 		",settings.mode=instance,region=us-ord,metadataPolicy=calico": false} {
 		notes := offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client", "--set",
-			"settings.clusterName=my-cluster"+set)
+			"settings.clusterName=my-cluster,"+setImage+set)
 		if strings.Contains(notes, "WARNING: pods can read the Linode Metadata service") != said {
 			t.Errorf("with %q it is said of the Metadata service: %v, want %v", set, !said, said)
 		}

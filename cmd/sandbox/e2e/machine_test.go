@@ -44,7 +44,7 @@ func startHost(t *testing.T, before func(*host, *machine.Machine)) *host {
 	t.Helper()
 	h := newHost(t, before, "--mode", "instance", "--audit")
 	h.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
-		"settings.mode=instance,settings.clusterName=sandbox,region=us-ord,apiToken=none,replicas=0,gitops.replicas=0")
+		"settings.mode=instance,settings.clusterName=sandbox,region=us-ord,apiToken=none,replicas=0,gitops.replicas=0,"+setImage)
 	h.chartController()
 	h.run("lkeplan", "apply", "--yes", "testdata/machines")
 	h.applyAll(file(t, "machines-app.yaml"))

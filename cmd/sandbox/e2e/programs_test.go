@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -171,7 +172,11 @@ func helm(t testing.TB, kubeconfig string, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"tool", "-modfile=tools.mod", "helm"}, args...)...)
+	program, err := helmProgram()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	for _, what := range []string{"CACHE", "CONFIG", "DATA"} {
 		cmd.Env = append(cmd.Env, "HELM_"+what+"_HOME="+filepath.Join(t.TempDir(), what))
@@ -183,6 +188,21 @@ func helm(t testing.TB, kubeconfig string, args ...string) (string, error) {
 	}
 	return stdout.String(), nil
 }
+
+// helmProgram returns the path of Helm: asking the go command for it takes longer than Helm takes to render the chart.
+var helmProgram = sync.OnceValues(func() (string, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "tool", "-modfile=tools.mod", "-n", "helm")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("build Helm: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+})
 
 // startController runs the controller and ends it, cleanly, with the test. When
 // the test fails its log is shown.

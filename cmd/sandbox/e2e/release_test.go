@@ -21,7 +21,7 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 	const few, nodes = 30, 55
 	s := startSandbox(t, "--tier", "enterprise", "--list-delay", "1s")
 	values := []string{"--namespace", "lkeplan-system", "--set", "settings.clusterName=sandbox,apiToken=none,replicas=0",
-		"--set", "gitops.replicas=0"} // they run outside
+		"--set", "gitops.replicas=0," + setImage} // they run outside
 	s.helm(append([]string{"install", "lkeplan", filepath.Join(previous.tree(t), chart), "--create-namespace"},
 		values...)...)
 	s.kube("", "create", "clusterrolebinding", "applies", "--clusterrole=lkeplan-apply",

@@ -30,7 +30,7 @@ func TestRolesOfInstanceModeAreExact(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance", "--audit")
 	s.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
-		"settings.mode=instance,settings.clusterName=sandbox,region=us-ord,apiToken=none,replicas=0,gitops.replicas=0")
+		"settings.mode=instance,settings.clusterName=sandbox,region=us-ord,apiToken=none,replicas=0,gitops.replicas=0,"+setImage)
 	c := s.chartController()
 	s.kube(templated, "apply", "-f", "-")
 	s.kube("", "wait", "linodenodeclass/templated", "--for=condition=Ready", "--timeout=60s")
@@ -106,8 +106,8 @@ func (s *sandbox) writesTokensOnly() {
 		"a Secret of others is deleted": {"", []string{"delete", "secret", "theirs", "-n", "kube-system"}},
 	} {
 		said, refused := s.tries(as, try.text, try.args...)
-		if !refused || !strings.Contains(said, "bootstrap tokens of NodeClaims only") &&
-			!strings.Contains(said, "tokens of the group system:bootstrappers:lkeplan only") {
+		if !refused || !strings.Contains(said, "only bootstrap tokens of NodeClaims") &&
+			!strings.Contains(said, "only tokens of the group system:bootstrappers:lkeplan") {
 			s.t.Errorf("%s: %s", what, said)
 		}
 	}

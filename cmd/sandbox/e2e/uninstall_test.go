@@ -135,7 +135,7 @@ func TestDoctor(t *testing.T) {
 	mustContain(t, said, "ok    Kubernetes: v1.36", "fail  CRDs: missing: CapacityBuffer", "-> lkeplan crds apply",
 		"warn  installation: there is no Deployment of lkeplan", "warn  controller: no controller has a Lease")
 	s.helm("install", "lkeplan", chart, "--namespace", "lkeplan-system", "--create-namespace", "--set",
-		"settings.clusterName=sandbox,apiToken=none,replicas=0,gitops.replicas=0")
+		"settings.clusterName=sandbox,apiToken=none,replicas=0,gitops.replicas=0,"+setImage)
 	c := s.chartController()
 	s.startController("--leader-elect", "true", "--leader-election-namespace", "lkeplan-system", "--only", "gitops",
 		"--kubeconfig", s.account("lkeplan-system", gitopsAccount), "--cluster-name", "sandbox")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,12 +26,33 @@ func (r *release) build(ctx context.Context, program string, p platform) (string
 	return out, nil
 }
 
-// chart packs the chart, for the image of the same version.
-func (r *release) chart(ctx context.Context) error {
-	_, err := r.run(ctx, nil, "go", "tool", "-modfile=tools.mod", "helm", "package", "kube/chart", "--version", r.version,
-		"--app-version", r.version, "--destination", r.dir)
+// charts packs both charts, for the image of the same version: in a clone of the source the chart has no image.
+func (r *release) charts(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "lkeplan-chart")
 	if err != nil {
-		return fmt.Errorf("pack the chart: %w", err)
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(r.root, "kube/chart"))); err != nil {
+		return fmt.Errorf("copy the chart: %w", err)
+	}
+	about := filepath.Join(dir, "Chart.yaml")
+	text, err := os.ReadFile(about)
+	if err != nil {
+		return err
+	}
+	before, after, ok := strings.Cut(string(text), "\nannotations:\n")
+	if !ok {
+		return errors.New("kube/chart/Chart.yaml has no annotations to add the image to")
+	}
+	text = []byte(before + "\nannotations:\n  lkeplan.dev/image: " + repository + "\n" + after)
+	if err := os.WriteFile(about, text, 0o600); err != nil {
+		return err
+	}
+	_, err = r.run(ctx, nil, "go", "tool", "-modfile=tools.mod", "helm", "package", dir, "kube/chart-crds",
+		"--version", r.version, "--app-version", r.version, "--destination", r.dir)
+	if err != nil {
+		return fmt.Errorf("pack the charts: %w", err)
 	}
 	return r.checksums()
 }

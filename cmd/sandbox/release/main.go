@@ -1,6 +1,6 @@
 // Command release builds what a release publishes, into a directory, from the commit that
 // is checked out: programs with archives, checksums and bills of materials, the image of
-// the controller, and manifests for krew and Homebrew. It uploads nothing, and needs no
+// the controller, the charts, and manifests for krew and Homebrew. It uploads nothing, and needs no
 // container engine.
 //
 // Two builds of a commit, by the same Go, have the same bytes.
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	what := flags.Args()
 	if len(what) == 0 {
-		what = []string{"cli", "image", "chart"}
+		what = []string{"cli", "image", "charts"}
 	}
 	r, err := prepare(ctx, *root, *dir)
 	if err != nil {
@@ -78,12 +78,12 @@ func run(ctx context.Context, args []string) error {
 			if err := r.image(ctx, []platform{{"linux", runtime.GOARCH}}); err != nil {
 				return err
 			}
-		case "chart":
-			if err := r.chart(ctx); err != nil {
+		case "charts":
+			if err := r.charts(ctx); err != nil {
 				return err
 			}
 		default:
-			return fmt.Errorf("%q is nothing to build; there are cli, image, local-image and chart", part)
+			return fmt.Errorf("%q is nothing to build; there are cli, image, local-image and charts", part)
 		}
 	}
 	return nil

@@ -112,7 +112,7 @@ func unpack(t *testing.T, image v1.Image) string {
 func TestCLIArchives(t *testing.T) {
 	tree, out := checkout(t), filepath.Join(t.TempDir(), "out")
 	here := runtime.GOOS + "/" + runtime.GOARCH
-	if err := run(t.Context(), []string{"-repository", tree, "-out", out, "-platforms", here, "cli", "chart"}); err != nil {
+	if err := run(t.Context(), []string{"-repository", tree, "-out", out, "-platforms", here, "cli", "charts"}); err != nil {
 		t.Fatal(err)
 	}
 	read := func(pattern string) string {
@@ -129,12 +129,22 @@ func TestCLIArchives(t *testing.T) {
 	}
 	for pattern, want := range map[string]string{
 		"checksums.txt": ".tar.gz\n", "krew.yaml": "os: " + runtime.GOOS, "lkeplan.rb": "on_" + runtime.GOOS,
-		"lkeplan-*.tgz": "",
-		"*.spdx.json":   "pkg:golang/sigs.k8s.io/karpenter@v1.", "*.tar.gz": "",
+		"lkeplan-[0-9]*.tgz": "", "lkeplan-crds-*.tgz": "",
+		"*.spdx.json": "pkg:golang/sigs.k8s.io/karpenter@v1.", "*.tar.gz": "",
 	} {
 		if text := read(pattern); !strings.Contains(text, want) {
 			t.Errorf("%s has no %q:\n%s", pattern, want, text)
 		}
+	}
+	charts, err := filepath.Glob(filepath.Join(out, "lkeplan-[0-9]*.tgz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	render := exec.CommandContext(t.Context(), "go", "tool", "-modfile=tools.mod", "helm", "template", charts[0], "--set",
+		"settings.clusterName=my-cluster")
+	render.Dir = tree
+	if said, err := render.CombinedOutput(); err != nil || !strings.Contains(string(said), `image: "`+repository+`:`) {
+		t.Errorf("the released chart renders no image: %v\n%.500s", err, said)
 	}
 	check := exec.CommandContext(t.Context(), "sha256sum", "--check", "checksums.txt")
 	check.Dir = out

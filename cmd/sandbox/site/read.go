@@ -30,7 +30,8 @@ var groups = []group{
 	{"Guides", []string{"examples/README.md"}},
 	{"Reference", []string{"cmd/lkeplan/README.md", "cmd/lkeplan/COMMANDS.md", "schemas/reference.md", "schemas/nodeplan.md", "rules/README.md"}},
 	{"In the cluster", []string{
-		"kube/chart/README.md", "kube/deploy/README.md", "kube/observability/*.md", "kube/observability/runbooks/*.md",
+		"kube/chart/README.md", "kube/chart-crds/README.md", "kube/deploy/README.md", "kube/observability/*.md",
+		"kube/observability/runbooks/*.md",
 	}},
 	{"How it works", []string{"linode/README.md", "linode/unverified.md", "cmd/sandbox/README.md"}},
 	{"Project", []string{"SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md"}},

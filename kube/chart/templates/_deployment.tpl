@@ -1,6 +1,6 @@
 {{/*
-The Deployment of a part: root, part (its name), container, account, args, resources, tmp (what it may put on
-disk), and token, whether it has the Linode API token.
+The Deployment of a part. Takes a dictionary: root, part (its name), container, account, args, resources, tmp (the size
+of its /tmp), and token (whether it has the Linode API token).
 */}}
 {{- define "lkeplan.deployment" -}}
 {{- $v := .root.Values -}}
@@ -16,8 +16,8 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  replicas: {{ .replicas }} # one works, the standby takes its lease within seconds
-  revisionHistoryLimit: {{ $v.revisionHistoryLimit }}
+  replicas: {{ .replicas | int64 }} # one is active; a standby takes over its lease within seconds
+  revisionHistoryLimit: {{ $v.revisionHistoryLimit | int64 }}
   {{- with $v.strategy }}
   strategy:
     {{- toYaml . | nindent 4 }}
@@ -27,14 +27,11 @@ spec:
   template:
     metadata:
       labels:
-        {{- include "lkeplan.labels" . | nindent 8 }}
-        {{- with $v.podLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+        {{- include "lkeplan.labels" (dict "root" .root "part" .part "more" (list $v.podLabels)) | nindent 8 }}
       {{- if or $v.podAnnotations (and .token $v.apiToken) }}
       annotations:
         {{- if and .token $v.apiToken }}
-        lkeplan.dev/token: {{ printf "%s %s" .root.Release.Name $v.apiToken | sha256sum | trunc 16 }} # another token restarts the pods
+        lkeplan.dev/token: {{ printf "%s %s" .root.Release.Name $v.apiToken | sha256sum | trunc 16 | quote }} # a new token restarts the pods
         {{- end }}
         {{- with $v.podAnnotations }}
         {{- toYaml . | nindent 8 }}
@@ -49,8 +46,8 @@ spec:
       {{- with $v.priorityClassName }}
       priorityClassName: {{ . | quote }}
       {{- end }}
-      {{- with $v.terminationGracePeriodSeconds }}
-      terminationGracePeriodSeconds: {{ . }}
+      {{- if not (kindIs "invalid" $v.terminationGracePeriodSeconds) }}
+      terminationGracePeriodSeconds: {{ $v.terminationGracePeriodSeconds | int64 }}
       {{- end }}
       {{- if $v.hostNetwork }}
       hostNetwork: true
@@ -71,7 +68,7 @@ spec:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $v.affinity }}
-      # Not on the nodes that it manages: without the controller there are no new ones.
+      # It does not run on nodes that it manages: without the controller there are no new ones.
       affinity:
         {{- include "lkeplan.affinity" (dict "affinity" . "part" $.part) | nindent 8 }}
       {{- end }}
@@ -79,7 +76,7 @@ spec:
       topologySpreadConstraints:
         {{- include "lkeplan.selecting" (dict "terms" . "part" $.part) | nindent 8 }}
       {{- end }}
-      # The seccomp profile lets a process restrict its children by Landlock.
+      # The seccomp profile lets a process restrict its children with Landlock.
       securityContext:
         {{- toYaml $v.podSecurityContext | nindent 8 }}
       containers:
@@ -96,7 +93,7 @@ spec:
             - name: LINODE_TOKEN
               valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root | quote }}, key: LINODE_TOKEN}}
             {{- with $v.settings.clusterID }}
-            - {name: LKE_CLUSTER_ID, value: {{ . | int64 | quote }}}
+            - {name: LKE_CLUSTER_ID, value: {{ kindIs "string" . | ternary . (int64 .) | quote }}}
             {{- end }}
             {{- with $v.region }}
             - {name: LINODE_REGION, value: {{ . | quote }}}
@@ -122,8 +119,8 @@ spec:
             {{- . | nindent 12 }}
           {{- end }}
           ports:
-            - {name: metrics, containerPort: {{ $v.controller.metrics.port }}}
-            - {name: probes, containerPort: {{ $v.controller.healthProbe.port }}}
+            - {name: metrics, containerPort: {{ $v.controller.metrics.port | int64 }}}
+            - {name: probes, containerPort: {{ $v.controller.healthProbe.port | int64 }}}
           livenessProbe: {httpGet: {path: /healthz, port: probes}}
           readinessProbe: {httpGet: {path: /readyz, port: probes}}
           resources:
@@ -148,7 +145,7 @@ spec:
         {{- end }}
 {{- end }}
 
-{{/* Flags that each process has. */}}
+{{/* Flags of both controllers. */}}
 {{- define "lkeplan.commonArgs" -}}
 {{- $args := list -}}
 {{- if ne .Values.logLevel "info" }}{{ $args = append $args (printf "--log-level=%s" .Values.logLevel) }}{{ end -}}
@@ -161,24 +158,23 @@ spec:
 {{ toJson $args }}
 {{- end }}
 
-{{/* Flags of what makes nodes. */}}
+{{/* Flags of the capacity controller. */}}
 {{- define "lkeplan.capacityArgs" -}}
 {{- $args := list -}}
 {{- with .Values.settings -}}
 {{- with .batchIdleDuration }}{{ $args = append $args (printf "--batch-idle-duration=%s" .) }}{{ end -}}
 {{- with .batchMaxDuration }}{{ $args = append $args (printf "--batch-max-duration=%s" .) }}{{ end -}}
-{{/* An upgrade with the values of an older release has none. */ -}}
-{{- if and (hasKey . "maxReplacements") (ne (int .maxReplacements) 5) }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
+{{- if ne (int .maxReplacements) 5 }}{{ $args = append $args (printf "--max-replacements=%d" (int .maxReplacements)) }}{{ end -}}
 {{- range $gate := list "CapacityBuffer" "NodeOverlay" "NodeRepair" -}}
 {{- if index $.Values.settings.featureGates (untitle $gate) }}{{ $args = append $args (printf "--feature-gates=%s" $gate) }}{{ end -}}
 {{- end -}}
-{{- if and (hasKey .featureGates "staticCapacity") (not .featureGates.staticCapacity) }}{{ $args = append $args "--feature-gates=StaticCapacity=false" }}{{ end -}}
+{{- if not .featureGates.staticCapacity }}{{ $args = append $args "--feature-gates=StaticCapacity=false" }}{{ end -}}
 {{- end -}}
 {{- if .Values.policies.nodeAdmission }}{{ $args = append $args "--node-admission-params=kube-system/lkeplan-pools" }}{{ end -}}
 {{ toJson $args }}
 {{- end }}
 
-{{/* Flags of what reconciles NodePlans. */}}
+{{/* Flags of the GitOps controller. */}}
 {{- define "lkeplan.gitopsArgs" -}}
 {{- $args := list -}}
 {{- with .Values.gitops -}}

@@ -1,14 +1,31 @@
-{{/* Not empty where machines are made as Linodes of their own: settings.mode=instance. */}}
+{{/*
+Fills in values that are missing: helm upgrade --reuse-values has none of the values that are newer than the release.
+Each template includes this first, because Helm does not define the order in which it renders them.
+*/}}
+{{- define "lkeplan.defaults" -}}
+{{- include "lkeplan.fill" (dict "values" .Values "defaults" (.Files.Get "files/defaults.yaml" | fromYaml)) -}}
+{{- end }}
+
+{{- define "lkeplan.fill" -}}
+{{- range $key, $default := .defaults -}}
+{{- $value := get $.values $key -}}
+{{- if kindIs "invalid" (index $.values $key) }}{{ $value = $default }}{{ end -}}
+{{- $_ := set $.values $key $value -}}
+{{- if and $default (kindIs "map" $default) }}{{ include "lkeplan.fill" (dict "values" $value "defaults" $default) }}{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Not empty with settings.mode=instance. */}}
 {{- define "lkeplan.instances" -}}
 {{ if eq .Values.settings.mode "instance" }}true{{ end }}
 {{- end }}
 
-{{/* The account of the process that makes nodes. */}}
+{{/* The account of the capacity controller. */}}
 {{- define "lkeplan.controllerAccount" -}}
 {{ .Values.serviceAccount.name | default "lkeplan-controller" }}
 {{- end }}
 
-{{/* The account of the process that reconciles NodePlans. */}}
+{{/* The account of the GitOps controller. */}}
 {{- define "lkeplan.gitopsAccount" -}}
 {{ ternary "lkeplan-gitops" (include "lkeplan.controllerAccount" .) .Values.gitops.separate }}
 {{- end }}
@@ -18,23 +35,34 @@
 {{ coalesce .Values.existingSecret .Values.credentialsSecretRef "linode" }}
 {{- end }}
 
+{{/* The image's repository, empty if there is none: a release writes its own into Chart.yaml. */}}
+{{- define "lkeplan.repository" -}}
+{{- $repository := .Values.controller.image.repository | default (index .Chart.Annotations "lkeplan.dev/image") -}}
+{{- with .Values.global.imageRegistry -}}
+{{- $host := splitList "/" $repository | first -}}
+{{- if or (contains "." $host) (contains ":" $host) (eq $host "localhost") }}{{ $repository = trimPrefix (printf "%s/" $host) $repository }}{{ end -}}
+{{- if $repository }}{{ $repository = printf "%s/%s" (trimSuffix "/" .) $repository }}{{ end -}}
+{{- end -}}
+{{ $repository }}
+{{- end }}
+
 {{- define "lkeplan.image" -}}
+{{ include "lkeplan.repository" . }}
 {{- with .Values.controller.image -}}
-{{ .repository }}{{ with .digest }}@{{ . }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{ with .digest }}@{{ . }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end -}}
 {{- end }}
 
-{{/* Labels of a part, given as a dictionary of root and part. */}}
+{{/* Labels of a part, given as a dictionary of root, part and more: maps of labels, of which later ones take precedence. */}}
 {{- define "lkeplan.labels" -}}
-app.kubernetes.io/name: {{ .part }}
-app.kubernetes.io/part-of: lkeplan
-app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-{{- with .root.Values.additionalLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $labels := dict "app.kubernetes.io/name" .part "app.kubernetes.io/part-of" "lkeplan" "app.kubernetes.io/version" .root.Chart.AppVersion -}}
+{{- range prepend (.more | default list) .root.Values.additionalLabels -}}
+{{- range $key, $value := . }}{{ $_ := set $labels $key $value }}{{ end -}}
+{{- end -}}
+{{ toYaml $labels }}
 {{- end }}
 
-{{/* What selects the pods of a part, for terms that select none themselves. */}}
+{{/* Topology spread constraints of a part: one without labelSelector selects the pods of the part. */}}
 {{- define "lkeplan.selecting" -}}
 {{- $own := dict "matchLabels" (dict "app.kubernetes.io/name" .part) -}}
 {{- $terms := list -}}
@@ -44,17 +72,17 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{ toYaml $terms }}
 {{- end }}
 
-{{/* Environment of a part: what is of a Secret, as a token may be, has only the part with the token. */}}
+{{/* Environment of a part: only the part with the token gets variables from Secrets, which can hold a token. */}}
 {{- define "lkeplan.env" -}}
 {{- $terms := list -}}
 {{- range .terms -}}
-{{- $secret := or .secretRef (and .valueFrom .valueFrom.secretKeyRef) (eq (toString .name) "LINODE_TOKEN") -}}
+{{- $secret := or .secretRef (and .valueFrom .valueFrom.secretKeyRef) -}}
 {{- if or $.token (not $secret) }}{{ $terms = append $terms . }}{{ end -}}
 {{- end -}}
 {{ with $terms }}{{ toYaml . }}{{ end }}
 {{- end }}
 
-{{/* Affinity of a part: a term of podAntiAffinity that selects no pods is for those of the part. */}}
+{{/* Affinity of a part: a term of podAntiAffinity without labelSelector selects the pods of the part. */}}
 {{- define "lkeplan.affinity" -}}
 {{- $affinity := deepCopy .affinity -}}
 {{- $own := dict "matchLabels" (dict "app.kubernetes.io/name" .part) -}}
