@@ -75,7 +75,7 @@ func TestAlertsHaveRunbooks(t *testing.T) {
 		}
 		delete(pages, rule.Alert)
 		page := string(readObservability(t, "runbooks/"+rule.Alert+".md"))
-		for _, part := range []string{"# " + rule.Alert, "## What it means", "## What to look at", "## What to do"} {
+		for _, part := range []string{"# " + rule.Alert, "## What it means", "## What to check", "## What to do"} {
 			if !strings.Contains("\n"+page, "\n"+part+"\n") {
 				t.Errorf("runbooks/%s.md has no %q", rule.Alert, part)
 			}
