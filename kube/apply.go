@@ -1,9 +1,9 @@
-// Package kube is the cluster's side: it validates objects as the API server
-// would, applies them, watches them become ready, and keeps controllers of one
-// process from getting in each other's way. No request waits for an API server
-// for ever, and no answer is taken for another one (bound.go).
+// Package kube reads and writes a cluster: it validates objects as the API server
+// would, applies them, waits until they are ready, and prevents conflicts between
+// the controllers of one process. Each request to the API server has a time limit,
+// and each answer must have the kind that was requested (bound.go).
 //
-// It works on plain objects; it knows nothing of HCL, of files, or of Linode.
+// It works on plain objects; it does not know HCL, files, or Linode.
 package kube
 
 import (
@@ -35,22 +35,20 @@ import (
 // FieldManager owns the fields that lkeplan applies.
 const FieldManager = "lkeplan"
 
-// InventoryLabel ties an object to the configuration that declares it, so that
-// objects that are no longer declared can be told from everybody else's. Its value
-// is the owner.
+// InventoryLabel ties an object to the configuration that declares it. It distinguishes
+// objects that are no longer declared from objects of other owners. Its value is the owner.
 const InventoryLabel = "lkeplan.dev/part-of"
 
-// OriginAnnotation says from which directory of its cluster lkeplan apply has applied an
-// object. Objects that a release before this one has applied do not have it.
+// OriginAnnotation is the directory of the cluster from which lkeplan apply applied an
+// object. Objects that an older release applied do not have it.
 const OriginAnnotation = "lkeplan.dev/directory"
 
-// NodePlanOwner is what the label's value begins with where a NodePlan owns the
-// object: nodeplan.NAMESPACE.NAME.
+// NodePlanOwner is the prefix of the label's value if a NodePlan owns the object:
+// nodeplan.NAMESPACE.NAME.
 const NodePlanOwner = "nodeplan"
 
-// LabelValue joins names with dots to a value that a label can have. Where they
-// are longer together than the 63 characters that it has room for, the end is a
-// digest of all of them.
+// LabelValue joins names with dots to the value of a label. If the result is longer
+// than the 63 characters of a label, its end is a digest of all names.
 func LabelValue(names ...string) string {
 	const most = 63
 	joined := strings.Join(names, ".")
@@ -70,17 +68,17 @@ type Cluster struct {
 	mapper  meta.RESTMapper
 	server  *url.URL
 	host    string
-	context string // of the kubeconfig; "" where there was none
+	context string // of the kubeconfig; empty if there was none
 
 	namespace string // of the context
 }
 
 // NewCluster returns the cluster of a client configuration. Nothing is sent
 // before the first use.
-func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, Timeouts{}) }
+func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, RequestLimits{}) }
 
-func newCluster(cfg *rest.Config, timeouts Timeouts) (*Cluster, error) {
-	cfg, err := timeouts.config(cfg)
+func newCluster(cfg *rest.Config, limits RequestLimits) (*Cluster, error) {
+	cfg, err := limits.config(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +98,7 @@ func newCluster(cfg *rest.Config, timeouts Timeouts) (*Cluster, error) {
 }
 
 // Client returns a client of the cluster that knows the types of a scheme. Its calls end with
-// their contexts, and what it was to fill in must not be read after an error.
+// their contexts. After an error, do not read the object that the call should have filled in.
 func (c *Cluster) Client(types *runtime.Scheme) (client.WithWatch, error) {
 	made, err := client.NewWithWatch(c.config, client.Options{Scheme: types, HTTPClient: c.http, Mapper: c.mapper})
 	if err != nil {
@@ -112,31 +110,31 @@ func (c *Cluster) Client(types *runtime.Scheme) (client.WithWatch, error) {
 // Outcome is what applying an object did.
 type Outcome string
 
-// What Apply may have done.
+// The outcomes of Apply.
 const (
 	Created   Outcome = "created"
 	Changed   Outcome = "changed"
 	Unchanged Outcome = "unchanged"
 )
 
-// Apply makes the cluster's object have the fields of desired, by server-side
-// apply without force. A field that somebody else owns with another value makes
-// it fail with an error that names the field and its owner; nothing is changed
-// then. The outcome is told by the object as it was read before, nil where there
-// was none; desired should be Spelled as that is.
+// Apply sets the fields of desired on the cluster's object, by server-side apply
+// without force. If another owner has set a field to another value, it changes
+// nothing and returns an error that names the field and its owner. The outcome
+// follows from before, the object as it was read, or nil if there was none;
+// desired should be Spelled as that is.
 func (c *Cluster) Apply(ctx context.Context, desired, before map[string]any) (Outcome, error) {
 	return c.apply(ctx, desired, before)
 }
 
-// ApplyForced does what Apply does, and takes over fields that somebody else has
-// set to other values.
+// ApplyForced is like Apply, and takes over fields that other owners have set to
+// other values.
 func (c *Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (Outcome, error) {
 	return c.apply(ctx, desired, before, client.ForceOwnership)
 }
 
-// TakeBack does what Apply does, and takes over the fields of these paths, such as
-// spec.weight, that somebody else has set to other values. Where others have set
-// more than those, nothing is changed.
+// TakeBack is like Apply, and takes over the fields of these paths, such as
+// spec.weight, that other owners have set to other values. If other owners have
+// set further fields, it changes nothing.
 func (c *Cluster) TakeBack(ctx context.Context, desired, before map[string]any, paths []string) (Outcome, error) {
 	const attempts = 5 // controllers write to the object, too
 	for attempt := 1; ; attempt++ {
@@ -155,7 +153,7 @@ func (c *Cluster) TakeBack(ctx context.Context, desired, before map[string]any, 
 			}
 		}
 		exactly := runtime.DeepCopyJSON(desired)
-		if live != nil { // so that no field is taken that was not in conflict just now
+		if live != nil { // so that only the fields that are in conflict now are taken over
 			manifest.Ensure(exactly, "metadata")["resourceVersion"] = manifest.Text(live, "metadata", "resourceVersion")
 		}
 		outcome, err := c.apply(ctx, exactly, before, client.ForceOwnership)
@@ -193,7 +191,7 @@ func (c *Cluster) ListLabelled(ctx context.Context, apiVersion, kind, label, val
 	return c.list(ctx, apiVersion, kind, client.MatchingLabels{label: value})
 }
 
-// Get returns an object as it is now; nil where there is none.
+// Get returns an object as it is now; nil if it does not exist.
 func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
 	wanted, live := &unstructured.Unstructured{Object: like}, &unstructured.Unstructured{}
 	live.SetGroupVersionKind(wanted.GroupVersionKind())
@@ -207,10 +205,10 @@ func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any,
 	return live.Object, nil
 }
 
-// DryRun returns what the API server would make of an object, without making
-// it. Where somebody else has set a field to another value the answer is that
-// of a forced apply, and the conflicts say what would be taken over. The live
-// object is not needed: the API server has its own. It takes the right to patch.
+// DryRun returns the object that the API server would store, without storing it.
+// If another owner has set a field to another value, the result is that of a
+// forced apply, and the conflicts are the fields that it would take over. The
+// live object is not needed: the API server has it. It requires the right to patch.
 func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []manifest.Conflict, error) {
 	var conflicts []manifest.Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
@@ -228,11 +226,11 @@ func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[st
 			return answer.Object, conflicts, nil
 		}
 	}
-	return nil, conflicts, fmt.Errorf("dry run of %s: even by force it is in conflict", manifest.KeyOf(desired))
+	return nil, conflicts, fmt.Errorf("dry run of %s: a forced apply has conflicts, too", manifest.KeyOf(desired))
 }
 
-// configured is the part of an object that people configure: all of it but what
-// the API server and controllers add.
+// configured is the part of an object that users configure, without what the API
+// server and controllers add.
 func configured(obj *unstructured.Unstructured) map[string]any {
 	annotations := obj.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "karpenter.") })
@@ -265,8 +263,8 @@ func (c *Cluster) list(ctx context.Context, apiVersion, kind string,
 	return objects, nil
 }
 
-// Delete deletes an object, if it is still the one with this UID. That it is
-// gone already is no error; that another one has its name is.
+// Delete deletes an object with its UID. It is no error if the object no longer
+// exists; it is an error if another object has its name.
 func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: obj}
 	uid := u.GetUID()
@@ -275,15 +273,15 @@ func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("delete %s: it is another object than the one that was read", manifest.KeyOf(obj))
+		return fmt.Errorf("delete %s: another object with this name has replaced it", manifest.KeyOf(obj))
 	case err != nil:
 		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
 }
 
-// Orphan takes the inventory label and the origin from an object, which stays and is no longer
-// managed. That it is gone already is no error.
+// Orphan removes the inventory label and the origin from an object, which stays and is no longer
+// managed. It is no error if the object no longer exists.
 func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null},"annotations":{%q:null}}}`, InventoryLabel, OriginAnnotation)
@@ -294,7 +292,7 @@ func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	return nil
 }
 
-// conflict words the API server's list of conflicts: which field, whose.
+// conflict is the error for the API server's list of conflicts: each field and its owner.
 func conflict(err error) error {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Details == nil {
@@ -307,20 +305,20 @@ func conflict(err error) error {
 	for _, cause := range answer.Status().Details.Causes {
 		lines = append(lines, fmt.Sprintf("  %s: %s", cause.Field, cause.Message))
 	}
-	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the "+
-		"configuration, or have its owner give it up", strings.Join(lines, "\n"))
+	return fmt.Errorf("other field managers set other values; nothing was changed:\n%s\nremove the field from the "+
+		"configuration, or from the configuration of its owner", strings.Join(lines, "\n"))
 }
 
-// noObject is the error for an answer that has no object as it is now.
+// noObject is the error for an answer that does not contain the object.
 func (c *Cluster) noObject() error {
-	return fmt.Errorf("the API server at %s has answered with something else; check that KUBECONFIG names an API "+
-		"server, and what is in between", c.host)
+	return fmt.Errorf("the API server at %s did not answer with the object; check that KUBECONFIG names an API "+
+		"server, and check any proxy in between", c.host)
 }
 
-// Explain turns an error of a client with the configuration of this cluster into what to do.
+// Explain adds what to do to an error of a client with the configuration of this cluster.
 func (c *Cluster) Explain(err error) error { return explain(err, c.host) }
 
-// explain turns the errors that a person meets first into what to do.
+// explain adds what to do to the errors that users meet first.
 func explain(err error, host string) error {
 	var dial *net.OpError
 	var request *url.Error
@@ -330,7 +328,7 @@ func explain(err error, host string) error {
 	case errors.As(err, &dial), errors.As(err, &request) && request.Timeout():
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", host, err)
 	case apierrors.IsUnauthorized(err):
-		return fmt.Errorf("the API server at %s does not know this user: %w; check KUBECONFIG", host, err)
+		return fmt.Errorf("the API server at %s does not accept the credentials: %w; check KUBECONFIG", host, err)
 	}
 	return err
 }

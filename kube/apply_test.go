@@ -89,9 +89,9 @@ var answers = map[string]string{
 	"both":      conflicting(cause("jane", ".spec.weight") + "," + cause("joe", ".spec.limits.cpu")),
 }
 
-// TestWritesTakeNothingFromOthers: an apply takes no field from its owner unless it is forced, and
+// TestApplyKeepsFieldsOfOthers: an apply takes no field from its owner unless it is forced, and
 // only the object that was read is deleted.
-func TestWritesTakeNothingFromOthers(t *testing.T) {
+func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 	object := func() (obj map[string]any) {
 		if err := json.Unmarshal([]byte(stored), &obj); err != nil {
 			t.Fatal(err)
@@ -124,14 +124,14 @@ func TestWritesTakeNothingFromOthers(t *testing.T) {
 	}{
 		"an apply": {do: apply, want: []string{sends}},
 		"an apply in conflict": {do: apply, answers: []string{"both"}, want: []string{sends},
-			err: "NodePool web: somebody else set other values; nothing was changed:\n  .spec.weight: conflict with \"jane\""},
+			err: "NodePool web: other field managers set other values; nothing was changed:\n  .spec.weight: conflict with \"jane\""},
 		"an apply that is answered with something else": {do: apply, answers: []string{"a success"},
-			want: []string{sends}, err: "has answered with something else"},
+			want: []string{sends}, err: "did not answer with the object"},
 		"a forced apply":             {do: force, want: []string{`PATCH web fieldManager=lkeplan force=true {"name":"web"}`}},
 		"a deletion":                 {do: remove, want: []string{`DELETE web {"uid":"1"}`}},
 		"a deletion of what is gone": {do: remove, answers: []string{"not there"}, want: []string{`DELETE web {"uid":"1"}`}},
 		"a deletion of another object": {do: remove, answers: []string{"changed"}, want: []string{`DELETE web {"uid":"1"}`},
-			err: "delete NodePool web: it is another object than the one that was read"},
+			err: "delete NodePool web: another object with this name has replaced it"},
 		"an object that is orphaned": {do: orphan,
 			want: []string{`PATCH web fieldManager=lkeplan {"annotations":{"lkeplan.dev/directory":null},"labels":{"lkeplan.dev/part-of":null}}`}},
 		"an eviction": {do: evict, answers: []string{"a success"},

@@ -52,9 +52,9 @@ func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	return c
 }
 
-// TestRequestsTimeOut: each request has a timeout, also those of discovery, and the error names
-// the one that was not answered.
-func TestRequestsTimeOut(t *testing.T) {
+// TestEachRequestHasATimeout: also requests of discovery, and the error says
+// which of them was not answered.
+func TestEachRequestHasATimeout(t *testing.T) {
 	for path, want := range map[string]string{
 		"api/v1/pods": "GET /api/v1/pods", "api": "GET /api", "apis": "GET /apis", "api/v1": "GET /api/v1",
 	} {
@@ -67,9 +67,9 @@ func TestRequestsTimeOut(t *testing.T) {
 						if took := time.Since(began); took != RequestTimeout {
 							t.Errorf("it took %s", took)
 						}
-						want := "the API server at https://api.test:6443 has not answered " + want + " within 1m10s"
+						want := "the API server at https://api.test:6443 did not answer " + want + " within 1m10s"
 						if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "kubectl get --raw") {
-							t.Errorf("it says: %v", err)
+							t.Errorf("the error is %v", err)
 						}
 					})
 				})
@@ -78,7 +78,7 @@ func TestRequestsTimeOut(t *testing.T) {
 	}
 }
 
-// TestDiscoveryTimesOutOnce: clients send requests one after another, and those that have waited
+// TestDiscoveryTimesOutOnce: clients send one request after another, and requests that have waited
 // for the first do not wait again.
 func TestDiscoveryTimesOutOnce(t *testing.T) {
 	for _, path := range []string{"api", "apis"} {
@@ -100,8 +100,8 @@ func TestDiscoveryTimesOutOnce(t *testing.T) {
 	}
 }
 
-// TestARequestEndsWithItsContext: the request of discovery has none, and the call still ends.
-func TestARequestEndsWithItsContext(t *testing.T) {
+// TestRequestEndsWithItsContext: discovery has no context, and the call still ends.
+func TestRequestEndsWithItsContext(t *testing.T) {
 	for _, path := range []string{"api/v1/pods", "api", "apis", "api/v1"} {
 		for how, list := range lists {
 			t.Run(path+", "+how, func(t *testing.T) {
@@ -120,8 +120,8 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestWatchOutlivesTheTimeout of requests once it is answered.
-func TestWatchOutlivesTheTimeout(t *testing.T) {
+// TestWatchContinues for longer than a request can take, once it is answered.
+func TestWatchContinues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typed, err := faulty(t, kubetest.Drips, "api/v1/pods").Client(scheme.Scheme)
 		if err != nil {
@@ -147,17 +147,17 @@ func TestWatchOutlivesTheTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err = typed.Watch(t.Context(), &corev1.PodList{}); err == nil || !strings.Contains(err.Error(), "within 1m10s") {
-			t.Errorf("it says: %v", err)
+			t.Errorf("the error is %v", err)
 		}
 	})
 }
 
-// TestAnswerOfAnotherKindIsAnError: it would be an empty list.
+// TestAnswerOfAnotherKindIsAnError: it would otherwise be an empty list.
 func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 	for path, fault := range map[string]map[kubetest.Fault]string{
 		"api/v1/pods": {
-			kubetest.Success: "answered GET /api/v1/pods with a Status, and not with a PodList",
-			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList, and not with a PodList",
+			kubetest.Success: "answered GET /api/v1/pods with a Status instead of a PodList",
+			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList instead of a PodList",
 		},
 		"api":    {kubetest.Success: "answered GET /api with a Status", kubetest.Other: "answered GET /api with a ConfigMapList"},
 		"apis":   {kubetest.Success: "answered GET /apis with a Status"},
@@ -168,7 +168,7 @@ func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 				t.Run(path+" "+string(fault)+", "+how, func(t *testing.T) {
 					n, err := list(t.Context(), faulty(t, fault, path))
 					if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "https://api.test:6443") {
-						t.Errorf("%d pods, and it says: %v", n, err)
+						t.Errorf("%d pods, and the error is %v", n, err)
 					}
 				})
 			}
@@ -181,8 +181,8 @@ func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 	}
 }
 
-// TestRequestIsNotRetriedInAnHour: an overloaded API server can ask for that.
-func TestRequestIsNotRetriedInAnHour(t *testing.T) {
+// TestLongRetryAfterIsIgnored: a busy API server can ask clients to retry in an hour.
+func TestLongRetryAfterIsIgnored(t *testing.T) {
 	for how, list := range lists {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -194,31 +194,31 @@ func TestRequestIsNotRetriedInAnHour(t *testing.T) {
 	}
 }
 
-// TestSlowRequestIsReported after three seconds, in one line.
-func TestSlowRequestIsReported(t *testing.T) {
+// TestSlowRequestPrintsNotice after three seconds, in one line, and ends within the limit.
+func TestSlowRequestPrintsNotice(t *testing.T) {
 	for _, tt := range []struct {
-		timeouts Timeouts
-		after    time.Duration
-		says     string
+		limits RequestLimits
+		after  time.Duration
+		says   string
 	}{
-		{Timeouts{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
-		{Timeouts{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
-		{Timeouts{Timeout: time.Second}, time.Second, ""},
-		{Timeouts{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
-		{Timeouts{Forever: true}, 24 * time.Hour, "waiting without limit for the API server"},
+		{RequestLimits{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
+		{RequestLimits{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
+		{RequestLimits{Timeout: time.Second}, time.Second, ""},
+		{RequestLimits{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
+		{RequestLimits{Forever: true}, 24 * time.Hour, "waiting without a limit for the API server"},
 	} {
 		for _, path := range []string{"api", "api/v1", "api/v1/pods"} {
 			for _, fault := range []kubetest.Fault{kubetest.Hangs, kubetest.Drips} {
-				if tt.timeouts.Forever && path != "api/v1/pods" {
-					continue // discovery has no context, and would continue
+				if tt.limits.Forever && path != "api/v1/pods" {
+					continue // discovery knows no context, and would go on
 				}
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
 					var said []string
-					tt.timeouts.Say = func(what string) {
+					tt.limits.Say = func(what string) {
 						said = append(said, what)
-						if took := time.Since(began); took != saysAfter {
-							t.Errorf("it is reported after %s", took)
+						if took := time.Since(began); took != noticeAfter {
+							t.Errorf("it is said after %s", took)
 						}
 					}
 					server := kubetest.Failing(map[string]string{"v1/pods": "Pod"}, path, fault)
@@ -228,7 +228,7 @@ func TestSlowRequestIsReported(t *testing.T) {
 						}
 						return kubetest.Fine
 					}
-					c, err := newCluster(server.Config(), tt.timeouts)
+					c, err := newCluster(server.Config(), tt.limits)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -237,10 +237,10 @@ func TestSlowRequestIsReported(t *testing.T) {
 					_, err = c.List(ctx, "v1", "Pod")
 					synctest.Wait()
 					if took := time.Since(began); err == nil || took != tt.after {
-						t.Errorf("%+v, %s %s: it ends after %s: %v", tt.timeouts, path, fault, took, err)
+						t.Errorf("%+v, %s %s: it ended after %s: %v", tt.limits, path, fault, took, err)
 					}
-					if !tt.timeouts.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
-						t.Errorf("the error does not have what to do: %v", err)
+					if !tt.limits.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
+						t.Errorf("it does not say what to do: %v", err)
 					}
 					if tt.says == "" && len(said) > 0 || tt.says != "" && (len(said) != 1 || !strings.HasPrefix(said[0], tt.says)) {
 						t.Errorf("it says %q", said)

@@ -15,19 +15,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Client returns a client of an API server, which has a configuration of Config, whose calls end
-// with their contexts. What it was to fill in must not be read after an error.
+// Client returns a client of an API server whose calls end with their contexts. The client must
+// have a configuration of Config. After an error, do not read the object that the call should have
+// filled in.
 func Client(c client.WithWatch, host string) client.WithWatch { return asking{c, host} }
 
-// asking is a client whose calls end with their context, and that takes no list of one kind
-// for an empty one of another. All the calls that somebody makes have to be here.
+// asking is a client whose calls end with their context, and that does not take a list of one kind
+// for an empty list of another. It must have all calls that are used.
 type asking struct {
 	client.WithWatch
 	host string
 }
 
-// Within makes a call that ends with its context, whatever it waits for: discovery and
-// programs that log in know of none. It may go on after that, unheard.
+// Within makes a call that ends with its context, even if the call waits for discovery or for a
+// program that logs in, which have no context. The call can continue after that; its result is lost.
 func Within(ctx context.Context, call func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- call() }()
@@ -39,8 +40,8 @@ func Within(ctx context.Context, call func() error) error {
 	}
 }
 
-// plain is the error of an answer that is missing, or is not as it should be, without what
-// libraries say around it. What an API server says has a mark in front of each further line.
+// plain is the error of a missing or wrong answer, without the text that libraries add. Each
+// further line of an API server's message gets a mark in front.
 func plain(err error) error {
 	if silence, ok := errors.AsType[NoResponseError](err); ok {
 		return silence
@@ -54,7 +55,7 @@ func plain(err error) error {
 	return err
 }
 
-// quoted is what an API server says in several lines: webhooks and policies of others write some of it.
+// quoted is a message of several lines from an API server: webhooks and policies can write parts of it.
 type quoted struct{ error }
 
 // Error implements error.
@@ -74,7 +75,7 @@ func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object
 	})
 }
 
-// List implements client.Reader. The error is a KindError where something else is listed.
+// List implements client.Reader. It returns a KindError if the answer is a list of another kind.
 func (a asking) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	want, err := apiutil.GVKForObject(list, a.Scheme())
 	if err != nil {
@@ -87,7 +88,7 @@ func (a asking) List(ctx context.Context, list client.ObjectList, opts ...client
 		if of, ok := list.(*unstructured.UnstructuredList); ok {
 			return a.listed(of, want)
 		}
-		if list.GetResourceVersion() != "" { // which no list has that was left as it was
+		if list.GetResourceVersion() != "" { // a list that was not filled in has none
 			return nil
 		}
 		again := &unstructured.UnstructuredList{}
@@ -99,7 +100,7 @@ func (a asking) List(ctx context.Context, list client.ObjectList, opts ...client
 	})
 }
 
-// listed is an error where a list is of another kind than it should be.
+// listed returns an error if a list has another kind than requested.
 func (a asking) listed(list *unstructured.UnstructuredList, want schema.GroupVersionKind) error {
 	got := list.GroupVersionKind()
 	if got == want {
@@ -109,7 +110,7 @@ func (a asking) listed(list *unstructured.UnstructuredList, want schema.GroupVer
 	return a.wrongAnswer(list, "", cameAs(got, want))
 }
 
-// cameAs names a kind that came for another one.
+// cameAs names a kind that was returned for another one.
 func cameAs(got, want schema.GroupVersionKind) string {
 	if got.Kind == want.Kind {
 		return fmt.Sprintf("a %s of %s", got.Kind, got.GroupVersion())
@@ -117,7 +118,7 @@ func cameAs(got, want schema.GroupVersionKind) string {
 	return "a " + got.Kind
 }
 
-// wrongAnswer is the error for an answer that is not what was asked for.
+// wrongAnswer is the error for an answer that does not have the requested object.
 func (a asking) wrongAnswer(obj runtime.Object, path, got string) error {
 	want, err := apiutil.GVKForObject(obj, a.Scheme())
 	if err != nil {

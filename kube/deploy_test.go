@@ -9,9 +9,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestThePolicyForApprovalsHoldsTheRestOfTheStatus: a field that it does not name could be
-// changed by whoever may approve.
-func TestThePolicyForApprovalsHoldsTheRestOfTheStatus(t *testing.T) {
+// TestApprovalPolicyProtectsStatus: users who can approve could change a field that the policy does
+// not name.
+func TestApprovalPolicyProtectsStatus(t *testing.T) {
 	raw, err := os.ReadFile("deploy/approval.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -20,9 +20,9 @@ func TestThePolicyForApprovalsHoldsTheRestOfTheStatus(t *testing.T) {
 	status := reflect.TypeFor[lkeplanv1alpha1.NodePlanStatus]()
 	for i := range status.NumField() {
 		name, _, _ := strings.Cut(status.Field(i).Tag.Get("json"), ",")
-		held := strings.Contains(policy, "object.?status.?"+name+" == oldObject.?status.?"+name)
-		if held == (name == "approval") {
-			t.Errorf("status.%s: the policy holds it: %v", name, held)
+		protected := strings.Contains(policy, "object.?status.?"+name+" == oldObject.?status.?"+name)
+		if protected == (name == "approval") {
+			t.Errorf("status.%s: the policy protects it: %v", name, protected)
 		}
 	}
 }

@@ -17,16 +17,16 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Namespace is that of the kubeconfig's context.
+// Namespace is the namespace of the kubeconfig's context.
 func (c *Cluster) Namespace() string { return c.namespace }
 
-// ListIn returns all objects of a kind in a namespace; "" is all of them.
+// ListIn returns all objects of a kind in a namespace; "" is all namespaces.
 func (c *Cluster) ListIn(ctx context.Context, apiVersion, kind, namespace string) ([]map[string]any, error) {
 	return c.list(ctx, apiVersion, kind, client.InNamespace(namespace))
 }
 
-// Merge changes the fields of an object that change names, for a field manager; null
-// removes one. Who owns a field does not matter.
+// Merge sets the fields in change on an object, for a field manager; null removes a field. Owners
+// of fields do not matter.
 func (c *Cluster) Merge(ctx context.Context, obj, change map[string]any, manager string) error {
 	target, patch, err := merging(obj, change)
 	if err == nil {
@@ -38,7 +38,7 @@ func (c *Cluster) Merge(ctx context.Context, obj, change map[string]any, manager
 	return nil
 }
 
-// MergeStatus does what Merge does to the status of an object.
+// MergeStatus is Merge for the status of an object.
 func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, manager string) error {
 	target, patch, err := merging(obj, change)
 	if err == nil {
@@ -50,9 +50,9 @@ func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, m
 	return nil
 }
 
-// Evict ends a pod as its PodDisruptionBudgets allow. refused says which of them does not
-// allow it now, or what else about this pod is in the way. That the pod is gone already, or
-// another one has its name, is no error.
+// Evict evicts a pod if its PodDisruptionBudgets allow it. refused names the budget that does not
+// allow it now, or what else about the pod prevents it. It is no error if the pod no longer exists
+// or another pod has its name.
 func (c *Cluster) Evict(ctx context.Context, pod map[string]any) (refused string, err error) {
 	target := &unstructured.Unstructured{Object: pod}
 	eviction := &unstructured.Unstructured{Object: map[string]any{
@@ -70,9 +70,9 @@ func (c *Cluster) Evict(ctx context.Context, pod map[string]any) (refused string
 	return "", fmt.Errorf("evict %s: %w", manifest.KeyOf(pod), explain(err, c.host))
 }
 
-// refusal is why an eviction is refused for the pod, and not for who asks or for the state of
-// the API server: by a budget, by two of them at once, by a policy or a webhook, or because
-// its namespace is being deleted, with which it goes. Else it is "".
+// refusal is why an eviction is refused because of the pod: by a budget, by two budgets for the
+// same pod, by a policy or a webhook, or because its namespace is being deleted. It is "" if the
+// eviction is refused because of the user or the state of the API server.
 func refusal(err error) string {
 	var answer apierrors.APIStatus
 	text := err.Error()
@@ -102,17 +102,17 @@ func merging(obj, change map[string]any) (*unstructured.Unstructured, client.Pat
 	return target, client.RawPatch(types.MergePatchType, raw), nil
 }
 
-// User is the name by which the API server knows the user.
+// User is the name of the user for the API server.
 func (c *Cluster) User(ctx context.Context) (string, error) {
 	review := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",
 	}}
 	if err := c.client.Create(ctx, review); err != nil {
-		return "", fmt.Errorf("ask the API server who this is: %w", explain(err, c.host))
+		return "", fmt.Errorf("get the name of the user: %w", explain(err, c.host))
 	}
 	name := manifest.Text(review.Object, "status", "userInfo", "username")
 	if name == "" {
-		return "", fmt.Errorf("ask the API server who this is: %w", c.noObject())
+		return "", fmt.Errorf("get the name of the user: %w", c.noObject())
 	}
 	return name, nil
 }

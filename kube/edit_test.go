@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestAnEvictionIsRefusedForThePod, or fails for another reason.
-func TestAnEvictionIsRefusedForThePod(t *testing.T) {
+// TestEvictionIsRefusedBecauseOfPod, or fails for another reason.
+func TestEvictionIsRefusedBecauseOfPod(t *testing.T) {
 	answer := func(code int32, reason metav1.StatusReason, text string, causes ...metav1.StatusCause) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{
 			Code: code, Reason: reason, Message: text, Details: &metav1.StatusDetails{Causes: causes},

@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Fresh returns a client that never sends a write which must fail: one that
-// asks for a version of an object which another write through this client has
-// overtaken. It gets the conflict that the API server would answer.
+// Fresh returns a client that does not send writes that must fail: a write that
+// requires a version of an object which a later write through this client has
+// replaced. It returns the conflict that the API server would return.
 //
 // Several controllers of one process write the status of one object, each from
-// a cache that lags behind the others' writes. Of 1,000 NodePools that were made
-// at once, Karpenter's controllers sent eight such writes each, besides five that
-// were of use; a conflict that costs nothing leaves the API server to the rest.
+// a cache that lags behind the writes of the others. When 1,000 NodePools were
+// created together, Karpenter's controllers sent eight such writes for each, and
+// five useful ones. A conflict without a request saves the API server that work.
 func Fresh(c client.Client) client.Client {
 	return &fresh{Client: c, versions: versions{written: cache.NewExpiring(), writing: keymutex.NewHashed(64)}}
 }
@@ -78,7 +78,7 @@ func (f *freshStatus) Patch(ctx context.Context, obj client.Object, patch client
 	})
 }
 
-// asked is the version that a patch asks for; "" where it takes any.
+// asked is the version that a patch requires; empty if it accepts any.
 func asked(patch []byte) string {
 	var p struct {
 		Metadata struct {
@@ -91,18 +91,18 @@ func asked(patch []byte) string {
 	return p.Metadata.ResourceVersion
 }
 
-// versions are the newest versions that were written.
+// versions are the latest written versions.
 type versions struct {
 	written *cache.Expiring // the version by object
 	writing keymutex.KeyMutex
 }
 
-// remembered is for how long a version is kept: a cache that lags further behind
-// gets its conflicts from the API server.
+// remembered is how long a version is kept: a cache that lags further behind gets
+// its conflicts from the API server.
 const remembered = time.Minute
 
-// inOrder does one write at a time to an object, and only what is of its newest
-// version, or of any: "".
+// inOrder makes one write at a time to an object, and only if the write requires the
+// latest version, or accepts any ("").
 func (v *versions) inOrder(c client.Client, obj client.Object, version string, write func() error) error {
 	gvk, err := c.GroupVersionKindFor(obj)
 	if err != nil {
@@ -114,7 +114,7 @@ func (v *versions) inOrder(c client.Client, obj client.Object, version string, w
 	newest, _ := v.written.Get(key)
 	if last, ok := newest.(string); ok && version != "" && older(version, last) {
 		kind := schema.GroupResource{Group: gvk.Group, Resource: strings.ToLower(gvk.Kind)}
-		return apierrors.NewConflict(kind, obj.GetName(), errors.New("this process has written a later version itself"))
+		return apierrors.NewConflict(kind, obj.GetName(), errors.New("this process has already written a later version"))
 	}
 	if err := write(); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (v *versions) inOrder(c client.Client, obj client.Object, version string, w
 	return nil
 }
 
-// older compares versions as clients may (Kubernetes 1.35); those that are of
+// older compares versions as clients are allowed to (Kubernetes 1.35). Versions of
 // another form are not compared.
 func older(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)

@@ -88,7 +88,7 @@ var writes = map[string]func(context.Context, client.Client, *corev1.Node) error
 	},
 }
 
-func TestAWriteThatIsOvertakenIsNotSent(t *testing.T) {
+func TestOutdatedWriteIsNotSent(t *testing.T) {
 	for first, overtake := range writes {
 		for second, write := range writes {
 			t.Run(second+" after "+first, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestAWriteThatIsOvertakenIsNotSent(t *testing.T) {
 	}
 }
 
-func TestAWriteThatTakesAnyVersionIsSent(t *testing.T) {
+func TestWriteOfAnyVersionIsSent(t *testing.T) {
 	c, _, sent := counting(t)
 	old, late := read(t, c), read(t, c)
 	if err := writes["update"](t.Context(), c, old); err != nil {
@@ -126,7 +126,7 @@ func TestAWriteThatTakesAnyVersionIsSent(t *testing.T) {
 	}
 }
 
-func TestWhatOthersWroteTheServerKnows(t *testing.T) {
+func TestServerDetectsWritesOfOthers(t *testing.T) {
 	c, server, sent := counting(t)
 	old := read(t, c)
 	if err := writes["update"](t.Context(), server, read(t, server)); err != nil {
@@ -137,7 +137,7 @@ func TestWhatOthersWroteTheServerKnows(t *testing.T) {
 	}
 }
 
-func TestOfWritesAtOneTimeOneIsSent(t *testing.T) {
+func TestOneOfConcurrentWritesIsSent(t *testing.T) {
 	c, _, sent := counting(t)
 	nodes := make([]*corev1.Node, 20)
 	for i := range nodes {

@@ -27,8 +27,8 @@ func documents(t *testing.T, file string, into ...any) {
 	}
 }
 
-// TestTheNamespacesPolicyForbidsTheMetadataService, and no other address: it can only allow.
-func TestTheNamespacesPolicyForbidsTheMetadataService(t *testing.T) {
+// TestNamespacePolicyBlocksMetadataService, and no other address: it can only allow traffic.
+func TestNamespacePolicyBlocksMetadataService(t *testing.T) {
 	var policy networkingv1.NetworkPolicy
 	documents(t, "deploy/metadata-namespace.yaml", &policy)
 	if s := policy.Spec; policy.Namespace != "" || len(s.PodSelector.MatchLabels)+len(s.PodSelector.MatchExpressions) != 0 ||
@@ -51,9 +51,9 @@ func TestTheNamespacesPolicyForbidsTheMetadataService(t *testing.T) {
 	}
 }
 
-// TestCiliumsPolicyForbidsTheMetadataService, and leaves the rest to other policies: without
+// TestCiliumPolicyBlocksMetadataService, and leaves the rest to other policies: without
 // enableDefaultDeny it would forbid all.
-func TestCiliumsPolicyForbidsTheMetadataService(t *testing.T) {
+func TestCiliumPolicyBlocksMetadataService(t *testing.T) {
 	var policy struct {
 		APIVersion, Kind string
 		Metadata         struct{ Name string }
@@ -86,9 +86,9 @@ type expression struct {
 	Values        []string
 }
 
-// TestCalicosPolicyForbidsTheMetadataService, and passes the rest on: Calico drops what no rule
+// TestCalicoPolicyBlocksMetadataService, and passes the rest on: Calico drops what no rule
 // of a tier is about. A rule takes addresses of one family. The tier has to be there first.
-func TestCalicosPolicyForbidsTheMetadataService(t *testing.T) {
+func TestCalicoPolicyBlocksMetadataService(t *testing.T) {
 	var tier struct {
 		APIVersion, Kind string
 		Metadata         struct {

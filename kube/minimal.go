@@ -10,7 +10,7 @@ import (
 )
 
 // Defaulted returns an object with the fields that the API server would fill
-// in, and does not check it.
+// in. It does not validate the object.
 func (v *Validator) Defaulted(obj map[string]any) (map[string]any, error) {
 	rules, err := v.rulesOf(obj)
 	if err != nil {
@@ -19,9 +19,9 @@ func (v *Validator) Defaulted(obj map[string]any) (map[string]any, error) {
 	return rules.defaulted(obj), nil
 }
 
-// Minimal returns the least of an object that the API server would make the
-// same of: without fields that have the value of their default, and without
-// empty ones that mean nothing.
+// Minimal returns the smallest object that the API server would store as the same
+// object: without fields that have their default value, and without empty fields
+// that have no meaning.
 func (v *Validator) Minimal(obj map[string]any) (map[string]any, error) {
 	rules, err := v.rulesOf(obj)
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *rules) defaulted(obj map[string]any) map[string]any {
 	return obj
 }
 
-// reduce takes fields away from a part of an object, as long as defaults make
-// the same of it. It begins with what is largest.
+// reduce removes fields from a part of an object as long as defaults restore
+// them. It starts with the largest.
 func (r *rules) reduce(obj, part, want map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(part)) {
 		value := part[key]

@@ -8,7 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// TestMinimal leaves out what is a default, and keeps what only looks like one.
+// TestMinimal omits defaults, and keeps values that only look like defaults.
 func TestMinimal(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {

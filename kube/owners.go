@@ -11,22 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// An Owner is a tool that takes an object for its own.
+// An Owner is a tool that manages an object.
 type Owner struct {
-	Tool  string   // such as Flux; the field manager where the tool is not known
-	What  string   // what of the tool it belongs to, such as "Kustomization flux-system/infra"; "" where nothing says
-	Steps []string // what to do there so that it gives the object up and does not delete it
+	Tool  string   // such as Flux; the field manager if the tool is unknown
+	What  string   // the object of the tool, such as "Kustomization flux-system/infra"; empty if unknown
+	Steps []string // how to make the tool release the object without deleting it
 }
 
-// lastApplied is where kubectl keeps what it applied last.
+// lastApplied is the annotation in which kubectl stores what it last applied.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// A tool is known by the names of its field managers and by what it writes on
-// objects.
+// A tool is identified by the names of its field managers and by the labels and
+// annotations that it writes.
 type tool struct {
 	name     string
-	managers []string // the beginnings of their names
-	marks    []string // the beginnings of keys of labels and annotations
+	managers []string // prefixes of their names
+	marks    []string // prefixes of keys of labels and annotations
 	what     func(marks map[string]string) string
 	steps    []string
 }
@@ -36,47 +36,47 @@ func tools() []tool {
 		{
 			name: "Argo CD", managers: []string{"argocd-"}, marks: []string{"argocd.argoproj.io/"}, what: argoApplication,
 			steps: []string{
-				"in Git, give the object the annotation argocd.argoproj.io/sync-options: Prune=false, and let Argo CD sync it",
-				"then remove the object from Git; Argo CD shows it as out of sync no longer, and does not delete it",
+				"in Git, add the annotation argocd.argoproj.io/sync-options: Prune=false to the object, and let Argo CD sync it",
+				"then remove the object from Git; Argo CD does not delete it, and no longer shows it as out of sync",
 			},
 		},
 		{
 			name: "Flux", managers: []string{"kustomize-controller", "helm-controller", "flux"},
 			marks: []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}, what: fluxObject,
 			steps: []string{
-				"in Git, give the object the annotation kustomize.toolkit.fluxcd.io/prune: disabled (of a HelmRelease: " +
+				"in Git, add the annotation kustomize.toolkit.fluxcd.io/prune: disabled to the object (in a HelmRelease: " +
 					"helm.sh/resource-policy: keep), and let Flux apply it",
-				"only then remove the object from Git; otherwise Flux deletes it, and its nodes with it",
+				"then remove the object from Git; without the annotation, Flux deletes the object and its nodes",
 			},
 		},
 		{
 			name: "Helm", managers: []string{"helm", "Helm"}, marks: []string{"meta.helm.sh/", "helm.sh/"}, what: helmRelease,
 			steps: []string{
-				"give the object in the chart the annotation helm.sh/resource-policy: keep, and upgrade the release",
-				"only then remove the object from the chart, and upgrade again",
+				"in the chart, add the annotation helm.sh/resource-policy: keep to the object, and upgrade the release",
+				"then remove the object from the chart, and upgrade again",
 			},
 		},
 		{
 			name: "Terraform", managers: []string{"Terraform", "terraform", "HashiCorp", "OpenTofu", "opentofu"},
 			steps: []string{
-				"replace the resource by: removed { from = ADDRESS, lifecycle { destroy = false } } (each on a line of its " +
-					"own), and apply",
+				"replace the resource with: removed { from = ADDRESS, lifecycle { destroy = false } } (each on a separate " +
+					"line), and apply",
 			},
 		},
 		{
 			name: "kubectl", managers: []string{"kubectl", "before-first-apply"}, marks: []string{"kubectl.kubernetes.io/"},
-			steps: []string{"delete the manifest, so that nobody applies it again"},
+			steps: []string{"delete the manifest, so that it is not applied again"},
 		},
 	}
 }
 
-// noise begins the keys of labels and annotations that controllers write, and
-// that nobody configured.
+// noise are prefixes of the keys of labels and annotations that controllers write and
+// users do not configure.
 var noise = []string{"lkeplan.dev/", "karpenter.sh/nodepool-hash", "karpenter.sh/stored-version-migrated",
 	"karpenter.k8s.linode/linodenodeclass-hash"}
 
-// Authored returns an object as somebody would have written it: without what
-// the API server, controllers, and tools that own objects write on it.
+// Authored returns an object as a user would write it: without what the API
+// server, controllers, and tools that own objects add to it.
 func Authored(live map[string]any) map[string]any {
 	obj := runtime.DeepCopyJSON(live)
 	delete(obj, "status")
@@ -98,8 +98,7 @@ func Authored(live map[string]any) map[string]any {
 	return obj
 }
 
-// written reports whether a label or an annotation is a tool's or a
-// controller's.
+// written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
 	if key == "app.kubernetes.io/managed-by" && value == "Helm" || begins(key, noise) {
 		return true
@@ -111,8 +110,9 @@ func begins(text string, with []string) bool {
 	return slices.ContainsFunc(with, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }
 
-// Owners returns who takes a live object for its own, besides us: by what they
-// wrote on it, and by the fields of its spec that they set.
+// Owners returns the other tools that manage a live object. They are identified by
+// the labels and annotations that they wrote, and by the fields of its spec that
+// they set.
 func Owners(live map[string]any) (owners []Owner) {
 	obj := unstructured.Unstructured{Object: live}
 	marks := map[string]string{}
@@ -139,18 +139,18 @@ func Owners(live map[string]any) (owners []Owner) {
 	for _, manager := range managers {
 		owners = append(owners,
 			Owner{Tool: manager,
-				Steps: []string{"find out what sets fields as this field manager, and take the object out of it"}})
+				Steps: []string{"find the program with this field manager, and remove the object from its configuration"}})
 	}
 	return owners
 }
 
-// Applied reports whether lkeplan has applied an object: that the object looks as it
-// would be applied says nothing.
+// Applied reports whether lkeplan has applied an object. An object with the same
+// fields can be from another writer.
 func Applied(live map[string]any) bool {
 	return slices.ContainsFunc((&unstructured.Unstructured{Object: live}).GetManagedFields(), isOurs)
 }
 
-// setters are the field managers besides us that set fields of the spec.
+// setters are the other field managers that set fields of the spec.
 func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
 	for _, e := range entries {
 		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil &&

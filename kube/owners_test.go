@@ -30,8 +30,8 @@ func TestOwners(t *testing.T) {
 		{"Helm", `{labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: a, meta.helm.sh/release-namespace: b}}`, []string{"Helm: release b/a"}, "helm.sh/resource-policy: keep"},
 		{"Terraform", `managedFields: [{manager: Terraform, operation: Apply, fieldsV1: {"f:spec": {"f:weight": {}}}}]`,
 			[]string{"Terraform"}, "destroy = false"},
-		{"somebody", `managedFields: [{manager: robot, operation: Update, fieldsV1: {"f:spec": {"f:weight": {}}}}]`,
-			[]string{"robot"}, "find out"},
+		{"an unknown tool", `managedFields: [{manager: robot, operation: Update, fieldsV1: {"f:spec": {"f:weight": {}}}}]`,
+			[]string{"robot"}, "find the program"},
 		{"ourselves, and who only writes annotations or the status", `managedFields: [
 			{manager: lkeplan, operation: Apply, fieldsV1: {"f:spec": {"f:weight": {}}}},
 			{manager: karpenter, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {}}}},
@@ -55,7 +55,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestAuthored leaves what people write, and nothing else.
+// TestAuthored keeps only what users write.
 func TestAuthored(t *testing.T) {
 	live := fromYAML(t, `
 kind: NodePool
@@ -85,8 +85,8 @@ spec: {weight: 1}
 	}
 }
 
-// TestOnlyAnApplyCountsAsApplied: not an update by the field manager, nor what it does to a status.
-func TestOnlyAnApplyCountsAsApplied(t *testing.T) {
+// TestOnlyApplyCountsAsApplied: not an update by the field manager, nor what it does to a status.
+func TestOnlyApplyCountsAsApplied(t *testing.T) {
 	for entries, want := range map[string]bool{
 		``:                                      false,
 		`{manager: lkeplan, operation: Apply}`:  true,

@@ -18,20 +18,20 @@ import (
 	openapi "k8s.io/kube-openapi/pkg/validation/validate"
 )
 
-// A part is one place of a kind's schema, with the checks of the API server that are
-// made there, and not further inside. The parts of a kind together make all of them.
+// A part is one place of a kind's schema, with the checks that the API server makes at this
+// place. The parts of a kind together make all checks.
 type part struct {
 	openAPI *openapi.SchemaValidator
-	cel     *schemacel.Validator         // nil where there are no rules
-	list    *structuralschema.Structural // of a list whose elements differ; else nil
+	cel     *schemacel.Validator         // nil if there are no rules
+	list    *structuralschema.Structural // of a list whose elements must differ; otherwise nil
 
 	fields map[string]*part
 	values *part // of a map, under any key
 	items  *part // of a list
 }
 
-// partOf returns the part at a place of a schema, which is there in the three forms that
-// are checked. It is nil where the schema has something that parts do not know of.
+// partOf returns the part at a place of a schema, which is given in the three forms that are
+// checked. It is nil if the schema has a keyword that parts do not support.
 func partOf(schema *spec.Schema, structure *structuralschema.Structural, cel *schemacel.Validator) *part {
 	own := *schema
 	own.Properties, own.Items, own.AdditionalProperties = nil, nil, nil
@@ -58,7 +58,7 @@ func partOf(schema *spec.Schema, structure *structuralschema.Structural, cel *sc
 	return p.inside(schema, structure, cel)
 }
 
-// inside adds the parts inside of one; nil where one of them is not known.
+// inside adds the inner parts; nil if one of them is not supported.
 func (p *part) inside(schema *spec.Schema, structure *structuralschema.Structural, cel *schemacel.Validator) *part {
 	p.fields = map[string]*part{}
 	for name, field := range schema.Properties {
@@ -94,7 +94,7 @@ func (p *part) inside(schema *spec.Schema, structure *structuralschema.Structura
 	return p
 }
 
-// check makes the checks of the part, and returns what the rules in CEL cost.
+// check makes the checks of the part, and returns the cost of the rules in CEL.
 func (p *part) check(value any) (cost int64, ok bool) {
 	if !p.openAPI.Validate(value).IsValid() {
 		return 0, false
@@ -112,9 +112,9 @@ func (p *part) check(value any) (cost int64, ok bool) {
 	return budget - left, len(errs) == 0
 }
 
-// A memory knows which values have passed the checks of a part, so that they are made
-// once: pools of a directory are alike but for a few fields, and head is like base but for
-// a few pools. It gives one of equal values for all of them.
+// A memory stores which values have passed the checks of a part, so that each check is made
+// once: the pools of a directory differ in a few fields, and head differs from base in a few
+// pools. Equal values share one copy.
 type memory struct {
 	mu     sync.Mutex
 	passed map[passed]seen
@@ -135,24 +135,24 @@ type passed struct {
 // maxPassed bounds a memory, about 150 bytes each.
 const maxPassed = 100_000
 
-// passes reports whether a value passes the checks of a part and of all inside it.
-// Where not, or where that is not known, it is false. What is inside the value is replaced
-// by what equals it and has passed before, into which nobody may write.
+// passes reports whether a value passes the checks of a part and of its inner parts. It is
+// false if it does not, or if that is not known. Inner values are replaced by equal values
+// that have passed before, which must not be modified.
 func (m *memory) passes(p *part, value any) bool {
 	r := reading{memory: m}
 	_, ok := r.value(p, value)
 	return ok && r.cost < celconfig.RuntimeCELCostBudget
 }
 
-// A reading goes through one object.
+// A reading is the traversal of one object.
 type reading struct {
 	*memory
-	text []byte // what has been read, written so that different values are different
+	text []byte // an encoding of what has been read, different for different values
 	cost int64  // of the rules in CEL so far
 }
 
-// value reads a value, and returns the one to keep in its place; without a part there is
-// nothing to check.
+// value reads a value, and returns the value to keep in its place. Without a part there are no
+// checks.
 func (r *reading) value(p *part, value any) (kept any, ok bool) {
 	begin := len(r.text)
 	ok = true
@@ -230,7 +230,7 @@ func (r *reading) string(kind byte, s string) {
 	r.text = append(binary.AppendUvarint(append(r.text, kind), uint64(len(s))), s...)
 }
 
-// check makes the checks of a part, unless it has made them on such a value.
+// check makes the checks of a part, unless an equal value has passed them.
 func (r *reading) check(p *part, value any, text []byte) (kept any, ok bool) {
 	key := passed{p, sha256.Sum256(text)}
 	known, ok := r.recall(key)

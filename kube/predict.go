@@ -21,14 +21,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Predict returns what a server-side apply of an object as FieldManager would
-// make of the live one, by the code that the API server does it with; nil
-// stands for an object that is not there. Where somebody else has set a field
-// to another value the apply is refused: the prediction is then of a forced
-// one, and the conflicts say what would be taken over.
+// Predict returns the result of a server-side apply of an object as FieldManager,
+// computed with the code of the API server. Live is nil if the object does not
+// exist. If another owner has set a field to another value, the apply would be
+// refused: the prediction is then that of a forced apply, and the conflicts are
+// the fields that it would take over.
 //
 // Neither object is changed; desired should be Spelled as the live one is.
-// Webhooks that change objects are not asked.
+// Webhooks that change objects are not called.
 func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]any, conflicts []manifest.Conflict, err error) {
 	manager, err := v.manager(desired)
 	if err != nil {
@@ -65,13 +65,13 @@ func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]
 }
 
 // Same reports whether two states of an object have the same fields with the same
-// owners, but for its status and the times at which fields were set, which no
-// apply is about. It is false where there is no object.
+// owners, except for the status and the times at which fields were set, which an
+// apply does not change. It is false if one of them does not exist.
 func Same(a, b map[string]any) bool {
 	return a != nil && b != nil && equality.Semantic.DeepEqual(requested(a), requested(b))
 }
 
-// requested is what Same compares of an object. It shares what it does not change.
+// requested is the part of an object that Same compares. It shares what it does not change.
 func requested(obj map[string]any) map[string]any {
 	metadata := maps.Clone(manifest.Map(obj, "metadata"))
 	managed, _ := metadata["managedFields"].([]any)
@@ -130,7 +130,7 @@ func applier(crd *apiextensionsv1.CustomResourceDefinition, version string,
 	})
 }
 
-// sameSchema converts between the versions of a kind that differ in name only.
+// sameSchema converts between versions of a kind that differ only in name.
 type sameSchema struct{}
 
 func (sameSchema) Convert(in, out, _ any) error {

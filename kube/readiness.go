@@ -12,14 +12,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// registration is a condition of NodePools, which Karpenter sets to false when machines
-// that it has made have not become nodes several times.
+// registration is a condition of NodePools that Karpenter sets to false after several machines
+// have not become nodes.
 const registration = "NodeRegistrationHealthy"
 
-// Readiness reads the Ready condition of a live object for its present
-// generation, and says why it is not true: by the messages of the conditions
-// that it follows from, where they have any. A NodePool whose nodes do not register
-// is not ready, whatever that condition says, which does not follow from it.
+// Readiness reads the Ready condition of a live object for its current
+// generation, and explains why it is not true, with the messages of the conditions
+// that it depends on. A NodePool whose nodes do not register is not ready even if
+// Ready is true, because Ready does not depend on registration.
 func Readiness(obj map[string]any) (ready bool, state string) {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-func TestReadinessSaysWhy(t *testing.T) {
+func TestReadinessHasReason(t *testing.T) {
 	condition := func(kind, status, message string, generation int64) any {
 		return map[string]any{"type": kind, "status": status, "reason": "R", "message": message,
 			"observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z"}

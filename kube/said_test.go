@@ -13,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
-// TestDiscoveryThatIsRefusedSaysWhy: clients would say that the reason is not known.
-func TestDiscoveryThatIsRefusedSaysWhy(t *testing.T) {
+// TestRefusedDiscoveryHasReason: clients would report that the reason is unknown.
+func TestRefusedDiscoveryHasReason(t *testing.T) {
 	for _, path := range []string{"api", "apis", "api/v1"} {
 		_, err := faulty(t, kubetest.Refused, path).List(t.Context(), "v1", "Pod")
 		if err == nil || !strings.Contains(err.Error(), `forbidden: User "x" cannot list`) {
@@ -23,8 +23,8 @@ func TestDiscoveryThatIsRefusedSaysWhy(t *testing.T) {
 	}
 }
 
-// TestFurtherLinesOfAServerHaveAMark: a webhook cannot write a line of its own.
-func TestFurtherLinesOfAServerHaveAMark(t *testing.T) {
+// TestFurtherLinesOfServerHaveMark: a webhook cannot forge a line of a program.
+func TestFurtherLinesOfServerHaveMark(t *testing.T) {
 	api := faulty(t, kubetest.Fine)
 	api.client = Client(rejecting{api.client}, "https://api.test:6443")
 	_, err := api.List(t.Context(), "v1", "Pod")

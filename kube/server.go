@@ -16,8 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Server asks the API server which version it has, and what time it is there, to the
-// second.
+// Server returns the version of the API server and its time, in seconds.
 func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.JoinPath("version").String(), nil)
 	if err != nil {
@@ -40,14 +39,14 @@ func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time,
 		err = c.noObject()
 	}
 	if err != nil {
-		return found, at, fmt.Errorf("ask the API server for its version: %w", err)
+		return found, at, fmt.Errorf("get the version of the API server: %w", err)
 	}
 	at, err = http.ParseTime(date)
 	return answer, at, err
 }
 
-// May reports whether RBAC lets a service account do something. It takes the right to
-// create SubjectAccessReviews.
+// May reports whether RBAC allows a service account an action. It requires the right to create
+// SubjectAccessReviews.
 func (c *Cluster) May(ctx context.Context, namespace, account string,
 	what authorizationv1.ResourceAttributes) (bool, error) {
 	review := authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -59,7 +58,7 @@ func (c *Cluster) May(ctx context.Context, namespace, account string,
 	return c.ask(ctx, &review, review.Spec.User)
 }
 
-// MayI reports whether the user may do something.
+// MayI reports whether the user is allowed an action.
 func (c *Cluster) MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	review := authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
@@ -68,20 +67,20 @@ func (c *Cluster) MayI(ctx context.Context, what authorizationv1.ResourceAttribu
 	return c.ask(ctx, &review, "this user")
 }
 
-// ask creates a review, and returns what it was answered about somebody.
+// ask creates an access review of a user, and returns its result.
 func (c *Cluster) ask(ctx context.Context, review any, who string) (allowed bool, err error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
 	if err != nil {
 		return false, err
 	}
-	delete(fields, "status") // which the answer has
+	delete(fields, "status") // so that a status can only come from the answer
 	asked := &unstructured.Unstructured{Object: fields}
 	if err := c.client.Create(ctx, asked); err != nil {
-		return false, fmt.Errorf("ask the API server what %s may do: %w", who, explain(err, c.host))
+		return false, fmt.Errorf("check the permissions of %s: %w", who, explain(err, c.host))
 	}
 	answer, told := manifest.Lookup(asked.Object, "status", "allowed")
 	if !told {
-		return false, fmt.Errorf("ask the API server what %s may do: %w", who, c.noObject())
+		return false, fmt.Errorf("check the permissions of %s: %w", who, c.noObject())
 	}
 	return answer == true, nil
 }

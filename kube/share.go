@@ -2,12 +2,11 @@ package kube
 
 import "crypto/sha256"
 
-// Share replaces those parts of an object that other has too by the ones of other: most of
-// an object is what it is with its defaults. Nobody may write into either of them
-// afterwards.
+// Share replaces parts of an object with equal parts of other: most of an object is equal to
+// the object with its defaults. Neither of them may be modified afterwards.
 func Share(object, other map[string]any) { share(object, other) }
 
-// share returns what to keep of v, and whether that is other.
+// share returns what to keep of v, and whether all of it is from other.
 func share(v, other any) (kept any, same bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -38,8 +37,8 @@ func share(v, other any) (kept any, same bool) {
 	return v, false
 }
 
-// Altered returns the values that the objects share which this validator has returned, and
-// which somebody has written into. It is for tests.
+// Altered returns the shared values of the objects that this validator has returned which
+// were modified. It is for tests.
 func (v *Validator) Altered() (altered []any) {
 	for _, d := range v.kinds {
 		for key, known := range d.memory.passed {

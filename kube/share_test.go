@@ -10,10 +10,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestValidatedObjectsShareWhatIsEqual: two equal objects and what they were written as have
+// TestValidatedObjectsShareEqualParts: two equal objects and what they were written as have
 // their parts in memory once, are as they were without that, and it is seen when somebody
 // writes into one of them.
-func TestValidatedObjectsShareWhatIsEqual(t *testing.T) {
+func TestValidatedObjectsShareEqualParts(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {
 		t.Fatal(err)

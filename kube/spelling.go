@@ -14,15 +14,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// shape is what the CRD of a kind says of the values at one place of an object, which
-// decides how two of them compare; the zero shape if it says nothing. All comparisons of
-// objects ask it: what is "the same" is not sent, and what is not sent is no change.
+// shape is what the CRD of a kind specifies for the values at one place of an object. It decides
+// how two values compare; the zero shape specifies nothing. All comparisons of objects use it:
+// a value that is "the same" is not sent, and so it is not a change.
 type shape struct {
 	at   *structuralschema.Structural
 	path string // without indexes: spec.template.spec.requirements
 }
 
-// shapeOf is the shape of a whole object. Of a kind without a CRD of ours nothing is known.
+// shapeOf is the shape of a whole object. It specifies nothing for a kind without one of our CRDs.
 func shapeOf(obj map[string]any) shape {
 	validator, err := BuiltinValidator()
 	if err != nil {
@@ -69,12 +69,12 @@ func (s shape) element() shape {
 	return shape{s.at.Items, s.path}
 }
 
-// amount reports whether values are amounts: 1 and 1000m are the same of a limit, and not of
-// a label.
+// amount reports whether values are amounts: 1 and 1000m are the same in a limit, but not in a
+// label.
 func (s shape) amount() bool { return s.at != nil && s.at.XIntOrString }
 
-// set reports whether the order of a list has no meaning. It has one unless the CRD says that
-// the list is a set, or Karpenter reads it as one.
+// set reports whether the order of a list has no meaning: the CRD declares the list a set, or
+// Karpenter reads it as a set.
 func (s shape) set() bool {
 	if s.at != nil && s.at.XListType != nil && *s.at.XListType != "atomic" {
 		return true
@@ -82,21 +82,21 @@ func (s shape) set() bool {
 	return slices.Contains(karpenterSets, s.path)
 }
 
-// karpenterSets are lists that Karpenter's CRDs call atomic and Karpenter v1.14.1 reads as
-// sets: its scheduler and its hash of a template ignore their order, and of budgets the
-// smallest counts.
+// karpenterSets are lists that Karpenter's CRDs declare atomic and Karpenter v1.14.1 reads as
+// sets: its scheduler and its hash of a template ignore their order, and the smallest budget
+// applies.
 var karpenterSets = []string{
 	"spec.template.spec.requirements", "spec.template.spec.requirements.values",
 	"spec.template.spec.taints", "spec.template.spec.startupTaints", "spec.disruption.budgets",
 	"spec.requirements", "spec.requirements.values",
 }
 
-// Spelled returns a desired object in the spelling of the live one, nil where
-// there is none: an apply of it changes only what it has to, and is in conflict
-// about nothing else. Neither is changed.
+// Spelled returns a desired object in the spelling of the live one, which is nil
+// if it does not exist: an apply of it changes only the fields that differ in
+// meaning, and conflicts only about those. Neither is changed.
 //
-// A node class whose spec is left out, where there is one, has no tags: the API server
-// makes null of a spec that loses its last field, and refuses that.
+// A node class without a spec gets an empty list of tags if the live one has a spec: the API
+// server would turn a spec that loses its last field into null, and refuse that.
 func Spelled(desired, live map[string]any) map[string]any {
 	spelled := shapeOf(desired).spelledAs(desired, live).(map[string]any)
 	there := manifest.Map(live, "spec")
@@ -107,13 +107,13 @@ func Spelled(desired, live map[string]any) map[string]any {
 	return spelled
 }
 
-// spelledAs is Spelled for any value: if both mean the same, the live value is returned. The
-// API server would take the one for a change of the other, and for a conflict with who wrote
-// it.
+// spelledAs is Spelled for any value: if both mean the same, it returns the live value. The API
+// server would treat another spelling as a change, and as a conflict with the writer of the live
+// value.
 func (s shape) spelledAs(desired, live any) any {
 	switch w := desired.(type) {
 	case map[string]any:
-		l, _ := live.(map[string]any) // none, or another kind of thing
+		l, _ := live.(map[string]any) // nil if there is none, or it has another type
 		fields := make(map[string]any, len(w))
 		for key, value := range w {
 			fields[key] = value
@@ -149,8 +149,8 @@ func (s shape) listedAs(desired, live []any) any {
 	return list
 }
 
-// same reports whether two values mean the same. In an element of a list, an empty field is
-// as good as none.
+// same reports whether two values mean the same. In an element of a list, an empty field means
+// the same as a missing field.
 func (s shape) same(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
@@ -186,7 +186,8 @@ func (s shape) same(a, b any) bool {
 }
 
 // covers reports whether b has each field that a has. A budget with an empty list of reasons is
-// one for no reason, and without a list it is one for all. A label with an empty value is one.
+// for no reason, and a budget without a list is for all reasons. A label with an empty value is
+// a label.
 func (s shape) covers(a, b map[string]any) bool {
 	for key, value := range a {
 		if (!s.without(key, value) || key == "reasons") && !s.field(key).same(value, b[key]) {
@@ -196,13 +197,13 @@ func (s shape) covers(a, b map[string]any) bool {
 	return true
 }
 
-// free reports whether the keys of a map are no fields, but for people to choose, such as those of labels.
+// free reports whether users choose the keys of a map, such as those of labels: they are not fields.
 func (s shape) free() bool {
 	return s.at != nil && s.at.AdditionalProperties != nil || s.path == "metadata.labels" || s.path == "metadata.annotations"
 }
 
-// permuted reports whether two lists have the same elements in any order, and each as often:
-// of two equal taints Karpenter's hash has neither.
+// permuted reports whether two lists have the same elements in any order and each the same number
+// of times: Karpenter's hash omits both of two equal taints.
 func (s shape) permuted(a, b []any) bool {
 	rest := slices.Clone(b)
 	for _, x := range a {
@@ -215,7 +216,7 @@ func (s shape) permuted(a, b []any) bool {
 	return len(rest) == 0
 }
 
-// without reports whether a map means the same without a field of it: the value is one that a typed client would leave out.
+// without reports whether a map means the same without a field: a typed client would omit the value.
 func (s shape) without(key string, value any) bool {
 	switch v := value.(type) {
 	case nil:

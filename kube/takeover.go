@@ -21,10 +21,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Takeover is a change of who owns the fields of an object, and of nothing
-// else about it.
+// A Takeover changes the owners of the fields of an object, and nothing else.
 type Takeover struct {
-	From    []string // the field managers that give fields up, sorted
+	From    []string // the field managers that lose fields, sorted
 	entries []metav1.ManagedFieldsEntry
 	changed bool
 }
@@ -32,11 +31,11 @@ type Takeover struct {
 // Needed reports whether there is anything to take over.
 func (t Takeover) Needed() bool { return t.changed }
 
-// Takeover works out who owns what once FieldManager owns all that desired
-// sets, and nobody else does. Defaults are given up as well: nobody asked for
-// them, and a value set later would be in conflict with them. Fields that
-// desired does not set and that are no defaults stay with their owners. It
-// fails where a value differs: taking over is no way to change one.
+// Takeover computes the owners of all fields after FieldManager has become the
+// only owner of the fields that desired sets. Defaults lose their owners as well:
+// no user set them, and a value that is set later would conflict with them. Other
+// fields that desired does not set keep their owners. It returns an error if a
+// value differs, because taking over does not change values.
 func (v *Validator) Takeover(live, desired map[string]any) (Takeover, error) {
 	manager, err := v.manager(desired)
 	if err != nil {
@@ -114,8 +113,8 @@ func isOurs(e metav1.ManagedFieldsEntry) bool {
 	return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
 }
 
-// divide gives fields to us and takes them from everybody else. What is written
-// through a subresource, such as the status, is not configuration.
+// divide makes us the owner of fields and removes all other owners. Fields written
+// through a subresource, such as the status, are not configuration.
 func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpath.Set) (t Takeover, err error) {
 	before := (&unstructured.Unstructured{Object: live}).GetManagedFields()
 	t.entries = append(t.entries, ours)
@@ -149,8 +148,8 @@ func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpat
 	return t, nil
 }
 
-// without returns a set without the given fields, and without what is around
-// them where nothing else is left in it: who owns an empty map keeps it there.
+// without returns a set without the given fields, and without the fields around
+// them if nothing else is left in them: the owner of an empty map would keep it.
 func without(set, given *fieldpath.Set) *fieldpath.Set {
 	around := fieldpath.NewSet()
 	for path := range given.All() {
@@ -202,13 +201,13 @@ func at(obj map[string]any, path fieldpath.Path) (any, bool) {
 	return manifest.Lookup(obj, names...)
 }
 
-// ErrChanged is returned for objects that somebody has written to since they
-// were read. The caller may read them again and retry.
-var ErrChanged = errors.New("it has changed meanwhile")
+// ErrChanged is returned for objects that have changed since they were read. The
+// caller can read them again and retry.
+var ErrChanged = errors.New("the object has changed since it was read")
 
-// TakeOver changes who owns the fields of a live object, unless it has changed
-// since it was read. With kubectl's fields goes its note of what it applied
-// last, by which it would merge.
+// TakeOver changes the owners of the fields of a live object, unless it has changed
+// since it was read. With kubectl's fields, it also removes the annotation with what
+// kubectl last applied, which kubectl would use to merge.
 func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover) error {
 	obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)}
 	patch := []map[string]any{
@@ -232,7 +231,7 @@ func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover)
 	case err != nil:
 		return fmt.Errorf("take over %s: %w", manifest.KeyOf(live), explain(err, c.host))
 	case !reflect.DeepEqual(before["spec"], configured(obj)["spec"]):
-		return fmt.Errorf("%s: its spec changed while it was taken over, which is a bug", manifest.KeyOf(live))
+		return fmt.Errorf("%s: internal error: taking over its fields changed its spec; please report this", manifest.KeyOf(live))
 	}
 	return nil
 }

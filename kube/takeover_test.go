@@ -9,7 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// TestTakeover: what the HCL sets becomes ours, defaults become nobody's, and
+// TestTakeover: we become the owner of what the HCL sets, defaults lose their owners, and
 // what others have set besides stays theirs. So do statuses.
 func TestTakeover(t *testing.T) {
 	crds, err := crd.All()

@@ -27,15 +27,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Validator decides what an API server would say to objects, without one: it
-// runs the same code on the same CRDs, in the same order. It is safe for use by
-// several goroutines.
+// A Validator validates objects as an API server does, without one: it runs the
+// same code on the same CRDs, in the same order. It is safe for concurrent use.
 type Validator struct {
 	kinds map[string]*crdVersion // by apiVersion and kind
 }
 
 // A crdVersion is one version of one kind, compiled when it is first needed:
-// compiling the rules of NodePool takes longer than validating a fleet.
+// compiling the rules of NodePool takes longer than validating many objects.
 type crdVersion struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	version string
@@ -44,13 +43,13 @@ type crdVersion struct {
 	apply   func() (*managedfields.FieldManager, error)
 }
 
-// rules are what is checked of an object of one kind.
+// rules are the checks for objects of one kind.
 type rules struct {
 	structure *structuralschema.Structural
 	openAPI   validation.SchemaValidator
-	cel       *schemacel.Validator // nil where the kind has no such rules
+	cel       *schemacel.Validator // nil if the kind has no such rules
 
-	whole  *part // the same checks, place by place; nil where they cannot be divided
+	whole  *part // the same checks by place; nil if they cannot be divided
 	memory *memory
 }
 
@@ -83,11 +82,11 @@ func kindOf(obj map[string]any) string {
 	return kindKey(manifest.APIVersion(obj), manifest.Kind(obj))
 }
 
-// version returns the version of the CRD that an object is of.
+// version returns the CRD version of an object.
 func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
 	d, ok := v.kinds[kindOf(obj)]
 	if !ok {
-		return nil, fmt.Errorf("there is no CRD of %s", kindOf(obj))
+		return nil, fmt.Errorf("no CRD defines %s", kindOf(obj))
 	}
 	return d, nil
 }
@@ -116,7 +115,7 @@ func compile(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, e
 }
 
 // BuiltinValidator returns the validator with the CRDs that are compiled into
-// this program. It is one for all, so that rules are compiled once.
+// this program. All callers share it, so that rules are compiled once.
 func BuiltinValidator() (*Validator, error) { return builtin() }
 
 var builtin = sync.OnceValues(func() (*Validator, error) {
@@ -128,14 +127,13 @@ var builtin = sync.OnceValues(func() (*Validator, error) {
 })
 
 // Validate returns the object as the API server would store it, with defaults,
-// and every error it would refuse it for. Fields that the kind does not have
-// are errors as well. With old, the object as it is now, the change is checked
-// as an update: rules about transitions apply, and what was invalid before and
-// is not touched is let through.
+// and all errors for which the API server would refuse it. Unknown fields are
+// errors as well. With old, the object as it is now, the change is validated as
+// an update: transition rules apply, and values that were invalid before are
+// accepted if they do not change.
 //
-// Neither object is changed. What is returned shares what is the same with what this
-// validator returns for others, so nobody may write into it. Whole numbers must be int64,
-// not float64.
+// Neither object is changed. The result shares equal parts with the results for other objects,
+// so it must not be modified. Whole numbers must be int64, not float64.
 func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any, errs field.ErrorList) {
 	d, ok := v.kinds[kindOf(obj)]
 	if !ok {
@@ -158,9 +156,9 @@ func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any,
 	return obj, append(errs, rules.validate(obj, old, namespaced)...)
 }
 
-// passes reports whether validate would find nothing wrong with a new object. Where it is
-// false, validate says what is. What objectmeta would say of metadata, validateMetadata
-// says too, which takes fewer names.
+// passes reports whether validate would return no errors for a new object. If it is false,
+// validate returns the errors. validateMetadata covers the checks of objectmeta, and accepts
+// fewer names.
 func (r *rules) passes(obj map[string]any, namespaced bool) bool {
 	return r.whole != nil && r.memory.passes(r.whole, obj) && len(validateMetadata(obj, namespaced)) == 0
 }
@@ -178,7 +176,7 @@ func (v *Validator) Kinds() []string {
 // NoSuchField is the detail of errors about fields that an object cannot have.
 const NoSuchField = "there is no such field"
 
-// complete removes unknown fields, reporting each, and fills in defaults.
+// complete removes unknown fields, reports each, and fills in defaults.
 func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
 	unknown := pruning.PruneWithOptions(obj, r.structure, true,
 		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
@@ -191,10 +189,10 @@ func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
 }
 
 // validate runs the checks of an API server in its order: the rules in CEL
-// come last, and only where types and sizes are right.
+// come last, and only if types and sizes are right.
 func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorList {
 	errs := validateMetadata(obj, namespaced)
-	var oldValue any // nil on creation, which a nil map would not be
+	var oldValue any // nil on creation; a nil map would not be nil here
 	var options []schemacel.Option
 	if old == nil {
 		errs = append(errs, validation.ValidateCustomResource(nil, obj, r.openAPI)...)
@@ -214,8 +212,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 	return append(errs, celErrs...)
 }
 
-// blocksRules tells the errors after which the rules in CEL cannot be trusted
-// to end, or to make sense.
+// blocksRules reports whether, after an error, the rules in CEL are not evaluated:
+// they could take too long or have no meaning.
 func blocksRules(err *field.Error) bool {
 	switch err.Type {
 	case field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,

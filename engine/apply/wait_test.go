@@ -73,7 +73,7 @@ func TestNodesAreWaitedFor(t *testing.T) {
 // TestAWaitOutlastsSilence of the API server: it asks again, and where it is never answered it
 // reports it.
 func TestAWaitOutlastsSilence(t *testing.T) {
-	for answers, want := range map[bool]string{true: "", false: "has not answered"} {
+	for answers, want := range map[bool]string{true: "", false: "did not answer"} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()

@@ -57,8 +57,8 @@ func (l lister) Get(ctx context.Context, like map[string]any) (map[string]any, e
 func TestFailedListsAreReported(t *testing.T) {
 	for resource := range served {
 		for fault, want := range map[kubetest.Fault]string{
-			kubetest.Refused: "cannot list resource", kubetest.Success: "with a Status, and not with a",
-			kubetest.Other: "with a ConfigMapList, and not with a", kubetest.Hangs: "has not answered GET /apis/" + resource,
+			kubetest.Refused: "cannot list resource", kubetest.Success: "with a Status instead of a",
+			kubetest.Other: "with a ConfigMapList instead of a", kubetest.Hangs: "did not answer GET /apis/" + resource,
 		} {
 			t.Run(resource+" "+string(fault), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

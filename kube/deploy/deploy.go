@@ -1,6 +1,6 @@
-// Package deploy holds the manifests of this directory, and reads from them which rights
-// the processes of lkeplan need. It is a package apart as kube links clients, and what is
-// installed is read from its manifests, without a cluster.
+// Package deploy embeds the manifests of this directory, and reads from them which permissions the
+// controllers need. It is separate from kube, which links clients: reading manifests needs no
+// cluster.
 package deploy
 
 import (
@@ -16,11 +16,11 @@ import (
 //go:embed rbac.yaml controller.yaml gitops.yaml instance.yaml
 var manifests embed.FS
 
-// Namespace is where the manifests of this directory install lkeplan.
+// Namespace is the namespace in which the manifests of this directory install lkeplan.
 const Namespace = "lkeplan-system"
 
-// Needed returns the rights that the roles bound to each service account give, for clusters
-// of LKE or in instance mode. Namespace stands for that of lkeplan, whatever it is called.
+// Needed returns the permissions of each service account, by its roles, for LKE clusters or for
+// instance mode. Namespace in them stands for the namespace of lkeplan, also if it has another name.
 func Needed(instances bool) (map[string][]authorizationv1.ResourceAttributes, error) {
 	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
 	names := []string{"rbac.yaml", "controller.yaml", "gitops.yaml"}
@@ -60,7 +60,7 @@ func Needed(instances bool) (map[string][]authorizationv1.ResourceAttributes, er
 	return needed, nil
 }
 
-// rights are those of one rule, one by one.
+// rights are the single permissions of one rule.
 func rights(rule rbacv1.PolicyRule, namespace string) (all []authorizationv1.ResourceAttributes) {
 	names := rule.ResourceNames
 	if len(names) == 0 {
