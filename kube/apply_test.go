@@ -17,8 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
-// written is an API server that gives some answers, one after the other, and notes what it is
-// asked.
+// written is an API server that returns the given answers in turn, and records its requests.
 type written struct {
 	kinds   kubetest.Server
 	answers []string // the names of answers
@@ -89,8 +88,8 @@ var answers = map[string]string{
 	"both":      conflicting(cause("jane", ".spec.weight") + "," + cause("joe", ".spec.limits.cpu")),
 }
 
-// TestApplyKeepsFieldsOfOthers: an apply takes no field from its owner unless it is forced, and
-// only the object that was read is deleted.
+// TestApplyKeepsFieldsOfOthers: an apply takes over a field only if it is forced, and only the
+// object that was read is deleted.
 func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 	object := func() (obj map[string]any) {
 		if err := json.Unmarshal([]byte(stored), &obj); err != nil {

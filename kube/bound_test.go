@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
-// lists are the two ways in which lists are read: as fields, and into types.
+// lists are the two ways to read lists: as fields, and into types.
 var lists = map[string]func(ctx context.Context, c *Cluster) (int, error){
 	"fields": func(ctx context.Context, c *Cluster) (int, error) {
 		found, err := c.List(ctx, "v1", "Pod")
@@ -30,7 +30,7 @@ var lists = map[string]func(ctx context.Context, c *Cluster) (int, error){
 	},
 }
 
-// faulty is a cluster that answers requests of some paths with a fault.
+// faulty is a cluster that answers requests for some paths with a fault.
 func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	t.Helper()
 	server := &kubetest.Server{
@@ -52,8 +52,8 @@ func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	return c
 }
 
-// TestEachRequestHasATimeout: also requests of discovery, and the error says
-// which of them was not answered.
+// TestEachRequestHasATimeout: also requests of discovery. The error names the
+// request that was not answered.
 func TestEachRequestHasATimeout(t *testing.T) {
 	for path, want := range map[string]string{
 		"api/v1/pods": "GET /api/v1/pods", "api": "GET /api", "apis": "GET /apis", "api/v1": "GET /api/v1",
@@ -86,13 +86,13 @@ func TestDiscoveryTimesOutOnce(t *testing.T) {
 			c, began := faulty(t, kubetest.Hangs, path), time.Now()
 			for range 10 {
 				if _, err := c.List(t.Context(), "karpenter.sh/v1", "NodePool"); err == nil {
-					t.Error("it goes well")
+					t.Error("the request succeeded")
 				}
 			}
 			if took := time.Since(began); took != RequestTimeout {
 				t.Errorf("it took %s", took)
 			}
-			time.Sleep(time.Second) // in which no client has waited
+			time.Sleep(time.Second) // in which no request has waited
 			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*RequestTimeout+time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
@@ -113,7 +113,7 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 					if took := time.Since(began); took != time.Second || err == nil {
 						t.Errorf("it took %s: %v", took, err)
 					}
-					time.Sleep(RequestTimeout) // until the requests of discovery end, too
+					time.Sleep(RequestTimeout) // until the request of discovery also ends
 				})
 			})
 		}
@@ -135,7 +135,7 @@ func TestWatchContinues(t *testing.T) {
 		defer w.Stop()
 		select {
 		case event := <-w.ResultChan():
-			t.Errorf("it ends: %v", event)
+			t.Errorf("the watch ended: %v", event)
 		case <-time.After(time.Hour):
 		}
 		cancel()
@@ -210,7 +210,7 @@ func TestSlowRequestPrintsNotice(t *testing.T) {
 		for _, path := range []string{"api", "api/v1", "api/v1/pods"} {
 			for _, fault := range []kubetest.Fault{kubetest.Hangs, kubetest.Drips} {
 				if tt.limits.Forever && path != "api/v1/pods" {
-					continue // discovery knows no context, and would go on
+					continue // discovery has no context, and would continue
 				}
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
@@ -218,7 +218,7 @@ func TestSlowRequestPrintsNotice(t *testing.T) {
 					tt.limits.Say = func(what string) {
 						said = append(said, what)
 						if took := time.Since(began); took != noticeAfter {
-							t.Errorf("it is said after %s", took)
+							t.Errorf("the notice came after %s", took)
 						}
 					}
 					server := kubetest.Failing(map[string]string{"v1/pods": "Pod"}, path, fault)
@@ -237,13 +237,13 @@ func TestSlowRequestPrintsNotice(t *testing.T) {
 					_, err = c.List(ctx, "v1", "Pod")
 					synctest.Wait()
 					if took := time.Since(began); err == nil || took != tt.after {
-						t.Errorf("%+v, %s %s: it ended after %s: %v", tt.limits, path, fault, took, err)
+						t.Errorf("%+v, %s %s: the request ended after %s: %v", tt.limits, path, fault, took, err)
 					}
 					if !tt.limits.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
-						t.Errorf("it does not say what to do: %v", err)
+						t.Errorf("the error has no advice: %v", err)
 					}
 					if tt.says == "" && len(said) > 0 || tt.says != "" && (len(said) != 1 || !strings.HasPrefix(said[0], tt.says)) {
-						t.Errorf("it says %q", said)
+						t.Errorf("the notice is %q", said)
 					}
 				})
 			}

@@ -34,7 +34,7 @@ func TestChartDocuments(t *testing.T) {
 		before, rest, _ := strings.Cut(readme, from)
 		_, after, ok := strings.Cut(rest, to)
 		if !ok {
-			t.Fatalf("chart/README.md has no place for the table of %s", name)
+			t.Fatalf("chart/README.md has no markers for the table of %s", name)
 		}
 		readme = before + from + rows + to + after
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// TestRulesCompile: an API server accepts no CRD with a rule that it cannot
-// compile, and a validator finds out only when it meets the field.
+// TestRulesCompile: an API server rejects a CRD with a rule that does not
+// compile; a validator would notice it only when an object has the field.
 func TestRulesCompile(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {

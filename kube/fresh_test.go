@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// counting is a client of a server with one Node, that counts what is sent.
+// counting is a client of a server with one Node that counts its writes.
 func counting(t *testing.T) (fresh, server client.Client, sent func() int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -101,7 +101,7 @@ func TestOutdatedWriteIsNotSent(t *testing.T) {
 					t.Errorf("%v after %d writes were sent, want a conflict after 1", err, sent())
 				}
 				if err := write(t.Context(), c, read(t, c)); err != nil || sent() != 2 {
-					t.Errorf("%v after %d writes were sent; what is read again is to be written", err, sent())
+					t.Errorf("%v after %d writes were sent; the write after a new read must succeed", err, sent())
 				}
 			})
 		}

@@ -33,7 +33,7 @@ func TestNamespacePolicyBlocksMetadataService(t *testing.T) {
 	documents(t, "deploy/metadata-namespace.yaml", &policy)
 	if s := policy.Spec; policy.Namespace != "" || len(s.PodSelector.MatchLabels)+len(s.PodSelector.MatchExpressions) != 0 ||
 		!slices.Equal(s.PolicyTypes, []networkingv1.PolicyType{"Egress"}) || len(s.Egress) != 1 || len(s.Egress[0].Ports) != 0 {
-		t.Fatalf("it is not for all that goes out of the pods of any namespace: %+v", policy)
+		t.Fatalf("the policy does not cover all egress of the pods of its namespace: %+v", policy)
 	}
 	allowed := func(to netip.Addr) bool {
 		in := func(cidr string) bool { return netip.MustParsePrefix(cidr).Contains(to) }
@@ -51,8 +51,8 @@ func TestNamespacePolicyBlocksMetadataService(t *testing.T) {
 	}
 }
 
-// TestCiliumPolicyBlocksMetadataService, and leaves the rest to other policies: without
-// enableDefaultDeny it would forbid all.
+// TestCiliumPolicyBlocksMetadataService, and leaves other traffic to other policies: without
+// enableDefaultDeny it would deny all traffic.
 func TestCiliumPolicyBlocksMetadataService(t *testing.T) {
 	var policy struct {
 		APIVersion, Kind string
@@ -70,14 +70,14 @@ func TestCiliumPolicyBlocksMetadataService(t *testing.T) {
 	s := policy.Spec
 	if policy.APIVersion != "cilium.io/v2" || policy.Kind != "CiliumClusterwideNetworkPolicy" ||
 		len(s.EgressDeny) != 1 || !slices.Equal(s.EgressDeny[0].ToCIDR, served) {
-		t.Errorf("it does not forbid %v: %+v", served, policy)
+		t.Errorf("the policy does not deny %v: %+v", served, policy)
 	}
 	if d := s.EnableDefaultDeny; d.Ingress == nil || *d.Ingress || d.Egress == nil || *d.Egress {
-		t.Errorf("it forbids more: %+v", d)
+		t.Errorf("the policy denies more: %+v", d)
 	}
 	if e := s.EndpointSelector.MatchExpressions; len(e) != 1 || e[0].Key != "io.kubernetes.pod.namespace" ||
 		e[0].Operator != "NotIn" || !slices.Equal(e[0].Values, []string{"kube-system"}) {
-		t.Errorf("it is for %+v", e)
+		t.Errorf("the policy selects %+v", e)
 	}
 }
 
@@ -86,8 +86,8 @@ type expression struct {
 	Values        []string
 }
 
-// TestCalicoPolicyBlocksMetadataService, and passes the rest on: Calico drops what no rule
-// of a tier is about. A rule takes addresses of one family. The tier has to be there first.
+// TestCalicoPolicyBlocksMetadataService, and passes other traffic on: Calico drops traffic that
+// no rule of a tier matches. A rule can have addresses of one family. The tier must exist first.
 func TestCalicoPolicyBlocksMetadataService(t *testing.T) {
 	var tier struct {
 		APIVersion, Kind string
@@ -114,10 +114,10 @@ func TestCalicoPolicyBlocksMetadataService(t *testing.T) {
 	s := policy.Spec
 	if tier.Kind != "Tier" || policy.Kind != "GlobalNetworkPolicy" || s.Tier != tier.Metadata.Name ||
 		!strings.HasPrefix(policy.Metadata.Name, s.Tier+".") || tier.Spec.Order >= 1000 || !slices.Equal(s.Types, []string{"Egress"}) {
-		t.Errorf("it is not in a tier before those of Kubernetes: %+v, %+v", tier, policy)
+		t.Errorf("the policy is not in a tier before those of Kubernetes: %+v, %+v", tier, policy)
 	}
 	if !strings.HasPrefix(s.NamespaceSelector, "has(projectcalico.org/name) && ") {
-		t.Errorf("it is for machines, too: %s", s.NamespaceSelector)
+		t.Errorf("the policy also selects machines: %s", s.NamespaceSelector)
 	}
 	var forbidden []string
 	for i, rule := range s.Egress {
@@ -130,6 +130,6 @@ func TestCalicoPolicyBlocksMetadataService(t *testing.T) {
 		}
 	}
 	if !slices.Equal(forbidden, served) {
-		t.Errorf("it forbids %v, want %v", forbidden, served)
+		t.Errorf("the policy denies %v, want %v", forbidden, served)
 	}
 }

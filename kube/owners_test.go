@@ -7,12 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOwners knows tools by their marks and by their field managers, and says
-// what they are to do.
+// TestOwners identifies tools by their labels, annotations and field managers, and
+// has steps for each.
 func TestOwners(t *testing.T) {
 	tests := []struct {
 		name, metadata string
-		want           []string // tools, and what of them
+		want           []string // tools, and their objects
 		step           string   // a part of the steps
 	}{
 		{"nobody", `{}`, nil, ""},

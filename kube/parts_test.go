@@ -15,9 +15,8 @@ import (
 
 var changes = flag.Int("changes", 400, "how many changed objects TestPartsAgree tries of each kind")
 
-// TestPartsAgree: what passes part by part is what the API server's own pass over the
-// whole object finds nothing wrong with, however an object is changed, and whether its
-// parts have been seen before or not.
+// TestPartsAgree: an object passes part by part if the API server's validation of the whole
+// object finds no error. Objects are changed at random, and parts have been seen before or not.
 func TestPartsAgree(t *testing.T) {
 	v, err := BuiltinValidator()
 	if err != nil {
@@ -35,7 +34,7 @@ func TestPartsAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			if rules.whole == nil {
-				t.Fatal("the schema has something that parts do not know of")
+				t.Fatal("the schema has a keyword that parts do not support")
 			}
 			namespaced := d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped
 			fresh := rules.memory.passed
@@ -56,19 +55,19 @@ func TestPartsAgree(t *testing.T) {
 				}
 				for _, when := range []string{"first", "again"} {
 					if passes := rules.passes(changed, namespaced); passes != (len(errs) == 0) {
-						t.Fatalf("%s: it passes part by part: %t, and the errors of the whole are %v\n%s", when, passes, errs,
+						t.Fatalf("%s: passes part by part: %t, errors of the whole object: %v\n%s", when, passes, errs,
 							asYAML(t, changed))
 					}
 				}
 			}
 			if good < *changes/8 || good > *changes*7/8 {
-				t.Errorf("%d of %d objects are good: the changes are too harmful, or too harmless", good, *changes)
+				t.Errorf("%d of %d objects are valid: the changes are too harmful or too harmless", good, *changes)
 			}
 		})
 	}
 }
 
-// change sets, copies or deletes something somewhere in an object.
+// change sets, copies or deletes a value at a random place in an object.
 func change(random *rand.Rand, obj map[string]any) {
 	places := placesOf(obj)
 	if len(places) == 0 {
@@ -106,7 +105,7 @@ func alike(random *rand.Rand, v any) any {
 	return v
 }
 
-// A spot is where a value stands: a field of a map, or an element of a list.
+// A spot is the place of a value: a field of a map, or an element of a list.
 type spot struct {
 	fields map[string]any
 	name   string
@@ -141,7 +140,7 @@ func placesOf(value any) (all []spot) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if name != "apiVersion" && name != "kind" { // which the rules are found by
+			if name != "apiVersion" && name != "kind" { // which select the rules
 				all = append(all, spot{fields: v, name: name})
 			}
 			all = append(all, placesOf(v[name])...)

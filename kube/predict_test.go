@@ -10,8 +10,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestPredictionsHaveDefaultsAndConflicts: fields that others have set stay, and those that an
-// apply would set to another value are in conflict, and set as by force.
+// TestPredictionsHaveDefaultsAndConflicts: fields of other owners stay. Fields that an apply would
+// set to another value are conflicts, and have the value of a forced apply.
 func TestPredictionsHaveDefaultsAndConflicts(t *testing.T) {
 	v := validator(t)
 	desired := object(t, pool+"  weight: 10\n")
@@ -20,9 +20,9 @@ func TestPredictionsHaveDefaultsAndConflicts(t *testing.T) {
 		t.Fatalf("%v, %v, %v", made, conflicts, err)
 	}
 	if !kube.Applied(made) {
-		t.Error("it does not count as applied")
+		t.Error("the object does not count as applied")
 	}
-	older := runtime.DeepCopyJSON(made) // of a release whose CRD had no such default
+	older := runtime.DeepCopyJSON(made) // from a release whose CRD did not have this default
 	delete(manifest.Ensure(older, "spec", "template", "spec"), "expireAfter")
 	if now, _, err := v.Predict(older, desired); err != nil || !kube.Same(made, now) {
 		t.Errorf("%v, and without a change (-want +got):\n%s", err, cmp.Diff(made, now))

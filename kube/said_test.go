@@ -33,7 +33,7 @@ func TestFurtherLinesOfServerHaveMark(t *testing.T) {
 	}
 }
 
-// rejecting is a client that a webhook keeps from everything.
+// rejecting is a client whose requests a webhook rejects.
 type rejecting struct{ client.WithWatch }
 
 // List implements client.Reader.

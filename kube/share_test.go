@@ -10,9 +10,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestValidatedObjectsShareEqualParts: two equal objects and what they were written as have
-// their parts in memory once, are as they were without that, and it is seen when somebody
-// writes into one of them.
+// TestValidatedObjectsShareEqualParts: two equal objects, and the objects that they were written
+// from, share their parts in memory. Sharing does not change them, and a modification of one of
+// them is detected.
 func TestValidatedObjectsShareEqualParts(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {
@@ -30,20 +30,20 @@ func TestValidatedObjectsShareEqualParts(t *testing.T) {
 	before := runtime.DeepCopyJSON(written)
 	Share(written, defaulted)
 	if diff := cmp.Diff(before, written); diff != "" {
-		t.Errorf("sharing has changed the object (-want +got)\n%s", diff)
+		t.Errorf("sharing changed the object (-want +got)\n%s", diff)
 	}
 	again, _ := v.Validate(before, nil)
 	if diff := cmp.Diff(defaulted, again); diff != "" {
-		t.Errorf("a second object is another one (-want +got)\n%s", diff)
+		t.Errorf("a second object differs (-want +got)\n%s", diff)
 	}
 	if altered := v.Altered(); len(altered) > 0 {
-		t.Errorf("nobody has written, and this is altered: %v", altered)
+		t.Errorf("altered without a modification: %v", altered)
 	}
 	manifest.Ensure(again, "spec", "disruption")["mine"] = true
 	if len(v.Altered()) == 0 {
-		t.Error("somebody has written into an object, and it is not seen")
+		t.Error("a modification of an object is not detected")
 	}
 	if _, ok := manifest.Lookup(written, "spec", "disruption", "mine"); !ok {
-		t.Error("each object has a part of its own, although they are equal")
+		t.Error("equal objects do not share a part")
 	}
 }

@@ -32,8 +32,8 @@ func whole(v any) any {
 	return v
 }
 
-// TestSpelled: what both say is said as it is there, and all else as it is wished. What both
-// say follows from the CRD.
+// TestSpelled: values that mean the same have the spelling of the live object, and all other
+// values are those of the desired object. The CRD decides what means the same.
 func TestSpelled(t *testing.T) {
 	const pool, class = "{apiVersion: karpenter.sh/v1, kind: NodePool, ", "{apiVersion: karpenter.k8s.linode/v1, kind: LinodeNodeClass, "
 	limits := func(of string) string { return pool + "spec: {limits: " + of + "}}" }

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTakeover: we become the owner of what the HCL sets, defaults lose their owners, and
-// what others have set besides stays theirs. So do statuses.
+// other fields keep their owners, and so do statuses.
 func TestTakeover(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {
@@ -70,7 +70,7 @@ spec:
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"kubectl-client-side-apply"}, got.From); diff != "" || !got.Needed() {
-		t.Errorf("from whom (-want +got)\n%s", diff)
+		t.Errorf("previous owners (-want +got)\n%s", diff)
 	}
 	owners := map[string]string{}
 	for _, e := range got.entries {
@@ -78,17 +78,17 @@ spec:
 	}
 	want := map[string]string{
 		"lkeplan": `{"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:limits":{"f:cpu":{}},"f:template":{"f:spec":{"f:nodeClassRef":{"f:group":{},"f:kind":{},"f:name":{}},"f:requirements":{}}},"f:weight":{}}}`,
-		// Somebody chose a policy that is not the default.
+		// A user chose a policy that is not the default.
 		"kubectl-client-side-apply": `{"f:metadata":{"f:labels":{".":{},"f:other":{}}},"f:spec":{".":{},"f:disruption":{".":{},"f:consolidationPolicy":{}}}}`,
 		"kubectl-edit":              `{"f:spec":{"f:disruption":{"f:consolidationPolicy":{}},"f:limits":{"f:memory":{}}}}`,
 		"karpenter":                 `{"f:status":{"f:conditions":{}}}`,
 	}
 	if diff := cmp.Diff(want, owners); diff != "" {
-		t.Errorf("who owns what (-want +got)\n%s", diff)
+		t.Errorf("owners of the fields (-want +got)\n%s", diff)
 	}
 
 	desired["spec"].(map[string]any)["weight"] = int64(11)
 	if _, err := validator.Takeover(live, desired); err == nil || !strings.Contains(err.Error(), ".spec.weight") {
-		t.Errorf("a value that differs is taken over: %v", err)
+		t.Errorf("a different value is taken over: %v", err)
 	}
 }

@@ -73,7 +73,7 @@ func TestValidateDefaults(t *testing.T) {
 	}
 }
 
-// TestValidate has one object for each way in which objects are refused.
+// TestValidate has an object for each kind of error.
 func TestValidate(t *testing.T) {
 	v := validator(t)
 	tests := []struct{ name, obj, want string }{
@@ -111,13 +111,13 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateUpdate checks rules about changes, and that what was invalid
-// before and is not touched is let through.
+// TestValidateUpdate checks transition rules, and that a value that was invalid
+// before is accepted if it does not change.
 func TestValidateUpdate(t *testing.T) {
 	v := validator(t)
 	static := object(t, pool+"  replicas: 1\n")
 	if _, errs := v.Validate(object(t, pool), static); len(errs) == 0 {
-		t.Error("a static pool was made dynamic")
+		t.Error("a static pool was changed to a dynamic pool without an error")
 	}
 	if _, errs := v.Validate(static, static); len(errs) > 0 {
 		t.Errorf("no change: %v", errs)
@@ -125,7 +125,7 @@ func TestValidateUpdate(t *testing.T) {
 	invalid := object(t, pool+"  weight: 101\n")
 	touched := object(t, pool+"  weight: 101\n  limits: {cpu: 1}\n")
 	if _, errs := v.Validate(touched, invalid); len(errs) > 0 {
-		t.Errorf("an old mistake: %v", errs)
+		t.Errorf("an old error is reported: %v", errs)
 	}
 }
 
@@ -142,8 +142,8 @@ func TestValidateTogether(t *testing.T) {
 	wg.Wait()
 }
 
-// TestKinds holds the list of what can be validated, which is what lkeplan can
-// compile to and what it reads.
+// TestKinds has the list of kinds that can be validated: those that lkeplan
+// compiles to and those that it reads.
 func TestKinds(t *testing.T) {
 	want := []string{
 		"autoscaling.x-k8s.io/v1beta1 CapacityBuffer",
@@ -162,7 +162,7 @@ func TestKinds(t *testing.T) {
 
 func BenchmarkValidate(b *testing.B) {
 	v, obj := validator(b), object(b, pool)
-	v.Validate(obj, nil) // compiles
+	v.Validate(obj, nil) // compiles the rules
 	for b.Loop() {
 		if _, errs := v.Validate(obj, nil); len(errs) > 0 {
 			b.Fatal(errs)
@@ -170,7 +170,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// BenchmarkCompile is what the first object of a kind waits for.
+// BenchmarkCompile measures the compilation that the first object of a kind waits for.
 func BenchmarkCompile(b *testing.B) {
 	obj := object(b, pool)
 	for b.Loop() {

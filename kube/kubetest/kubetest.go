@@ -1,5 +1,5 @@
-// Package kubetest is an API server in memory that answers lists, and answers some of them as
-// API servers should not. It is for tests.
+// Package kubetest is an in-memory API server for tests. It answers lists, and can answer some of
+// them with a fault.
 package kubetest
 
 import (
@@ -13,15 +13,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Server is an API server that knows kinds and objects of them. It implements
+// Server is an API server with kinds and objects of them. It implements
 // http.RoundTripper: nothing is listened on, so that it works in a testing/synctest bubble.
 type Server struct {
-	// Kinds are the kinds that it knows by their resource, such as v1/pods or
-	// karpenter.sh/v1/nodepools.
+	// Kinds are its kinds by resource, such as v1/pods or karpenter.sh/v1/nodepools.
 	Kinds map[string]string
-	// Objects are those of a resource.
+	// Objects are the objects by resource.
 	Objects map[string][]any
-	// Fault says how a request is answered, by its path below the root; Fine for most.
+	// Fault returns how a request is answered, by its path below the root.
 	Fault func(path string) Fault
 }
 
@@ -32,14 +31,14 @@ type Fault string
 const (
 	Fine    Fault = ""
 	Refused Fault = "refused"    // by RBAC
-	Success Fault = "a Status"   // which says that all is well
-	Other   Fault = "other list" // of a kind that was not asked for
+	Success Fault = "a Status"   // which reports success
+	Other   Fault = "other list" // of a kind that was not requested
 	Hangs   Fault = "hangs"      // until the request ends
-	Drips   Fault = "drips"      // the answer begins, and does not end before the request does
-	Later   Fault = "later"      // try again in an hour
+	Drips   Fault = "drips"      // the answer starts, and does not end before the request
+	Later   Fault = "later"      // asks to retry in an hour
 )
 
-// Failing is a server of which the requests of one resource, such as v1/pods, have a fault.
+// Failing is a server that answers requests for one resource, such as v1/pods, with a fault.
 func Failing(kinds map[string]string, resource string, fault Fault) *Server {
 	return &Server{Kinds: kinds, Fault: func(path string) Fault {
 		if strings.HasSuffix(path, resource) {
@@ -49,7 +48,7 @@ func Failing(kinds map[string]string, resource string, fault Fault) *Server {
 	}}
 }
 
-// Config is the client configuration for it.
+// Config returns a client configuration for the server.
 func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: "https://api.test:6443", Transport: s}
 }
@@ -93,7 +92,7 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 	return whole(req, http.StatusNotFound, status("Failure", "NotFound", "the server could not find "+path)), nil
 }
 
-// answer is what is at a path; nil where nothing is.
+// answer returns the object at a path; nil if there is none.
 func (s *Server) answer(path string) any {
 	switch path {
 	case "api":
@@ -133,7 +132,7 @@ func (s *Server) groups() []any {
 	return groups
 }
 
-// resources are those of a group and version; nil where it has none.
+// resources returns the resources of a group and version; nil if there are none.
 func (s *Server) resources(of string) (resources []any) {
 	for resource, kind := range s.Kinds {
 		if name, found := strings.CutPrefix(resource, of+"/"); found && !strings.Contains(name, "/") {
@@ -170,7 +169,7 @@ func answer(req *http.Request, code int, body io.ReadCloser) *http.Response {
 	}
 }
 
-// silence is a body of which nothing comes.
+// silence is a body that never has data.
 type silence struct{ req *http.Request }
 
 // Read implements io.Reader.

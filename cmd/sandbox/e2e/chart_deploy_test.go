@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// deployed are the files of kube/deploy by the values that they are made of: those that
-// all need, and those for more.
+// deployed are the files of kube/deploy by the values that they are rendered with: files that
+// all clusters need, and optional files.
 var deployed = map[string][]string{
 	"all":      {"rbac.yaml", "controller.yaml", "gitops.yaml", "approval.yaml", "network.yaml"},
 	"more":     {"features.yaml", "tenant.yaml", "tenancy.yaml", "node-admission.yaml"},
@@ -20,7 +20,7 @@ var deployed = map[string][]string{
 	"calico":   {"metadata-calico.yaml"},
 }
 
-// TestDeployMatchesChart: who uses kustomize, or kubectl only, applies what the chart makes.
+// TestDeployMatchesChart: users of kustomize or plain kubectl apply the output of the chart.
 func TestDeployMatchesChart(t *testing.T) {
 	for values, names := range deployed {
 		files := chartFiles(t, "--values", "cmd/sandbox/e2e/testdata/chart/deploy/"+values+".yaml")
@@ -43,14 +43,13 @@ func TestDeployMatchesChart(t *testing.T) {
 		}
 		if values == "all" {
 			if left := slices.Sorted(maps.Keys(files)); !slices.Equal(left, []string{"crds.yaml", "tests/ready.yaml"}) {
-				t.Errorf("the chart makes %v by default, which kube/deploy has not", left)
+				t.Errorf("the chart renders %v by default, which kube/deploy does not have", left)
 			}
 		}
 	}
 }
 
-// chartFiles returns what the chart makes for the namespace lkeplan-system, by the name of
-// the template.
+// chartFiles returns the output of the chart for the namespace lkeplan-system, by template.
 func chartFiles(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	out := offline(t, append([]string{"template", "lkeplan", chart, "--namespace", "lkeplan-system", "--kube-version",
@@ -63,7 +62,7 @@ func chartFiles(t *testing.T, args ...string) map[string]string {
 			switch before := files[name]; {
 			case before == "":
 				files[name] = text
-			case strings.Contains(text, "helm.sh/hook: pre-install"): // Helm prints it last, and makes it first
+			case strings.Contains(text, "helm.sh/hook: pre-install"): // Helm prints it last, and applies it first
 				files[name] = text + "---\n" + before
 			default:
 				files[name] = before + "---\n" + text

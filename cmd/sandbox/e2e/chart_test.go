@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestAPIServerAcceptsChart, with all kinds of values, and what kustomize
-// makes of kube/deploy. Nothing that it does not know is in it.
+// TestAPIServerAcceptsChart with many values, and the output of kustomize for kube/deploy, without
+// unknown fields.
 func TestAPIServerAcceptsChart(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -33,7 +33,7 @@ func TestAPIServerAcceptsChart(t *testing.T) {
 			"cmd/sandbox/e2e/"+name)
 		var known []string
 		for doc := range strings.SplitSeq(made, "\n---\n") {
-			if !strings.Contains(doc, "\napiVersion: monitoring.coreos.com/v1\n") && // of what is not here
+			if !strings.Contains(doc, "\napiVersion: monitoring.coreos.com/v1\n") && // of operators that are not installed
 				!strings.Contains(doc, "\napiVersion: cilium.io/v2\n") &&
 				!strings.Contains(doc, "\napiVersion: projectcalico.org/v3\n") {
 				known = append(known, doc)
@@ -44,15 +44,14 @@ func TestAPIServerAcceptsChart(t *testing.T) {
 	takes("kube/deploy", s.kube("", "kustomize", "../../../kube/deploy"))
 }
 
-// TestChartInstallUpgradeUninstall: an installation by the chart of an earlier version is upgraded,
-// CRDs and roles with it, while nodes run. Uninstalled it leaves pools, nodes and pods
-// alone.
+// TestChartInstallUpgradeUninstall upgrades a release of an earlier chart, with its CRDs and roles,
+// while nodes run. Uninstalling keeps pools, nodes and pods.
 func TestChartInstallUpgradeUninstall(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	const namespace = "lkeplan-system"
 	values := []string{"--namespace", namespace, "--set", "settings.clusterName=sandbox,apiToken=none,replicas=0",
-		"--set", "gitops.replicas=0," + setImage} // both run outside
+		"--set", "gitops.replicas=0," + setImage} // both controllers run outside the cluster
 	said := s.helm(append([]string{"install", "lkeplan", earlier(t), "--create-namespace"}, values...)...)
 	mustContain(t, said, "STATUS: deployed", "lkeplan doctor")
 	first := s.chartController()
@@ -64,12 +63,12 @@ func TestChartInstallUpgradeUninstall(t *testing.T) {
 		return s.kube("", "get", "crd", "nodeplans.lkeplan.dev", "-o", "jsonpath={.spec.names.shortNames}")
 	}
 	if got := column(); got != `["old"]` {
-		t.Errorf("the earlier chart has brought short names %s", got)
+		t.Errorf("the earlier chart installed the short names %s", got)
 	}
 	s.helm(append([]string{"upgrade", "lkeplan", chart}, values...)...)
 	s.until("the CRDs are upgraded", 10*time.Second, func(state) bool { return column() == `["np"]` })
 	if _, there := s.tries(s.env["KUBECONFIG"], "", "get", "clusterrole", "lkeplan-old"); !there {
-		t.Error("a role of the earlier chart has stayed")
+		t.Error("a role of the earlier chart was not deleted")
 	}
 	first.stop()
 	second := s.chartController()
@@ -77,23 +76,22 @@ func TestChartInstallUpgradeUninstall(t *testing.T) {
 	after := s.until("more pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
 	for _, name := range names(before) {
 		if !slices.Contains(names(after), name) {
-			t.Errorf("the upgrade has replaced node %s; there are %v", name, names(after))
+			t.Errorf("the upgrade replaced node %s; the nodes are %v", name, names(after))
 		}
 	}
 
 	said = s.helm("uninstall", "lkeplan", "--namespace", namespace)
 	mustContain(t, said, "kept due to the resource policy", "nodepools.karpenter.sh")
 	second.stop()
-	// Nothing runs that could still delete something, but for Kubernetes itself, which would
-	// have marked it as deleted.
+	// Only Kubernetes itself could still delete an object, and would have marked it for deletion.
 	if now := s.state(); !slices.Equal(names(now), names(after)) || now.deleting() || now.running != 4 || len(s.pools()) == 0 {
-		t.Errorf("with the chart went nodes, pods or pools: there are %s and the pools %v", now, s.pools())
+		t.Errorf("uninstalling deleted nodes, pods or pools: left are %s and the pools %v", now, s.pools())
 	}
-	// The same chart continues where it has stopped.
+	// A new release of the chart continues with the same nodes.
 	s.helm(append([]string{"install", "lkeplan", chart}, values...)...)
 	s.chartController()
 	s.scaleTo("any", 0)
-	s.until("the nodes go as always", 2*time.Minute, func(now state) bool { return now.empty() })
+	s.until("the nodes are deleted", 2*time.Minute, func(now state) bool { return now.empty() })
 }
 
 func names(of state) (all []string) {
@@ -103,8 +101,8 @@ func names(of state) (all []string) {
 	return all
 }
 
-// earlier is the chart as an earlier version of it could have been: a CRD is another, and
-// a role is there that has been removed since.
+// earlier is a possible earlier version of the chart: a CRD differs, and it has a role that was
+// removed since.
 func earlier(t *testing.T) string {
 	t.Helper()
 	root, err := repositoryRoot()

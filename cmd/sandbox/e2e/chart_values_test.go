@@ -12,8 +12,8 @@ import (
 
 const valuesDir = "cmd/sandbox/e2e/testdata/chart/values/"
 
-// TestChartValues: Helm finds nothing to say about the chart with any of the values, and each
-// Deployment has what it says there.
+// TestChartValues: helm lint has no findings with any of the values files, and each output has
+// the expected texts.
 func TestChartValues(t *testing.T) {
 	tests := map[string]struct{ has, hasNot []string }{
 		"provider": {
@@ -62,12 +62,12 @@ func TestChartValues(t *testing.T) {
 			}
 			for _, text := range want.has {
 				if !strings.Contains(all.String(), text) {
-					t.Errorf("it makes no %q", text)
+					t.Errorf("the output does not contain %q", text)
 				}
 			}
 			for _, text := range want.hasNot {
 				if strings.Contains(all.String(), text) {
-					t.Errorf("it makes %q", text)
+					t.Errorf("the output contains %q", text)
 				}
 			}
 		})
@@ -77,8 +77,8 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// TestChartKeepsPartsSeparate: who moves in with karpenter-provider-linode's values gives no
-// token to the part that fetches and compiles, and keeps pods of one part apart.
+// TestChartKeepsPartsSeparate: with the values of karpenter-provider-linode, the GitOps controller
+// gets no token, and anti-affinity separates the pods of each controller.
 func TestChartKeepsPartsSeparate(t *testing.T) {
 	files := chartFiles(t, "--values", valuesDir+"provider.yaml")
 	for part, secrets := range map[string]int{"controller": 1, "gitops": 0} {
@@ -100,16 +100,16 @@ func TestChartKeepsPartsSeparate(t *testing.T) {
 			apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector,
 		} {
 			if selector == nil || selector.MatchLabels["app.kubernetes.io/name"] != "lkeplan-"+part {
-				t.Errorf("%s is apart from %v", part, selector)
+				t.Errorf("the anti-affinity of %s selects %v", part, selector)
 			}
 		}
 	}
 }
 
-// TestChartRefusesBadValues: nothing is installed, and the message says what to do.
+// TestChartRefusesBadValues before anything is installed, with a message that says what to do.
 func TestChartRefusesBadValues(t *testing.T) {
 	tests := []struct {
-		set  string // apart from settings.clusterName
+		set  string // in addition to settings.clusterName and the image
 		want []string
 	}{
 		{"settings.clusterName=", []string{"settings.clusterName is empty; set it to the label of the LKE cluster"}},
@@ -188,7 +188,7 @@ func TestChartRefusesBadValues(t *testing.T) {
 			_, err := helm(t, nowhere, "template", "lkeplan", chart, "--namespace", "lkeplan-system",
 				"--set", "settings.clusterName=my-cluster,"+setImage, "--set", tt.set)
 			if err == nil {
-				t.Fatal("it is taken")
+				t.Fatal("the chart accepts it")
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
@@ -200,11 +200,11 @@ func TestChartRefusesBadValues(t *testing.T) {
 	_, err := helm(t, nowhere, "template", chart, "--set", "settings.clusterName=a,policies.nodeAdmission=true,"+setImage,
 		"--kube-version", "1.35.2")
 	if err == nil || !strings.Contains(err.Error(), "requires Kubernetes 1.36, and this is v1.35.2") {
-		t.Errorf("a policy that the cluster does not know: %v", err)
+		t.Errorf("a policy that the cluster does not support: %v", err)
 	}
 }
 
-// TestNotesListValuesWithoutEffect: after the installation, by name.
+// TestNotesListValuesWithoutEffect by name, after the installation.
 func TestNotesListValuesWithoutEffect(t *testing.T) {
 	notes := func(values string) string {
 		return offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client",
@@ -216,25 +216,24 @@ func TestNotesListValuesWithoutEffect(t *testing.T) {
 		"settings.vmMemoryOverheadPercent", "settings.lkeCreateDeadline", "settings.lkeTagVerificationTimeout",
 		"settings.lkeRetryDelay", "controller.sidecarVolumeMounts"} {
 		if !strings.Contains(said, "WARNING: "+name+" has no effect") {
-			t.Errorf("not said of %s", name)
+			t.Errorf("no warning about %s", name)
 		}
 	}
 	for _, values := range []string{"all", "together", "capacity", "instance", "calico"} {
 		if said := notes(values); strings.Contains(said, "WARNING") || !strings.Contains(said, "lkeplan doctor") {
-			t.Errorf("with the values %s it says:\n%s", values, said[strings.Index(said, "NOTES:"):])
+			t.Errorf("the notes with the values %s:\n%s", values, said[strings.Index(said, "NOTES:"):])
 		}
 	}
 }
 
-// TestNotesWarnAboutMetadataService: in instance mode, that pods can read how machines join, until they
-// cannot.
+// TestNotesWarnAboutMetadataService in instance mode, unless a policy blocks access from pods.
 func TestNotesWarnAboutMetadataService(t *testing.T) {
 	for set, said := range map[string]bool{"": false, ",settings.mode=instance,region=us-ord": true,
 		",settings.mode=instance,region=us-ord,metadataPolicy=calico": false} {
 		notes := offline(t, "install", "lkeplan", chart, "--namespace", "lkeplan-system", "--dry-run=client", "--set",
 			"settings.clusterName=my-cluster,"+setImage+set)
 		if strings.Contains(notes, "WARNING: pods can read the Linode Metadata service") != said {
-			t.Errorf("with %q it is said of the Metadata service: %v, want %v", set, !said, said)
+			t.Errorf("with %q, the warning about the Metadata service: %v, want %v", set, !said, said)
 		}
 	}
 }
