@@ -120,7 +120,7 @@ const (
 // Apply sets the fields of desired on the cluster's object, by server-side apply
 // without force. If another owner has set a field to another value, it changes
 // nothing and returns an error that names the field and its owner. The outcome
-// follows from before, the object as it was read, or nil if there was none;
+// follows from the argument before: the object as it was read, or nil;
 // desired should be Spelled as that is.
 func (c *Cluster) Apply(ctx context.Context, desired, before map[string]any) (Outcome, error) {
 	return c.apply(ctx, desired, before)

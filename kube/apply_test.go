@@ -137,10 +137,10 @@ func TestApplyKeepsFieldsOfOthers(t *testing.T) {
 			want: []string{`POST eviction {"name":"web","namespace":""} {"preconditions":{"uid":"1"}}`}},
 		"a field that is taken back": {do: takeBack, answers: []string{"the pool", "weight", "the pool", "the pool"},
 			want: []string{"GET web", dryRun, byForce, exactly}},
-		"a field that is taken back once others are, too": {do: takeBack, answers: []string{"the pool", "both", "the pool"},
+		"a field that is taken back after other fields": {do: takeBack, answers: []string{"the pool", "both", "the pool"},
 			want: []string{"GET web", dryRun, byForce},
 			err:  "NodePool web: nothing was changed: joe has set .spec.limits.cpu meanwhile"},
-		"a field that is taken back while somebody writes": {do: takeBack,
+		"a field that is taken back during another write": {do: takeBack,
 			answers: []string{"the pool", "weight", "the pool", "changed", "the pool", "the pool", "the pool"},
 			want:    []string{"GET web", dryRun, byForce, exactly, "GET web", dryRun, exactly}},
 	} {
