@@ -1,5 +1,5 @@
 // Package deploy embeds the manifests of this directory, and reads from them which permissions the
-// controllers need. It is separate from kube, which links clients: reading manifests needs no
+// controllers need. It is a package apart because kube links clients, and reading manifests needs no
 // cluster.
 package deploy
 

@@ -121,8 +121,8 @@ func (s *sandbox) refusesApprovals(author, approver string, waiting *lkeplanv1al
 		says     string // "": it is taken
 	}{
 		{"an author approves", author, approving(waiting, fields{"by": "system:serviceaccount:default:author"}),
-			"takes the verb approve"},
-		{"an author approves in the name of another", author, approving(waiting, nil), "takes the verb approve"},
+			"requires the verb approve"},
+		{"an author approves in the name of another", author, approving(waiting, nil), "requires the verb approve"},
 		{"an author changes the rest", author, fields{"lastAppliedDigest": "sha256:0"},
 			"only the controller can change the status of a NodePlan"},
 		{"an approver changes the rest", approver,
@@ -150,7 +150,7 @@ func (s *sandbox) refusesApprovals(author, approver string, waiting *lkeplanv1al
 		mustContain(s.t, said, step.says)
 	}
 	said, code := s.lkeplan(author, "nodeplan", "approve", "-n", "default", "fleet", "--yes")
-	if mustContain(s.t, said, "takes the verb approve"); code != 1 {
+	if mustContain(s.t, said, "requires the verb approve"); code != 1 {
 		s.t.Errorf("an author who may not approve exits with %d", code)
 	}
 }

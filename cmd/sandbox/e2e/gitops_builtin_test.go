@@ -101,7 +101,7 @@ func (s *sandbox) approveLikeArgoCD() {
 	patch := []string{"-n", "lkeplan-fleet", "patch", "nodeplan/prod", "--subresource=status", "--type=merge",
 		"-p", string(change)}
 	said, refused := s.tries(server, "", patch...)
-	if mustContain(s.t, said, "takes the verb approve"); !refused {
+	if mustContain(s.t, said, "requires the verb approve"); !refused {
 		s.t.Error("Argo CD approves without the right to")
 	}
 	s.kube("", "create", "rolebinding", "argocd-approves", "-n", "lkeplan-fleet", "--clusterrole=lkeplan-approve",
