@@ -75,10 +75,10 @@ type Cluster struct {
 
 // NewCluster returns the cluster of a client configuration. Nothing is sent
 // before the first use.
-func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, RequestLimits{}) }
+func NewCluster(cfg *rest.Config) (*Cluster, error) { return newCluster(cfg, Timeouts{}) }
 
-func newCluster(cfg *rest.Config, limits RequestLimits) (*Cluster, error) {
-	cfg, err := limits.config(cfg)
+func newCluster(cfg *rest.Config, timeouts Timeouts) (*Cluster, error) {
+	cfg, err := timeouts.config(cfg)
 	if err != nil {
 		return nil, err
 	}

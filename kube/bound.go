@@ -26,22 +26,22 @@ import (
 // requests after a minute.
 const RequestTimeout = 70 * time.Second
 
-// ReadTimeout is the default time limit of a GET of an interactive command.
+// ReadTimeout is the default timeout of a GET that a person waits for.
 const ReadTimeout = 30 * time.Second
 
-// noticeAfter is how long a request takes before a notice says what the command waits for.
-const noticeAfter = 3 * time.Second
+// saysAfter is how long a request takes before a person sees what the command is waiting for.
+const saysAfter = 3 * time.Second
 
-// RequestLimits is how long a client waits for the answer of a request. It does not limit watches.
-type RequestLimits struct {
-	Timeout time.Duration // of each request; 0: ReadTimeout for a GET, RequestTimeout for other requests
-	Forever bool          // wait without a limit
-	// Say prints a notice about the first request that is slow; it can be nil.
+// Timeouts is how long a command waits for the answer of a request, except for watches.
+type Timeouts struct {
+	Timeout time.Duration // of each request; 0: ReadTimeout for a GET, RequestTimeout for all else
+	Forever bool          // wait without limit
+	// Say reports the first request that is not answered quickly. Nil reports nothing.
 	Say func(what string)
 }
 
 // of is how long a request with a method can take.
-func (p RequestLimits) of(method string) time.Duration {
+func (p Timeouts) of(method string) time.Duration {
 	switch {
 	case p.Timeout > 0:
 		return p.Timeout
@@ -51,27 +51,28 @@ func (p RequestLimits) of(method string) time.Duration {
 	return RequestTimeout
 }
 
-// NoResponseError is returned if an API server did not answer a request.
+// NoResponseError means that an API server has not answered a request.
 type NoResponseError struct {
 	Host, Request string // such as GET /api/v1/pods
 	After         time.Duration
-	Do            string // to wait longer; empty if that is not possible
+	Do            string // how to wait longer; "" if that is not possible
 }
 
 // Error implements error.
 func (e NoResponseError) Error() string {
-	return fmt.Sprintf("the API server at %s did not answer %s within %s; check that \"kubectl get --raw /readyz\" works, "+
-		"and that KUBECONFIG names the right cluster%s", e.Host, e.Request, e.After, e.Do)
+	return fmt.Sprintf("the API server at %s has not answered %s within %s; check that it answers \"kubectl get --raw "+
+		"/readyz\", and that KUBECONFIG names the right cluster%s", e.Host, e.Request, e.After, e.Do)
 }
 
-// IsNoResponse reports whether a request was not answered, for example in a burst of requests or
-// while an API server is replaced. A caller that waits for a condition continues to wait.
+// IsNoResponse reports whether an error means that a request was not answered, such as in a burst of
+// requests or while an API server is replaced. A caller that waits for something keeps waiting.
 func IsNoResponse(err error) bool {
 	_, silent := errors.AsType[NoResponseError](err)
 	return silent
 }
 
-// KindError is returned if an API server answered a request with an object of another kind.
+// KindError means that an API server has answered a request with an object of another kind
+// than requested.
 type KindError struct {
 	Host, Request string
 	Kind, Want    string
@@ -79,48 +80,48 @@ type KindError struct {
 
 // Error implements error.
 func (e KindError) Error() string {
-	return fmt.Sprintf("the API server at %s answered %s with %s instead of %s; check that KUBECONFIG names an API "+
-		"server, and check any proxy in between", e.Host, e.Request, e.Kind, e.Want)
+	return fmt.Sprintf("the API server at %s has answered %s with %s, and not with %s; check that KUBECONFIG names an "+
+		"API server, and what is in between", e.Host, e.Request, e.Kind, e.Want)
 }
 
-// Config returns a client configuration in which each request must be answered, and its answer
-// read, within RequestTimeout. Watches continue once they are answered.
-func Config(cfg *rest.Config) (*rest.Config, error) { return RequestLimits{}.config(cfg) }
+// Config returns a client configuration with which each request must be answered, and its
+// answer read, within RequestTimeout. Watches continue once they are answered.
+func Config(cfg *rest.Config) (*rest.Config, error) { return Timeouts{}.config(cfg) }
 
-func (p RequestLimits) config(cfg *rest.Config) (*rest.Config, error) {
+func (p Timeouts) config(cfg *rest.Config) (*rest.Config, error) {
 	root, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return &transport{next: next, host: cfg.Host, root: root, limits: p}
+		return &transport{next: next, host: cfg.Host, root: root, timeouts: p}
 	})
 	return cfg, nil
 }
 
-// transport limits how long each request takes. It implements http.RoundTripper.
+// transport sends requests with a timeout. It implements http.RoundTripper.
 type transport struct {
 	next http.RoundTripper
 	host string
 	root *url.URL
 
-	limits RequestLimits
-	said   sync.Once
+	timeouts Timeouts
+	said     sync.Once
 
 	mu         sync.Mutex
-	unanswered NoResponseError // the discovery request that was last not answered
+	unanswered NoResponseError // of the last discovery request that was not answered
 	since      time.Time
 }
 
-// queued is how long requests that waited for a discovery request take to follow it.
+// queued is how soon the requests that have waited for a discovery request follow it.
 const queued = time.Second
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	path := "/" + strings.Trim(strings.TrimPrefix(req.URL.Path, t.root.Path), "/")
-	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.limits.of(req.Method)}
-	if t.limits.Say != nil {
+	silence := NoResponseError{Host: t.host, Request: req.Method + " " + path, After: t.timeouts.of(req.Method)}
+	if t.timeouts.Say != nil {
 		silence.Do = ", or wait longer with --request-timeout"
 	}
 	wants := discovery(path)
@@ -150,7 +151,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-// refused is the error of an API server that refuses discovery; clients would lose the reason.
+// refused is the error of an API server that refuses discovery; clients lose its reason.
 func refused(resp *http.Response) (*http.Response, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
 	if err != nil {
@@ -167,8 +168,8 @@ func refused(resp *http.Response) (*http.Response, error) {
 	return resp, nil
 }
 
-// waited returns an error if a discovery request was just now not answered: clients send one
-// discovery request after another, and requests that waited for the first one do not wait again.
+// waited returns an error if a discovery request has just not been answered: clients send
+// one after another, and those that have waited for that one do not wait again.
 func (t *transport) waited() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -178,15 +179,15 @@ func (t *transport) waited() error {
 	return nil
 }
 
-// send sends a request and limits how long its answer takes.
+// send sends a request with a timeout.
 func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Response, error) {
 	ctx, end := context.WithCancelCause(req.Context())
 	after := silence.After
-	if t.limits.Forever {
+	if t.timeouts.Forever {
 		after = math.MaxInt64
 	}
 	timer := time.AfterFunc(after, func() { end(silence) })
-	told := time.AfterFunc(noticeAfter, func() { t.say(silence) })
+	told := time.AfterFunc(saysAfter, func() { t.say(silence) })
 	a := &answer{noResponse: func() error { return noResponseOf(ctx) }, end: func() { told.Stop(); timer.Stop(); end(nil) }}
 	resp, err := t.next.RoundTrip(req.WithContext(ctx))
 	if err != nil {
@@ -198,23 +199,23 @@ func (t *transport) send(req *http.Request, silence NoResponseError) (*http.Resp
 		timer.Stop()
 	}
 	if wait, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && wait > int(silence.After.Seconds()) {
-		resp.Header.Del("Retry-After") // client-go would wait that long
+		resp.Header.Del("Retry-After") // client-go would wait for so long
 	}
 	a.ReadCloser, resp.Body = resp.Body, a
 	return resp, nil
 }
 
-// say prints the notice, once.
+// say reports what the command is waiting for, once.
 func (t *transport) say(silence NoResponseError) {
-	if t.limits.Say == nil {
+	if t.timeouts.Say == nil {
 		return
 	}
 	t.said.Do(func() {
 		most := fmt.Sprintf("for at most %s (--request-timeout)", silence.After)
-		if t.limits.Forever {
-			most = "without a limit"
+		if t.timeouts.Forever {
+			most = "without limit"
 		}
-		t.limits.Say(fmt.Sprintf("waiting %s for the API server at %s to answer %s", most, t.host, silence.Request))
+		t.timeouts.Say(fmt.Sprintf("waiting %s for the API server at %s to answer %s", most, t.host, silence.Request))
 	})
 }
 
@@ -225,7 +226,7 @@ func noResponseOf(ctx context.Context) error {
 	return nil
 }
 
-// answer is the body of an answer with a time limit for reading. It implements io.ReadCloser.
+// answer is the body of an answer, with a timeout. It implements io.ReadCloser.
 type answer struct {
 	io.ReadCloser
 	noResponse func() error
@@ -247,7 +248,7 @@ func (a *answer) Close() error {
 	return a.ReadCloser.Close()
 }
 
-// discovery returns the kinds that a discovery path can return; nil for other paths.
+// discovery are the kinds that can be at a path of discovery; nil for other paths.
 func discovery(path string) []string {
 	switch parts := strings.Split(path[1:], "/"); {
 	case path == "/api":
@@ -260,8 +261,8 @@ func discovery(path string) []string {
 	return nil
 }
 
-// known returns an error if an answer has none of the given kinds: client-go would take it for an
-// empty answer, without the kind that it needs.
+// known returns an error if an answer has none of some kinds: for client-go it would mean that
+// there is nothing, and no kind that it looks for.
 func known(resp *http.Response, wrong KindError, wants []string) error {
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -275,7 +276,7 @@ func known(resp *http.Response, wrong KindError, wants []string) error {
 		return wrong
 	}
 	if !slices.Contains(wants, of.Kind) {
-		wrong.Kind = "a " + cmp.Or(of.Kind, "response without a kind")
+		wrong.Kind = "a " + cmp.Or(of.Kind, "thing without a kind")
 		return wrong
 	}
 	resp.Body = struct {

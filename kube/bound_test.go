@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube/kubetest"
 )
 
-// lists are the two ways to read lists: as fields, and into types.
+// lists are the two ways in which lists are read: as fields, and into types.
 var lists = map[string]func(ctx context.Context, c *Cluster) (int, error){
 	"fields": func(ctx context.Context, c *Cluster) (int, error) {
 		found, err := c.List(ctx, "v1", "Pod")
@@ -30,7 +30,7 @@ var lists = map[string]func(ctx context.Context, c *Cluster) (int, error){
 	},
 }
 
-// faulty is a cluster that answers requests for some paths with a fault.
+// faulty is a cluster that answers requests of some paths with a fault.
 func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	t.Helper()
 	server := &kubetest.Server{
@@ -52,9 +52,9 @@ func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *Cluster {
 	return c
 }
 
-// TestEachRequestHasATimeout: also requests of discovery. The error names the
-// request that was not answered.
-func TestEachRequestHasATimeout(t *testing.T) {
+// TestRequestsTimeOut: each request has a timeout, also those of discovery, and the error names
+// the one that was not answered.
+func TestRequestsTimeOut(t *testing.T) {
 	for path, want := range map[string]string{
 		"api/v1/pods": "GET /api/v1/pods", "api": "GET /api", "apis": "GET /apis", "api/v1": "GET /api/v1",
 	} {
@@ -67,9 +67,9 @@ func TestEachRequestHasATimeout(t *testing.T) {
 						if took := time.Since(began); took != RequestTimeout {
 							t.Errorf("it took %s", took)
 						}
-						want := "the API server at https://api.test:6443 did not answer " + want + " within 1m10s"
+						want := "the API server at https://api.test:6443 has not answered " + want + " within 1m10s"
 						if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "kubectl get --raw") {
-							t.Errorf("the error is %v", err)
+							t.Errorf("it says: %v", err)
 						}
 					})
 				})
@@ -78,7 +78,7 @@ func TestEachRequestHasATimeout(t *testing.T) {
 	}
 }
 
-// TestDiscoveryTimesOutOnce: clients send one request after another, and requests that have waited
+// TestDiscoveryTimesOutOnce: clients send requests one after another, and those that have waited
 // for the first do not wait again.
 func TestDiscoveryTimesOutOnce(t *testing.T) {
 	for _, path := range []string{"api", "apis"} {
@@ -86,13 +86,13 @@ func TestDiscoveryTimesOutOnce(t *testing.T) {
 			c, began := faulty(t, kubetest.Hangs, path), time.Now()
 			for range 10 {
 				if _, err := c.List(t.Context(), "karpenter.sh/v1", "NodePool"); err == nil {
-					t.Error("the request succeeded")
+					t.Error("it goes well")
 				}
 			}
 			if took := time.Since(began); took != RequestTimeout {
 				t.Errorf("it took %s", took)
 			}
-			time.Sleep(time.Second) // in which no request has waited
+			time.Sleep(time.Second) // in which no client has waited
 			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*RequestTimeout+time.Second {
 				t.Errorf("after %s: %v", time.Since(began), err)
 			}
@@ -100,8 +100,8 @@ func TestDiscoveryTimesOutOnce(t *testing.T) {
 	}
 }
 
-// TestRequestEndsWithItsContext: discovery has no context, and the call still ends.
-func TestRequestEndsWithItsContext(t *testing.T) {
+// TestARequestEndsWithItsContext: the request of discovery has none, and the call still ends.
+func TestARequestEndsWithItsContext(t *testing.T) {
 	for _, path := range []string{"api/v1/pods", "api", "apis", "api/v1"} {
 		for how, list := range lists {
 			t.Run(path+", "+how, func(t *testing.T) {
@@ -113,15 +113,15 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 					if took := time.Since(began); took != time.Second || err == nil {
 						t.Errorf("it took %s: %v", took, err)
 					}
-					time.Sleep(RequestTimeout) // until the request of discovery also ends
+					time.Sleep(RequestTimeout) // until the requests of discovery end, too
 				})
 			})
 		}
 	}
 }
 
-// TestWatchContinues for longer than a request can take, once it is answered.
-func TestWatchContinues(t *testing.T) {
+// TestWatchOutlivesTheTimeout of requests once it is answered.
+func TestWatchOutlivesTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		typed, err := faulty(t, kubetest.Drips, "api/v1/pods").Client(scheme.Scheme)
 		if err != nil {
@@ -135,7 +135,7 @@ func TestWatchContinues(t *testing.T) {
 		defer w.Stop()
 		select {
 		case event := <-w.ResultChan():
-			t.Errorf("the watch ended: %v", event)
+			t.Errorf("it ends: %v", event)
 		case <-time.After(time.Hour):
 		}
 		cancel()
@@ -147,17 +147,17 @@ func TestWatchContinues(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err = typed.Watch(t.Context(), &corev1.PodList{}); err == nil || !strings.Contains(err.Error(), "within 1m10s") {
-			t.Errorf("the error is %v", err)
+			t.Errorf("it says: %v", err)
 		}
 	})
 }
 
-// TestAnswerOfAnotherKindIsAnError: it would otherwise be an empty list.
+// TestAnswerOfAnotherKindIsAnError: it would be an empty list.
 func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 	for path, fault := range map[string]map[kubetest.Fault]string{
 		"api/v1/pods": {
-			kubetest.Success: "answered GET /api/v1/pods with a Status instead of a PodList",
-			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList instead of a PodList",
+			kubetest.Success: "answered GET /api/v1/pods with a Status, and not with a PodList",
+			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList, and not with a PodList",
 		},
 		"api":    {kubetest.Success: "answered GET /api with a Status", kubetest.Other: "answered GET /api with a ConfigMapList"},
 		"apis":   {kubetest.Success: "answered GET /apis with a Status"},
@@ -168,7 +168,7 @@ func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 				t.Run(path+" "+string(fault)+", "+how, func(t *testing.T) {
 					n, err := list(t.Context(), faulty(t, fault, path))
 					if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "https://api.test:6443") {
-						t.Errorf("%d pods, and the error is %v", n, err)
+						t.Errorf("%d pods, and it says: %v", n, err)
 					}
 				})
 			}
@@ -181,8 +181,8 @@ func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 	}
 }
 
-// TestLongRetryAfterIsIgnored: a busy API server can ask clients to retry in an hour.
-func TestLongRetryAfterIsIgnored(t *testing.T) {
+// TestRequestIsNotRetriedInAnHour: an overloaded API server can ask for that.
+func TestRequestIsNotRetriedInAnHour(t *testing.T) {
 	for how, list := range lists {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -194,31 +194,31 @@ func TestLongRetryAfterIsIgnored(t *testing.T) {
 	}
 }
 
-// TestSlowRequestPrintsNotice after three seconds, in one line, and ends within the limit.
-func TestSlowRequestPrintsNotice(t *testing.T) {
+// TestSlowRequestIsReported after three seconds, in one line.
+func TestSlowRequestIsReported(t *testing.T) {
 	for _, tt := range []struct {
-		limits RequestLimits
-		after  time.Duration
-		says   string
+		timeouts Timeouts
+		after    time.Duration
+		says     string
 	}{
-		{RequestLimits{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
-		{RequestLimits{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
-		{RequestLimits{Timeout: time.Second}, time.Second, ""},
-		{RequestLimits{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
-		{RequestLimits{Forever: true}, 24 * time.Hour, "waiting without a limit for the API server"},
+		{Timeouts{}, ReadTimeout, "waiting for at most 30s (--request-timeout) for the API server at https://api.test:6443 to answer GET /api"},
+		{Timeouts{Timeout: 5 * time.Second}, 5 * time.Second, "waiting for at most 5s (--request-timeout) for the API server"},
+		{Timeouts{Timeout: time.Second}, time.Second, ""},
+		{Timeouts{Timeout: 2 * time.Hour}, 2 * time.Hour, "waiting for at most 2h0m0s"},
+		{Timeouts{Forever: true}, 24 * time.Hour, "waiting without limit for the API server"},
 	} {
 		for _, path := range []string{"api", "api/v1", "api/v1/pods"} {
 			for _, fault := range []kubetest.Fault{kubetest.Hangs, kubetest.Drips} {
-				if tt.limits.Forever && path != "api/v1/pods" {
+				if tt.timeouts.Forever && path != "api/v1/pods" {
 					continue // discovery has no context, and would continue
 				}
 				synctest.Test(t, func(t *testing.T) {
 					began := time.Now()
 					var said []string
-					tt.limits.Say = func(what string) {
+					tt.timeouts.Say = func(what string) {
 						said = append(said, what)
-						if took := time.Since(began); took != noticeAfter {
-							t.Errorf("the notice came after %s", took)
+						if took := time.Since(began); took != saysAfter {
+							t.Errorf("it is reported after %s", took)
 						}
 					}
 					server := kubetest.Failing(map[string]string{"v1/pods": "Pod"}, path, fault)
@@ -228,7 +228,7 @@ func TestSlowRequestPrintsNotice(t *testing.T) {
 						}
 						return kubetest.Fine
 					}
-					c, err := newCluster(server.Config(), tt.limits)
+					c, err := newCluster(server.Config(), tt.timeouts)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -237,13 +237,13 @@ func TestSlowRequestPrintsNotice(t *testing.T) {
 					_, err = c.List(ctx, "v1", "Pod")
 					synctest.Wait()
 					if took := time.Since(began); err == nil || took != tt.after {
-						t.Errorf("%+v, %s %s: the request ended after %s: %v", tt.limits, path, fault, took, err)
+						t.Errorf("%+v, %s %s: it ends after %s: %v", tt.timeouts, path, fault, took, err)
 					}
-					if !tt.limits.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
-						t.Errorf("the error has no advice: %v", err)
+					if !tt.timeouts.Forever && !strings.Contains(err.Error(), "or wait longer with --request-timeout") {
+						t.Errorf("the error does not have what to do: %v", err)
 					}
 					if tt.says == "" && len(said) > 0 || tt.says != "" && (len(said) != 1 || !strings.HasPrefix(said[0], tt.says)) {
-						t.Errorf("the notice is %q", said)
+						t.Errorf("it says %q", said)
 					}
 				})
 			}

@@ -15,11 +15,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Access selects the cluster and the user.
+// Access says which cluster is meant, and as whom.
 type Access struct {
-	Kubeconfig string // a file, or several as in $KUBECONFIG; empty for the default places
-	Context    string // of the kubeconfig; empty for its current context
-	RequestLimits
+	Kubeconfig string // a file, or several as in $KUBECONFIG; "" for the usual places
+	Context    string // of the kubeconfig; "" for its current one
+	Timeouts
 }
 
 // Connect returns the cluster of a kubeconfig.
@@ -43,7 +43,7 @@ func Connect(to Access) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	cluster, err := newCluster(cfg, to.RequestLimits)
+	cluster, err := newCluster(cfg, to.Timeouts)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,8 @@ func Connect(to Access) (*Cluster, error) {
 	return cluster, nil
 }
 
-// Place describes the cluster by the context and the server of the kubeconfig.
+// Place says which cluster this is, as far as the kubeconfig knows it: its context and
+// its server.
 func (c *Cluster) Place() string {
 	if c.context == "" {
 		return c.host
@@ -71,7 +72,7 @@ func Serves(mapper meta.RESTMapper, kind schema.GroupVersionKind) (bool, error) 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look up the kind %s: %w", kind.Kind, err)
+		return false, fmt.Errorf("ask the API server for the kind %s: %w", kind.Kind, err)
 	}
 	return true, nil
 }

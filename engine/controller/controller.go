@@ -360,12 +360,12 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 }) {
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "lkeplan_linode_request_duration_seconds",
-		Help:    "Duration of requests to the Linode API, by method, route and status (0: no response).",
+		Help:    "Duration of requests to the Linode API, by method, route and status (0: no answer).",
 		Buckets: prometheus.ExponentialBuckets(0.02, 2, 11),
 	}, []string{"method", "route", "status"})
 	m.waited = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lkeplan_linode_rate_limit_wait_seconds_total",
-		Help: "Time that requests to the Linode API were delayed by its rate limits.",
+		Help: "Time for which requests to the Linode API were delayed because of its rate limits.",
 	}, []string{"route"})
 	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lkeplan_linode_rate_limited_total",
@@ -373,11 +373,11 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 	}, []string{"route"})
 	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lkeplan_linode_rate_limit_remaining",
-		Help: "Requests left of the Linode API's rate limit, according to its last response.",
+		Help: "Remaining requests in the rate limit of the Linode API, according to its last answer.",
 	}, []string{"method", "route"})
 	m.limit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lkeplan_linode_rate_limit",
-		Help: "Requests that the Linode API allows in a minute, according to its last response.",
+		Help: "Requests per minute that the Linode API allows, according to its last answer.",
 	}, []string{"method", "route"})
 	crmetrics.Registry.MustRegister(m.duration, m.waited, m.refused, m.left, m.limit)
 	return m

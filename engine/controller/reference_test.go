@@ -42,17 +42,17 @@ type metric struct {
 
 // sections are the parts of the reference; a metric is in the first that has its prefix.
 var sections = []struct{ prefix, title, text string }{
-	{"lkeplan_nodeplan_", "NodePlans", "Exposed by the GitOps controller, like the metrics of Flux below."},
-	{"lkeplan_", "Machines, limits and the Linode API", "Exposed by the capacity controller. The label `plan` is a plan " +
-		"type, such as `g6-standard-4`."},
-	{"karpenter_cloudprovider_instance_type_", "Offerings", "They have the names that other providers of Karpenter " +
-		"use. Region and zone are the same on LKE."},
-	{"karpenter_", "Karpenter", "Karpenter's own metrics, exposed by the capacity controller."},
-	{"operator_", "Conditions", "Conditions of NodeClaims, NodePools and Nodes and their duration, measured by " +
-		"Karpenter's library for conditions. Metrics without a kind in their name have the kind as a label."},
-	{"gotk_", "Flux", "Metrics that Flux has for its own objects, here for NodePlans."},
-	{"", "Controllers and requests", "Metrics of controller-runtime and client-go, exposed by both controllers. They " +
-		"also expose the metrics `go_*` and `process_*` of all Go programs."},
+	{"lkeplan_nodeplan_", "NodePlans", "Served by the process that reconciles NodePlans, like the Flux metrics below."},
+	{"lkeplan_", "Machines, limits and the Linode API", "Served by the process that creates nodes. Labels `plan` are plan " +
+		"types, such as `g6-standard-4`."},
+	{"karpenter_cloudprovider_instance_type_", "Offerings", "With the names that other Karpenter providers use. Region " +
+		"and zone are the same on LKE."},
+	{"karpenter_", "Karpenter", "Karpenter's metrics, served by the process that creates nodes."},
+	{"operator_", "Conditions", "How long conditions of NodeClaims, NodePools and Nodes last, from Karpenter's library. " +
+		"Metrics without a kind in their name have the kind as a label instead."},
+	{"gotk_", "Flux", "Flux's metrics of its objects, here for NodePlans."},
+	{"", "Controllers and requests", "From controller-runtime and client-go, in both processes. In addition there " +
+		"are `go_*` and `process_*`, as in all Go programs."},
 }
 
 // TestMetricsReference compares kube/observability/metrics.md with what is registered when
@@ -70,8 +70,9 @@ func TestMetricsReference(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# Metrics\n\nBoth controllers expose metrics at `/metrics` of `--metrics-bind-address`, " +
-		"which is `:8080` by default.\n`make generate` writes this page from the registered metrics.\n")
+	b.WriteString("# Metrics\n\nBoth processes of the controller serve theirs at `/metrics` of " +
+		"`--metrics-bind-address`, which is `:8080`. A test\ncompares this page with what is registered; " +
+		"`make generate` writes it.\n")
 	for i, s := range sections {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n", s.title,
 			wrap(s.text))

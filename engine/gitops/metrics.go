@@ -35,23 +35,25 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 		}, []string{"outcome"})
 	}
 	m := &reconcilerMetrics{
-		compile: durations("compile_duration_seconds", "Duration of compilations, by outcome: compiled, errors (in the "+
-			"configuration) or failed.", 0.05),
-		apply: durations("apply_duration_seconds", "Duration of the requests that apply an object, by outcome: created, "+
+		compile: durations("compile_duration_seconds", "Duration of compilations, by outcome: compiled, errors "+
+			"(in the configuration) or failed.", 0.05),
+		apply: durations("apply_duration_seconds", "Duration of requests that apply an object, by outcome: created, "+
 			"changed, unchanged or failed.", 0.005),
 		objects: gauge("plan_objects", "Objects that the plan in the status changes, by action: create, update or delete.",
 			"action"),
-		nodes: gauge("plan_nodes", "Nodes that the plan in the status affects, by action: roll, delete or may_remove.",
+		nodes: gauge("plan_nodes", "Nodes that the plan in the status affects, by action: roll (replace), delete or "+
+			"may_remove.",
 			"action"),
-		guard: gauge("guards", "Guards and policies that do not pass the plan without reservation, by status: blocked, "+
-			"allowed or unknown.", "guard", "status"),
+		guard: gauge("guards", "Guards and policies that did not pass the plan without restrictions, by status: blocked, allowed, "+
+			"waiting or unknown.", "guard", "status"),
 		pool:  gauge("nodes", "Nodes of the pools, by state: outdated or current.", "state"),
-		ready: gauge("ready", "1 if the NodePlan is ready, 0 if not; reason is that of its condition Ready.", "reason"),
-		ceiling: gauge("cost_ceiling_dollars", "Highest monthly cost of all pools according to the plan in the status, in US "+
-			"dollars; +Inf if it has no limit or there is no plan yet. Absent in the mode PlanOnly."),
-		source: gauge("source_checked_timestamp_seconds", "When the source was last confirmed to be up to date: by the controller, "+
-			"or by source-controller, which fetched it."),
-		interval: gauge("interval_seconds", "Interval at which the NodePlan checks its source; absent if it is suspended."),
+		ready: gauge("ready", "1 if the NodePlan is ready, otherwise 0, with the reason of its condition Ready.", "reason"),
+		ceiling: gauge("cost_ceiling_dollars", "Maximum monthly cost of all pools according to the plan in the status, in "+
+			"US dollars; +Inf if nothing limits it or there was no plan yet. Absent in the mode PlanOnly."),
+		source: gauge("source_checked_timestamp_seconds", "When the source was last known to be up to date: it was polled, or "+
+			"source-controller reported that it could fetch it."),
+		interval: gauge("interval_seconds",
+			"Maximum time between two checks of the source; absent if the NodePlan is suspended."),
 	}
 	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval)
 	return m

@@ -54,16 +54,16 @@ type Kind struct {
 	Attributes  []string
 }
 
-// Kinds are all spans. kube/observability/traces.md lists them.
+// Kinds lists all kinds of spans, as in kube/observability/traces.md.
 func Kinds() []Kind {
 	return []Kind{
-		{Reconcile, "One reconciliation of a NodePlan that emitted an event; the steps are its child spans.",
+		{Reconcile, "One reconciliation of a NodePlan that resulted in an event; its steps are the spans below it.",
 			[]string{NodePlan, UID, Revision, Origin, Reason, LeftOut}},
-		{Find, "The current revision of the source is read.", nil},
-		{Fetch, "The files of the revision are fetched, in a child process.", nil},
-		{Compile, "Files are compiled, in a child process: those of the `revision`, those `last applied`, or " +
+		{Find, "The current revision of the source is requested.", nil},
+		{Fetch, "The files of the revision are fetched, in a separate process.", nil},
+		{Compile, "Files are compiled, in a separate process: those of the `revision`, those `last applied`, or " +
 			"`policies` that evaluate the plan.", []string{Of}},
-		{Plan, "The revision is compared with the cluster, and the plan is evaluated.", nil},
+		{Plan, "The revision is compared with the cluster and evaluated.", nil},
 		{Judge, "Guards and policies are evaluated.", nil},
 		{Apply, "The plan is applied.", nil},
 		{ApplyObject, "One object is applied or deleted; it is `created`, `changed`, `unchanged`, `deleted` or `failed`.",
@@ -71,16 +71,16 @@ func Kinds() []Kind {
 		{Wait, "With `spec.wait`: until objects and nodes are ready.", nil},
 		{Pending, "The time before this reconciliation in which the condition Ready had the same reason: the NodePlan " +
 			"waited for an approval, a window or a retry.", []string{NodePlan, Reason}},
-		{Prove, "With `spec.rollout`: the revision proved itself on a first wave; an error if it was held or rolled back.",
+		{Prove, "With `spec.rollout`: the first wave of the revision; an error if the revision was held or rolled back.",
 			[]string{NodePlan, Phase}},
-		{Roll, "Nodes were replaced, from the reconciliation that applied the revision until no node was outdated. It " +
-			"links to the NodeClaims that were created for its pools in that time, at most 128.", []string{NodePlan}},
+		{Roll, "Nodes were replaced, from the reconciliation that applied the revision until none was outdated. It links " +
+			"to the NodeClaims that were created for its pools in that time, 128 at most.", []string{NodePlan}},
 		{Claim, "A NodeClaim, from its creation until its node was initialized; an error if it was deleted before. " +
-			"The steps are its child spans.", []string{NodeClaim, UID, NodePool, NodePlan, PlanType, Linode, Node, LeftOut}},
+			"Its phases are the spans below it.", []string{NodeClaim, UID, NodePool, NodePlan, PlanType, Linode, Node, LeftOut}},
 		{Choose, "Until a plan type was chosen and stored: Karpenter's condition Launched.", nil},
-		{Machine, "Until the NodeClaim had its machine: Linode created it.", nil},
-		{Call, "One request to the Linode API for this NodeClaim, and possibly for others. Requests that list LKE pools " +
-			"belong to no NodeClaim and are not shown.", []string{Method, Route, Status, ErrorType, Waited, SharedWith}},
+		{Machine, "Until the NodeClaim had its machine: it was requested from Linode and created.", nil},
+		{Call, "One request to the Linode API for this NodeClaim and maybe others. Requests that list LKE pools are " +
+			"for no NodeClaim, and are not shown.", []string{Method, Route, Status, ErrorType, Waited, SharedWith}},
 		{Join, "Until its Node existed: Karpenter's condition Registered.", nil},
 		{Initialize, "Until the Node was ready, without startup taints and with its resources: Karpenter's condition " +
 			"Initialized.", nil},

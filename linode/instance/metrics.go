@@ -15,7 +15,8 @@ import (
 
 func newMetrics() *nodeclaim.Metrics {
 	return nodeclaim.NewMetrics("lkeplan_linodes_listed_timestamp_seconds",
-		"In instance mode: when the cluster's Linodes were last listed successfully.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
+		"In instance mode: time of the last successful list of the cluster's "+
+			"Linodes.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
 }
 
 // Metrics are what the Machines count, to be registered.
@@ -24,9 +25,9 @@ func (i *Machines) Metrics() []prometheus.Collector { return append(i.metrics.Co
 func newJoinFailures() *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "lkeplan_join_failures_total",
-		Help: "In instance mode: Linodes that did not join, by reason: reported, for each report of a Linode that it cannot join; " +
-			"silent, for a Linode that has neither joined nor reported after three minutes; given-up, for a Linode whose NodeClaim " +
-			"is deleted because it did not join within 15 minutes.",
+		Help: "In instance mode: Linodes that did not join, by reason: reported (a Linode reported that it cannot join), " +
+			"silent (neither joined nor reported within three minutes) or given-up (not joined within 15 minutes, so its " +
+			"NodeClaim ends).",
 	}, []string{"plan", "reason"})
 }
 

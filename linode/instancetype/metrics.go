@@ -13,11 +13,11 @@ var (
 	priceDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_offering_price_estimate",
 		"Hourly price of a node of the plan type, in US dollars.", ofOffering, nil)
 	availableDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_offering_available",
-		"1 if the region offers the plan type and LKE has not refused it in the last minutes.", ofOffering, nil)
+		"1 if the region sells the plan type and LKE has not refused it in the last minutes.", ofOffering, nil)
 	cpuDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_cpu_cores",
 		"CPUs of the plan type.", []string{"instance_type"}, nil)
 	memoryDesc = prometheus.NewDesc("karpenter_cloudprovider_instance_type_memory_bytes",
-		"Memory that a node of the plan type reports.", []string{"instance_type"}, nil)
+		"Memory of the plan type that a node of it reports.", []string{"instance_type"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -20,11 +20,11 @@ var limitMetrics = sync.OnceValue(func() limitGauges {
 	}
 	const units = " Units: nodes, CPUs, bytes, US dollars a month."
 	return limitGauges{
-		most: gauge("lkeplan_capacity_limit_max", "Amount that a CapacityLimit allows."+units, "limit", "resource"),
+		most: gauge("lkeplan_capacity_limit_max", "Maximum that a CapacityLimit allows."+units, "limit", "resource"),
 		used: gauge("lkeplan_capacity_limit_used",
-			"Amount that the nodes of a CapacityLimit's pools use, including nodes that are being created."+units, "limit", "resource"),
+			"Capacity that the nodes of a CapacityLimit's pools use, including nodes on order."+units, "limit", "resource"),
 		reached: gauge("lkeplan_capacity_limit_reached",
-			"1 if a CapacityLimit has no capacity left for any node that its pools could create.", "limit"),
+			"1 if a CapacityLimit has no capacity for any node that its pools could create.", "limit"),
 	}
 })
 

@@ -62,7 +62,7 @@ func NewReplacements(c client.Client, live client.Reader, most int, recorder eve
 var stoppedMetric = sync.OnceValue(func() *prometheus.GaugeVec {
 	return promauto.With(crmetrics.Registry).NewGaugeVec(prometheus.GaugeOpts{
 		Name: "lkeplan_nodepool_replacements_stopped",
-		Help: "1 if drifted nodes of a NodePool are kept, because their replacements drifted repeatedly.",
+		Help: "1 if drifted nodes of a NodePool are kept because replacing them did not end.",
 	}, []string{"nodepool"})
 })
 

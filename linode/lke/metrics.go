@@ -12,7 +12,8 @@ import (
 
 func newMetrics() *nodeclaim.Metrics {
 	return nodeclaim.NewMetrics("lkeplan_lke_listed_timestamp_seconds",
-		"When the LKE pools were last listed successfully; the gauges about machines are of that time.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
+		"Time of the last successful list of LKE pools; the machine gauges are from that "+
+			"time.", nodeclaim.Reasons{Making: refusals, Deleting: undeleted})
 }
 
 // Metrics are what the Syncer counts, to be registered.

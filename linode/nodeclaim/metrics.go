@@ -63,25 +63,26 @@ func NewMetrics(listed, help string, reasons Reasons) *Metrics {
 	}
 	return &Metrics{
 		listed: gauge(listed, help),
-		machines: gauge("lkeplan_machines", "Machines for NodeClaims, by state: bound (to a NodeClaim), unowned (a machine "+
-			"without a NodeClaim) or coming (requested, but not created by Linode yet).", "plan", "state"),
-		hourly: gauge("lkeplan_machines_hourly_cost_dollars", "Hourly cost of the existing machines, with or without a "+
-			"NodeClaim, in US dollars according to the price list.", "plan"),
+		machines: gauge("lkeplan_machines", "Machines by state: bound (to a NodeClaim), unowned (without a NodeClaim) or "+
+			"coming (ordered, and not yet created by Linode).", "plan", "state"),
+		hourly: gauge("lkeplan_machines_hourly_cost_dollars", "Hourly cost of all existing machines, with or without a "+
+			"NodeClaim, in US dollars by the price list.", "plan"),
 		monthly: gauge("lkeplan_machines_monthly_cost_dollars",
-			"Monthly cost of the existing machines if all of them stay, in US dollars.", "plan"),
-		waiting: gauge("lkeplan_claims_waiting", "NodeClaims that wait for a machine.", "plan"),
+			"Monthly cost of all existing machines if they all stay, in US dollars.", "plan"),
+		waiting: gauge("lkeplan_claims_waiting", "NodeClaims waiting for a machine.", "plan"),
 		since: gauge("lkeplan_claims_waiting_since_timestamp_seconds",
 			"Creation time of the NodeClaim that has waited longest for a machine; absent if none waits.", "plan"),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lkeplan_lke_refusals_total",
-			Help: "Times that LKE, or in instance mode Linode, did not create a machine, by reason: no-capacity, account-limit, " +
-				"validation, auth, busy or unknown, from the response; timeout if LKE created no machine for a slot; label-taken " +
-				"if in instance mode another Linode has the label.",
+			Help: "Machines that LKE, or Linode in instance mode, did not create for NodeClaims, by reason: no-capacity, " +
+				"account-limit, validation, auth, busy or unknown, as the API answered; timeout if a slot of LKE stayed without " +
+				"a machine; label-taken if another Linode has the label in instance mode.",
 		}, []string{"plan", "reason"}),
 		kept: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lkeplan_delete_refusals_total",
-			Help: "Times that LKE, or in instance mode Linode, did not delete a machine, by reason: locked, auth, validation, busy " +
-				"or unknown, from the response; changed if in instance mode both the label and the tag of the Linode were changed.",
+			Help: "Deletions of a machine that LKE, or Linode in instance mode, did not carry out, by reason: locked, auth, " +
+				"validation, busy or unknown, as the API answered; changed if both the label and the tag of the Linode were " +
+				"changed in instance mode.",
 		}, []string{"plan", "reason"}),
 		bound: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "lkeplan_bind_duration_seconds",

@@ -56,10 +56,10 @@ func Release() string { return release.Of(release.Version()) }
 // ClusterFlags adds the flags that choose the cluster that a command connects to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
-		"kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
-	cmd.Flags().StringVar(&access.Context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
-	cmd.Flags().Var((*patience)(&access.RequestLimits), "request-timeout", "wait for at most `TIME` for each answer of the API server; 0 "+
-		"waits without end (default: 30s to read, 70s to write)")
+		"read the kubeconfig in `FILE` (default: $KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().StringVar(&access.Context, "context", "", "use `CONTEXT` of the kubeconfig (default: the current context)")
+	cmd.Flags().Var((*requestTimeout)(&access.Timeouts), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
+		"means no limit (default: 30s to read, 70s to write)")
 	access.Say = func(what string) {
 		var p diag.Page
 		p.Line(0, "lkeplan: %s", what)
@@ -67,8 +67,8 @@ func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	}
 }
 
-// patience is the flag for how long the API server is waited for. It implements pflag.Value.
-type patience kube.RequestLimits
+// requestTimeout is the flag for how long to wait for the API server. It implements pflag.Value.
+type requestTimeout kube.Timeouts
 
 // String implements pflag.Value.
 func (p *requestTimeout) String() string {
