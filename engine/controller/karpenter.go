@@ -46,8 +46,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/state/cost"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/disrupt"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/paidhour"
 )
 
 // Karpenter holds the settings of the embedded Karpenter. The zero value of a field is the default
@@ -158,7 +158,7 @@ func disruptionControllers(ctx context.Context, clk clock.Clock, c client.Client
 	costs := cost.NewClusterCost(ctx, provider, c)
 	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
-		methods[i] = paidhour.Gate(method, paidhour.Live(c), clk.Now)
+		methods[i] = disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
 	}
 	all := []controller.Controller{
 		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),

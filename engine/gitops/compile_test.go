@@ -310,7 +310,7 @@ func TestNewReleaseDoesNotReplaceNodesWithoutCommit(t *testing.T) {
 		"the same release":                      {same, "0.4.0", roll, nil, false},
 		"a release that did not say its number": {same, "", roll, nil, false},
 		"a commit":                              {other, "0.3.0", roll, nil, false},
-		"the field was edited":         {same, "0.3.0", roll, edited, false},
+		"the field was edited":                  {same, "0.3.0", roll, edited, false},
 		"no node is replaced":                   {same, "0.3.0", inPlace, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {

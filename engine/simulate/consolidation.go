@@ -165,13 +165,13 @@ func (e *consolidation) shown(ctx context.Context, waiting []*corev1.Pod) (disru
 	return disrupt.Cluster{
 		Client: e.store, Provider: e.provider, State: state, Clock: e.now, Prices: e.prices(),
 		Except: func(kind disrupt.Kind, node string) bool { return e.stuck[stuckAs(kind, node)] != "" },
-		Gate:   func(m disruption.Method) disruption.Method { return paidhour.Gate(m, e.policies, e.now.Now) },
+		Gate:   func(m disruption.Method) disruption.Method { return disrupt.Gate(m, e.policies, e.now.Now) },
 	}, err
 }
 
 // policies are those of the classes. Unless time goes on, what consolidation ends at is the same in each paid hour.
 func (e *consolidation) policies(ctx context.Context, class string) (paidhour.Policy, error) {
-	p, err := paidhour.Live(e.store)(ctx, class)
+	p, err := disrupt.LivePolicies(e.store)(ctx, class)
 	if !e.timed {
 		p.Last = 0
 	}

@@ -249,11 +249,12 @@ func (c *Controller) annotate(ctx context.Context, d Decision) error {
 	if d.Window == nil || d.Claim.Annotations[Annotation] == next.Annotations[Annotation] {
 		return nil
 	}
-	kind, reason := corev1.EventTypeNormal, ReasonScheduled
+	const text = "Linode maintains the host of the node: %s"
 	if d.Window.Emergency {
-		kind, reason = corev1.EventTypeWarning, ReasonEmergency
+		c.Events.Eventf(d.Claim, nil, corev1.EventTypeWarning, ReasonEmergency, "ListMaintenance", text, d.Window)
+	} else {
+		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonScheduled, "ListMaintenance", text, d.Window)
 	}
-	c.Events.Eventf(d.Claim, nil, kind, reason, "ListMaintenance", "Linode maintains the host of the node: %s", d.Window)
 	return nil
 }
 

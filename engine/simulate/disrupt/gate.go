@@ -1,0 +1,108 @@
+package disrupt
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
+
+	"github.com/lkeplan/lkeplan/linode/paidhour"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Policies returns the policy of a class by its name. An error delays consolidation of its nodes.
+type Policies func(ctx context.Context, class string) (paidhour.Policy, error)
+
+// LivePolicies reads policies from the API server, or the cache of a client. A class that is gone has none.
+func LivePolicies(c client.Reader) Policies {
+	return func(ctx context.Context, name string) (paidhour.Policy, error) {
+		var class linodev1alpha1.LinodeNodeClass
+		if err := c.Get(ctx, client.ObjectKey{Name: name}, &class); err != nil {
+			return paidhour.Policy{}, client.IgnoreNotFound(err)
+		}
+		return paidhour.PolicyOf(&class)
+	}
+}
+
+// Gate returns one of Karpenter's methods as policies let it act. Those that do not consolidate are returned as they are.
+func Gate(method disruption.Method, policies Policies, now func() time.Time) disruption.Method {
+	switch method.(type) {
+	case *disruption.Emptiness, *disruption.MultiNodeConsolidation, *disruption.SingleNodeConsolidation:
+		return &gate{method, policies, now}
+	}
+	return method
+}
+
+type gate struct {
+	disruption.Method
+	policies Policies
+	now      func() time.Time
+}
+
+var _ disruption.NodePoolTotalsSetter = (*gate)(nil)
+
+// SetNodePoolTotals implements disruption.NodePoolTotalsSetter.
+func (g *gate) SetNodePoolTotals(totals map[string]disruption.NodePoolTotals) {
+	if balanced, ok := g.Method.(disruption.NodePoolTotalsSetter); ok {
+		balanced.SetNodePoolTotals(totals)
+	}
+}
+
+// ShouldDisrupt implements disruption.Method.
+func (g *gate) ShouldDisrupt(ctx context.Context, c *disruption.Candidate) bool {
+	if !g.Method.ShouldDisrupt(ctx, c) {
+		return false
+	}
+	p, err := g.policies(ctx, classOf(c.NodeClaim))
+	return err == nil && p.Open(c.NodeClaim.CreationTimestamp.Time, g.now())
+}
+
+// ComputeCommands implements disruption.Method. It leaves out the nodes of a command that saves too little, and tries
+// again: Karpenter stops at the first command that it finds. Empty nodes move no pods, and any saving is worth it.
+func (g *gate) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
+) ([]disruption.Command, error) {
+	for {
+		commands, err := g.Method.ComputeCommands(ctx, budgets, candidates...)
+		if _, empty := g.Method.(*disruption.Emptiness); err != nil || empty {
+			return commands, err
+		}
+		small := map[string]bool{}
+		commands = slices.DeleteFunc(commands, func(c disruption.Command) bool {
+			if c.Decision() == disruption.NoOpDecision || g.worth(ctx, c) {
+				return false
+			}
+			for _, candidate := range c.Candidates {
+				small[candidate.Name()] = true
+			}
+			return true
+		})
+		if len(small) == 0 || len(commands) > 0 {
+			return commands, nil
+		}
+		candidates = slices.DeleteFunc(slices.Clone(candidates), func(c *disruption.Candidate) bool { return small[c.Name()] })
+		if len(candidates) == 0 {
+			return nil, nil
+		}
+	}
+}
+
+// worth reports whether a command saves what the classes of all its nodes ask for.
+func (g *gate) worth(ctx context.Context, c disruption.Command) bool {
+	saves := c.EstimatedSavings()
+	for _, candidate := range c.Candidates {
+		if p, err := g.policies(ctx, classOf(candidate.NodeClaim)); err != nil || !p.Worth(saves) {
+			return false
+		}
+	}
+	return true
+}
+
+func classOf(nc *karpv1.NodeClaim) string {
+	if nc.Spec.NodeClassRef == nil {
+		return ""
+	}
+	return nc.Spec.NodeClassRef.Name
+}
