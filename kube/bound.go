@@ -60,7 +60,7 @@ type NoResponseError struct {
 
 // Error implements error.
 func (e NoResponseError) Error() string {
-	return fmt.Sprintf("the API server at %s has not answered %s within %s; check that it answers \"kubectl get --raw "+
+	return fmt.Sprintf("the API server at %s did not answer %s within %s; check that it answers \"kubectl get --raw "+
 		"/readyz\", and that KUBECONFIG names the right cluster%s", e.Host, e.Request, e.After, e.Do)
 }
 
@@ -80,7 +80,7 @@ type KindError struct {
 
 // Error implements error.
 func (e KindError) Error() string {
-	return fmt.Sprintf("the API server at %s has answered %s with %s, and not with %s; check that KUBECONFIG names an "+
+	return fmt.Sprintf("the API server at %s answered %s with %s instead of %s; check that KUBECONFIG names an "+
 		"API server, and what is in between", e.Host, e.Request, e.Kind, e.Want)
 }
 

@@ -67,7 +67,7 @@ func TestRequestsTimeOut(t *testing.T) {
 						if took := time.Since(began); took != RequestTimeout {
 							t.Errorf("it took %s", took)
 						}
-						want := "the API server at https://api.test:6443 has not answered " + want + " within 1m10s"
+						want := "the API server at https://api.test:6443 did not answer " + want + " within 1m10s"
 						if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "kubectl get --raw") {
 							t.Errorf("it says: %v", err)
 						}
@@ -156,8 +156,8 @@ func TestWatchOutlivesTheTimeout(t *testing.T) {
 func TestAnswerOfAnotherKindIsAnError(t *testing.T) {
 	for path, fault := range map[string]map[kubetest.Fault]string{
 		"api/v1/pods": {
-			kubetest.Success: "answered GET /api/v1/pods with a Status, and not with a PodList",
-			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList, and not with a PodList",
+			kubetest.Success: "answered GET /api/v1/pods with a Status instead of a PodList",
+			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList instead of a PodList",
 		},
 		"api":    {kubetest.Success: "answered GET /api with a Status", kubetest.Other: "answered GET /api with a ConfigMapList"},
 		"apis":   {kubetest.Success: "answered GET /apis with a Status"},

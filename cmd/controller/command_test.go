@@ -74,7 +74,7 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--kubeconfig", kubeconfig, "--mode", "instance"}, nil, "with the scope linodes:read_write"},
 		{[]string{"--kubeconfig", kubeconfig, "--mode", "instance"}, map[string]string{"LINODE_TOKEN": "t"}, "set LINODE_REGION"},
 		{[]string{"--kubeconfig", kubeconfig, "--mode", "instance"},
-			map[string]string{"LINODE_TOKEN": "t", "LKE_CLUSTER_ID": "3"}, "LKE_CLUSTER_ID names a cluster of LKE"},
+			map[string]string{"LINODE_TOKEN": "t", "LKE_CLUSTER_ID": "3"}, "LKE_CLUSTER_ID names an LKE cluster"},
 		{[]string{"--cluster-endpoint", "10.0.0.2:6443"}, nil, "write it as https://10.0.0.2:6443"},
 		{nil, map[string]string{"BATCH_MAX_DURATION": "5"}, `BATCH_MAX_DURATION is "5"; it must be a time`},
 		{nil, map[string]string{"LINODE_CLIENT_TIMEOUT": "10s"}, "a number of seconds"},
@@ -152,11 +152,11 @@ func TestMissingScopeFailsAtStart(t *testing.T) {
 	}
 	var logged bytes.Buffer
 	code := run(t.Context(), []string{"--kubeconfig", kubeconfig}, func(key string) string { return wrong[key] }, &logged)
-	if code != 1 || !strings.Contains(logged.String(), "is in us-ord, not in eu-west; correct LINODE_REGION") {
+	if code != 1 || !strings.Contains(logged.String(), "is in us-ord, not in eu-west; correct or remove LINODE_REGION") {
 		t.Errorf("status %d: %s", code, &logged)
 	}
 	for token, want := range map[string]string{
-		"right": "the Linode API token lacks the scope lke:read_write: it has lke:read_only linodes:read_write; make one",
+		"right": "the Linode API token lacks the scope lke:read_write: it has lke:read_only linodes:read_write; create one",
 		"wrong": "refuses the token",
 	} {
 		var stderr bytes.Buffer

@@ -56,11 +56,11 @@ func newAdopt(env *flags.Env) *cobra.Command {
 			return a.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster in LKE (default: the only one)")
+	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster (default: the only one in LKE)")
 	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that Karpenter does not manage")
 	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "also evict pods that no controller recreates")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
-		"stop if the pods of a node have not moved within this `TIME`")
+		"stop waiting after `TIME`; it starts again for each node")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
 		"a controller runs without leader election, such as outside of the cluster")

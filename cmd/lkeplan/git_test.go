@@ -51,7 +51,7 @@ var ofTwoNames = []string{"renamed", "symlink_moved"}
 // spares reports whether a note says that those objects stay.
 func (p printed) spares() bool {
 	return p.code == 0 && slices.ContainsFunc(p.report.Notes, func(note string) bool {
-		return strings.HasPrefix(note, "The change calls this directory ")
+		return strings.HasPrefix(note, "The change renames this directory ")
 	})
 }
 

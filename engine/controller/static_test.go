@@ -232,7 +232,7 @@ func TestStaticPoolsWaitAfterFailures(t *testing.T) {
 		"two replicas out of stock": {
 			pools: []*karpv1.NodePool{staticPool("a", 2)},
 			do:    func(w *staticWorld) { w.run(10 * time.Minute) },
-			most:  8, says: "0 of 2 replicas have a machine; the next one is unavailable: no plan can be had; next attempt at 00:",
+			most:  8, says: "0 of 2 replicas have a machine; the next one is unavailable: no plan is available; next attempt at 00:",
 		},
 		"two NodePools": {
 			pools: []*karpv1.NodePool{staticPool("a", 2), staticPool("b", 2)},
@@ -380,7 +380,7 @@ func TestStaticPoolsReportEachFailure(t *testing.T) {
 	for e := range w.told.Events {
 		all = append(all, e)
 	}
-	const want = "Warning ReplicaFailure 0 of 2 replicas have a machine; the next one is unavailable: no plan can be had"
+	const want = "Warning ReplicaFailure 0 of 2 replicas have a machine; the next one is unavailable: no plan is available"
 	if len(all) != 3 || !strings.HasPrefix(all[0], want) {
 		t.Errorf("events %q", all)
 	}

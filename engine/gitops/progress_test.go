@@ -52,7 +52,7 @@ func TestDrainingPoolsAreInStatus(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pools (-want +got):\n%s", diff)
 	}
-	if lines := progressLines(got); len(lines) != 3 || !strings.HasPrefix(lines[0], "NodePool old is condemned: 12 of 20 nodes are left") {
+	if lines := progressLines(got); len(lines) != 3 || !strings.HasPrefix(lines[0], "NodePool old is draining: 12 of 20 nodes are left") {
 		t.Errorf("%q", lines)
 	}
 }

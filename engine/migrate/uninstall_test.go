@@ -117,7 +117,7 @@ func TestUninstallOwnsItsCapacityLimits(t *testing.T) {
 	for _, l := range h.Limits {
 		names = append(names, l.Name)
 	}
-	want := []OwnedLimit{{"edited", "kubectl"}, {"helm", "Helm"}, {"bare", "another tool"}}
+	want := []OwnedLimit{{"edited", "kubectl"}, {"helm", "Helm"}, {"bare", "another client"}}
 	if diff := cmp.Diff([]string{"ours"}, names) + cmp.Diff(want, h.LimitsOfOthers); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

@@ -260,7 +260,7 @@ var tests = map[string][]tiered{
 		{name: "TestStaticPoolsWithoutMachinesHoldUpNoOthers", takes: 200 * time.Second},
 		{name: "TestTemplatePlansAndApplies", takes: 30 * time.Second},
 		{name: "TestAPIServerAcceptsChart", takes: 20 * time.Second},
-		{name: "TestTheCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
+		{name: "TestCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
 		{name: "TestTheControllerMayBeKilledAtEachCall/enterprise", takes: 60 * time.Second},
 		{name: "TestTheGuideWorksAsWritten", takes: 90 * time.Second},
 		{name: "TestTheGuidesClassesWorkInInstanceMode", takes: 40 * time.Second},
