@@ -244,7 +244,7 @@ func TestHostileTextForgesNoLine(t *testing.T) {
 		{args: "diff --base live DIR"},
 		{args: "apply --yes DIR", code: 1},
 		{args: "snapshot", json: true},
-		{args: "simulate --workloads snapshot:SNAPSHOT DIR", code: 3, says: "Omitted: 1 pod"},
+		{args: "simulate --workloads snapshot:SNAPSHOT DIR", code: 3, says: "Skipped 1 pod of"},
 		{args: "simulate --workloads live DIR", code: 3},
 		{args: "simulate --workloads live -o json DIR", code: 3, json: true},
 		{args: "simulate --workloads live -o markdown DIR", code: 3},
