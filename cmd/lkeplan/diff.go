@@ -24,8 +24,9 @@ The base is one of:
                  uncommitted changes, and otherwise the previous commit
   dir:PATH       another directory
   plan:FILE      the result of a plan that "lkeplan plan" has saved
-  live           the cluster: what an apply would change, which fields other
-                 owners have set, and which nodes are replaced. It is only read
+  live           the cluster, which is only read. The report shows what an
+                 apply would change, which fields other owners have set, and
+                 which nodes are replaced
   snapshot:FILE  the same, from the output of "lkeplan snapshot"
 
 Guards and policies are read from the base. If the base is a cluster, they are
@@ -40,20 +41,20 @@ of --catalog.
 
 With --simulate, the report also shows what happens to pods: which nodes they
 get before and after the change, what these cost, and which pods no longer get a
-node, with the reason of each pool. Such pods block the change until a guard or
---allow permits them. --pods and --workloads name the pods, as for "lkeplan
+node, and why each pool refuses them. Such pods block the change until a guard
+or --allow permits them. --pods and --workloads name the pods, as for "lkeplan
 simulate"; the default is the pods of the cluster or snapshot that is compared.
 
-text is for people, markdown for the comment of a pull request, html is one page
-with charts, json and jsonl are for programs, and the other formats are for CI
-systems. --output chooses the format of standard output. --out writes more
-formats to files.
+--output selects the format of standard output. --out writes more formats to
+files. text is for people, markdown is for the comment of a pull request, html
+is one page with charts, json and jsonl are for programs, and the other formats
+are for CI systems.
 
-Several directories have one report, with the sum of nodes and cost: the
-directories that are given, or with --recursive all clusters below. A removed
-directory is a change too, and the guards of the base apply. If the base is a
-cluster, each directory uses the context with the name of its cluster. Snapshots
-are read from DIR/DIRECTORY.json with --nodes snapshot:DIR.`
+You can give several directories, or --recursive for all clusters below. There
+is one report for all of them, with the sum of nodes and cost. A directory that
+was removed is a change too, and the guards of the base apply to it. If the base
+is a cluster, each directory uses the context that is named like its cluster.
+With --nodes snapshot:DIR, snapshots are read from DIR/DIRECTORY.json.`
 
 const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --base git:HEAD~1 -o json clusters/prod
@@ -99,11 +100,11 @@ func newDiff(env *env) *cobra.Command {
 	d.NodesFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it")
+		"delete objects that were applied from this directory and are no longer in it; diff only shows this")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
-		"skip directories that the change does not affect: all files that they read are as in the base")
+		"skip directories that the change does not affect: no file that they read differs from the base")
 	out.Add(cmd)
 	d.Effects().And(d.NodesEffects(), out.Effects()).RejectUnused(cmd)
 	d.AcceptOldNodes(cmd)

@@ -33,15 +33,15 @@ import (
 )
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
-CapacityLimits from a cluster, which is only read, or from files for kubectl,
-and write them as formatted HCL without defaults. Without arguments all objects
-are imported; a KIND imports all objects of that kind.
+CapacityLimits from a cluster or from manifests, and write them as formatted HCL
+without defaults. The cluster is only read. Without arguments all objects are
+imported; a KIND imports all objects of that kind.
 
 The HCL is compiled and compared with the objects before it is printed: applying
-it changes nothing and replaces no node. If it does not say the same or does not
-compile, lkeplan shows what differs, and the exit code is 1. It is also 1 if an
-object is left out that cannot be read: lkeplan says where that is and what to
-write.
+it changes nothing and replaces no node. If it does not compile, or compiles to
+different objects, lkeplan shows what differs, and the exit code is 1. An object
+that cannot be read is left out: lkeplan prints where it is and what to write,
+and the exit code is 1.
 
 The import blocks in the HCL permit only "lkeplan takeover" to take the objects
 over from their owners. If Flux, Argo CD, Helm or Terraform own an object,
@@ -49,10 +49,10 @@ lkeplan prints what to do about it. A pool that does not require on-demand
 capacity is written with capacity_type = null, because every compiled pool
 requires it otherwise.
 
-With --lke or --terraform, LKE pools that Karpenter does not manage become
-pools of the same plan, labels and taints, with the autoscaler's upper bound as
-limit, and the steps to move their pods are printed. Nothing is changed at
-Linode.`
+With --lke or --terraform, import reads LKE pools that Karpenter does not
+manage. It writes a pool with the same plan type, labels and taints for each of
+them, with the autoscaler's maximum as the limit, and prints the steps to move
+their pods. Nothing is changed at Linode.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env, mode: flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}}
@@ -87,7 +87,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
-		"read them from `FILE`, in which terraform show -json has written a state or a plan")
+		"read the LKE pools from `FILE`, the output of terraform show -json for a state or a plan")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "from")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "selector")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "mode")

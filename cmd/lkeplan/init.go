@@ -36,8 +36,8 @@ Without DIR, it writes to the working directory.
 
 With --ci, init also writes guards, a monthly budget and tests next to the
 configuration, and a pipeline that checks changes: .github/workflows/lkeplan.yml
-for GitHub; for GitLab .gitlab-ci.yml, or lkeplan.gitlab-ci.yml to include if
-the repository has a pipeline.`,
+for GitHub, or .gitlab-ci.yml for GitLab. If the repository already has a
+.gitlab-ci.yml, the pipeline is lkeplan.gitlab-ci.yml, for you to include.`,
 		Example: `  lkeplan init clusters/dev
   lkeplan init --ci github clusters/web
   lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams

@@ -248,7 +248,7 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		}
 	}
 	if left := p.Create + p.Update + p.Delete - len(p.Changes); len(p.Changes) > 0 && left > 0 {
-		to.Line(2, "not shown: %s; lkeplan nodeplan diff with the directory lists all", diag.Counted(left, "object"))
+		to.Line(2, "not shown: %s; to list all: lkeplan nodeplan diff NAME DIR", diag.Counted(left, "object"))
 	}
 	for _, g := range np.Status.Guards {
 		to.Line(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)

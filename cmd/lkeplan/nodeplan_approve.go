@@ -23,13 +23,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanApproveHelp = `Approve the plan that a NodePlan is waiting with, and no other: this digest, the
-guards that refuse it now, and at most as many nodes as it affects now, until
---for ends. Applying the plan uses up the approval, which stays in the history.
+const nodePlanApproveHelp = `Approve the pending plan of a NodePlan, and no other plan. The approval is for
+the digest of the plan, for the guards that refuse it now, and for at most as
+many nodes as it affects now. It expires after the time in --for. Applying the
+plan uses up the approval, which stays in the history.
 
-If the NodePlan only plans, such as for a pull request, its plan is approved
-for the NodePlan that will apply it. You need the role lkeplan-approve in that
-namespace.`
+If the NodePlan has the mode PlanOnly, such as for a pull request, its plan is
+approved for the NodePlan that will apply it. You need the role lkeplan-approve
+in that namespace.`
 
 const maxApprovalTime = 30 * 24 * time.Hour
 
@@ -62,6 +63,7 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 		"lift only this `GUARD:ADDRESS`; may be repeated (default: all that refuse the plan)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
 		"allow at most `N` nodes to be deleted, drained or replaced (default: the number in the plan)")
+	cmd.Flags().Lookup("max-nodes").DefValue = "0" // the description has the default
 	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "expire after this `TIME`, counted from the next window if the plan waits for one; "+
 		"at most 720h from now")
 	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for the history")
@@ -162,7 +164,7 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
 	p.Line(0, "NodePlan %s", nodeplan.Key(np))
 	writePlanOf(p, np)
-	p.Line(0, "The approval lifts %s, for at most %s, until %s, given by %s.", strings.Join(a.Guards, ", "),
+	p.Line(0, "The approval lifts %s, for at most %s, until %s. %s gives it.", strings.Join(a.Guards, ", "),
 		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 

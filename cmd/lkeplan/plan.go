@@ -19,13 +19,13 @@ import (
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
-the result with --out. "lkeplan apply FILE" then does exactly that, or nothing
-if the cluster has changed since. The cluster is only read.
+the result with --out. "lkeplan apply FILE" then applies exactly this
+plan, or nothing if the cluster has changed since. plan only reads the cluster.
 
 A plan that a guard or policy refuses is saved, but cannot be applied.
 
-Each of several directories, or with --recursive of all clusters below, is
-compared with the context of the kubeconfig that has the name of its cluster.
+You can give several directories, or --recursive for all clusters below. Each is
+compared with the kubeconfig context that is named like its cluster.
 --out DIR/ saves the plan of each directory as DIR/DIRECTORY.plan.`
 
 const planExamples = `  lkeplan plan clusters/prod
@@ -75,7 +75,7 @@ func newPlan(env *env) *cobra.Command {
 	d.AtFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it")
+		"delete objects that were applied from this directory and are no longer in it; only apply deletes them")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	out.Add(cmd)

@@ -208,8 +208,8 @@ var exitCodes = []struct {
 	{flags.Fine, "success"},
 	{1, "an error; it takes precedence over the other codes"},
 	{flags.Changes, "there are changes, and --detailed-exitcode is set"},
-	{flags.Refused, "a check refuses: a guard, a policy, a field that another owner has set,\nor in simulate a pod that " +
-		"gets no node"},
+	{flags.Refused, "a guard, a policy or a field that another owner has set refuses the change,\nor simulate finds no " +
+		"node for a pod"},
 	{flags.Stale, "the cluster has changed since the plan was saved"},
 }
 

@@ -20,8 +20,8 @@ import (
 )
 
 const simulateHelp = `Simulate which nodes pods would get from the pools of a directory, what the
-nodes cost, how full they are, and which pods get no node, with the reason of
-each pool.
+nodes cost, how full they are, which pods get no node, and why each pool refuses
+them.
 
 Karpenter's own scheduler plans the nodes, in this process and without a
 cluster. The controller's own code chooses the plan types. Limits of pools and
@@ -29,23 +29,23 @@ CapacityLimits apply as in a cluster. The nodes of static pools exist from the
 start; there are no other nodes, and all pods are created at the same time.
 Overlays and buffers are not simulated.
 
-With --settle, the simulation then runs consolidation until nothing changes:
-Karpenter removes empty nodes, and replaces nodes by fewer or cheaper ones, as
-far as the disruption blocks of the pools, the PodDisruptionBudgets among the
-manifests and karpenter.sh/do-not-disrupt allow. The report lists each step with
-its saving, and why the other nodes stay. --keep 50% first removes half of the
-pods of each workload.
+With --settle, the simulation then runs consolidation until nothing changes.
+Karpenter removes empty nodes, and replaces nodes with fewer or cheaper ones. It
+respects the disruption blocks of the pools, the PodDisruptionBudgets in the
+manifests and karpenter.sh/do-not-disrupt. The report lists each step with its
+saving, and why the other nodes stay. --keep 50% first removes half of the pods
+of each workload.
 
 --pods 200x1cpu,2Gi describes pods. --workloads reads manifests: Deployments,
 StatefulSets, ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets for each node. A
-workload with an autoscaler has the minimum of the autoscaler, or with
---autoscalers max the maximum. LKE's own DaemonSets of the standard tier are
-added unless the manifests have them: "kubectl get daemonsets -A -o yaml" writes
-those of a cluster. Those of LKE Enterprise are not known and not added.
-In a directory, files that are not Kubernetes objects are skipped. If such a
-file can have pods and cannot be read, a warning says that pods may be missing.
-Objects of unknown API versions and Jobs that have ended do not count. Pods wait
-for a PersistentVolumeClaim that is not among the manifests.
+workload with an autoscaler has the autoscaler's minimum of pods, or its maximum
+with --autoscalers max. The DaemonSets that LKE installs on the standard tier
+are added unless the manifests have them. Those of LKE Enterprise are not known
+and not added: add them with "kubectl get daemonsets -A -o yaml".
+In a directory, files that are not Kubernetes objects are skipped. If a file
+cannot be read and may contain pods, a warning says that pods may be missing.
+Objects of unknown API versions and Jobs that have ended do not count. Pods that
+use a PersistentVolumeClaim that is not in the manifests get no node.
 
 --workloads live reads all pods and DaemonSets of the cluster; it sends only
 list requests. --workloads snapshot:FILE reads them from a snapshot, which needs
@@ -62,15 +62,15 @@ With --replay, the pods come from several snapshots of one cluster, for example
 one of each hour. Karpenter places the new pods of each snapshot, and nodes stay
 between snapshots. The report compares the cost, launches and disruptions of
 these pools with the nodes that the cluster had. Each started hour of a machine
-is billed. The last snapshot only marks the end. A step of Karpenter takes three
-minutes.
+is billed. The last snapshot only marks the end. Each step of Karpenter takes
+three minutes of simulated time.
 
 markdown is for the comment of a pull request. html is one page with a picture:
 each node is a bar that its pods fill. The page loads nothing and runs no
 script.
 
-The exit code is 3 if pods get no node that get one in the base, or without
---base if any pod gets no node.`
+The exit code is 3 if a pod gets no node. With --base, it is 3 only if that pod
+gets a node in the base.`
 
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod

@@ -36,8 +36,8 @@ So before you delete the controller, run one of these:
           applied are deleted. Pods move to the remaining nodes; those that fit
           on none stay pending.
 --leave   All nodes, pools and other objects stay. The finalizers and taints
-          that only lkeplan would remove are taken off. Stop the controller
-          first. A controller that is started again continues.
+          that only lkeplan would remove are removed. Stop the controller
+          first. If you start it again, it manages the nodes again.
 
 Both first show what is removed, what stays and what is still billed, and ask.
 After either, the controller and the CRDs can be deleted in any order.`
@@ -63,9 +63,9 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
-		"with --drain: a controller runs without leader election, such as outside of the cluster; "+
-			"with --leave: no controller runs")
-	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
+		"do not look for the Lease of a controller: with --drain, one runs without leader election, such as "+
+			"outside of the cluster; with --leave, none runs")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller continues afterwards")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {
 		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: --leave does not wait",

@@ -39,19 +39,19 @@ func newValidate(env *env) *cobra.Command {
 		Long: `Compile a directory and check its objects as the API server would, without a
 cluster. Without DIR, the working directory is checked.
 
-text is for people and json for programs. github is displayed in the pull
-request by a runner of GitHub Actions, gitlab-codequality in the merge request
-by GitLab, sarif by code scanning, and junit by CI systems with test reports.
-The exit code is 1 if there is an error, in each format.
+--output selects a format. text is for people, and json is for programs. GitHub
+Actions shows github in the pull request, and GitLab shows gitlab-codequality in
+the merge request. sarif is for code scanning, and junit is for CI systems that
+show test reports. In every format, the exit code is 1 if there is an error.
 
 Some rules compare pods with pools: taints that no pod tolerates, pods that
-block the replacement of nodes, labels that no pool has. They need pods, with
-the same flags as simulate. The result says if they were skipped. "lkeplan
-explain" lists these rules, too.
+block the replacement of nodes, labels that no pool has. Name the
+pods with --pods and --workloads, as for "lkeplan simulate". Without pods, these
+rules are skipped, and the result says so. "lkeplan explain" lists all rules.
 
-Several directories have one result: the directories that are given, or with
---recursive all directories with a cluster block below. Pods are for one
-directory.`,
+You can give several directories, or --recursive for all directories below that
+have a cluster block. There is one result for all of them. --pods and
+--workloads allow only one directory.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
   lkeplan validate --workloads manifests.yaml --pods 40x1cpu,2Gi clusters/prod

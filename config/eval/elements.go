@@ -25,7 +25,7 @@ func notIterable(v cty.Value) string {
 	ty := v.Type()
 	switch {
 	case v.IsNull():
-		return "It is null. For no objects, write an empty map."
+		return "This value is null. For no objects, write an empty map."
 	case ty.IsSetType() && (ty.ElementType() == cty.String || v.LengthInt() == 0):
 		if slices.ContainsFunc(v.AsValueSlice(), cty.Value.IsNull) {
 			return "An element of the set is null. To omit null elements, write compact([...])."
@@ -34,8 +34,8 @@ func notIterable(v cty.Value) string {
 	case ty.IsMapType(), ty.IsObjectType():
 		return ""
 	case ty.IsListType(), ty.IsTupleType():
-		return "It is a list, whose elements have no keys: removing one would change the identity of others. " +
+		return "This value is a list, whose elements have no keys: removing one would change the identity of others. " +
 			"Write toset([...])."
 	}
-	return "It is " + ty.FriendlyName() + "."
+	return "This value has the type " + ty.FriendlyName() + "."
 }

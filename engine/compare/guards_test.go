@@ -52,7 +52,7 @@ func TestGuards(t *testing.T) {
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
-	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, and how many is not known without a " +
+	const uncounted = "max_deleted_nodes: blocked: Nodes would be deleted, but their number is unknown without a " +
 		"cluster: add --nodes live or --nodes snapshot:FILE."
 	tests := []struct {
 		name       string
@@ -115,26 +115,26 @@ func TestGuards(t *testing.T) {
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
+			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, but their number is unknown without a " +
 				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, of which none may be replaced", base: three + "guards {\n  max_rolled_nodes = \"0%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
+			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
 				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a pool that is taken over has nodes, and how it differs is not known",
 			base: class + "guards {\n  max_rolled_nodes = \"0\"\n}\n",
 			head: class + pool("a", "720h") + "import {\n  to = pool.a\n  id = \"a\"\n}\n",
 			want: []string{
-				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
+				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
 					"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that are not counted, and have to be",
 			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n  unknown          = \"refuse\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a " +
+			want: []string{"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a " +
 				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "nodes that may be removed, and are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
-			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, and how many is not known without a " +
+			want: []string{"max_rolled_nodes: unknown: Nodes may be removed, but their number is unknown without a " +
 				"cluster: add --nodes live or --nodes snapshot:FILE."}},
 		{name: "a freeze of overlays", base: three + weekend,
 			head: three + "overlay \"dear\" {\n  requirements = {}\n  price        = \"9\"\n}\n",
@@ -194,7 +194,7 @@ func TestGuards(t *testing.T) {
 			base: class + static(3) + "guards {\n  max_rolled_nodes  = 0\n  max_deleted_nodes = 9\n}\n",
 			head: class + strings.Replace(static(1), "replicas ", "labels = { a = \"b\" }\n  replicas ", 1),
 			want: []string{"max_deleted_nodes: unknown: " + strings.TrimPrefix(uncounted, "max_deleted_nodes: blocked: "),
-				"max_rolled_nodes: blocked: Nodes would be replaced, and how many is not known without a cluster: add --nodes live " +
+				"max_rolled_nodes: blocked: Nodes would be replaced, but their number is unknown without a cluster: add --nodes live " +
 					"or --nodes snapshot:FILE."}},
 		{name: "more replicas delete none", base: class + static(2), head: class + static(3), nodes: nodes},
 	}

@@ -198,7 +198,7 @@ func TestRolloutSucceeds(t *testing.T) {
 		t.Errorf("last applied: %s", got)
 	}
 	p.replace("web")
-	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, but not yet for 2m", "two, 0", "", "none")
+	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready for less than 2m", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "", "none")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
 	if s := p.np.Status; s.Rollout.Phase != lkeplanv1alpha1.PhaseApplied || s.LastAppliedRevision != "main@sha1:1" {

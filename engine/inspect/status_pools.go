@@ -52,7 +52,7 @@ type NodeState string
 
 // The states, in the order of a node's life.
 const (
-	NodeAskedFor NodeState = "asked for" // requested from LKE
+	NodeAskedFor NodeState = "requested" // from LKE
 	NodeJoining  NodeState = "joining"
 	NodeReady    NodeState = "ready"
 	NodeNotReady NodeState = "not ready"
@@ -277,7 +277,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		says = append(says, Remark{What: RemarkHeld, Text: text})
 	}
 	if unread := w.Unread(cluster.KindPods, cluster.KindBudgets); r.Outdated > 0 && unread != "" {
-		says = append(says, Remark{What: RemarkUnknown, Text: "whether something blocks them is unknown: " + unread})
+		says = append(says, Remark{What: RemarkUnknown, Text: "whether something blocks the replacements is unknown: " + unread})
 	}
 	return says
 }

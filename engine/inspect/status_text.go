@@ -30,7 +30,7 @@ func (s Status) Text(v StatusView) string {
 	}
 	for _, c := range s.Classes {
 		p.Break()
-		p.Line(0, "LinodeNodeClass %s, of %s:", c.Name, diag.Counted(c.Pools, "pool"))
+		p.Line(0, "LinodeNodeClass %s, used by %s:", c.Name, diag.Counted(c.Pools, "pool"))
 		p.remarks(c.Says)
 	}
 	p.pools(s.Pools, v.All)

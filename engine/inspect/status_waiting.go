@@ -302,7 +302,7 @@ func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 		}
 		return []string{text + "; whether they get nodes is unknown: " + unread}
 	}
-	how := "is asked for"
+	how := "is requested"
 	switch {
 	case first.Status.NodeName != "":
 		how = "has joined"

@@ -189,7 +189,7 @@ func (w *explainer) absent(what, namespace, name string, names []string) error {
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
 	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
-		text += fmt.Sprintf(" now, and whether there was one is unknown: %s, which keep a journal", journal)
+		text += fmt.Sprintf(" now, and whether there was one is unknown: LinodeNodeClasses keep the journal of removed nodes, and %s", journal)
 	}
 	for _, e := range w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name}) {
 		if tells(e.Reason) {
@@ -270,7 +270,7 @@ func (w *explainer) but(kinds ...string) string {
 // doubts are what a plan for pods does not count.
 func (w *explainer) doubts(pods ...*corev1.Pod) (texts []string) {
 	if unread := w.Unread(kindsCounted...); unread != "" {
-		texts = append(texts, "which leaves out what cannot be counted: "+unread)
+		texts = append(texts, "this may be wrong, because not everything is counted: "+unread)
 	}
 	for _, pod := range pods {
 		if unread := w.Unread(kindsOfVolumes...); unread != "" && simulate.ClaimsVolumes(pod) {

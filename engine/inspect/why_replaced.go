@@ -100,7 +100,7 @@ func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	}
 	by, known := linode.RolledBy(reason, pool, class)
 	if !known {
-		return []string{fmt.Sprintf("which commit changed the %s is unknown: it has no record of one", what)}
+		return []string{fmt.Sprintf("which commit changed the %s is unknown: the object does not record it", what)}
 	}
 	return []string{fmt.Sprintf("the %s was changed by %s of NodePlan %s", what, nodeplan.Short(by.Name),
 		diag.OneLine(by.NodePlan))}
@@ -228,7 +228,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 		texts = append(texts, fmt.Sprintf("rolled by %s of NodePlan %s", nodeplan.Short(g.Revision),
 			diag.OneLine(g.NodePlan)))
 	case drifts[g.Message] != "" && !nodeclaim.DoneOutside(g.Message):
-		texts = append(texts, "which commit caused it is unknown: the changed object has no record of one")
+		texts = append(texts, "which commit caused it is unknown: the changed object does not record it")
 	}
 	texts = append(texts, w.unknown("what was applied before", "NodePlans")...)
 	for _, np := range w.Plans {

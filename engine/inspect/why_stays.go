@@ -152,7 +152,7 @@ func (w *explainer) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Plac
 	slices.Sort(names)
 	has := w.price(nodeclaim.PlanOf(nc))
 	own := has.Hourly
-	text := fmt.Sprintf("without it, its pods need a %s", strings.Join(names, " and a "))
+	text := fmt.Sprintf("if it were removed, its pods would need a %s", strings.Join(names, " and a "))
 	switch {
 	case !has.Known():
 		return text + fmt.Sprintf(" ($%s an hour), and the price of this one is unknown", cost)
@@ -184,7 +184,7 @@ func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason k
 		n, err := b.GetAllowedDisruptions(timing.ClockAt(w.Now), nodes)
 		switch {
 		case err != nil || n <= 0:
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets none of its %s be disrupted%s", b.Nodes, pool.Name,
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s", b.Nodes, pool.Name,
 				diag.Counted(nodes, "node"), w.window(b, nodes)))
 		case n <= len(going):
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets %s be disrupted at a time, and %s", b.Nodes,

@@ -145,7 +145,7 @@ func values(plans cloudprovider.InstanceTypes, key string) string {
 	if len(all) == 0 || len(all) > 8 || key == corev1.LabelInstanceTypeStable {
 		return ""
 	}
-	return fmt.Sprintf(" They have: %s.", strings.Join(all, ", "))
+	return fmt.Sprintf(" Their values are: %s.", strings.Join(all, ", "))
 }
 
 func names(plans cloudprovider.InstanceTypes) (names []string) {

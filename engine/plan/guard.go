@@ -135,7 +135,7 @@ func (p Plan) share(guard string, most config.Share, nodes Count, g config.Guard
 	switch {
 	case !nodes.Known:
 		v.Actual = ""
-		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, and how many is not known without a cluster: "+
+		v.Status, v.Detail = Uncounted(g, fmt.Sprintf("Nodes %s, but their number is unknown without a cluster: "+
 			"add --nodes live or --nodes snapshot:FILE.", happens))
 		if most.Number == 0 {
 			v.Status = Blocked

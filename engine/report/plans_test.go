@@ -68,7 +68,7 @@ func rich() Report {
 			Holds: []plan.Held{
 				{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: "payments/api"}, Nodes: 2},
 				{Hold: plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "batch/import-7"}, Nodes: 1},
-				{Hold: plan.Hold{Reason: plan.NoRoom, Object: "limits.cpu = 160 leaves no room for one more node beside the 14 there are"}, Nodes: 14},
+				{Hold: plan.Hold{Reason: plan.NoRoom, Object: "limits.cpu = 160 leaves no room for one more node beside the 14 existing nodes"}, Nodes: 14},
 			},
 		},
 		Conflicts: []plan.Conflict{{Path: "spec.weight", Owner: "kubectl-edit"}},
@@ -191,7 +191,7 @@ func offline() Report {
 		Before: bounds(0, 960), After: bounds(0, 960), Impact: &plan.Impact{},
 	}}
 	r.Verdicts = []plan.Verdict{{Guard: "max_rolled_nodes", Status: plan.Unknown, Limit: "50%", Source: lineIn("guards.lke.hcl", 2),
-		Detail: "Nodes would be replaced or may be removed, and how many is not known without a cluster: add --nodes live or --nodes snapshot:FILE."}}
+		Detail: "Nodes would be replaced or may be removed, but their number is unknown without a cluster: add --nodes live or --nodes snapshot:FILE."}}
 	return r
 }
 

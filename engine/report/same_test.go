@@ -42,7 +42,7 @@ func TestObjectsWithTheSameChangeAreOneEntry(t *testing.T) {
 		more := "and 499 more in the same way, listed with --all"
 		if strings.HasPrefix(name, "nothing") {
 			alone, more = !alone, "and 500 more in the same way, listed with --all"
-			if !strings.Contains(got, "of all 501 together, 1001 of 1509 nodes are replaced") {
+			if !strings.Contains(got, "of the 501 objects together, 1001 of 1509 nodes are replaced") {
 				t.Errorf("%s: the nodes are not summed up:\n%s", name, got)
 			}
 		}

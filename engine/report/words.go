@@ -436,7 +436,7 @@ func (v escaper) consequenceOf(e entry) string {
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
 	}
-	text := fmt.Sprintf("of all %d together, ", 1+len(e.More))
+	text := fmt.Sprintf("of the %d objects together, ", 1+len(e.More))
 	switch {
 	case im.Deleted > 0:
 		return text + fmt.Sprintf("%d of %d nodes are deleted immediately", im.Deleted, im.Of) + alsoRemovable(im)

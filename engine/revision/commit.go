@@ -131,7 +131,7 @@ func (g Git) Open(ctx context.Context) (rev source.Revision, err error) {
 	s, err := source.Open(ctx, g.Dir, g.Getenv)
 	switch {
 	case errors.Is(err, source.ErrNoRepository):
-		return rev, fmt.Errorf("%w: %s is in none; select a base with --base dir:PATH", err, g.Dir)
+		return rev, fmt.Errorf("%w: %s is in no repository; select a base with --base dir:PATH", err, g.Dir)
 	case err != nil:
 		return rev, err
 	case g.Ref == "":

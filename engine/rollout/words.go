@@ -29,7 +29,7 @@ func (t Terms) state(p Pool, s standing, guess string) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	add(s.ready, "ready, but not yet for "+text(t.Stable))
+	add(s.ready, "ready for less than "+text(t.Stable))
 	add(s.coming, "with a machine that has not joined or is not ready"+named(p.New))
 	add(s.asked, "without a machine yet")
 	add(s.unmade, "not created yet")

@@ -388,7 +388,7 @@ func (p Planned) describe(r Refusal, plan string) string {
 		return describe(r, plan)
 	}
 	most := r.Limit.Max[r.Resource]
-	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s, of which existing and ordered nodes use "+
+	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s, of which existing and requested nodes use "+
 		"%s, %s planned for %s, and %s left", kindOf(r.Limit), r.Limit.Name, plan,
 		inUnits(r.Resource, most), inUnits(r.Resource, used), are(r.Resource, r.Used-used), p.For(r.Limit.Covers),
 		are(r.Resource, most-min(most, r.Used)))

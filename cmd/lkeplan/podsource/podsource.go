@@ -310,7 +310,7 @@ func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.
 }
 
 var errNone = errors.New("there are no pods to simulate: " + strings.Join([]string{
-	"write some, --pods 200x1cpu,2Gi", "or name a source, --workloads PATH, --workloads live for the cluster",
+	"add some with --pods 200x1cpu,2Gi", "or read them with --workloads PATH, --workloads live for the cluster",
 	"or --workloads snapshot:FILE"}, ", "))
 
 // manifests reads a file, the files of a directory and of the directories below it, or for "-" standard input.

@@ -11,7 +11,7 @@ node_class "default" {
 
 pool "gpu" {
   node_class   = node_class.default
-  requirements = { class = "gpu" } # want: Pool matches no plan: None of the 35 plans that are sold in us-ord on the enterprise tier has class (gpu). If Linode sells you GPU plans there, set gpu_plans = true in the cluster block. They have: dedicated, highmem, premium, standard. This pool never gets nodes. More: lkeplan explain matches-no-plan.
+  requirements = { class = "gpu" } # want: Pool matches no plan: None of the 35 plans that are sold in us-ord on the enterprise tier has class (gpu). If Linode sells you GPU plans there, set gpu_plans = true in the cluster block. Their values are: dedicated, highmem, premium, standard. This pool never gets nodes. More: lkeplan explain matches-no-plan.
   limits       = { cpu = 40 }
 }
 
