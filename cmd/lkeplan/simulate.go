@@ -41,7 +41,7 @@ StatefulSets, ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets for each node. A
 workload with an autoscaler has the autoscaler's minimum of pods, or its maximum
 with --autoscalers max. The DaemonSets that LKE installs on the standard tier
 are added unless the manifests have them. Those of LKE Enterprise are not known
-and not added: add them with "kubectl get daemonsets -A -o yaml".
+and not added: read the output of "kubectl get daemonsets -A -o yaml" instead.
 In a directory, files that are not Kubernetes objects are skipped. If a file
 cannot be read and may contain pods, a warning says that pods may be missing.
 Objects of unknown API versions and Jobs that have ended do not count. Pods that

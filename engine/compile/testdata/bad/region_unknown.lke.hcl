@@ -1,7 +1,7 @@
 # only
 cluster {
   name   = "test"
-  region = "us-odr" # want: Unknown region: The price catalogue of an unknown date has no region "us-odr". Did you mean "us-ord"? If it is new, pin today's catalogue: lkeplan catalog refresh.
+  region = "us-odr" # want: Unknown region: The price catalogue (date unknown) has no region "us-odr". Did you mean "us-ord"? If it is new, pin today's catalogue: lkeplan catalog refresh.
 }
 
 node_class "default" {}
