@@ -65,6 +65,11 @@ func (p Installation) optional() (found []Finding) {
 			": a Linode that never boots is replaced after 15 minutes, not six",
 			"for that, create a token that also has Linodes, Read Only"})
 	}
+	if !p.Linode.MayUse(api.ScopeMaintenance) {
+		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeMaintenance +
+			": nodes are not replaced before maintenance of their hosts",
+			"for that, create a token that also has Account, Read Only"})
+	}
 	return found
 }
 

@@ -62,21 +62,22 @@ type RemarkKind string
 
 // The kinds of remarks.
 const (
-	RemarkNotReady  RemarkKind = "not-ready" // no node is created for it
-	RemarkClass     RemarkKind = "class"     // no node is created for it, because its LinodeNodeClass is not ready
-	RemarkLinode    RemarkKind = "linode"    // the Linode API does not answer, or refuses the token
-	RemarkStock     RemarkKind = "stock"     // a plan type is out of stock
-	RemarkFull      RemarkKind = "limit"     // a limit is reached
-	RemarkRefused   RemarkKind = "refused"   // no machine is created
-	RemarkUndeleted RemarkKind = "undeleted" // a machine cannot be deleted, and is billed
-	RemarkReplicas  RemarkKind = "replicas"  // a pool with replicas does not get another machine
-	RemarkRolling   RemarkKind = "rolling"   // nodes are to be replaced, or have not joined
-	RemarkLoop      RemarkKind = "loop"      // nodes were replaced repeatedly, and are kept now
-	RemarkHeld      RemarkKind = "held"      // something blocks the replacement of nodes
-	RemarkCondemned RemarkKind = "condemned" // the pool is draining
-	RemarkDrift     RemarkKind = "drift"     // another tool has set a field that lkeplan does not set
-	RemarkVersion   RemarkKind = "version"   // the versions of nodes and control plane differ
-	RemarkUnknown   RemarkKind = "unknown"   // the kind that it needs cannot be listed
+	RemarkNotReady  RemarkKind = "not-ready"   // no node is created for it
+	RemarkClass     RemarkKind = "class"       // no node is created for it, because its LinodeNodeClass is not ready
+	RemarkLinode    RemarkKind = "linode"      // the Linode API does not answer, or refuses the token
+	RemarkStock     RemarkKind = "stock"       // a plan type is out of stock
+	RemarkFull      RemarkKind = "limit"       // a limit is reached
+	RemarkRefused   RemarkKind = "refused"     // no machine is created
+	RemarkUndeleted RemarkKind = "undeleted"   // a machine cannot be deleted, and is billed
+	RemarkReplicas  RemarkKind = "replicas"    // a pool with replicas does not get another machine
+	RemarkRolling   RemarkKind = "rolling"     // nodes are to be replaced, or have not joined
+	RemarkLoop      RemarkKind = "loop"        // nodes were replaced repeatedly, and are kept now
+	RemarkHeld      RemarkKind = "held"        // something blocks the replacement of nodes
+	RemarkCondemned RemarkKind = "condemned"   // the pool is draining
+	RemarkHosts     RemarkKind = "maintenance" // Linode maintains the hosts of nodes
+	RemarkDrift     RemarkKind = "drift"       // another tool has set a field that lkeplan does not set
+	RemarkVersion   RemarkKind = "version"     // the versions of nodes and control plane differ
+	RemarkUnknown   RemarkKind = "unknown"     // the kind that it needs cannot be listed
 )
 
 // NewStatus reports what is happening in a cluster.

@@ -13,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -21,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/limits"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -266,6 +268,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 	if unread := w.Unread(cluster.KindNodes, cluster.KindClaims); unread != "" {
 		return append(says, Remark{What: RemarkUnknown, Text: "the state of its nodes is unknown: " + unread})
 	}
+	says = append(says, w.hosts(pool)...)
 	state, holds := reports.Progress(r)
 	switch {
 	case r.Condemned != nil:
@@ -280,6 +283,33 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		says = append(says, Remark{What: RemarkUnknown, Text: "whether something blocks the replacements is unknown: " + unread})
 	}
 	return says
+}
+
+// hosts reports maintenance of the hosts of a pool's nodes.
+func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
+	nodes, waiting := 0, 0
+	var first *maintenance.Window
+	for _, nc := range w.Claims {
+		window := maintenance.Of(nc)
+		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name || window == nil {
+			continue
+		}
+		nodes++
+		if nc.Annotations[maintenance.AnnotationReplace] != "" && nc.DeletionTimestamp.IsZero() {
+			waiting++
+		}
+		if first == nil || window.Start.Before(first.Start) {
+			first = window
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	text := fmt.Sprintf("Linode maintains the hosts of %s; the first: %s", diag.Counted(nodes, "node"), first)
+	if waiting > 0 {
+		text += fmt.Sprintf("; %s to be replaced before that, within the disruption budgets", diag.Counted(waiting, "node"))
+	}
+	return []Remark{{What: RemarkHosts, Text: text}}
 }
 
 // lately is how old an event can be to count as current: what lasts is reported again.

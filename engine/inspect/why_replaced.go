@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -52,6 +53,9 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	case marked:
 		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
+		if window := maintenance.Of(nc); drift == string(nodeclaim.MaintenanceDrifted) && window != nil {
+			text, known = fmt.Sprintf("Linode maintains its host: %s; its LinodeNodeClass replaces nodes before that", window), true
+		}
 		if !known {
 			text = fmt.Sprintf("Karpenter reports that it has drifted: %q", drifted.Reason)
 		}
@@ -61,7 +65,7 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	case len(texts) == 0:
 		return plainly(w.unknown("whether it differs from its LinodeNodeClass", "LinodeNodeClasses")...), nil
 	}
-	if marked || outdated[nc.Name] {
+	if byCommit := drift != string(nodeclaim.MaintenanceDrifted); byCommit && (marked || outdated[nc.Name]) {
 		texts = append(append(texts, w.rolls(nc, drift)...), w.commit(nc)...)
 	}
 	for _, p := range w.Status.Pools {

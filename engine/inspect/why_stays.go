@@ -19,7 +19,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/linode/paidhour"
 )
 
 // stays explains why a node is neither removed nor replaced by a cheaper one: by its pool,
@@ -30,7 +32,7 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 		return plainly("its pool was deleted, or cannot be listed"), nil
 	}
 	pods := w.movable(nc)
-	lines := plainly(w.policy(pool, nc, len(pods))...)
+	lines := plainly(append(w.hosts(nc), w.policy(pool, nc, len(pods))...)...)
 	if texts := w.unknown("whether it could be removed", kindsToPlan...); texts != nil {
 		return append(lines, plainly(texts...)...), nil
 	}
@@ -50,6 +52,34 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 		without = append(without, w.doubts(pods...)...)
 	}
 	return append(lines, plainly(without...)...), err
+}
+
+// hosts reports maintenance of a node's host that does not replace the node yet, and until when its paid hour keeps it.
+func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
+	class := w.classOf(nc)
+	if window := maintenance.Of(nc); window != nil {
+		text := fmt.Sprintf("Linode maintains its host: %s; ", window)
+		if class == nil || class.Spec.ReplaceBeforeMaintenance == nil {
+			text += "it is not replaced before that, as its LinodeNodeClass does not set replaceBeforeMaintenance"
+		} else {
+			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before that",
+				timing.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
+		}
+		texts = append(texts, text)
+	}
+	if class == nil {
+		return texts
+	}
+	p, err := paidhour.PolicyOf(class)
+	if err != nil {
+		return append(texts, err.Error())
+	}
+	if !p.Open(nc.CreationTimestamp.Time, w.Now) {
+		from, until := p.Window(nc.CreationTimestamp.Time, w.Now)
+		texts = append(texts, fmt.Sprintf("its LinodeNodeClass allows consolidation from %s to %s UTC, when the paid hour ends",
+			from.UTC().Format("15:04"), until.UTC().Format("15:04")))
+	}
+	return texts
 }
 
 // movable are the pods of a claim's node that would have to move.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ const (
 	ReasonScheduled = "LinodeMaintenanceScheduled" // Linode maintains the host of a node
 	ReasonEmergency = "LinodeMaintenanceEmergency" // without the notice of its maintenance policy
 	ReasonUnknown   = "LinodeMaintenanceUnknown"   // a class asks for it, and Linode does not answer
+	ReasonForbidden = "LinodeMaintenanceForbidden" // a class asks for it, and Linode refuses the token
 	reasonNone      = "NoMaintenance"
 )
 
@@ -146,8 +148,11 @@ func (c *Controller) list(ctx context.Context, classes map[string]*linodev1alpha
 		c.err = err
 		for _, class := range classes {
 			if class.Spec.ReplaceBeforeMaintenance != nil {
-				c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonUnknown, "ListMaintenance", "%s",
-					nodeclaim.Shorten(unknown(err)))
+				if reason, text := unknown(err); reason == ReasonForbidden {
+					c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonForbidden, "ListMaintenance", "%s", nodeclaim.Shorten(text))
+				} else {
+					c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonUnknown, "ListMaintenance", "%s", nodeclaim.Shorten(text))
+				}
 			}
 		}
 		return
@@ -163,12 +168,12 @@ func (c *Controller) list(ctx context.Context, classes map[string]*linodev1alpha
 }
 
 // unknown is what is wrong and what to do if Linode does not list maintenance.
-func unknown(err error) string {
+func unknown(err error) (reason, text string) {
 	if api.ClassOf(err) == api.ClassAuth {
-		return "nodes are not replaced before maintenance of their hosts: the Linode API token lacks the scope " +
-			api.ScopeMaintenance + "; create a token that has it, or remove replaceBeforeMaintenance"
+		return ReasonForbidden, "nodes are not replaced before maintenance of their hosts: " + err.Error() +
+			"; use a valid token with the scope " + api.ScopeMaintenance + ", or remove replaceBeforeMaintenance"
 	}
-	return "nodes may not be replaced before maintenance of their hosts: " + err.Error()
+	return ReasonUnknown, "nodes may not be replaced before maintenance of their hosts: " + err.Error()
 }
 
 func (c *Controller) classes(ctx context.Context) (map[string]*linodev1alpha1.LinodeNodeClass, error) {
@@ -260,23 +265,26 @@ func (c *Controller) annotate(ctx context.Context, d Decision) error {
 
 // taint keeps new pods off a Node that is to be replaced.
 func (c *Controller) taint(ctx context.Context, d Decision, node *corev1.Node) error {
-	has := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return t.Key == Taint })
-	if has == d.Due {
-		return nil
-	}
 	next := node.DeepCopy()
-	if d.Due {
+	ours := func(t corev1.Taint) bool { return t.Key == Taint }
+	switch has := slices.ContainsFunc(node.Spec.Taints, ours); {
+	case d.Due && !has:
 		next.Spec.Taints = append(next.Spec.Taints,
 			corev1.Taint{Key: Taint, Value: "true", Effect: corev1.TaintEffectNoSchedule})
+	case has && !d.Due:
+		next.Spec.Taints = slices.DeleteFunc(next.Spec.Taints, ours)
+	}
+	delete(next.Labels, Taint)
+	delete(next.Labels, labelWindowStart)
+	if d.Due {
 		metav1.SetMetaDataLabel(&next.ObjectMeta, Taint, "true")
 		if !d.Window.Start.IsZero() {
 			metav1.SetMetaDataLabel(&next.ObjectMeta, labelWindowStart,
 				strings.ReplaceAll(d.Window.Start.UTC().Format(time.RFC3339), ":", "-"))
 		}
-	} else {
-		next.Spec.Taints = slices.DeleteFunc(next.Spec.Taints, func(t corev1.Taint) bool { return t.Key == Taint })
-		delete(next.Labels, Taint)
-		delete(next.Labels, labelWindowStart)
+	}
+	if maps.Equal(next.Labels, node.Labels) && len(next.Spec.Taints) == len(node.Spec.Taints) {
+		return nil
 	}
 	// Taints are a list, which a merge patch replaces whole.
 	err := c.Client.Patch(ctx, next, client.MergeFromWithOptions(node, client.MergeFromWithOptimisticLock{}))

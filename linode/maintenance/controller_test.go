@@ -237,6 +237,35 @@ func TestNoNodeIsReplacedUnlessItsClassAsks(t *testing.T) {
 	c.noEvent()
 }
 
+// TestAnotherStartIsOnTheNode: Linode announces the same work for an earlier time.
+func TestAnotherStartIsOnTheNode(t *testing.T) {
+	c := newCluster(t, 24*time.Hour, "1")
+	for _, hours := range []time.Duration{9, 8} {
+		c.account.list = []api.Maintenance{{Linode: 1, Start: in(hours * time.Hour)}}
+		c.step()
+		var node corev1.Node
+		if err := c.Get(t.Context(), client.ObjectKey{Name: "node-1"}, &node); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := node.Labels[labelWindowStart], in(hours*time.Hour).Format("2006-01-02T15-04-05Z"); got != want {
+			t.Errorf("the label is %s, want %s", got, want)
+		}
+	}
+}
+
+// TestARefusedTokenIsReportedAsSuch: another reason than that of an API that does not answer, since repeated events of a
+// reason are merged.
+func TestARefusedTokenIsReportedAsSuch(t *testing.T) {
+	for err, want := range map[error]string{
+		&api.Error{Status: 401}: ReasonForbidden, &api.Error{Status: 403}: ReasonForbidden, errors.New("[500] internal error"): ReasonUnknown,
+	} {
+		c := newCluster(t, time.Hour, "1")
+		c.account.err = err
+		c.step()
+		c.event(want)
+	}
+}
+
 // TestListIsReadAgainIfTheClockIsSetBack.
 func TestListIsReadAgainIfTheClockIsSetBack(t *testing.T) {
 	c := newCluster(t, time.Hour, "1")
