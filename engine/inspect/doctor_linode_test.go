@@ -20,10 +20,12 @@ func TestTokenCheck(t *testing.T) {
 	}{
 		{"*", "right", "lke-77", 0, []string{"ok: the token has the scope lke:read_write", "ok: lke-77 is 77"}},
 		{"lke:read_only events:read_only linodes:read_only", "right", "", 0, []string{
-			"fail: the token lacks the scope lke:read_write: it has lke:read_only events:read_only", "warn: the name of the LKE cluster is missing"}},
+			"fail: the token lacks the scope lke:read_write: it has lke:read_only events:read_only",
+			"ok: the token lacks the optional scope account:read_only", "warn: the name of the LKE cluster is missing"}},
 		{"lke:read_write", "right", "lke-77", 0, []string{"ok: the token has the scope lke:read_write",
 			"ok: the token lacks the optional scope events:read_only: a node that LKE cannot create is replaced after minutes",
 			"ok: the token lacks the optional scope linodes:read_only: a Linode that never boots is replaced after 15 minutes",
+			"ok: the token lacks the optional scope account:read_only: nodes are not replaced before maintenance of their hosts",
 			"ok: lke-77 is 77"}},
 		{"*", "right", "other", 0, []string{"ok: the token", `fail: the account has no LKE cluster "other"; it has: lke-77 (77)`}},
 		{"*", "wrong", "", 0, []string{"fail: "}},

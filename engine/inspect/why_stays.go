@@ -57,7 +57,7 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 // hosts reports maintenance of a node's host that does not replace the node yet, and until when its paid hour keeps it.
 func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
-	if window := maintenance.Of(nc); window != nil {
+	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
 		text := fmt.Sprintf("Linode maintains its host: %s; ", window)
 		if class == nil || class.Spec.ReplaceBeforeMaintenance == nil {
 			text += "it is not replaced before that, as its LinodeNodeClass does not set replaceBeforeMaintenance"

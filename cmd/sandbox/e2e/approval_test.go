@@ -165,7 +165,7 @@ func (s *sandbox) liftsNothing(approver string, waiting *lkeplanv1alpha1.NodePla
 	}{
 		{"another plan", map[string]any{"planDigest": "sha256:" + strings.Repeat("0", 64)}, "is for another plan, " +
 			"sha256:000"},
-		{"one that has ended", map[string]any{"expires": "2026-01-01T00:00:00Z"}, "ended at 2026-01-01T00:00:00Z"},
+		{"one that has ended", map[string]any{"expires": "2026-01-01T00:00:00Z"}, "expired at 2026-01-01T00:00:00Z"},
 		{"another guard", map[string]any{"guards": []string{"protected:pool.b"}}, "does not lift max_deleted_pools:pool.b"},
 	} {
 		raw, err := json.Marshal(map[string]any{"status": approving(waiting, step.change)})

@@ -110,5 +110,5 @@ func TestADirectoryOfAnotherClusterIsRefused(t *testing.T) {
 		return strings.Contains(s.kube("", "get", "linodenodeclass", "default", "-o", "yaml"), "lkeplan.dev/lke-cluster: "+
 			"100001/sandbox")
 	})
-	mustContain(t, s.ends(1, "apply", "--yes", other), "its controller calls it sandbox")
+	mustContain(t, s.ends(1, "apply", "--yes", other), "its controller reports the name sandbox")
 }

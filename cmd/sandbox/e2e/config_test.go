@@ -28,7 +28,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 		`{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", "testdata/four").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") ||
-		!strings.Contains(string(out), "set by somebody to another value") {
+		!strings.Contains(string(out), "was set by somebody to another value") {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool

@@ -98,13 +98,13 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 	s.kube(fmt.Sprintf(lone, made[1]), "apply", "-f", "-")
 	s.kube("", "wait", "--for=condition=Ready", "pod/lone", "--timeout=60s")
 	mustContain(t, s.ends(1, "adopt", "--without-lease", "--yes"), "name LKE pools, or use --all: ")
-	mustContain(t, s.ends(1, "adopt", "--yes", "--all"), "no controller works", "pod default/lone on LKE pool")
+	mustContain(t, s.ends(1, "adopt", "--yes", "--all"), "no controller is running", "pod default/lone on LKE pool")
 	s.kube("", "create", "clusterrolebinding", "viewers", "--clusterrole=view", "--serviceaccount=default:default")
 	said, code := s.lkeplan(s.account("default", "default"), "adopt", "--without-lease", "--yes", "--all")
 	if code != 1 {
 		t.Errorf("a viewer's adopt exited with %d:\n%s", code, said)
 	}
-	mustContain(t, said, "may not patch nodes", "may not create pods/eviction")
+	mustContain(t, said, "cannot patch nodes", "cannot create pods/eviction")
 	s.kube("", "delete", "pod", "lone", "--force")
 	s.inject(fmt.Sprintf(`[{"method":"DELETE","path":"/lke/clusters/*/pools/%d","count":1,"status":503},
 		{"method":"DELETE","path":"/lke/clusters/*/pools/%d","count":1,"ignored":true}]`, made[1], made[2]))

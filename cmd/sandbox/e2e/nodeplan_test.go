@@ -55,7 +55,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	}
 
 	// Others cannot apply its objects.
-	mustContain(t, s.ends(3, "apply", "--yes", "--wait", "none", pooled(t, "", "a")), "the NodePlan default/fleet applies this object here")
+	mustContain(t, s.ends(3, "apply", "--yes", "--wait", "none", pooled(t, "", "a")), "only the NodePlan default/fleet can apply this object")
 
 	// A bad revision changes nothing, and says where it is bad.
 	s.source("fleet", fleet("", "a")+"\npool \"b\" {\n  node_class = node_class.nosuch\n}\n")

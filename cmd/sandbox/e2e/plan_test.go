@@ -166,7 +166,7 @@ func TestRolloutMatchesPrediction(t *testing.T) {
 	mustContain(t, s.ends(1, "apply", labelled), "there is no terminal for the confirmation; add --yes")
 	mustContain(t, s.ends(0, "diff", "--base", "live", dir), "No changes")
 	early := s.ends(1, "apply", "--yes", "--wait", "rolled", "--timeout", "3s", labelled)
-	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "Most a month",
+	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "monthly maximum",
 		"timed out after 3s. All objects are applied, and the controller continues", "pool.web: 2 of ",
 		"nodes held by the PodDisruptionBudget default/inflate", "To see what is waiting: lkeplan status",
 		"To compare again: lkeplan diff --base live ",

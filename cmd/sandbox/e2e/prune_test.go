@@ -125,12 +125,12 @@ func TestRemovedPoolDrainsBeforeDeletion(t *testing.T) {
 
 	s.source("fleet", pruned("new"))
 	first := s.untilPlan("fleet", "it drains the nodes of the removed pool", isPruning)
-	mustContain(t, conditions.GetMessage(first, meta.ReadyCondition), "NodePool old is condemned: 20 of 20 nodes are left",
-		"deleted when it has none")
+	mustContain(t, conditions.GetMessage(first, meta.ReadyCondition), "NodePool old is draining: 20 of 20 nodes are left",
+		"deleted after the last one")
 	if got := s.pools(); len(got) != 2 {
 		t.Errorf("pools %v, and the removed one has to stay for now", got)
 	}
-	mustContain(t, s.ends(3, "diff", "--base", "live", dirOf(t, pruned("new"))), "pool.old: condemned")
+	mustContain(t, s.ends(3, "diff", "--base", "live", dirOf(t, pruned("new"))), "pool.old: draining")
 
 	s.until("some nodes have gone", 2*time.Minute, func(now state) bool { return len(nodesOf(now, "old")) <= 15 })
 	c.kill()
@@ -164,7 +164,7 @@ func TestRemovedPoolDrainsBeforeDeletion(t *testing.T) {
 		t.Errorf("at one moment %d pods were ready, and 18 have to be", n)
 	}
 	mustContain(t, s.kube("", "get", "events", "--field-selector", "involvedObject.kind=NodePlan", "-o", "jsonpath={.items[*].message}"),
-		"NodePool old is condemned")
+		"NodePool old is draining")
 }
 
 func isDrifted(nc karpv1.NodeClaim) bool {
@@ -186,8 +186,7 @@ func TestPodsWithoutAnotherPlaceKeepTheirPool(t *testing.T) {
 	before := s.until("three pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
 	s.source("fleet", pruned("new"))
 	s.untilPlan("fleet", "it says which pods have no other place", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return isPruning(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "fits no other pool and "+
-			"no other node")
+		return isPruning(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "on no other pool or node")
 	})
 	s.never("a node goes", func(now state) bool {
 		return !maps.Equal(nodesOf(now, "old"), nodesOf(before, "old")) || now.running != 3

@@ -42,7 +42,7 @@ func TestGuardsCannotBeDisabled(t *testing.T) {
 		s.source("fleet", fleet(lifted, "a"))
 		np := s.untilPlan("fleet", what+" a change waits", because(lkeplanv1alpha1.ReasonGuarded))
 		if message := conditions.GetMessage(np, meta.ReadyCondition); what != "as it is" &&
-			!strings.Contains(message, "The guards that were last applied are not known") {
+			!strings.Contains(message, "The last applied guards are unknown") {
 			t.Errorf("%s: %s", what, message)
 		}
 		if got := s.pools(); len(got) != 2 {

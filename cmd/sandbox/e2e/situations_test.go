@@ -149,7 +149,7 @@ var refusals = []situation{
 		says: "a scheduling gate blocks it: example.com/quota", helps: podHas("gate", `"schedulingGates":null`),
 	},
 	{
-		name: "condemned", pool: four, base: "CPU 3", pod: "CPU 3", says: "it is condemned, and gives up its nodes",
+		name: "condemned", pool: four, base: "CPU 3", pod: "CPU 3", says: "it is draining",
 	},
 }
 

@@ -69,7 +69,7 @@ func (p pair) nodePlans() {
 	mustContain(p.t, p.says(p.ours, 0, "nodeplan", "get", "-n", "default"), "fleet", "ready")
 	mustContain(p.t, p.says(p.ours, 0, about("diff", pooled(p.t, "", "a", "b", "c"))...), "No changes")
 	mustContain(p.t, p.says(p.ours, 3, "apply", "--yes", "--wait", "none", pooled(p.t, "", "a")),
-		"the NodePlan default/fleet applies this object here")
+		"NodePlan default/fleet") // each release in its words
 	mustContain(p.t, p.says(p.ours, 2, about("diff", pooled(p.t, "", "a", "b", "c", "d"), "--detailed-exitcode")...), "pool.d")
 
 	p.says(p.ours, 0, about("suspend")...)

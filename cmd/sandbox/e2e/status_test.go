@@ -60,7 +60,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 			waits("own", "pool own: NodePool own has no room"),
 			[3]string{"Pod", "CapacityLimitReached", "NodePool own"}},
 		{"a CapacityLimit", func() { s.scaleTo("capped", 2) },
-			waits("capped", "CapacityLimit cap has no room"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
+			waits("capped", "CapacityLimit cap has no capacity"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.applyAll(workload("stock", 1))
@@ -68,7 +68,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
-		}, waits("small", "the pod asks for 30 of cpu"),
+		}, waits("small", "the pod requests 30 of cpu"),
 			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
 			s.merge("linodenodeclass", "broken", `{"spec":{"lkeK8sVersion":"v1.33.4+lke2"}}`)
@@ -78,7 +78,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
 			says("guarded", inspect.RemarkHeld, "PodDisruptionBudget default/guarded, which allows no eviction"),
 			[3]string{"Node", "DisruptionBlocked", "default/guarded"}},
-		{"a budget", func() { s.relabel("windowed") }, says("windowed", inspect.RemarkRolling, "never lets a node go"),
+		{"a budget", func() { s.relabel("windowed") }, says("windowed", inspect.RemarkRolling, "never allows a disruption"),
 			[3]string{"NodePool", "DisruptionBlocked", "budget"}},
 	}
 	for _, step := range steps {
@@ -91,13 +91,13 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 		})
 	}
 	s.untilCondition("nodepool/own", "LimitReached=True", "NodePool own has no room")
-	s.untilCondition("capacitylimit/cap", "Reached=True", "CapacityLimit cap has no room")
+	s.untilCondition("capacitylimit/cap", "Reached=True", "CapacityLimit cap has no capacity")
 	s.untilCondition("nodepool/stock", "OutOfStock=True", "g6-standard-6")
 	t.Log("\n" + s.asViewer(viewer, "status"))
 
 	for pool, want := range map[string]string{
 		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "is available in us-ord",
-		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
+		"small": "the pod requests 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
 	} {
 		pod := s.waitingPod(pool)
 		var a inspect.Answer

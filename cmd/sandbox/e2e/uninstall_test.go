@@ -62,7 +62,7 @@ func TestLeavingWithTheNodes(t *testing.T) {
 	s, c := inhabited(t)
 	mustContain(t, s.ends(1, "uninstall", "--leave", "--yes"), "lkeplan-system/lkeplan-controller works", "stop it first")
 	c.stop()
-	mustContain(t, s.ends(1, "uninstall", "--drain", "--yes"), "no controller works", "is stopped")
+	mustContain(t, s.ends(1, "uninstall", "--drain", "--yes"), "no controller is running", "is stopped")
 
 	said, refused := s.tries(s.env["KUBECONFIG"], "", "delete", "crd", "nodeclaims.karpenter.sh", "--timeout=5s")
 	if !refused {
