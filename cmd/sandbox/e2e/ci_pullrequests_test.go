@@ -182,7 +182,7 @@ func TestPullRequestOfManyClustersHasOneComment(t *testing.T) {
 		t.Fatalf("%d comments, want 1", n)
 	}
 	tr.contains(tr.comments()[0].Body, "<!-- lkeplan:clusters:v1 -->\n### lkeplan: 🛑 refused; ⚠️ replaces nodes of 1 "+
-		"pool, has 1 pool give up nodes\n",
+		"pool, drains nodes of 1 pool\n",
 		"| `clusters/new` | 2 to create", "| `clusters/prod` | 0 to create, 1 to update", "`clusters/dev:pool.web`")
 }
 

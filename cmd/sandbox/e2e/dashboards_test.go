@@ -19,7 +19,7 @@ import (
 // that is.
 var seldomFilled = map[string]string{
 	"Errors of controllers": "a reconciler that returns an error",
-	"Waiting work":          "more work than there are workers, for longer than between two looks",
+	"Queued work":           "more work than there are workers, for longer than between two looks",
 }
 
 // TestEachPanelOfTheDashboardsIsFilled: what the controller exports while nodes come, roll,
