@@ -211,7 +211,7 @@ func TestArgoCDShowsErrors(t *testing.T) {
 		"a file of the sidecar is asked for": {application{path: "clusters/prod", parameters: `[{"name":"teams","array":["web"]},
 			{"name":"lkeplan.var-files","array":["../../../../../../../etc/passwd"]}]`}, 1, []string{"is not in the repository"}},
 		"the modules are not sent": {application{path: "clusters/prod", sent: "clusters", parameters: web}, 1,
-			[]string{"leads out of the repository"}},
+			[]string{"is outside of the repository"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, said, err := tt.app.runs(t, argoPlugin(t).Spec.Generate)

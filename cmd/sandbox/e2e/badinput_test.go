@@ -65,7 +65,7 @@ func TestBadInputGetsOneClearLine(t *testing.T) {
 		{name: "no cluster named", program: "controller", env: env{"LKE_CLUSTER_ID": "", "CLUSTER_NAME": ""},
 			want: []string{"set LKE_CLUSTER_ID"}},
 		{name: "a Linode API that does not answer", program: "controller",
-			env: env{"LINODE_URL": "http://" + closed.Addr().String()}, want: []string{"does not answer", "check LINODE_URL"}},
+			env: env{"LINODE_URL": "http://" + closed.Addr().String()}, want: []string{"does not respond correctly", "check LINODE_URL"}},
 		{name: "a Linode URL that is none", program: "controller", env: env{"LINODE_URL": "api.linode.com"},
 			want: []string{"set LINODE_URL", "is not the URL"}},
 		{name: "no kubeconfig", program: "controller", env: env{"KUBECONFIG": ""}, want: []string{"set KUBECONFIG"}},
