@@ -172,7 +172,7 @@ site: ## render the documents into bin/site, to be opened there by a browser
 browser: ## open each page of the site in Chromium: light, dark, on a phone; PICTURES=DIR keeps pictures
 	$(GO) test -C cmd/sandbox -tags browser -count 1 -v -run Browser ./site -args -pictures "$(abspath $(PICTURES))"
 
-lint: ## check formatting and imports, vet, and run staticcheck and actionlint
+lint: words ## check formatting, imports and words, vet, and run staticcheck and actionlint
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \
 	  xargs $(GO) tool -modfile=tools.mod goimports -l -local github.com/lkeplan/lkeplan) || exit 1; \
 	  test -z "$$unformatted" || { echo "goimports would change:"; echo "$$unformatted"; exit 1; }

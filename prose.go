@@ -74,6 +74,9 @@ func prose(name string, src []byte) ([]string, error) {
 	}
 	for _, group := range file.Comments {
 		for _, c := range group.List {
+			if strings.HasPrefix(c.Text, "//go:") {
+				continue
+			}
 			add(c.Pos(), strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(c.Text, "//"), "/*"), "*/"))
 		}
 	}

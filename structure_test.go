@@ -101,8 +101,8 @@ func TestNoFolderImportsAFolderThatImportsIt(t *testing.T) {
 // smallPackage is from how many lines on a package with one importer needs no reason to be one.
 const smallPackage = 300
 
-// reasonToBeOne is how the comment of a small package begins to say why it is one.
-var reasonToBeOne = regexp.MustCompile(`(?i)\ba (separate package|package (of its own|apart))\b`)
+// reasonToBeOne is how the comment of a small package starts its reason to be one.
+var reasonToBeOne = regexp.MustCompile(`(?i)\ba (separate package|package apart)\b`)
 
 // TestSmallPackagesAreJustified: else it belongs to its importer.
 func TestSmallPackagesAreJustified(t *testing.T) {

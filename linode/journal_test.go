@@ -22,7 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// TestTheJournalOfAClass lists the nodes that were removed last, each once, whichever process recorded them; a
+// TestTheJournalOfAClass lists the nodes that were removed last, each once, regardless of the process that recorded them; a
 // claim that never had a machine is not among them.
 func TestTheJournalOfAClass(t *testing.T) {
 	plans := provider(t).chooser.Types

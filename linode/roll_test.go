@@ -16,7 +16,7 @@ import (
 )
 
 // TestAnswersOfLinodeReplaceNoNodes: Karpenter replaces the nodes of a plan type that it
-// does not know, or that has no offering where the node is. Whatever happens to
+// does not know, or that has no offering where the node is. Regardless of changes of
 // prices, stock, limits, the price list or the NodePool, the plan type of each node
 // stays.
 func TestAnswersOfLinodeReplaceNoNodes(t *testing.T) {

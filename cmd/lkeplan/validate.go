@@ -47,7 +47,7 @@ show test reports. In every format, the exit code is 1 if there is an error.
 Some rules compare pods with pools: taints that no pod tolerates, pods that
 block the replacement of nodes, labels that no pool has. Name the
 pods with --pods and --workloads, as for "lkeplan simulate". Without pods, these
-rules are skipped, and the result says so. "lkeplan explain" lists all rules.
+rules are skipped, and the result names them. "lkeplan explain" lists all rules.
 
 You can give several directories, or --recursive for all directories below that
 have a cluster block. There is one result for all of them. --pods and

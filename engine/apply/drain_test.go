@@ -22,9 +22,9 @@ type deleting struct {
 
 func (d deleting) Delete(context.Context, map[string]any) error { return d.err }
 
-// TestCondemnedPoolsAreDeletedAfterTheirLastNode: each for itself, and how many nodes are
+// TestDrainingPoolsAreDeletedAfterTheirLastNode: each for itself, and how many nodes are
 // left is reported once.
-func TestCondemnedPoolsAreDeletedAfterTheirLastNode(t *testing.T) {
+func TestDrainingPoolsAreDeletedAfterTheirLastNode(t *testing.T) {
 	of := func(web, batch int) (nodes []plan.Node) {
 		for i := range web {
 			nodes = append(nodes, plan.Node{Name: fmt.Sprint("web", i), Pool: "web"})

@@ -63,8 +63,8 @@ var readers = map[string]func(ctx context.Context, in compare.View) (notes []str
 	},
 }
 
-// TestEachListThatFails ends a command or, where it is refused and there is more to say, is told
-// of: by the resource that the right is missing for. It is never taken for none.
+// TestEachListThatFails: the command ends or, if the list is refused and the rest can be shown, names the resource for which
+// the right is missing. A list that fails never counts as an empty one.
 func TestEachListThatFails(t *testing.T) {
 	for command, read := range readers {
 		for resource := range served {

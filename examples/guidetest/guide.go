@@ -124,7 +124,7 @@ func matches(shown, printed string) bool {
 
 var spaces = regexp.MustCompile(`[ \t]+`)
 
-// normal is text without what nobody sees.
+// normal is text without invisible characters.
 func normal(text string) string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {

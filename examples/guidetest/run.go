@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// patience is how long a guide's question to a cluster is asked again, until the answer
-// is the one that it shows.
-const patience = 90 * time.Second
+// answerTimeout is how long a command of a guide is repeated, until it prints what the guide shows.
+const answerTimeout = 90 * time.Second
 
 // Runner runs guides.
 type Runner struct {
@@ -92,7 +91,7 @@ func (r Runner) ask(t *testing.T, root string, s step) (out string, code int) {
 	t.Helper()
 	asks := s.sandbox && slices.ContainsFunc([]string{"kubectl get", "kubectl describe", "lkeplan status", "lkeplan why"},
 		func(question string) bool { return strings.HasPrefix(s.command, question) })
-	for deadline := time.Now().Add(patience); ; time.Sleep(300 * time.Millisecond) {
+	for deadline := time.Now().Add(answerTimeout); ; time.Sleep(300 * time.Millisecond) {
 		out, code = r.command(t, root, "sh", "-c", s.command)
 		if !asks || (code == s.exit && matches(s.output, out)) || time.Now().After(deadline) {
 			return out, code

@@ -134,7 +134,7 @@ var unavailable = regexp.MustCompile(`\b(plan|type)\b.*\b(not available|unavaila
 // closedPlan is part of the answer for a plan that is closed to the account.
 const closedPlan = "preventing the deployment of the selected linode plan"
 
-// classOfReasons classifies a 400. A reason with a field is about the request, whatever its text: treating it
+// classOfReasons classifies a 400. A reason with a field is about the request, regardless of its text: treating it
 // as a lack of capacity would block a plan because of a bad tag. The exception is the field type, which is
 // the plan itself: no NodePool can fix that a plan is unavailable.
 //

@@ -167,7 +167,7 @@ func buy(t *testing.T, sim *sim.Simulator, label string) {
 	}
 }
 
-// TestFilteredListsAreFilteredAgain: Linodes without the tag are in no list, whatever the API answers, and
+// TestFilteredListsAreFilteredAgain: Linodes without the tag are in no list, for any answer of the API, and
 // one that is on two pages is there once.
 func TestFilteredListsAreFilteredAgain(t *testing.T) {
 	var filters []string

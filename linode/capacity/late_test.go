@@ -217,8 +217,8 @@ func TestSlotsThatAreNeverListed(t *testing.T) {
 		"web: grow pool 1 to 5 for w1", "wait")
 }
 
-// TestUndeletableEmptySlotGivesUpOneClaim.
-func TestUndeletableEmptySlotGivesUpOneClaim(t *testing.T) {
+// TestUndeletableEmptySlotEndsOneClaim.
+func TestUndeletableEmptySlotEndsOneClaim(t *testing.T) {
 	s := begin(t)
 	pools := []Pool{pool(1, 3, append(slotsOf(2), Slot{"1-x", 0})...)}
 	ended := 0

@@ -82,7 +82,7 @@ func TestNoNodeClaimPanics(t *testing.T) {
 				"order": func() {
 					_, _ = NewOrders(i.cfg.Client, i).Order(ctx, nc, classOf(t, `{image: x}`), &karpv1.NodePool{}, "g6-standard-2")
 				},
-				"give up": func() {
+				"end": func() {
 					for _, why := range []Reason{Taken, OutOfStock, Lost} {
 						_ = c.End(ctx, uid, why)
 					}

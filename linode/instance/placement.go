@@ -117,7 +117,7 @@ func (g *placementGroups) take(ctx context.Context) error {
 
 func (g *placementGroups) leave() { <-g.turn }
 
-// ensure finds or creates a group. The list shows whether the group exists, whatever Linode answered.
+// ensure finds or creates a group. The list shows whether the group exists, regardless of the answer of Linode.
 func (g *placementGroups) ensure(
 	ctx context.Context, region, label string, of PoolGroup,
 ) (found api.PlacementGroup, err error) {

@@ -35,7 +35,7 @@ func TestALabelIsOfOneClusterOneNodePoolAndOnePolicy(t *testing.T) {
 	}
 }
 
-// TestPlacementGroupIsCreatedOnce, whatever the result of the call that creates it.
+// TestPlacementGroupIsCreatedOnce, for each result of the call that creates it.
 func TestPlacementGroupIsCreatedOnce(t *testing.T) {
 	late := func(d time.Duration) metav1.Duration { return metav1.Duration{Duration: d} }
 	post := func(f sim.Fault) []sim.Fault {

@@ -75,7 +75,7 @@ func TestABindIsRefused(t *testing.T) {
 	})
 }
 
-// TestLateCallsLoseNoMachine: 20 s after its 504. Whichever calls were made meanwhile, no claim loses its
+// TestLateCallsLoseNoMachine: 20 s after its 504. After all calls that were made meanwhile, no claim loses its
 // machine, and in the end there is one for each.
 func TestLateCallsLoseNoMachine(t *testing.T) {
 	for name, tt := range map[string]struct {

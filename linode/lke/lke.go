@@ -194,7 +194,7 @@ func (l *Machines) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *lin
 
 // LKE may count slots of a pool that it does not list: on Enterprise those of new
 // nodes, for about a minute. A machine that is not listed may be in one of them, but
-// only in a slot of its own pool, whose number is in the name of its Node. Pools of
+// only in a slot of its pool, whose number is in the name of its Node. Pools of
 // others hide what they like.
 //
 // Unverified: that the number in the name of a Node is that of its pool.

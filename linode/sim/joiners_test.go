@@ -305,7 +305,7 @@ func TestAKubeletThatIsStartedAgain(t *testing.T) {
 	})
 }
 
-// TestTheCloudControllerKnowsNodesByTheirProviderID, whichever program created them, and no others.
+// TestTheCloudControllerKnowsNodesByTheirProviderID, for each program that creates them, and no others.
 func TestTheCloudControllerKnowsNodesByTheirProviderID(t *testing.T) {
 	playMachines(t, Config{}, func(p *playground) {
 		made := p.buy("prod-a", nil)

@@ -3,8 +3,8 @@
 // as well, and what they do on their own after booting. It is for tests, where it needs no listener and no
 // real time, and for the sandbox.
 //
-// It answers as recorded traffic of the real API does. What was never recorded is an assumption, and the comment next
-// to it says so. It does not know Karpenter or of the provider that it serves, runs no workload, and never calls out
+// It answers as recorded traffic of the real API does. What was never recorded is an assumption, and a comment marks
+// it. It knows neither Karpenter nor the provider that it serves, runs no workload, and never calls out
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
 // State moves on only when it is read: each call first does what was due by then. So the handler has no

@@ -200,10 +200,14 @@ func TestAnApprovalIsForSoManyNodes(t *testing.T) {
 	s.source("fleet", fleet(none, "a"))
 	s.untilPlan("fleet", "its node waits for approval", awaitsApproval)
 
-	s.approve("fleet", "--max-nodes", "0")
+	raw, err := json.Marshal(map[string]any{"status": approving(s.nodePlan("fleet"), map[string]any{"maxNodes": 0})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kube("", "patch", "nodeplan", "fleet", "--subresource=status", "--type=merge", "-p", string(raw))
 	waiting := s.untilPlan("fleet", "it says that the approval is for fewer", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return awaitsApproval(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
-			"is for 0 nodes at most, and the plan deletes, drains, replaces or may remove 1")
+			"covers at most 0 nodes, and the plan deletes, drains, replaces or may remove 1")
 	})
 	if got := s.pools(); len(got) != 2 {
 		t.Errorf("pools %v: one was deleted by an approval for fewer nodes", got)

@@ -48,7 +48,7 @@ func TestNoCommitBypassesTheGuards(t *testing.T) {
 		{"  labels = { release = \"1.1\" }\n", waits, "", lkeplanv1alpha1.ReasonGuarded, "3 of 3 nodes would be replaced"},
 		{same + "  manifest = { metadata = { ownerReferences = [{ apiVersion = \"v1\", " +
 			"kind = \"Namespace\", name = \"none\", uid = \"00000000-0000-0000-0000-000000000000\" }] } }\n", waits, "",
-			lkeplanv1alpha1.ReasonCompileFailed, "metadata.ownerReferences is not for a configuration to write"},
+			lkeplanv1alpha1.ReasonCompileFailed, "A configuration cannot set metadata.ownerReferences"},
 		{same + "  metadata {\n    annotations = { \"karpenter.sh/nodepool-hash\" = \"1\" }\n  }\n", waits, "",
 			lkeplanv1alpha1.ReasonCompileFailed, "which belongs to Karpenter"},
 		{same, "    consolidate_after = \"0s\"\n", "", lkeplanv1alpha1.ReasonGuarded, "3 of 3 nodes may be removed"},

@@ -24,11 +24,11 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if out := s.run("lkeplan", "apply", "--yes", "testdata/four"); !strings.Contains(out, "0 created, 0 changed, 2 unchanged") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
-	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p",
+	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=ana", "-p",
 		`{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", "testdata/four").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") ||
-		!strings.Contains(string(out), "was set by somebody to another value") {
+		!strings.Contains(string(out), "was set by ana to another value") {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool
@@ -45,8 +45,8 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if len(words) < 2 || words[0] != "lkeplan" {
 		t.Fatalf("it does not say what to type:\n%s", out)
 	}
-	mustContain(t, s.ends(1, append(words[1:], "--force-conflicts", "spec.weight")...), "nobody has set it to another value")
-	mustContain(t, s.run(words[0], words[1:]...), "spec.disruption.consolidateAfter overwritten, was set by somebody", "1 changed")
+	mustContain(t, s.ends(1, append(words[1:], "--force-conflicts", "spec.weight")...), "no field of this plan is in conflict")
+	mustContain(t, s.run(words[0], words[1:]...), "spec.disruption.consolidateAfter overwritten, was set by ana", "1 changed")
 	mustContain(t, s.ends(0, "diff", "--base", "live", "testdata/four"), "No changes")
 }
 

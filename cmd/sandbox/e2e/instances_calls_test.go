@@ -10,7 +10,7 @@ import (
 )
 
 // TestEachCallOfInstanceModeMayFail: refused, answered with a page, lost and done late, three
-// times in a row each; in the end there are as many Linodes as nodes, whichever call failed.
+// times in a row each; in the end there are as many Linodes as nodes, for each call that fails.
 func TestEachCallOfInstanceModeMayFail(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--mode", "instance")

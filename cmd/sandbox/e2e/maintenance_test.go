@@ -34,7 +34,7 @@ func TestNodesAreReplacedBeforeMaintenance(t *testing.T) {
 	})
 	pods, ended := s.watchPods(), s.watchEnds()
 
-	// The host of the first node that there is has the last maintenance.
+	// The host of the first node has the last maintenance.
 	var want []int
 	start := time.Now().Add(20 * time.Hour)
 	for i, nc := range before.claims[:5] {

@@ -69,7 +69,7 @@ func TestPredictedApplyIsTheServersApply(t *testing.T) {
 		write func(pool *unstructured.Unstructured) error
 	}{
 		{"applied by us", func(p *unstructured.Unstructured) error { return s.apply(p, kube.FieldManager) }},
-		{"applied by somebody", func(p *unstructured.Unstructured) error { return s.apply(p, "somebody") }},
+		{"applied by ana", func(p *unstructured.Unstructured) error { return s.apply(p, "ana") }},
 		{"applied by us and edited", func(p *unstructured.Unstructured) error {
 			if err := s.apply(p, kube.FieldManager); err != nil {
 				return err
@@ -135,7 +135,7 @@ func (s *sandbox) compare(validator *kube.Validator, live, wish *unstructured.Un
 	var expected []string
 	for _, c := range conflicts {
 		expected = append(expected, "."+c.Path)
-		if c.Owner != "somebody" && c.Owner != "kubectl-edit" {
+		if c.Owner != "ana" && c.Owner != "kubectl-edit" {
 			s.t.Errorf("%s: %s is said to be owned by %q", what, c.Path, c.Owner)
 		}
 	}

@@ -68,7 +68,7 @@ func SVG(title, text string) []byte {
 }
 
 // draw writes the words of a line. Each piece has its place and length, so that
-// columns are straight in whatever font there is.
+// columns are straight in any font.
 func draw(b *strings.Builder, line string, y int) {
 	b.WriteString("<g>")
 	column := 0

@@ -279,7 +279,7 @@ type GoneNode struct {
 // What a Lost node has lost.
 const (
 	LostMachine = "MachineGone" // LKE has no machine of it any more
-	LostNode    = "NodeDeleted" // its Node was deleted first, by somebody or because its machine was gone
+	LostNode    = "NodeDeleted" // its Node was deleted first, by another client, or because its machine had disappeared
 )
 
 // TargetVersion is the version for which nodes with another version are replaced; "" if the spec has none or
