@@ -183,10 +183,12 @@ lint: words ## check formatting, imports and words, vet, and run staticcheck and
 	$(GO) tool -modfile=tools.mod actionlint -shellcheck= -pyflakes= examples/github/workflows/*.yml cmd/lkeplan/starter/github.yml .github/workflows/*.yml
 
 # Each Go file's strings and comments are checked in bin/prose, on the lines that they have in the file.
-WORDS = $(shell git ls-files '*.md')
+WORDS = $(shell git ls-files '*.md' ':!.vale')
+VALE  = $(GO) tool -modfile=tools.mod vale --output=line
 words: ## check the words of documents, messages and comments (CONTRIBUTING.md, "Writing")
-	$(GO) run prose.go $(BIN)/prose
-	$(GO) tool -modfile=tools.mod vale --output=line $(BIN)/prose $(WORDS)
+	@$(GO) run prose.go $(BIN)/prose
+	@found=$$($(VALE) .vale/refused.md | grep -c .); test "$$found" -ge 5 || { echo "Vale finds $$found words in .vale/refused.md" >&2; exit 1; }
+	@$(VALE) $(BIN)/prose $(WORDS)
 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, references, kube/deploy
 	$(GO) generate ./schemas/...
