@@ -66,7 +66,7 @@ var refusals = []situation{
 		helps: poolAllows("memory", "highmem"),
 	},
 	{
-		name: "daemons", pool: four, pod: "CPU 3700m", says: "with the pods of DaemonSets the pod has no room",
+		name: "daemons", pool: four, pod: "CPU 3700m", says: "the pod does not fit on the largest of its plan types, next to the pods of DaemonSets",
 		helps: func(s *sandbox) { s.kube("", "delete", "daemonset", "daemons") },
 	},
 	{
@@ -100,12 +100,12 @@ var refusals = []situation{
 		name: "apart", pool: four, base: "CPU 1",
 		pod: "CPU 1\n" + strings.ReplaceAll(fmt.Sprintf(affinityTo, "podAntiAffinity", "apart-base"),
 			"kubernetes.io/hostname", "topology.kubernetes.io/zone"),
-		says:  "be apart from other pods, by topology.kubernetes.io/zone",
+		says:  "be placed apart from other pods, by topology.kubernetes.io/zone",
 		helps: func(s *sandbox) { s.deleteDeployments("apart-base") },
 	},
 	{
 		name: "near", pool: four, pod: "CPU 1\n" + fmt.Sprintf(affinityTo, "podAffinity", "near-base"),
-		says:  "be next to pods that it has an affinity to",
+		says:  "be placed near pods that it has an affinity to",
 		helps: func(s *sandbox) { s.kube(podFor("near-base", "near", "CPU 1"), "apply", "-f", "-") },
 	},
 	{

@@ -128,7 +128,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		return true
 	})
 	s.until("events on the pods say why, too", time.Minute, func(state) bool {
-		return s.told("Pod", "PlanTypeOutOfStock", "of g6-standard-6") &&
+		return s.told("Pod", "PlanTypeOutOfStock", "for g6-standard-6") &&
 			s.told("Pod", "NodePoolNotReady", "spec.lkeK8sVersion") &&
 			s.told("Pod", "CapacityLimitReached", "NodePool limit") &&
 			s.told("Pod", "CapacityLimitReached", "CapacityLimit capped")
