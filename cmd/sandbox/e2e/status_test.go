@@ -65,7 +65,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.applyAll(workload("stock", 1))
 		}, waits("stock", "pool stock: Linode has no capacity in us-ord for g6-standard-6"),
-			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
+			[3]string{"Pod", "PlanTypeOutOfStock", "for g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
 		}, waits("small", "the pod requests 30 of cpu"),
