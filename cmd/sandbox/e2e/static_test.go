@@ -38,7 +38,7 @@ func TestStaticPoolsWithoutMachinesHoldUpNoOthers(t *testing.T) {
 			says("capped", inspect.RemarkReplicas, "CapacityLimit capped")(found)
 	})
 	if why := strings.Join(strings.Fields(s.asViewer(viewer, "why", "pool", "capped")), " "); !strings.Contains(why,
-		"CapacityLimit capped has no room") {
+		"CapacityLimit capped has no capacity") {
 		t.Errorf("why says of the pool whose limit is reached: %s", why)
 	}
 

@@ -57,7 +57,7 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 		event   [3]string // kind, reason and text of one that says it, too
 	}{
 		{"the limit of a pool", func() { s.scaleTo("own", 2) },
-			waits("own", "pool own: NodePool own has no room"),
+			waits("own", "pool own: NodePool own has no capacity"),
 			[3]string{"Pod", "CapacityLimitReached", "NodePool own"}},
 		{"a CapacityLimit", func() { s.scaleTo("capped", 2) },
 			waits("capped", "CapacityLimit cap has no capacity"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
@@ -90,13 +90,13 @@ func TestStatusShowsWhyPodsWait(t *testing.T) {
 			return s.told(step.event[0], step.event[1], step.event[2])
 		})
 	}
-	s.untilCondition("nodepool/own", "LimitReached=True", "NodePool own has no room")
+	s.untilCondition("nodepool/own", "LimitReached=True", "NodePool own has no capacity")
 	s.untilCondition("capacitylimit/cap", "Reached=True", "CapacityLimit cap has no capacity")
 	s.untilCondition("nodepool/stock", "OutOfStock=True", "g6-standard-6")
 	t.Log("\n" + s.asViewer(viewer, "status"))
 
 	for pool, want := range map[string]string{
-		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "is available in us-ord",
+		"own": "NodePool own has no capacity", "capped": "CapacityLimit cap", "stock": "is available in us-ord",
 		"small": "the pod requests 30 of cpu", "refused": "it is not ready: spec.lkeK8sVersion: ",
 	} {
 		pod := s.waitingPod(pool)

@@ -172,7 +172,7 @@ func (s *sandbox) movesAPool() {
 	s.source("one", fleet(""))
 	s.untilPlan("one", "it does not delete what the other wants", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
-			"add removed { from = pool.a, delete = false } to hand it over")
+			"Add a removed block with from = pool.a, and with delete = false to hand it over")
 	})
 	s.source("one", fleet("\nremoved {\n  from   = pool.a\n  delete = false\n}\n"))
 	for _, plan := range []string{"one", "two"} {
