@@ -47,6 +47,7 @@ func (c *Client) Maintenance(ctx context.Context) ([]Maintenance, error) {
 		}
 		found = append(found, Maintenance{
 			Linode: r.Entity.ID, Type: r.Type, Status: status, Emergency: r.Description == "emergency",
+			//lint:ignore SA1019 it is the only time that is never null (linode/lke-2026.md, section 6)
 			Start: earliest(r.When, r.StartTime, r.NotBefore),
 		})
 	}

@@ -31,9 +31,10 @@ import (
 // What a Node with upcoming maintenance has. The names are those of Linode's node-maintenance-controller, so that what
 // reads them works with both. The taint and the labels are there only while the node is to be replaced.
 const (
-	Condition        corev1.NodeConditionType = "UpcomingMaintenance"
-	Taint                                     = "maintenance.linode.com/upcoming-maintenance"
-	labelWindowStart                          = "maintenance.linode.com/window-start"
+	Condition corev1.NodeConditionType = "UpcomingMaintenance"
+
+	Taint            = "maintenance.linode.com/upcoming-maintenance"
+	labelWindowStart = "maintenance.linode.com/window-start"
 )
 
 // Reasons of events, on NodeClaims, Nodes and LinodeNodeClasses.

@@ -83,11 +83,20 @@ func TestMaintenanceIsShownOnly(t *testing.T) {
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(workload("four", 1), "apply", "-f", "-")
 	now := s.until("the pod runs", 2*time.Minute, func(now state) bool { return now.running == 1 && now.matched() })
-	s.announce(nodeclaim.InstanceOf(now.claims[0].Status.ProviderID), "migrate", time.Now().Add(time.Hour), false)
-	s.until("the Node has the condition", time.Minute, func(now state) bool { return len(now.nodes) == 1 && upcoming(now.nodes[0]) })
+	s.maintained(now)
 	s.never("the node is tainted or replaced", func(now state) bool {
 		return len(now.claims) != 1 || now.deleting() || hasTaint(now.nodes[0], maintenance.Taint)
 	}, c.disruption())
+}
+
+// maintained announces maintenance of the host of the first node, and waits until the Node shows it.
+func (s *sandbox) maintained(now state) {
+	s.t.Helper()
+	nc := now.claims[0]
+	s.announce(nodeclaim.InstanceOf(nc.Status.ProviderID), "migrate", time.Now().Add(48*time.Hour), false)
+	s.until("the Node has the condition", time.Minute, func(now state) bool {
+		return slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return n.Name == nc.Status.NodeName && upcoming(n) })
+	})
 }
 
 // upcoming reports whether a Node has the condition of upcoming maintenance.

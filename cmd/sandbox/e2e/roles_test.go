@@ -46,7 +46,7 @@ func TestRolesAreExact(t *testing.T) {
 	s.kube("", "delete", "deployment", "-n", "lkeplan-system", controllerAccount, gitopsAccount) // they are here instead
 	elect := []string{"--leader-elect", "true", "--leader-election-namespace", "lkeplan-system"}
 	s.startController(append(elect, "--kubeconfig", s.account("lkeplan-system", controllerAccount), "--only", "capacity",
-		"--feature-gates", "NodeOverlay,CapacityBuffer")...)
+		"--feature-gates", "NodeOverlay,CapacityBuffer", "--maintenance-every", "3s")...)
 	s.env["LINODE_TOKEN"] = ""
 	c := s.startController(append(elect, "--kubeconfig", s.account("lkeplan-system", gitopsAccount), "--only", "gitops",
 		"--cluster-name", "sandbox", "--default-service-account", applyAccount)...)
@@ -98,7 +98,8 @@ func (s *sandbox) walk() {
 		"  rollout: {stable: 3s, timeout: 90s}\n  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")
 	s.kube("", append(in, "wait", "nodeplan/fleet", "--for=condition=Ready", "--timeout=40s")...)
 	s.applyAll(workload("general", 2))
-	s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
+	now := s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
+	s.maintained(now)
 
 	// A change that rolls, and an object that is pruned.
 	changed := strings.Replace(all, "= {}\n", "= { tier = \"web\" }\n", 1)
