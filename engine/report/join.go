@@ -19,7 +19,11 @@ func Join(reports []Report, unreached []string) Report {
 	for _, r := range reports {
 		sum.add(r)
 	}
-	sum.Current = currently(reports)
+	counted := onePerCluster(reports)
+	sum.Current = currently(counted)
+	for _, r := range counted {
+		sum.Nodes += r.Nodes
+	}
 	for i, r := range reports {
 		switch {
 		case i == 0:
@@ -87,7 +91,7 @@ func (r *Report) add(part Report) {
 		r.addWorkloads(part, in)
 	}
 	r.addDiagnostics(part)
-	r.Before, r.After, r.Nodes = r.Before.Plus(part.Before), r.After.Plus(part.After), r.Nodes+part.Nodes
+	r.Before, r.After = r.Before.Plus(part.Before), r.After.Plus(part.After)
 	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
 }
 
@@ -134,6 +138,18 @@ func (r *Report) addDiagnostics(part Report) {
 			r.Diagnostics = append(r.Diagnostics, d)
 		}
 	}
+}
+
+// onePerCluster leaves out parts whose nodes another part with a plan has counted.
+func onePerCluster(parts []Report) (counted []Report) {
+	seen := map[string]bool{}
+	for _, p := range parts {
+		if p.Failed != "" || p.Cluster == "" || !seen[p.Cluster] {
+			counted = append(counted, p)
+			seen[p.Cluster] = seen[p.Cluster] || p.Failed == ""
+		}
+	}
+	return counted
 }
 
 // currently is the cost of the live nodes of all parts; nil if that of one part is unknown.

@@ -32,6 +32,9 @@ type Report struct {
 
 	// Directory is set if the report is a part of another one. Failed is why the directory has no plan.
 	Directory, Failed string
+	// Cluster identifies the cluster whose nodes were counted: parts with the same cluster count the same nodes. It is ""
+	// if it is unknown.
+	Cluster string
 	// Parts are the reports that this one joins, and Unreached the directories that are not in it; see Join.
 	Parts     []Report
 	Unreached []string

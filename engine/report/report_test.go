@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // update is the one flag of all golden files.
@@ -136,5 +137,32 @@ func TestUnknownNumbersOfNodesAreNotZero(t *testing.T) {
 	}
 	if text := written(t, "junit", offline(), Options{}); !strings.Contains(text, `failures="1"`) {
 		t.Errorf("no case has failed in\n%s", text)
+	}
+}
+
+// TestPartsOfOneClusterCountItsNodesOnce: directories of one cluster read the same nodes.
+func TestPartsOfOneClusterCountItsNodesOnce(t *testing.T) {
+	part := func(cluster string, nodes int, cost catalog.Money) Report {
+		cost *= catalog.Dollar
+		return Report{Cluster: cluster, Plan: plan.Plan{Counted: true, Nodes: nodes, Current: &cost}}
+	}
+	failed := Report{Cluster: "prod", Failed: "1 error", Plan: plan.Plan{Incomplete: true}}
+	for name, tt := range map[string]struct {
+		parts []Report
+		nodes int
+		cost  string // "" if it is unknown
+	}{
+		"one cluster":        {[]Report{part("prod", 2, 100), part("prod", 2, 100)}, 2, "$100"},
+		"two clusters":       {[]Report{part("prod", 2, 100), part("dev", 1, 50), part("prod", 2, 100)}, 3, "$150"},
+		"unknown clusters":   {[]Report{part("", 2, 100), part("", 2, 100)}, 4, "$200"},
+		"a failed directory": {[]Report{failed, part("prod", 2, 100)}, 2, ""},
+	} {
+		sum, cost := Join(tt.parts, nil), ""
+		if sum.Current != nil {
+			cost = sum.Current.Text()
+		}
+		if sum.Nodes != tt.nodes || cost != tt.cost {
+			t.Errorf("%s: %d nodes for %q, want %d for %q", name, sum.Nodes, cost, tt.nodes, tt.cost)
+		}
 	}
 }

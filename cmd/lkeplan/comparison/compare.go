@@ -136,7 +136,13 @@ type Compared struct {
 
 // Report is the plan with its warnings and picture.
 func (c Compared) Report(verdict flags.Outcome) reports.Report {
-	return reports.Report{Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict), Picture: c.picture}
+	cluster := c.Head.Cluster.Name
+	if cluster == "" && c.Cluster != nil {
+		cluster = c.Cluster.Place()
+	}
+	return reports.Report{
+		Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict), Picture: c.picture, Cluster: cluster,
+	}
 }
 
 // About describes the subject of a report.
