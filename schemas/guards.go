@@ -34,7 +34,10 @@ var Guards = Block{
 				`count if the change loosens its disruption settings: a more permissive policy, a shorter ` +
 				`consolidate_after, budgets that are not provably as strict at all times, or wider requirements ` +
 				`while underutilized nodes are consolidated. All nodes of a pool also count if it may be ` +
-				`affected by an overlay, by another order of weights or by a smaller buffer.`},
+				`affected by an overlay, by another order of weights, by a smaller buffer, or by a change of its node ` +
+				`class: a more permissive consolidation, or an earlier replace_before_maintenance. If the base does not ` +
+				`declare a node class that its pools use, the class is compared with the class in the cluster. If ` +
+				`that class is unknown, the number of nodes is unknown, too.`},
 		{Name: "max_unschedulable_pods", Path: "max_unschedulable_pods", Kind: Number, NotNull: true, Default: "0",
 			Doc: "The maximum number of pods that have a node before the change and none after it. It is checked " +
 				"by `diff`, `plan` and `apply` with `--simulate`. A NodePlan simulates no pods and does not " +

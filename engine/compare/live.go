@@ -92,7 +92,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	after := before
 	after.Removed = head.Removed
-	before.Unheld = rollout.Released
+	before.Unheld, before.Whole = rollout.Released, true
 	addTargets(&before, &after, head, targets)
 	over, unclaimed := leftOver(head, objects)
 	notes = slices.Concat(notes, unclaimed, directoryNotes(head, opts.Base, targets))
@@ -153,7 +153,8 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 		return plan.Plan{}, err
 	}
 	before.Nodes, after.Nodes = nodes, nodes
-	before.Others, after.Others = undeclared(objects, nodes, before), undeclared(objects, nodes, before, after)
+	before.Others = append(undeclared(objects, nodes, before), undeclaredClasses(objects, before)...)
+	after.Others = undeclared(objects, nodes, before, after)
 	live := index(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), removingPools(objects, head)), cluster, notes)
 	if err != nil {

@@ -7,6 +7,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
+// undeclaredClasses are the node classes of a cluster that a state does not declare.
+func undeclaredClasses(live []map[string]any, s plan.State) (classes []config.Object) {
+	declared := plan.ByKey(s.Objects)
+	for _, obj := range live {
+		key := manifest.KeyOf(obj)
+		if _, known := declared[key]; !known && key.Kind == schemas.NodeClass.Object.Kind {
+			addr := config.Addr{Type: schemas.NodeClass.Type, Name: key.Name}
+			classes = append(classes, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+		}
+	}
+	return classes
+}
+
 // undeclared are the pools of a cluster that no state declares: the live objects among
 // them, and those of which only nodes are known, as objects without a spec.
 func undeclared(live []map[string]any, nodes []plan.Node, states ...plan.State) (others []config.Object) {

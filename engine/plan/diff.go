@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
+	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -44,6 +45,7 @@ func Diff(from, to State) (Plan, error) {
 			p.Changes = append(p.Changes, c)
 		}
 	}
+	p.declaredFirst(base, head)
 	p.fanOut(base, head)
 	p.outside(head)
 	p.loosenOthers(base, head)
@@ -234,6 +236,44 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 		c.Action = Update
 	}
 	return c, nil
+}
+
+// declaredFirst sets the effect of node classes that the base does not declare. Such a class may exist in the cluster with
+// other values: it is compared with that object, or, if that is unknown and existing pools use the class, it may replace
+// their nodes.
+func (p *Plan) declaredFirst(base, head side) {
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		now := head.byKey[c.Key()].class
+		if c.Action != Create || now == nil {
+			continue
+		}
+		switch old, version := base.class(c.Key()), ptr.Deref(now.Spec.LKEK8sVersion, ""); {
+		case old == nil && !base.Whole && uses(c.Name, base, head):
+			c.worsen(Roll, true)
+		case old == nil:
+		case old.Hash() != now.Hash():
+			c.worsen(Roll, false)
+		case version != "" && version != ptr.Deref(old.Spec.LKEK8sVersion, ""):
+			c.worsen(Roll, true)
+		}
+	}
+}
+
+// uses reports whether a pool that exists before and after a change uses a node class: a pool of the base, or of the
+// cluster.
+func uses(class string, base, head side) bool {
+	nodes := byPool(head.Nodes)
+	for _, o := range base.objects {
+		_, stays := head.byKey[o.Key()]
+		forgotten := slices.ContainsFunc(head.Removed, func(r config.Removal) bool { return r.Key() == o.Key() && !r.Delete })
+		if (stays || forgotten) && o.classRef() == class {
+			return true
+		}
+	}
+	return slices.ContainsFunc(slices.Concat(base.others, head.others), func(o object) bool {
+		return o.Kind() == schemas.Pool.Object.Kind && slices.Contains(classesOf(o, nodes[o.Name()]), class)
+	})
 }
 
 // fanOut applies the roll of a class to the pools that refer to it. A forgotten class has not changed.

@@ -184,6 +184,7 @@ type loosener struct {
 	change int           // in the plan
 	least  consolidation // that a pool must allow
 	class  string        // the class whose pools the change affects; "" for all pools
+	fields []string      // the paths of the fields that loosen; nil for all
 }
 
 // loosenOthers applies the effects of other objects to the pools that exist before and after a change:
@@ -197,20 +198,25 @@ type loosener struct {
 // then find a better place for the pods of a node that is under-utilized.
 func (p *Plan) loosenOthers(base, head side) {
 	all := p.looseners(base, head)
-	pools := map[int]consolidation{}
+	pools, nodes := map[int]object{}, byPool(head.Nodes)
 	for i, c := range p.Changes {
-		if c.Kind != schemas.Pool.Object.Kind || c.Action == Create || c.Action == Delete {
+		adopted := slices.ContainsFunc(base.others, func(o object) bool { return o.Key() == c.Key() }) // the cluster has it
+		if c.Kind != schemas.Pool.Object.Kind || c.Action == Delete || c.Action == Create && !adopted {
 			continue
 		}
-		pools[i] = allows(c, base, head)
+		pools[i] = changedPool(c, base, head)
 	}
 	because := map[int][]string{}
 	for _, l := range all {
 		source := &p.Changes[l.change]
 		var loosened []int
 		for i := range p.Changes {
-			allowed, isPool := pools[i]
-			if isPool && allowed >= l.least && (l.class == "" || l.class == classOf(p.Changes[i], base, head)) {
+			pool, isPool := pools[i]
+			affected := l.class == "" && p.Changes[i].Action != Create
+			if l.class != "" {
+				affected = slices.Contains(classesOf(pool, nodes[p.Changes[i].Name]), l.class)
+			}
+			if isPool && affected && allows(pool) >= l.least {
 				loosened = append(loosened, i)
 			}
 		}
@@ -219,12 +225,13 @@ func (p *Plan) loosenOthers(base, head side) {
 			continue
 		}
 		for _, i := range loosened {
-			if p.Changes[i].Loosens = true; i != l.change && gravity[p.Changes[i].Effect] < gravity[MayRemove] {
+			known := slices.Contains(because[i], source.Addr)
+			if p.Changes[i].Loosens = true; i != l.change && !known && gravity[p.Changes[i].Effect] < gravity[MayRemove] {
 				because[i] = append(because[i], source.Addr)
 			}
 		}
 		for i, f := range source.Fields {
-			if f.Effect == InPlace && (f.Path == weight || !ofPool && strings.HasPrefix(f.Path, "spec.")) {
+			if f.Effect == InPlace && l.loosens(f.Path) {
 				source.Fields[i].Effect = MayRemove
 			}
 		}
@@ -241,51 +248,64 @@ func (p *Plan) loosenOthers(base, head side) {
 	}
 }
 
-// maintenanceLead is how long before maintenance of their hosts a class has its nodes replaced; -1 if it does not.
+// loosens reports whether the change of a field of the object lets Karpenter remove or replace nodes.
+func (l loosener) loosens(path string) bool {
+	if l.fields == nil {
+		return strings.HasPrefix(path, "spec.")
+	}
+	return slices.ContainsFunc(l.fields, func(field string) bool {
+		return path == field || strings.HasPrefix(path, field+".") || strings.HasPrefix(field, path+".")
+	})
+}
+
+// maintenanceLead is how long before maintenance of their hosts a class has its nodes replaced; -1 if it does not, or if
+// there is no class.
 func maintenanceLead(class *linodev1alpha1.LinodeNodeClass) time.Duration {
-	if class.Spec.ReplaceBeforeMaintenance == nil {
+	if class == nil || class.Spec.ReplaceBeforeMaintenance == nil {
 		return -1
 	}
 	return class.Spec.ReplaceBeforeMaintenance.Duration
 }
 
-// consolidatesMore reports whether a class lets Karpenter consolidate nodes at other times than before, or for less. What
-// cannot be read counts as more.
-func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) bool {
+// consolidatesMore returns the fields with which a class lets Karpenter consolidate nodes at other times than before, or for
+// less. What is unknown or cannot be read counts as more.
+func consolidatesMore(before, after *linodev1alpha1.LinodeNodeClass) (fields []string) {
+	const of, saving, last = "spec.consolidation", ".minimumMonthlySaving", ".beforePaidHourEnds"
+	if before == nil {
+		return []string{of}
+	}
 	old, errOld := paidhour.PolicyOf(before)
 	now, errNow := paidhour.PolicyOf(after)
-	return errOld != nil || errNow != nil || now.Saving < old.Saving ||
-		old.Last > 0 && (now.Last == 0 || now.Last > old.Last)
+	if errOld != nil || errNow != nil || now.Saving < old.Saving {
+		fields = append(fields, of+saving)
+	}
+	if old.Last > 0 && (now.Last == 0 || now.Last > old.Last) {
+		fields = append(fields, of+last)
+	}
+	return fields
 }
 
-// classOf is the class that the pool of a change refers to after it.
-func classOf(c Change, base, head side) string {
+// changedPool is the pool of a change: after it, or else before it. Of a pool that no state declares, only the nodes may be
+// known.
+func changedPool(c Change, base, head side) object {
 	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
 		if o.pool != nil {
-			return o.classRef()
+			return o
 		}
 	}
-	for _, o := range head.others {
-		if o.Key() == c.Key() {
-			return o.classRef()
-		}
+	i := slices.IndexFunc(head.others, func(o object) bool { return o.Key() == c.Key() })
+	if i < 0 {
+		return object{}
 	}
-	return ""
+	return head.others[i]
 }
 
-// allows returns the requirements of the pool after its change.
-func allows(c Change, base, head side) consolidation {
-	for _, o := range []object{head.byKey[c.Key()], base.byKey[c.Key()]} {
-		if o.pool != nil {
-			return consolidationOf(o.pool)
-		}
+// allows returns the consolidation of a pool; all if only its nodes are known.
+func allows(o object) consolidation {
+	if o.pool == nil {
+		return consolidatesUnderutilized
 	}
-	for _, o := range head.others {
-		if o.pool != nil && o.Key() == c.Key() {
-			return consolidationOf(o.pool)
-		}
-	}
-	return consolidatesUnderutilized // only its nodes are known
+	return consolidationOf(o.pool)
 }
 
 const weight = "spec.weight"
@@ -310,18 +330,22 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 		switch c.Kind {
 		case schemas.Pool.Object.Kind:
 			if c.Action == Update && changed(weight) && reordered {
-				all = append(all, loosener{change: i, least: consolidatesBalanced})
+				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: []string{weight}})
 			}
 		case schemas.NodeClass.Object.Kind:
-			if old.class != nil && now.class != nil && maintenanceLead(now.class) > maintenanceLead(old.class) {
-				all = append(all, loosener{change: i, class: c.Name})
+			was := base.class(c.Key())
+			if now.class == nil || was == nil && c.Effect != Roll { // no pool uses it yet
+				continue
 			}
-			if old.class != nil && now.class != nil && consolidatesMore(old.class, now.class) {
-				all = append(all, loosener{change: i, least: consolidatesEmpty, class: c.Name})
+			if maintenanceLead(now.class) > maintenanceLead(was) {
+				all = append(all, loosener{change: i, class: c.Name, fields: []string{"spec.replaceBeforeMaintenance"}})
+			}
+			if fields := consolidatesMore(was, now.class); fields != nil {
+				all = append(all, loosener{change: i, least: consolidatesEmpty, class: c.Name, fields: fields})
 			}
 		case schemas.Buffer.Object.Kind:
 			if c.Action == Delete || c.Action == Update && shrinksBuffer(old.Defaulted, now.Defaulted) {
-				all = append(all, loosener{change: i, least: consolidatesEmpty})
+				all = append(all, loosener{change: i, least: consolidatesEmpty, fields: shrinking(old.Defaulted, now.Defaulted)})
 			}
 		case schemas.Overlay.Object.Kind:
 			if changed("spec.") && (selectsAny(old.overlay, base, head) || selectsAny(now.overlay, base, head)) {
@@ -385,6 +409,22 @@ func shrinksBuffer(before, after map[string]any) bool {
 		return len(has) == 0
 	}
 	return less(was, is, "replicas") || less(was, is, "percentage")
+}
+
+// shrinking returns the fields that alone shrink a buffer; nil if only several together do.
+func shrinking(before, after map[string]any) (fields []string) {
+	was, is := manifest.Map(before, "spec"), manifest.Map(after, "spec")
+	keys := slices.Collect(maps.Keys(was))
+	for _, key := range both(keys, slices.Collect(maps.Keys(is))) {
+		alone := maps.Clone(was)
+		if alone[key] = is[key]; is[key] == nil {
+			delete(alone, key)
+		}
+		if shrinksBuffer(before, map[string]any{"spec": alone}) {
+			fields = append(fields, "spec."+key)
+		}
+	}
+	return fields
 }
 
 func amountOf(v any) (resource.Quantity, bool) {

@@ -277,13 +277,13 @@ func judges(s side) map[manifest.Key]judge {
 func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
 	leads := map[string]time.Duration{}
-	for _, o := range s.objects {
+	for _, o := range slices.Concat(s.others, s.objects) { // declared objects override others
 		if o.class != nil {
 			classes[o.Name()], versions[o.Name()] = o.hash(), ptr.Deref(o.class.Spec.LKEK8sVersion, "")
 			leads[o.Name()] = maintenanceLead(o.class)
 		}
 	}
-	for _, o := range slices.Concat(s.others, s.objects) { // declared objects override others
+	for _, o := range slices.Concat(s.others, s.objects) {
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}

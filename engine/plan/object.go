@@ -84,6 +84,19 @@ type side struct {
 	byKey           map[manifest.Key]object // of objects
 }
 
+// class is a node class of the side, or else of the cluster; nil if it is unknown.
+func (s side) class(key manifest.Key) *linodev1alpha1.LinodeNodeClass {
+	if o, declared := s.byKey[key]; declared {
+		return o.class
+	}
+	for _, o := range s.others {
+		if o.class != nil && o.Key() == key {
+			return o.class
+		}
+	}
+	return nil
+}
+
 func sideOf(s State) (of side, err error) {
 	of = side{State: s, byKey: make(map[manifest.Key]object, len(s.Objects))}
 	for _, o := range s.Objects {

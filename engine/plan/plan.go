@@ -31,8 +31,11 @@ type State struct {
 	Offers    []Offer
 	// Price is the monthly price of a plan type, even if it is no longer offered; nil: that of the offers.
 	Price func(planType string) (monthly catalog.Money, known bool)
-	// Others are the pools of the cluster that no state declares. If only their nodes are known, they have no spec.
+	// Others are the pools of the cluster that no state declares, and, in a base, the node classes that it does not declare.
+	// Pools of which only the nodes are known have no spec.
 	Others []config.Object
+	// Whole reports that the state is a cluster, so that no class exists that it does not have.
+	Whole bool
 	// Unheld returns a pool of this state without the temporary fields that hold its nodes back while a wave proves a
 	// revision; nil if there are none.
 	Unheld func(pool map[string]any) map[string]any
@@ -241,8 +244,9 @@ type Summary struct {
 	NodesRemovable                       Count // others that Karpenter may remove or replace
 	Conflicts                            int   // fields because of which an apply is refused
 	// The addresses of pools whose nodes roll, are deleted immediately, drain before the pool is deleted, or may be removed.
-	// Removable has an overlay or a buffer if its pools are unknown.
+	// Removable has a node class, an overlay or a buffer if its pools are unknown.
 	Rolled, Deleted, Condemned, Removable []string
+	Unseen                                []string // those of Removable whose pools are unknown
 }
 
 // A Count is a number of nodes. It is unknown if there are pools to count nodes of and no cluster was read.
@@ -266,6 +270,9 @@ func (c Count) Number() *int {
 	}
 	return &c.Nodes
 }
+
+// Some reports whether the number is, or may be, more than zero.
+func (c Count) Some() bool { return !c.Known || c.Nodes > 0 }
 
 // Plus is the sum; unknown if one of them is.
 func (c Count) Plus(other Count) Count { return Count{c.Nodes + other.Nodes, c.Known && other.Known} }
@@ -349,7 +356,9 @@ func (p Plan) Summary() Summary {
 			}
 		}
 		if c.Loosens {
-			s.Removable = append(s.Removable, c.Addr)
+			if s.Removable = append(s.Removable, c.Addr); c.Kind != "NodePool" {
+				s.Unseen = append(s.Unseen, c.Addr)
+			}
 			s.NodesRemovable = s.NodesRemovable.Plus(of(im.Removable))
 		}
 	}

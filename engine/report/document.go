@@ -235,7 +235,7 @@ type summary struct {
 	Rolled       []string `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
 	Deleted      []string `json:"pools_deleted" doc:"The addresses of pools whose nodes are deleted immediately."`
 	Condemned    []string `json:"pools_condemned" doc:"The addresses of pools that drain their nodes and are then deleted."`
-	Removable    []string `json:"pools_removable" doc:"The addresses of pools whose nodes Karpenter may remove because of the change. If the pools are unknown, the address of the overlay or buffer."`
+	Removable    []string `json:"pools_removable" doc:"The addresses of pools whose nodes Karpenter may remove because of the change. If the pools are unknown, the address of the node class, overlay or buffer."`
 	Conflicts    int      `json:"conflicts" doc:"Number of fields that others have set to other values. An apply is refused."`
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }

@@ -136,8 +136,12 @@ func tiles(s plan.Summary) []tile {
 		deleted.Note = "with " + diag.Counted(len(s.Deleted), "pool")
 	}
 	list = append(list, rolled, deleted)
-	if len(s.Removable) > 0 {
-		list = append(list, number(len(s.Removable), "pool may lose nodes", "pools may lose nodes", "warn"))
+	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {
+		list = append(list, number(n, "pool may lose nodes", "pools may lose nodes", "warn"))
+	}
+	if n := len(s.Unseen); n > 0 {
+		list = append(list,
+			number(n, "object may remove nodes of unknown pools", "objects may remove nodes of unknown pools", "warn"))
 	}
 	return list
 }

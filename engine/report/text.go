@@ -255,7 +255,7 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 		return fmt.Sprint(n.Nodes, " ")
 	}
 	var parts []string
-	if len(s.Deleted) > 0 && (!s.NodesDeleted.Known || s.NodesDeleted.Nodes > 0) {
+	if len(s.Deleted) > 0 && s.NodesDeleted.Some() {
 		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
 	}
 	if len(s.Condemned) > 0 {
@@ -273,7 +273,13 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 	if !s.NodesRemovable.Known {
 		most = ""
 	}
-	several(most+"may be removed", s.Removable)
+	if s.NodesRemovable.Some() {
+		unseen := func(addr string) bool { return slices.Contains(s.Unseen, addr) }
+		several(most+"may be removed", slices.DeleteFunc(slices.Clone(s.Removable), unseen))
+		if len(s.Unseen) > 0 {
+			parts = append(parts, "may be removed in unknown pools because of "+v.list(s.Unseen))
+		}
+	}
 	if len(parts) == 0 {
 		return "none replaced or deleted"
 	}

@@ -86,8 +86,11 @@ func headline(r Report) string {
 	if n := len(s.Condemned); n > 0 {
 		parts = append(parts, fmt.Sprintf("drains %s of %s", nodes(s.NodesDrained), diag.Counted(n, "pool")))
 	}
-	if n := len(s.Removable); n > 0 {
+	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {
 		parts = append(parts, fmt.Sprintf("may remove %s of %s", nodes(s.NodesRemovable), diag.Counted(n, "pool")))
+	}
+	if len(s.Unseen) > 0 {
+		parts = append(parts, "may remove nodes of unknown pools")
 	}
 	if len(parts) == 0 && !r.Empty() {
 		parts = append(parts, "no nodes are replaced or deleted")
@@ -407,6 +410,9 @@ func (v escaper) conflict(c plan.Conflict) string {
 // verdict names a guard and its object, the limit and the actual number, and the reason.
 func (v escaper) verdict(d plan.Verdict) string {
 	text := v(d.Guard)
+	if d.Status == plan.Changed {
+		return text + ": " + v(d.Detail)
+	}
 	if d.Addr != "" {
 		text += " of " + v(d.Addr)
 	}
