@@ -38,8 +38,8 @@ var fragments = []string{
 	`controller.extraVolumeMounts=[{"name":"more","mountPath":"/more"}]`,
 	`controller.extraVolumeMounts=[{"name":"more","mountPath":"/tmp"}]`,
 	`controller.extraVolumeMounts=[{"name":"tmp","mountPath":"/a"},{"name":"tmp","mountPath":"/a"}]`,
-	`controller.sidecarContainer=[{"name":"side"},{"name":"side"}]`,
-	`controller.sidecarContainer=[{"name":"gitops"}]`,
+	`controller.sidecarContainer=[{"name":"side","image":"a"},{"name":"side","image":"a"}]`,
+	`controller.sidecarContainer=[{"name":"gitops","image":"a"}]`,
 	`controller.sidecarContainer=[{"name":"side","image":"side"}]`,
 	`extraVolumes=[{"name":"tmp","emptyDir":{}}]`,
 	`extraVolumes=[{"name":"more","emptyDir":{}}]`,
@@ -57,9 +57,11 @@ var fragments = []string{
 	`serviceMonitor={"enabled":true,"additionalLabels":{"team":"c"},"endpointConfig":{"port":"web","interval":"30s"}}`,
 	`prometheusRule={"enabled":true,"additionalLabels":{"team":"c"}}`,
 	`dashboards={"enabled":true,"additionalLabels":{"app.kubernetes.io/version":"c"}}`,
+	`strategy.type="Recreate"`,
+	`strategy={"rollingUpdate":{"maxUnavailable":0,"maxSurge":"25%"}}`,
 	`terminationGracePeriodSeconds=0`,
-	`topologySpreadConstraints=[{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"},` +
-		`{"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`,
+	`topologySpreadConstraints=[{"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"},` +
+		`{"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":"DoNotSchedule"}]`,
 	`topologySpreadConstraints={}`,
 	`tenants=[{"namespace":"a"},{"namespace":"a"}]`,
 	`tenants=[{"namespace":"a","approvers":["x","x"]},{"namespace":"b","create":false}]`,
@@ -167,6 +169,9 @@ func strict(manifests string) error {
 }
 
 func strictPods(d appsv1.Deployment) error {
+	if s := d.Spec.Strategy; s.Type == appsv1.RecreateDeploymentStrategyType && s.RollingUpdate != nil {
+		return fmt.Errorf("the strategy Recreate has rollingUpdate %v", s.RollingUpdate)
+	}
 	template := d.Spec.Template
 	for key, value := range d.Spec.Selector.MatchLabels {
 		if template.Labels[key] != value {

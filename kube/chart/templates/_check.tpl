@@ -40,6 +40,10 @@
 {{- fail (printf "policies.nodeAdmission requires Kubernetes 1.36, and this is %s; remove it: the controller then adds the taint a moment later" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- include "lkeplan.checkDuplicates" . -}}
+{{- include "lkeplan.checkFlags" . -}}
+{{- include "lkeplan.checkMetadata" . -}}
+{{- include "lkeplan.checkPods" . -}}
+{{- include "lkeplan.checkRules" . -}}
 {{- end }}
 
 {{/* Refuses an image that does not exist, or that is of another program. */}}
@@ -64,8 +68,13 @@ object only when other objects of the release have been applied.
 {{- define "lkeplan.checkDuplicates" -}}
 {{- $v := .Values -}}
 {{- $instances := include "lkeplan.instances" . -}}
-{{- $set := dict "CLUSTER_NAME" "settings.clusterName" "LINODE_TOKEN" "existingSecret" "LINODE_URL" "apiURL" -}}
-{{- if $v.region }}{{ $_ := set $set "LINODE_REGION" "region" }}{{ end -}}
+{{- $set := dict "CLUSTER_NAME" "settings.clusterName" "LINODE_TOKEN" "existingSecret" "LINODE_URL" "apiURL" "METRICS_PORT" "controller.metrics.port"
+  "HEALTH_PROBE_PORT" "controller.healthProbe.port" "LOG_LEVEL" "logLevel" "FEATURE_GATES" "settings.featureGates"
+  "BATCH_IDLE_DURATION" "settings.batchIdleDuration" "BATCH_MAX_DURATION" "settings.batchMaxDuration" -}}
+{{- if $v.region }}{{ $_ := set $set "LINODE_REGION" "region" }}{{ $_ := set $set "CLUSTER_REGION" "region" }}{{ end -}}
+{{- if $v.tracing.endpoint -}}
+{{- range list "OTEL_EXPORTER_OTLP_ENDPOINT" "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" }}{{ $_ := set $set . "tracing.endpoint" }}{{ end -}}
+{{- end -}}
 {{- if $v.settings.clusterID }}{{ $_ := set $set "LKE_CLUSTER_ID" "settings.clusterID" }}{{ end -}}
 {{- if $instances }}{{ $_ := set $set "KARPENTER_MODE" "settings.mode" }}{{ end -}}
 {{- if and $instances $v.settings.clusterEndpoint }}{{ $_ := set $set "CLUSTER_ENDPOINT" "settings.clusterEndpoint" }}{{ end -}}
@@ -84,13 +93,6 @@ object only when other objects of the release have been applied.
 {{- include "lkeplan.unique" (list "extraVolumes" "name" $v.extraVolumes (list "tmp")) -}}
 {{- include "lkeplan.unique" (list "imagePullSecrets" "name" $v.imagePullSecrets list) -}}
 {{- include "lkeplan.unique" (list "tenants" "namespace" $v.tenants list) -}}
-{{- $volumes := list "tmp" -}}
-{{- range $v.extraVolumes }}{{ $volumes = append $volumes .name }}{{ end -}}
-{{- range $v.controller.extraVolumeMounts -}}
-{{- if not (has .name $volumes) -}}
-{{- fail (printf "controller.extraVolumeMounts names the volume %q, which is not in extraVolumes; add it" .name) -}}
-{{- end -}}
-{{- end -}}
 {{- $spread := list -}}
 {{- range $v.topologySpreadConstraints -}}
 {{- $pair := printf "%v, %v" .topologyKey .whenUnsatisfiable -}}
@@ -106,6 +108,183 @@ object only when other objects of the release have been applied.
 {{- end -}}
 {{- if hasKey $v.podAnnotations "lkeplan.dev/token" -}}
 {{- fail "podAnnotations sets lkeplan.dev/token, which the chart sets; remove it" -}}
+{{- end -}}
+{{- end }}
+
+{{/* Refuses additional flags that contradict values. Probes and Services use the values. */}}
+{{- define "lkeplan.checkFlags" -}}
+{{- $set := dict "log-level" "logLevel" "log-format" "logFormat" "trace-endpoint" "tracing.endpoint" "linode-url" "apiURL"
+  "metrics-bind-address" "controller.metrics.port" "health-probe-bind-address" "controller.healthProbe.port"
+  "batch-idle-duration" "settings.batchIdleDuration" "batch-max-duration" "settings.batchMaxDuration"
+  "max-replacements" "settings.maxReplacements" "feature-gates" "settings.featureGates" "mode" "settings.mode"
+  "cluster-name" "settings.clusterName" "cluster-id" "settings.clusterID" "cluster-endpoint" "settings.clusterEndpoint"
+  "region" "region" "node-admission-params" "policies.nodeAdmission" "only" "gitops.separate"
+  "default-service-account" "gitops.defaultServiceAccount" "no-cross-namespace-refs" "gitops.crossNamespaceRefs"
+  "events-addr" "gitops.eventsAddr" "concurrent" "gitops.concurrent" -}}
+{{- range $part := list "controller" "gitops" -}}
+{{- range (get $.Values $part).extraArgs -}}
+{{- $flag := regexFind "^--[a-z-]+" . -}}
+{{- with get $set (trimPrefix "--" $flag) -}}
+{{- fail (printf "%s.extraArgs sets %s, which the chart sets; remove it and set %s" $part $flag .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Refuses keys of labels and annotations that the API server refuses. The schema checks the values of labels. */}}
+{{- define "lkeplan.checkMetadata" -}}
+{{- $v := .Values -}}
+{{- range $name, $keys := dict "additionalLabels" $v.additionalLabels "podLabels" $v.podLabels "nodeSelector" $v.nodeSelector
+  "additionalAnnotations" $v.additionalAnnotations "podAnnotations" $v.podAnnotations
+  "serviceAccount.annotations" $v.serviceAccount.annotations "serviceMonitor.additionalLabels" $v.serviceMonitor.additionalLabels
+  "prometheusRule.additionalLabels" $v.prometheusRule.additionalLabels "dashboards.additionalLabels" $v.dashboards.additionalLabels -}}
+{{- range $key, $_ := $keys -}}
+{{- $tested := contains "nnotations" $name | ternary (lower $key) $key -}}
+{{- if not (regexMatch "^([a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]$" $tested) -}}
+{{- fail (printf "%s has the key %q; write at most 63 letters, digits, dashes, dots and underscores, after a domain and a slash if you like, such as example.com/team" $name $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Refuses settings of pods that contradict one another. */}}
+{{- define "lkeplan.checkPods" -}}
+{{- $v := .Values -}}
+{{- with $v.strategy.rollingUpdate -}}
+{{- $unavailable := toString (hasKey . "maxUnavailable" | ternary .maxUnavailable "25%") -}}
+{{- $surge := toString (hasKey . "maxSurge" | ternary .maxSurge "25%") -}}
+{{- if and (ne $v.strategy.type "Recreate") (regexMatch "^0+%?$" $unavailable) (regexMatch "^0+%?$" $surge) -}}
+{{- fail (printf "strategy.rollingUpdate has maxUnavailable %s and maxSurge %s; set one of them to 1 or more" $unavailable $surge) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq (toString $v.dnsPolicy) "None") (not $v.dnsConfig.nameservers) -}}
+{{- fail "dnsPolicy is None; set dnsConfig.nameservers, or another policy" -}}
+{{- end -}}
+{{- range $i, $t := $v.tolerations -}}
+{{- if and (eq (toString .operator) "Exists") .value -}}
+{{- fail (printf "tolerations[%d] has the operator Exists and the value %q; remove one of them" $i .value) -}}
+{{- end -}}
+{{- if and (not .key) (ne (toString .operator) "Exists") -}}
+{{- fail (printf "tolerations[%d] has no key; set key, or the operator Exists" $i) -}}
+{{- end -}}
+{{- if and (not (kindIs "invalid" .tolerationSeconds)) (ne (toString .effect) "NoExecute") -}}
+{{- fail (printf "tolerations[%d] has tolerationSeconds; set effect to NoExecute or remove it" $i) -}}
+{{- end -}}
+{{- end -}}
+{{- range $i, $t := $v.topologySpreadConstraints -}}
+{{- if and .minDomains (ne .whenUnsatisfiable "DoNotSchedule") -}}
+{{- fail (printf "topologySpreadConstraints[%d] has minDomains; set whenUnsatisfiable to DoNotSchedule or remove it" $i) -}}
+{{- end -}}
+{{- end -}}
+{{- $volumes := list "tmp" -}}
+{{- range $i, $volume := $v.extraVolumes -}}
+{{- $volumes = append $volumes .name -}}
+{{- $types := omit . "name" | keys | sortAlpha -}}
+{{- if gt (len $types) 1 -}}
+{{- fail (printf "extraVolumes[%d] has %d types: %s; keep one" $i (len $types) (join ", " $types)) -}}
+{{- end -}}
+{{- end -}}
+{{- include "lkeplan.checkContainer" (list "controller" $volumes "extraVolumeMounts" $v.controller) -}}
+{{- include "lkeplan.checkContainer" (list "gitops" $volumes "" (dict "resources" $v.gitops.resources)) -}}
+{{- range $i, $container := $v.controller.sidecarContainer -}}
+{{- $name := printf "controller.sidecarContainer[%d]" $i -}}
+{{- include "lkeplan.unique" (list (print $name ".env") "name" (.env | default list) list) -}}
+{{- include "lkeplan.unique" (list (print $name ".volumeMounts") "mountPath" (.volumeMounts | default list) list) -}}
+{{- include "lkeplan.checkContainer" (list $name $volumes "volumeMounts" .) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Refuses settings of a container that contradict one another: its name, the volumes, the key of its mounts, the container. */}}
+{{- define "lkeplan.checkContainer" -}}
+{{- $name := index . 0 -}}
+{{- $volumes := index . 1 -}}
+{{- $mounts := index . 2 -}}
+{{- with index . 3 -}}
+{{- range .env -}}
+{{- if and .value .valueFrom -}}
+{{- fail (printf "%s.env sets %s by value and by valueFrom; remove one of them" $name .name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $i, $source := .envFrom -}}
+{{- if and .secretRef .configMapRef -}}
+{{- fail (printf "%s.envFrom[%d] has secretRef and configMapRef; write two entries" $name $i) -}}
+{{- end -}}
+{{- end -}}
+{{- range index . $mounts -}}
+{{- if not (has .name $volumes) -}}
+{{- fail (printf "%s.%s names the volume %q, which is not in extraVolumes; add it" $name $mounts .name) -}}
+{{- end -}}
+{{- end -}}
+{{- $resources := .resources | default dict -}}
+{{- $limits := $resources.limits | default dict -}}
+{{- range $resource, $request := $resources.requests -}}
+{{- if hasKey $limits $resource -}}
+{{- $limit := get $limits $resource -}}
+{{- if gt (include "lkeplan.amount" $request | float64) (include "lkeplan.amount" $limit | float64) -}}
+{{- fail (printf "%s.resources requests %s %v with a limit of %v; raise the limit or lower the request" $name $resource $request $limit) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The number that a quantity of Kubernetes stands for. */}}
+{{- define "lkeplan.amount" -}}
+{{- $suffix := regexFind "([KMGTPE]i|[numkMGTPE])$" (toString .) -}}
+{{- $factors := dict "" 1 "n" 1e-9 "u" 1e-6 "m" 1e-3 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18
+  "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{ mulf (toString . | trimSuffix $suffix | float64) (get $factors $suffix) }}
+{{- end }}
+
+{{/* Refuses rules that the API server refuses, because they have fields that exclude one another. */}}
+{{- define "lkeplan.checkRules" -}}
+{{- range $i, $rule := .Values.additionalClusterRoleRules -}}
+{{- if and .nonResourceURLs (or .resources .apiGroups .resourceNames) -}}
+{{- fail (printf "additionalClusterRoleRules[%d] has resources and nonResourceURLs; write two rules" $i) -}}
+{{- end -}}
+{{- end -}}
+{{- $peers := dict "networkPolicy.metricsFrom" .Values.networkPolicy.metricsFrom -}}
+{{- range $i, $rule := .Values.networkPolicy.egress -}}
+{{- $_ := set $peers (printf "networkPolicy.egress[%d].to" $i) (.to | default list) -}}
+{{- range $j, $port := .ports -}}
+{{- if and .endPort (or (kindIs "string" .port) (lt (int .endPort) (int .port))) -}}
+{{- fail (printf "networkPolicy.egress[%d].ports[%d] has the endPort %d; set port to a number that is not larger" $i $j (int .endPort)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $list := $peers -}}
+{{- range $i, $peer := $list -}}
+{{- if and .ipBlock (or (hasKey . "podSelector") (hasKey . "namespaceSelector")) -}}
+{{- fail (printf "%s[%d] has ipBlock and a selector; write two peers" $name $i) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/*
+Refuses a text of extraObjects that is not an object, or that is an object which the release already has. Takes a dictionary:
+root, name (of the entry), text, owner (what the message says of an object that is there), and seen (the objects so far).
+*/}}
+{{- define "lkeplan.checkObjects" -}}
+{{- range regexSplit "(?m)^---.*$" .text -1 -}}
+{{- if regexMatch "(?m)^[ ]*[^# \\n]" . -}}
+{{- $object := fromYaml . -}}
+{{- if hasKey $object "Error" -}}
+{{- fail (printf "%s is not an object of Kubernetes; write its apiVersion, kind and metadata.name: %s" $.name $object.Error) -}}
+{{- end -}}
+{{- $metadata := kindIs "map" $object.metadata | ternary $object.metadata dict -}}
+{{- range $field, $value := dict "apiVersion" $object.apiVersion "kind" $object.kind "metadata.name" $metadata.name -}}
+{{- if or (not $value) (not (kindIs "string" $value)) -}}
+{{- fail (printf "%s has no %s; add it" $.name $field) -}}
+{{- end -}}
+{{- end -}}
+{{- $group := contains "/" $object.apiVersion | ternary (splitList "/" $object.apiVersion | first) "" -}}
+{{- $id := printf "%s/%s/%v/%s" $group $object.kind ($metadata.namespace | default $.root.Release.Namespace) $metadata.name -}}
+{{- with get $.seen $id -}}
+{{- fail (printf "%s is the %s %s, which %s; rename or remove it" $.name $object.kind $metadata.name .) -}}
+{{- end -}}
+{{- $_ := set $.seen $id $.owner -}}
+{{- end -}}
 {{- end -}}
 {{- end }}
 

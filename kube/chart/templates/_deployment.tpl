@@ -20,7 +20,8 @@ spec:
   revisionHistoryLimit: {{ $v.revisionHistoryLimit | int64 }}
   {{- with $v.strategy }}
   strategy:
-    {{- toYaml . | nindent 4 }}
+    {{- /* The defaults have rollingUpdate, which the API server refuses with Recreate. */ -}}
+    {{- toYaml (eq (toString .type) "Recreate" | ternary (omit . "rollingUpdate") .) | nindent 4 }}
   {{- end }}
   selector:
     matchLabels: {app.kubernetes.io/name: {{ .part }}}
