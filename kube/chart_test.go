@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -56,6 +57,44 @@ func TestChartFiles(t *testing.T) {
 		}
 		if found, err := filepath.Glob(filepath.Join(dir, filepath.Base(from))); err != nil || len(found) != len(files) {
 			t.Errorf("%s contains %v, want copies of %v (%v)", dir, found, files, err)
+		}
+	}
+}
+
+// TestChartRefusesFlagsThatValuesSet: the check of additional flags and variables has all that the templates set, and all
+// variables by which the controller sets the same flags.
+func TestChartRefusesFlagsThatValuesSet(t *testing.T) {
+	check := string(contents(t, "chart/templates/_check.tpl"))
+	known := func(names [][]string) {
+		if len(names) < 3 {
+			t.Errorf("found only %v", names)
+		}
+		for _, match := range names {
+			for _, name := range match[1:] {
+				if !strings.Contains(check, `"`+name+`" "`) {
+					t.Errorf("_check.tpl does not refuse %s, which values set", name)
+				}
+			}
+		}
+	}
+	var templates strings.Builder
+	for _, name := range []string{"_deployment.tpl", "controller.yaml", "gitops.yaml"} {
+		templates.Write(contents(t, "chart/templates/"+name))
+	}
+	known(regexp.MustCompile(`"--([a-z-]+)`).FindAllStringSubmatch(templates.String(), -1))
+	known(regexp.MustCompile(`\{name: ([A-Z_]+), value`).FindAllStringSubmatch(templates.String(), -1))
+	controller := string(contents(t, "../cmd/controller/environment.go"))
+	known(regexp.MustCompile(`\btext\("([a-z-]+)", "([A-Z_]+)"`).FindAllStringSubmatch(controller, -1))
+
+	// The objects that extraObjects cannot have are those of all templates.
+	extra := string(contents(t, "chart/templates/extra.yaml"))
+	files, err := filepath.Glob("chart/templates/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); name != "extra" && !strings.Contains(extra, `"`+name+`"`) {
+			t.Errorf("extra.yaml does not read the objects of %s", file)
 		}
 	}
 }

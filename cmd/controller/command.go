@@ -35,7 +35,8 @@ It runs inside the cluster, or outside with KUBECONFIG. In an LKE cluster, it
 reads the region and the tier from the Linode API.
 
   LINODE_TOKEN     API token with the scope lke:read_write, and the optional
-                   events:read_only and linodes:read_only; --only gitops needs none
+                   events:read_only, linodes:read_only and account:read_only (for
+                   replaceBeforeMaintenance); --only gitops needs none
   LINODE_URL       Linode API (default: https://api.linode.com)
   LKE_CLUSTER_ID   ID of the LKE cluster, or
   CLUSTER_NAME     label of the LKE cluster

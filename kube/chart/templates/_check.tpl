@@ -204,6 +204,9 @@ object only when other objects of the release have been applied.
 {{- if and .value .valueFrom -}}
 {{- fail (printf "%s.env sets %s by value and by valueFrom; remove one of them" $name .name) -}}
 {{- end -}}
+{{- if and (kindIs "map" .valueFrom) (ne (len .valueFrom) 1) -}}
+{{- fail (printf "%s.env has %d sources in valueFrom of %s; set one, such as secretKeyRef" $name (len .valueFrom) .name) -}}
+{{- end -}}
 {{- end -}}
 {{- range $i, $source := .envFrom -}}
 {{- if and .secretRef .configMapRef -}}
@@ -254,6 +257,9 @@ object only when other objects of the release have been applied.
 {{- end -}}
 {{- range $name, $list := $peers -}}
 {{- range $i, $peer := $list -}}
+{{- if not . -}}
+{{- fail (printf "%s[%d] is empty; set podSelector, namespaceSelector or ipBlock" $name $i) -}}
+{{- end -}}
 {{- if and .ipBlock (or (hasKey . "podSelector") (hasKey . "namespaceSelector")) -}}
 {{- fail (printf "%s[%d] has ipBlock and a selector; write two peers" $name $i) -}}
 {{- end -}}
