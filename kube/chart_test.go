@@ -61,8 +61,8 @@ func TestChartFiles(t *testing.T) {
 	}
 }
 
-// TestChartRefusesFlagsThatValuesSet: the check of additional flags and variables has all that the templates set, and all
-// variables by which the controller sets the same flags.
+// TestChartRefusesFlagsThatValuesSet: the check of additional flags and variables has all names that the templates set,
+// and the variables that set the same flags of the controller.
 func TestChartRefusesFlagsThatValuesSet(t *testing.T) {
 	check := string(contents(t, "chart/templates/_check.tpl"))
 	known := func(names [][]string) {
@@ -93,7 +93,8 @@ func TestChartRefusesFlagsThatValuesSet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		if name := strings.TrimSuffix(filepath.Base(file), ".yaml"); name != "extra" && !strings.Contains(extra, `"`+name+`"`) {
+		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
+		if name != "extra" && !strings.Contains(extra, `"`+name+`"`) {
 			t.Errorf("extra.yaml does not read the objects of %s", file)
 		}
 	}
