@@ -168,10 +168,10 @@ func TestRolloutMatchesPrediction(t *testing.T) {
 	early := s.ends(1, "apply", "--yes", "--wait", "rolled", "--timeout", "3s", labelled)
 	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "monthly maximum",
 		"timed out after 3s. All objects are applied, and the controller continues", "pool.web: 2 of ",
-		"nodes held by the PodDisruptionBudget default/inflate", "To see what is waiting: lkeplan status",
+		"nodes blocked by the PodDisruptionBudget default/inflate", "To see what is waiting: lkeplan status",
 		"To compare again: lkeplan diff --base live ",
 		"To wait again: lkeplan apply --yes --wait rolled ")
-	mustContain(t, s.ends(0, "diff", "--base", "live", labelled), "No changes", "Under way",
+	mustContain(t, s.ends(0, "diff", "--base", "live", labelled), "No changes", "In progress",
 		"nodes are still to be replaced", "default/inflate")
 	interrupted := s.interrupted("nodes up to date", "apply", "--yes", "--wait", "rolled", labelled)
 	mustContain(t, interrupted, "lkeplan: interrupted. All objects are applied", "default/inflate", "To compare again: ")
