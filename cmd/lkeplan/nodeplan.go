@@ -230,7 +230,11 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	if s := np.Status.Rollout; s != nil && s.Phase == lkeplanv1alpha1.PhaseRolledBack && s.Revision == p.Revision {
 		undone = ", which is rolled back"
 	}
-	to.Line(0, "Plan of %s%s: %s", nodeplan.Short(p.Revision), undone, p.Summary)
+	title := "Plan of"
+	if _, unknown := nodeplan.Pending(np); unknown != "" {
+		title = "Last plan, of" // another one may be pending
+	}
+	to.Line(0, "%s %s%s: %s", title, nodeplan.Short(p.Revision), undone, p.Summary)
 	if p.CostCeiling != "" {
 		ceiling := "$" + p.CostCeiling
 		if amount, err := catalog.ParseMoney(p.CostCeiling); err == nil {

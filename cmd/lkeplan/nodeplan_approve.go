@@ -69,12 +69,15 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for the history")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
-	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "revoke the current approval")
+	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "take back the current approval")
 	return cmd
 }
 
 func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	ctx := cmd.Context()
+	if a.nodes < 0 && cmd.Flags().Changed("max-nodes") {
+		return fmt.Errorf("--max-nodes %d: it must be at least 0", a.nodes)
+	}
 	if a.lasts <= 0 || a.lasts > maxApprovalTime {
 		return fmt.Errorf("--for %s: it must be more than 0 and at most 720h", a.lasts)
 	}
@@ -90,7 +93,7 @@ func (a *approval) run(cmd *cobra.Command, env *flags.Env, name string) error {
 		if err := nodeplan.Approve(ctx, cluster, to, nil); err != nil {
 			return err
 		}
-		fmt.Fprintf(env.Stdout, "The approval of NodePlan %s is revoked.\n", to)
+		fmt.Fprintf(env.Stdout, "The approval of NodePlan %s is taken back.\n", to)
 		return nil
 	}
 	given, err := a.approval(np)
@@ -154,6 +157,10 @@ func (a *approval) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Appro
 	if len(a.guards) > 0 {
 		given.Guards = a.guards
 	}
+	if a.nodes >= 0 && a.nodes < given.MaxNodes {
+		return given, fmt.Errorf("--max-nodes %d: the plan affects %s, and is not applied with an approval for fewer", a.nodes,
+			diag.Counted(given.MaxNodes, "node"))
+	}
 	if a.nodes >= 0 {
 		given.MaxNodes = a.nodes
 	}
@@ -179,7 +186,8 @@ not read: pass those that the directory needs with --var.
 With --pending, show the change that the controller has planned and not yet
 applied, such as one that waits for approval: its objects, their fields as they
 are applied and as they are planned, and the guards that block it. That takes
-no directory. The exit code is 3 if guards block it.`
+no directory. The exit code is 3 if guards block it, and 1 if the change is
+unknown: the controller could not compare the source with the cluster.`
 
 func newNodePlanDiff(env *flags.Env) *cobra.Command {
 	var (
@@ -261,15 +269,17 @@ type pendingChange struct {
 	State    string                        `json:"state"`
 	Message  string                        `json:"message"`
 	Applied  string                        `json:"applied_revision"`
-	Plan     *lkeplanv1alpha1.PlanSummary  `json:"plan"` // null if no change is pending
+	Unknown  string                        `json:"unknown"` // why it is unknown what is pending; "" if it is known
+	Plan     *lkeplanv1alpha1.PlanSummary  `json:"plan"`    // null if no change is pending, or if that is unknown
 	Guards   []lkeplanv1alpha1.GuardStatus `json:"guards"`
 }
 
 func pendingOf(np *lkeplanv1alpha1.NodePlan) pendingChange {
 	c := pendingChange{
 		NodePlan: nodeplan.Key(np).String(), State: nodeplan.State(np), Message: nodeplan.Message(np),
-		Applied: np.Status.LastAppliedRevision, Plan: nodeplan.Pending(np), Guards: []lkeplanv1alpha1.GuardStatus{},
+		Applied: np.Status.LastAppliedRevision, Guards: []lkeplanv1alpha1.GuardStatus{},
 	}
+	c.Plan, c.Unknown = nodeplan.Pending(np)
 	if c.Plan != nil {
 		c.Guards = append(c.Guards, np.Status.Guards...)
 	}
@@ -293,6 +303,8 @@ func showPending(ctx context.Context, env *flags.Env, from *nodePlanFlags, name,
 		return err
 	}
 	switch {
+	case pending.Unknown != "":
+		return flags.ErrReported
 	case pending.blocked():
 		return flags.Refused
 	case detailed && pending.Plan != nil:
@@ -306,7 +318,14 @@ func writePending(p *diag.Page, np *lkeplanv1alpha1.NodePlan, c pendingChange) {
 	p.Line(0, "NodePlan %s: %s", nodeplan.Key(np), c.State)
 	p.Words(2, c.Message)
 	p.Line(0, "Applied: %s", nodeplan.Short(c.Applied))
-	if c.Plan == nil {
+	switch {
+	case c.Unknown != "":
+		p.Line(0, "What is pending is unknown: %s", c.Unknown)
+		if last := np.Status.Plan; last != nil {
+			p.Line(0, "To show the last plan, of %s: lkeplan nodeplan get -n %s %s", nodeplan.Short(last.Revision), np.Namespace, np.Name)
+		}
+		return
+	case c.Plan == nil:
 		p.Line(0, "No change is pending.")
 		return
 	}

@@ -38,7 +38,14 @@ func TestOutput(t *testing.T) {
 			writePending(p, reverted, pendingOf(reverted))
 		},
 		"pending":     func(p *diag.Page) { writePending(p, waiting, pendingOf(waiting)) },
-		"pending not": func(p *diag.Page) { writePending(p, &plans[1], pendingOf(&plans[1])) },
+		"pending unknown": func(p *diag.Page) { // as get shows it at that moment
+			broken := waiting.DeepCopy()
+			broken.Status.LastAttemptedRevision = "main@sha1:0000000000000000"
+			broken.Status.Conditions = plans[1].Status.Conditions
+			writeNodePlan(p, broken)
+			writePending(p, broken, pendingOf(broken))
+			writePending(p, &plans[1], pendingOf(&plans[1]))
+		},
 		"proving": func(p *diag.Page) {
 			writeNodePlan(p, proving)
 			writeHistory(p, proving.Status.History)
@@ -75,8 +82,10 @@ func TestApprovalStaysWithinThePlan(t *testing.T) {
 		err    string
 	}{
 		{approval{nodes: -1}, 2, 7, ""},
-		{approval{nodes: 3, guards: []string{"freeze:weekend"}, digest: "sha256:1"}, 1, 3, ""},
-		{approval{nodes: 0}, 2, 0, ""},
+		{approval{nodes: 8, guards: []string{"freeze:weekend"}, digest: "sha256:1"}, 1, 8, ""},
+		{approval{nodes: 7}, 2, 7, ""},
+		{approval{nodes: 0}, 0, 0, "--max-nodes 0: the plan affects 7 nodes, and is not applied with an approval for fewer"},
+		{approval{nodes: 6}, 0, 0, "--max-nodes 6: the plan affects 7 nodes, and is not applied with an approval for fewer"},
 		{approval{nodes: -1, digest: "sha256:2"}, 0, 0, "the plan of NodePlan / has changed; its digest is sha256:1"},
 		{approval{nodes: -1, guards: []string{"protected:*"}}, 0, 0,
 			"--guard protected:*: the plan is refused by freeze:weekend, protected:pool.a"},

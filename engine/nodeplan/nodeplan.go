@@ -11,6 +11,7 @@
 package nodeplan
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -150,19 +151,43 @@ func Message(np *lkeplanv1alpha1.NodePlan) string {
 	return ""
 }
 
-// Pending returns the plan that a NodePlan has made and not applied; nil if there is none. A NodePlan that only plans
-// keeps its plan pending. The status keeps the plan of an earlier revision until another one changes something: that plan
-// is not pending.
-func Pending(np *lkeplanv1alpha1.NodePlan) *lkeplanv1alpha1.PlanSummary {
-	p := np.Status.Plan
-	if p == nil || Superseded(np) || p.Revision != np.Status.LastAttemptedRevision ||
-		p.Create+p.Update+p.Delete+len(p.Changes)+len(np.Status.Guards) == 0 {
-		return nil
+// compared are the reasons of the condition Ready of a NodePlan whose revision was compared with the cluster. With any
+// other reason, the reconciliation ended earlier, and the plan in the status is an earlier one.
+var compared = []string{
+	lkeplanv1alpha1.ReasonSucceeded, lkeplanv1alpha1.ReasonPlanned, lkeplanv1alpha1.ReasonGuarded,
+	lkeplanv1alpha1.ReasonOutsideWindow, lkeplanv1alpha1.ReasonPruning, lkeplanv1alpha1.ReasonHealthCheckFailed,
+	lkeplanv1alpha1.ReasonProving, lkeplanv1alpha1.ReasonHeld, lkeplanv1alpha1.ReasonRolledBack,
+}
+
+// Pending returns the plan that a NodePlan has made and not applied; nil if there is none. If the controller could not
+// compare the revision with the cluster, that is unknown, for the returned reason. A NodePlan that only plans keeps its plan
+// pending. The status keeps the plan of an earlier revision until another one changes something: that plan is not pending.
+func Pending(np *lkeplanv1alpha1.NodePlan) (p *lkeplanv1alpha1.PlanSummary, unknown string) {
+	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
+	switch {
+	case np.DeletionTimestamp != nil:
+		return nil, "the NodePlan is being deleted"
+	case ready == nil && np.Spec.Suspend:
+		return nil, "the NodePlan is suspended, and the controller has never reconciled it"
+	case ready == nil:
+		return nil, "the controller has not reconciled the NodePlan yet"
+	case !slices.Contains(compared, ready.Reason):
+		why, _, _ := strings.Cut(ready.Message, "\n")
+		return nil, cmp.Or(why, ready.Reason)
+	case np.Status.ObservedGeneration != np.Generation && !np.Spec.Suspend: // to suspend it is another generation
+		return nil, "the controller has not reconciled the NodePlan since its spec changed"
 	}
-	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly && apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.ReadyCondition) {
-		return nil
+	applied := ready.Reason == lkeplanv1alpha1.ReasonHealthCheckFailed ||
+		ready.Status == metav1.ConditionTrue && np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly
+	p = np.Status.Plan
+	switch {
+	case p != nil && !applied && p.Revision == np.Status.LastAttemptedRevision &&
+		p.Create+p.Update+p.Delete+len(p.Changes)+len(np.Status.Guards) > 0:
+		return p, ""
+	case np.Spec.Suspend:
+		return nil, "the NodePlan is suspended: the controller compares nothing"
 	}
-	return p
+	return nil, ""
 }
 
 // Superseded reports whether a NodePlan is ready with another revision than that of the plan in its status.
