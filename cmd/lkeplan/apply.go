@@ -176,9 +176,12 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return comparison.Another(err)
 	}
-	if err := saved.Fresh(now.Plan); err != nil {
-		fmt.Fprintln(a.Env.Stderr, "lkeplan:", diag.OneLine(err.Error()))
-		return flags.Stale
+	err = saved.Fresh(now.Plan)
+	if stale, ok := errors.AsType[compare.StaleError](err); ok {
+		return cmp.Or(writeStale(a.Env.Stderr, stale), error(flags.Stale))
+	}
+	if err != nil {
+		return err
 	}
 	if err := saved.Judge(&now.Plan, a.Allow); err != nil {
 		return err
@@ -188,6 +191,17 @@ func (a *application) saved(ctx context.Context, name string) error {
 	}
 	a.Args = []string{saved.Plan.Head.Ref} // for messages
 	return a.execute(ctx, cluster, head, now)
+}
+
+// writeStale writes why a saved plan is not applied, one reason per line.
+func writeStale(to io.Writer, stale compare.StaleError) error {
+	var page diag.Page
+	page.Line(0, "lkeplan: %v", stale)
+	for _, reason := range stale.Reasons {
+		page.Line(2, "%s", reason)
+	}
+	_, err := io.WriteString(to, page.String())
+	return err
 }
 
 // judge removes the conflicts about fields that --force-conflicts names. If other conflicts, a

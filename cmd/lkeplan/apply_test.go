@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/compare"
 )
 
 // TestPrintedCommandsHaveFlags: a command that is printed has the flags of the command that ran, if it knows them.
@@ -22,5 +23,16 @@ func TestPrintedCommandsHaveFlags(t *testing.T) {
 		if got := strings.Join(flags.CommandLine(cmd, "apply", some, []string{"dir"}), " "); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
+	}
+}
+
+// TestStalePlanHasOneReasonPerLine: line breaks between them are not escaped, and those in them are.
+func TestStalePlanHasOneReasonPerLine(t *testing.T) {
+	var out strings.Builder
+	err := writeStale(&out, compare.StaleError{Reasons: []string{"NodePool a: it has been deleted", "NodePool b: set by x\nforged"}})
+	const want = "lkeplan: the cluster has changed since the plan was created, so nothing is applied; create a new plan\n" +
+		"  NodePool a: it has been deleted\n  NodePool b: set by x\\u000aforged\n"
+	if err != nil || out.String() != want {
+		t.Errorf("%v: %q, want %q", err, &out, want)
 	}
 }

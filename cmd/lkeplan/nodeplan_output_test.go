@@ -37,7 +37,7 @@ func TestOutput(t *testing.T) {
 			writeNodePlan(p, reverted)
 			writePending(p, reverted, pendingOf(reverted))
 		},
-		"pending":     func(p *diag.Page) { writePending(p, waiting, pendingOf(waiting)) },
+		"pending": func(p *diag.Page) { writePending(p, waiting, pendingOf(waiting)) },
 		"pending unknown": func(p *diag.Page) { // as get shows it at that moment
 			broken := waiting.DeepCopy()
 			broken.Status.LastAttemptedRevision = "main@sha1:0000000000000000"

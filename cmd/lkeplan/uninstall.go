@@ -179,7 +179,7 @@ func (s survey) write(p *diag.Page, leave bool) {
 			p.Paragraph(2, "CapacityLimit %s, managed by %s", limit.Name, limit.Owner)
 		}
 		p.Break()
-		s.billed(p)
+		s.billed(p, true)
 		return
 	}
 	for _, limit := range s.held.LimitsOfOthers {
@@ -187,7 +187,7 @@ func (s survey) write(p *diag.Page, leave bool) {
 	}
 	p.Break()
 	writeDisplaced(p, s.displaced)
-	s.billed(p)
+	s.billed(p, false)
 }
 
 // byPool has a line for each pool, and one for nodes whose pool does not exist.
@@ -204,21 +204,21 @@ func (s survey) byPool() (lines []string) {
 		if !slices.ContainsFunc(s.held.Pools, func(p *karpv1.NodePool) bool { return p.Name == pool }) {
 			name += ", which no longer exists"
 		}
-		cost := "at an unknown price"
-		if sum := total(of[pool]); sum > 0 || len(of[pool]) == 0 {
-			cost = atLeast(of[pool]) + sum.Text() + " a month"
-		}
-		lines = append(lines, fmt.Sprintf("%s: %s, %s", name, diag.Counted(len(of[pool]), "node"), cost))
+		lines = append(lines, fmt.Sprintf("%s: %s, %s", name, diag.Counted(len(of[pool]), "node"), monthlyCost(of[pool])))
 	}
 	return lines
 }
 
-// total is the known monthly cost of machines.
-func total(machines []migrate.Machine) (sum catalog.Money) {
+// monthlyCost is the monthly cost of machines, as far as it is known.
+func monthlyCost(machines []migrate.Machine) string {
+	var sum catalog.Money
 	for _, m := range machines {
 		sum += m.Monthly
 	}
-	return sum
+	if sum == 0 && len(machines) > 0 {
+		return "at an unknown price"
+	}
+	return atLeast(machines) + sum.Text() + " a month"
 }
 
 // writeDisplaced shows what happens to pods.
@@ -256,13 +256,19 @@ func writeDisplaced(p *diag.Page, d inspect.Displaced) {
 // mostOwners is how many owners of pods are listed.
 const mostOwners = 20
 
-// billed shows what is billed after lkeplan is removed, except its own nodes.
-func (s survey) billed(p *diag.Page) {
+// billed shows what is billed after lkeplan is removed. The nodes that it leaves come first.
+func (s survey) billed(p *diag.Page, leave bool) {
+	kept := ""
+	if leave && len(s.machines) > 0 {
+		kept = fmt.Sprintf("%s created by lkeplan, %s; ", diag.Counted(len(s.machines), "node"), monthlyCost(s.machines))
+	}
 	switch o := s.others; {
+	case s.unlisted != "" && kept != "":
+		p.Paragraph(0, "Still billed: %swhat else is still billed is unknown: %s.", kept, s.unlisted)
 	case s.unlisted != "":
 		p.Paragraph(0, "What is still billed is unknown: %s.", s.unlisted)
 	case o.Nodes == 0:
-		p.Paragraph(0, "Still billed: LKE pools without nodes, if there are any, and the control plane.")
+		p.Paragraph(0, "Still billed: %sLKE pools without nodes, if there are any, and the control plane.", kept)
 	default:
 		cost := o.Monthly.Text() + " a month"
 		switch {
@@ -275,8 +281,8 @@ func (s survey) billed(p *diag.Page) {
 		if o.LKEPools > 0 {
 			pools = " in " + diag.Counted(o.LKEPools, "LKE pool")
 		}
-		p.Paragraph(0, "Still billed: %s%s that lkeplan does not manage, %s; and the control plane.",
-			diag.Counted(o.Nodes, "node"), pools, cost)
+		p.Paragraph(0, "Still billed: %s%s%s that lkeplan does not manage, %s; and the control plane.",
+			kept, diag.Counted(o.Nodes, "node"), pools, cost)
 	}
 }
 
@@ -324,9 +330,10 @@ func (u *uninstalling) empty(ctx context.Context, in *kube.Cluster, found survey
 	page := diag.Page{Width: columns(u.env)}
 	page.Break()
 	page.Paragraph(0, "All nodes created by lkeplan are removed, and none is billed any more.")
-	found.billed(&page)
+	found.billed(&page, false)
 	page.Paragraph(0, "Now delete the controller (helm uninstall), and then the CRDs:")
-	_, err = io.WriteString(u.env.Stdout, page.String()+crdDeletion())
+	found.crdDeletion(&page)
+	_, err = io.WriteString(u.env.Stdout, page.String())
 	return err
 }
 
@@ -358,9 +365,10 @@ func (u *uninstalling) keep(ctx context.Context, in *kube.Cluster, found survey)
 	page.Paragraph(0, "These nodes stay, and are billed, until you delete their LKE pools in Cloud Manager or by the Linode API. "+
 		"The LKE pools keep the tags of lkeplan: a controller that is installed again without the NodeClaims takes their nodes "+
 		"for leftovers, and deletes them.")
-	found.billed(&page)
+	found.billed(&page, true)
 	page.Paragraph(0, "Now the controller can be deleted (helm uninstall) and, with all pools, the CRDs:")
-	_, err := io.WriteString(u.env.Stdout, page.String()+crdDeletion())
+	found.crdDeletion(&page)
+	_, err := io.WriteString(u.env.Stdout, page.String())
 	return err
 }
 
@@ -393,18 +401,32 @@ func writeBill(out io.Writer, machines []migrate.Machine, total catalog.Money) e
 	return w.Flush()
 }
 
-// crdDeletion is the command that deletes the CRDs: by name, because files may be of another release.
-func crdDeletion() string {
+// crdDeletion writes the command that deletes the CRDs: by name, because files may be of another release. It leaves out
+// the CRD of CapacityLimits if other owners manage some.
+func (s survey) crdDeletion(p *diag.Page) {
 	crds, err := crd.All()
 	if err != nil {
-		return "" // a test reads them
+		return // a test reads them
 	}
-	var b strings.Builder
-	b.WriteString("  kubectl delete crd")
+	keep := ""
+	lines := []string{"kubectl delete crd"}
 	for _, definition := range crds {
-		b.WriteString(" \\\n    " + definition.Name)
+		if definition.Spec.Names.Kind == "CapacityLimit" && len(s.held.LimitsOfOthers) > 0 {
+			keep = definition.Name
+			continue
+		}
+		lines = append(lines, "  "+definition.Name)
 	}
-	return b.String() + "\n"
+	for i, line := range lines {
+		if i < len(lines)-1 {
+			line += " \\"
+		}
+		p.Line(2, "%s", line)
+	}
+	if keep != "" {
+		p.Paragraph(0, "The command leaves out the CRD %s: deleting it deletes %s of other owners, too.", keep,
+			diag.Counted(len(s.held.LimitsOfOthers), "CapacityLimit"))
+	}
 }
 
 func (u *uninstalling) show(s migrate.Step) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
@@ -43,15 +44,23 @@ func TestUninstallShowsWhatItDoes(t *testing.T) {
 	fine.others, fine.displaced = migrate.OtherNodes{Nodes: 1, Unpriced: 1}, inspect.Displaced{Pods: 9}
 	blind := fine
 	blind.unlisted, blind.others = "Nodes cannot be listed", migrate.OtherNodes{}
+	alone := whole // the nodes that stay are billed, though there are no others
+	alone.others = migrate.OtherNodes{}
+	for name, limits := range map[string][]migrate.OwnedLimit{"crds": nil, "crds but limits": held.LimitsOfOthers} {
+		page := diag.Page{Width: 80}
+		survey{held: migrate.Holdings{LimitsOfOthers: limits}}.crdDeletion(&page)
+		golden.File(t, "testdata/uninstall/"+strings.ReplaceAll(name, " ", "_")+".txt", []byte(page.String()))
+	}
 	for name, tt := range map[string]struct {
 		survey survey
 		leave  bool
 	}{
 		"drain": {whole, false}, "leave": {whole, true}, "unknown": {vague, false}, "fine": {fine, false}, "blind": {blind, false},
+		"leave alone": {alone, true}, "leave blind": {blind, true},
 	} {
 		page := diag.Page{Width: 80}
 		tt.survey.write(&page, tt.leave)
-		golden.File(t, "testdata/uninstall/"+name+".txt", []byte(page.String()))
+		golden.File(t, "testdata/uninstall/"+strings.ReplaceAll(name, " ", "_")+".txt", []byte(page.String()))
 	}
 }
 

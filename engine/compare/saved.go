@@ -99,8 +99,7 @@ type StaleError struct{ Reasons []string }
 
 // Error implements error.
 func (e StaleError) Error() string {
-	return "the cluster has changed since the plan was created, so nothing is applied; create a new plan:\n  " +
-		strings.Join(e.Reasons, "\n  ")
+	return "the cluster has changed since the plan was created, so nothing is applied; create a new plan"
 }
 
 // Fresh compares the saved plan with a new one. Changes that an interrupted run has already applied are fine; for any other
@@ -124,10 +123,10 @@ func staleness(planned, now plan.Change) string {
 	switch {
 	case now.Action == plan.Keep && len(now.Conflicts) == 0:
 		return "" // only its address or class has changed
+	case now.Action == plan.Create && planned.Action != plan.Create:
+		return "it has been deleted"
 	case planned.Action == "":
 		return "it needed no change when the plan was created, and needs one now" + difference(plan.Change{}, now)
-	case planned.Action != now.Action && now.Action == plan.Create:
-		return "it has been deleted"
 	case planned.Action != now.Action && planned.Action == plan.Create:
 		return "it did not exist, and has been created"
 	case planned.Action != now.Action:
