@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -18,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -50,6 +52,9 @@ for GitHub, or .gitlab-ci.yml for GitLab. If the repository already has a
 			}
 			if cluster == "" {
 				cluster = baseName(dir)
+			}
+			if wrong := schemas.WrongClusterName(cluster, mode.Value == schemas.ModeInstance); wrong != "" {
+				return fmt.Errorf("the name of the cluster, which --cluster sets (default: the name of the directory): %s", wrong)
 			}
 			begin := lkeStart(tier.Value)
 			if mode.Value == schemas.ModeInstance {
@@ -89,20 +94,27 @@ func initialize(ctx context.Context, env *flags.Env, dir, ci string, src []byte)
 	if present != "" {
 		return fmt.Errorf("%s exists already; init overwrites nothing", filepath.Join(dir, present))
 	}
-	list := []starterFile{{name: filepath.Join(dir, "main.lke.hcl"), data: src}}
+	root, below := revision.Options{}.Place(dir)
+	if slices.Contains(strings.Split(below, "/"), ".git") {
+		return fmt.Errorf("%s is inside of .git, which only Git writes; name another directory", dir)
+	}
+	list := []starterFile{{name: filepath.Join(dir, "main.lke.hcl"), data: src, below: dir}}
 	var steps []string
 	if ci != "" {
 		var pipeline starterFile
-		if pipeline, steps, err = pipelineOf(ci, dir); err != nil {
+		if pipeline, steps, err = pipelineOf(ci, dir, root); err != nil {
 			return err
 		}
-		list = append(list, starterFile{name: filepath.Join(dir, "guards.lke.hcl"), data: starterGuards},
-			starterFile{name: filepath.Join(dir, "main"+schemas.TestSuffix), data: starterTests}, pipeline)
+		list = append(list, starterFile{name: filepath.Join(dir, "guards.lke.hcl"), data: starterGuards, below: dir},
+			starterFile{name: filepath.Join(dir, "main"+schemas.TestSuffix), data: starterTests, below: dir}, pipeline)
 	}
 	// Mistakes in the flags are errors before anything is written.
 	compiled, diags, err := compile.Files(ctx, configurationOf(list))
 	if err != nil {
 		return err
+	}
+	for _, d := range diags {
+		d.Subject, d.Context = nil, nil // the file does not exist yet
 	}
 	if err := flags.Report(env, compiled, diags); err != nil {
 		return err

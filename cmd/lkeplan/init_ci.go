@@ -9,19 +9,30 @@ import (
 	"path/filepath"
 
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/engine/revision"
 )
 
 // A starterFile is a file that init writes.
 type starterFile struct {
 	name   string
 	data   []byte
-	shared bool // other directories use it, too: it can exist with the same contents
+	shared bool   // other directories use it, too: it can exist with the same contents
+	below  string // the directory that the user named, or the root of the repository
 }
 
-// pipelineOf returns the pipeline of a CI system for the repository of a directory, and what the user has to do for it.
-func pipelineOf(ci, dir string) (f starterFile, steps []string, err error) {
-	root, _ := revision.Options{}.Place(dir)
+// link returns the symbolic link through which a file would be written outside of its directory or repository; "" for none.
+func (f starterFile) link() string {
+	for name := f.name; ; name = filepath.Dir(name) {
+		if info, err := os.Lstat(name); err == nil && info.Mode().Type() == fs.ModeSymlink {
+			return name
+		}
+		if dir := filepath.Dir(name); dir == filepath.Clean(f.below) || dir == name {
+			return ""
+		}
+	}
+}
+
+// pipelineOf returns the pipeline of a CI system for a directory in a repository, and what the user has to do for it.
+func pipelineOf(ci, dir, root string) (f starterFile, steps []string, err error) {
 	if _, err := os.Lstat(filepath.Join(root, ".git")); err != nil {
 		return f, nil, fmt.Errorf("--ci %s: %s is not in a Git repository; run git init first", ci, dir)
 	}
@@ -29,10 +40,10 @@ func pipelineOf(ci, dir string) (f starterFile, steps []string, err error) {
 		return f, nil, err
 	}
 	if ci == "github" {
-		return starterFile{name: filepath.Join(root, ".github", "workflows", "lkeplan.yml"), data: starterGitHub, shared: true},
+		return starterFile{name: filepath.Join(root, ".github", "workflows", "lkeplan.yml"), data: starterGitHub, shared: true, below: root},
 			[]string{"set the variable LKEPLAN_VERSION of the repository in GitHub to a release of lkeplan, or to a commit"}, nil
 	}
-	f = starterFile{name: filepath.Join(root, ".gitlab-ci.yml"), data: starterGitLab, shared: true}
+	f = starterFile{name: filepath.Join(root, ".gitlab-ci.yml"), data: starterGitLab, shared: true, below: root}
 	steps = []string{"set the CI/CD variable LKEPLAN_VERSION of the project in GitLab to a release of lkeplan, or to a commit"}
 	if present, err := os.ReadFile(f.name); !errors.Is(err, fs.ErrNotExist) && !bytes.Equal(present, f.data) {
 		f.name = filepath.Join(root, "lkeplan.gitlab-ci.yml")
@@ -64,6 +75,9 @@ func writeAll(list []starterFile) (written []string, err error) {
 			return nil, fmt.Errorf("%s exists already, with other contents; init overwrites nothing. Remove --ci, or the file", f.name)
 		case err == nil:
 			return nil, fmt.Errorf("%s exists already; init overwrites nothing", f.name)
+		case f.link() != "":
+			return nil, fmt.Errorf("%s is a symbolic link, and init writes through none; replace it with a directory or a file",
+				f.link())
 		default:
 			missing = append(missing, f)
 		}

@@ -152,7 +152,7 @@ func (s *simulateSettings) effects() flags.Effects {
 			"detailed-exitcode": {When: based, Else: "is for --base: without it there is nothing to compare with"},
 			"autoscalers": {
 				When: func([]string) bool { return s.pods.Manifests() },
-				Else: "is for the autoscalers among manifests: in a cluster they have scaled already",
+				Else: "is for autoscalers in the manifests of --workloads: live and snapshot:FILE have the scaled numbers of pods",
 			},
 		})
 }

@@ -29,9 +29,9 @@ func TestPending(t *testing.T) {
 		want    bool
 		unknown string
 	}{
-		"waits for approval":                {func(*lkeplanv1alpha1.NodePlan) {}, true, ""},
-		"waits for a window":                {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Conditions[0].Status = metav1.ConditionUnknown }, true, ""},
-		"suspended while it waits":          {func(np *lkeplanv1alpha1.NodePlan) { np.Generation, np.Spec.Suspend = 2, true }, true, ""},
+		"waits for approval":           {func(*lkeplanv1alpha1.NodePlan) {}, true, ""},
+		"waits for a window":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Conditions[0].Status = metav1.ConditionUnknown }, true, ""},
+		"suspended while it waits":     {func(np *lkeplanv1alpha1.NodePlan) { np.Generation, np.Spec.Suspend = 2, true }, true, ""},
 		"it is ready, and has no plan": {func(np *lkeplanv1alpha1.NodePlan) { ready(np); np.Status.Plan = nil }, false, ""},
 		"the revision is applied, and a node is not ready": {func(np *lkeplanv1alpha1.NodePlan) {
 			np.Status.LastAppliedRevision, np.Status.Conditions[0].Reason = "2", lkeplanv1alpha1.ReasonHealthCheckFailed
@@ -53,8 +53,8 @@ func TestPending(t *testing.T) {
 			"the NodePlan is suspended: the controller compares nothing"},
 		"it is being deleted": {func(np *lkeplanv1alpha1.NodePlan) { np.DeletionTimestamp = &metav1.Time{} }, false,
 			"the NodePlan is being deleted"},
-		"applied":                           {func(np *lkeplanv1alpha1.NodePlan) { ready(np); np.Status.LastAppliedRevision = "2" }, false, ""},
-		"reverted before it passed":         {func(np *lkeplanv1alpha1.NodePlan) { ready(np); np.Status.LastAttemptedRevision = "1" }, false, ""},
+		"applied":                   {func(np *lkeplanv1alpha1.NodePlan) { ready(np); np.Status.LastAppliedRevision = "2" }, false, ""},
+		"reverted before it passed": {func(np *lkeplanv1alpha1.NodePlan) { ready(np); np.Status.LastAttemptedRevision = "1" }, false, ""},
 		"a later revision does not compile": {func(np *lkeplanv1alpha1.NodePlan) {
 			np.Status.LastAttemptedRevision = "3"
 			ended(lkeplanv1alpha1.ReasonCompileFailed, "there is no node class nosuch")(np)

@@ -64,7 +64,7 @@ func (o Options) Open(ctx context.Context, dir, version string) (fs.FS, compile.
 func plain(root string) (fs.FS, error) {
 	opened, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", root, files.Cause(err))
+		return nil, fmt.Errorf("%s: %w", root, files.Cause(err))
 	}
 	return opened.FS(), nil
 }
@@ -73,11 +73,11 @@ func plain(root string) (fs.FS, error) {
 func isDirectory(path string) error {
 	info, err := os.Stat(path)
 	if to, linkErr := os.Readlink(path); err != nil && linkErr == nil {
-		return fmt.Errorf("open %s: it is a link to %s, which does not exist", path, to)
+		return fmt.Errorf("%s: it is a link to %s, which does not exist", path, to)
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("open %s: %w", path, files.Cause(err))
+		return fmt.Errorf("%s: %w", path, files.Cause(err))
 	case !info.IsDir():
 		return fmt.Errorf("%s is a file; name the directory that it is in: %s", path, filepath.Dir(path))
 	}

@@ -48,13 +48,32 @@ func (d *Comparison) NodesEffects() flags.Effects {
 func (d *Comparison) AcceptOldNodes(cmd *cobra.Command) {
 	check := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if !d.ofCluster() && d.Nodes == "" && (d.Name == "live" || strings.HasPrefix(d.Name, "snapshot:")) {
+		old := !d.ofCluster() && (d.Name == "live" || strings.HasPrefix(d.Name, "snapshot:"))
+		if old && d.Nodes != "" {
+			return fmt.Errorf("--cluster %s is the old spelling of --nodes %s: leave out --cluster", d.Name, d.Name)
+		}
+		if old {
 			flags.Deprecate(cmd, "--cluster "+d.Name, "--nodes "+d.Name)
 			d.Nodes, d.Name = d.Name, ""
 			cmd.Flags().Lookup("cluster").Changed = false
 		}
 		return check(cmd, args)
 	}
+}
+
+// checkPlaces returns an error if a flag has a kind of place without its name.
+func (d *Comparison) checkPlaces() error {
+	names := map[string]string{
+		"snapshot": "the name of a file: snapshot:FILE", "plan": "the name of a file: plan:FILE",
+		"dir": "the path of a directory: dir:PATH",
+	}
+	for _, flag := range [][2]string{{"base", d.Base}, {"nodes", d.Nodes}, {"guards", d.rules}} {
+		kind, name, found := strings.Cut(flag[1], ":")
+		if needs := names[kind]; found && name == "" && needs != "" {
+			return fmt.Errorf("--%s %s needs %s", flag[0], flag[1], needs)
+		}
+	}
+	return nil
 }
 
 // ofCluster reports whether the base is a cluster or a snapshot of one.

@@ -247,6 +247,9 @@ func (d *Comparison) Compile(ctx context.Context) (c Compared, against plan.Revi
 
 // compileHead compiles the working tree. A removed directory compiles to nothing.
 func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile.Options, err error) {
+	if err := d.checkPlaces(); err != nil {
+		return opts, err
+	}
 	var fsys fs.FS
 	if d.member != nil {
 		fsys, opts = d.member.FS, d.member.Options()
