@@ -7,6 +7,15 @@ import (
 	"unicode/utf8"
 )
 
+// TestKeysOfTopFitATerminal: lines of the help in top have at most 80 columns.
+func TestKeysOfTopFitATerminal(t *testing.T) {
+	for line := range strings.Lines(topKeys) {
+		if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > 80 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
 // TestHelpFitsATerminal: lines have at most 80 columns.
 func TestHelpFitsATerminal(t *testing.T) {
 	for _, cmd := range commands(newRoot(processEnv())) {

@@ -234,7 +234,7 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 	if _, unknown := nodeplan.Pending(np); unknown != "" {
 		title = "Last plan, of" // another one may be pending
 	}
-	to.Line(0, "%s %s%s: %s", title, nodeplan.Short(p.Revision), undone, p.Summary)
+	to.Paragraph(0, "%s %s%s: %s", title, nodeplan.Short(p.Revision), undone, p.Summary)
 	if p.CostCeiling != "" {
 		ceiling := "$" + p.CostCeiling
 		if amount, err := catalog.ParseMoney(p.CostCeiling); err == nil {
@@ -243,7 +243,7 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		to.Line(2, "at most %s a month", ceiling)
 	}
 	for _, c := range p.Changes {
-		to.Line(2, "%s: %s", objectName(c.Object), c.Effect)
+		to.Paragraph(2, "%s: %s", objectName(c.Object), c.Effect)
 		for _, field := range c.Fields {
 			to.Words(4, field)
 		}
@@ -255,7 +255,7 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 		to.Line(2, "not shown: %s; to list all: lkeplan nodeplan diff NAME DIR", diag.Counted(left, "object"))
 	}
 	for _, g := range np.Status.Guards {
-		to.Line(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
+		to.Paragraph(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
 	}
 	to.Line(2, "digest %s", p.Digest)
 }

@@ -208,7 +208,7 @@ func newNodePlanDiff(env *flags.Env) *cobra.Command {
 				if err := onlyPending(cmd, args[1:]); err != nil {
 					return err
 				}
-				return showPending(cmd.Context(), env, &from, args[0], out.Format.Value, detailed)
+				return showPending(cmd.Context(), env, &from, args[0], &out, detailed)
 			}
 			if err := compareAsNodePlan(cmd.Context(), env, &from, &d, args[0]); err != nil {
 				return err
@@ -251,7 +251,7 @@ func onlyPending(cmd *cobra.Command, dirs []string) (err error) {
 	if len(dirs) > 0 {
 		return fmt.Errorf("--pending shows what the controller has planned, without a directory: leave out %s or --pending", dirs[0])
 	}
-	with := []string{"pending", "namespace", "detailed-exitcode", "output", "kubeconfig", "context", "request-timeout"}
+	with := []string{"pending", "namespace", "detailed-exitcode", "output", "width", "kubeconfig", "context", "request-timeout"}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if err == nil && !slices.Contains(with, f.Name) {
 			err = fmt.Errorf("--%s is for a comparison with a directory, and not for --pending", f.Name)
@@ -292,14 +292,17 @@ func (c pendingChange) blocked() bool {
 }
 
 // showPending shows the change that a NodePlan is about to apply.
-func showPending(ctx context.Context, env *flags.Env, from *nodePlanFlags, name, format string, detailed bool) error {
+func showPending(ctx context.Context, env *flags.Env, from *nodePlanFlags, name string, to *flags.Output, detailed bool) error {
 	_, np, err := from.get(ctx, name)
 	if err != nil {
 		return err
 	}
-	out := textOrJSON{flags.Choice{Value: format}}
+	out := textOrJSON{to.Format}
 	pending := pendingOf(np)
-	if err := out.print(env, pending, func(p *diag.Page) { writePending(p, np, pending) }); err != nil {
+	if err := out.print(env, pending, func(p *diag.Page) {
+		p.Width = to.Columns(env.Stdout, env.Getenv)
+		writePending(p, np, pending)
+	}); err != nil {
 		return err
 	}
 	switch {
@@ -320,7 +323,7 @@ func writePending(p *diag.Page, np *lkeplanv1alpha1.NodePlan, c pendingChange) {
 	p.Line(0, "Applied: %s", nodeplan.Short(c.Applied))
 	switch {
 	case c.Unknown != "":
-		p.Line(0, "What is pending is unknown: %s", c.Unknown)
+		p.Paragraph(0, "What is pending is unknown: %s", c.Unknown)
 		if last := np.Status.Plan; last != nil {
 			p.Line(0, "To show the last plan, of %s: lkeplan nodeplan get -n %s %s", nodeplan.Short(last.Revision), np.Namespace, np.Name)
 		}

@@ -46,6 +46,10 @@ func TestOutput(t *testing.T) {
 			writePending(p, broken, pendingOf(broken))
 			writePending(p, &plans[1], pendingOf(&plans[1]))
 		},
+		"pending narrow": func(p *diag.Page) {
+			p.Width = 60
+			writePending(p, waiting, pendingOf(waiting))
+		},
 		"proving": func(p *diag.Page) {
 			writeNodePlan(p, proving)
 			writeHistory(p, proving.Status.History)

@@ -34,7 +34,7 @@ are those of the catalogue.`
 // topKeys is the help that ? shows.
 const topKeys = `/          filter nodes by name, pool, plan type or state; esc clears the filter
 enter      show the node under the cursor, with its pods
-y          copy the name of that node to the clipboard (OSC 52, if the terminal allows it)
+y          copy the node's name to the clipboard, if the terminal allows OSC 52
 up, down   move the cursor; also k, j, page up, page down, home, end
 p n c m    sort by pool, name, CPU, memory
 d a s      sort by dollars, age, state

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"io"
 	"slices"
 
@@ -73,6 +74,11 @@ func completeOut(*cobra.Command, []string, string) (names []string, _ cobra.Shel
 	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
+// Columns is the width of text: that of --width, or else of the terminal; 0 if neither is known.
+func (o *Output) Columns(stdout io.Writer, getenv func(string) string) int {
+	return cmp.Or(o.width, Columns(stdout, getenv))
+}
+
 // Write writes a report to files, and then to standard output. The options describe
 // the subject of the report.
 func (o *Output) Write(stdout io.Writer, getenv func(string) string, r reports.Report, opts reports.Options) error {
@@ -86,9 +92,7 @@ func (o *Output) Write(stdout io.Writer, getenv func(string) string, r reports.R
 			return err
 		}
 	}
-	if o.width == 0 {
-		opts.Width = Columns(stdout, getenv)
-	}
+	opts.Width = o.Columns(stdout, getenv)
 	opts.Color = opts.Color || o.Color.Value == "auto" && Colored(stdout, getenv)
 	for _, format := range printed {
 		if err := reports.Write(stdout, format, r, opts); err != nil {
