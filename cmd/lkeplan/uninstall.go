@@ -65,7 +65,7 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
 		"do not look for the Lease of a controller: with --drain, one runs without leader election, such as "+
 			"outside of the cluster; with --leave, none runs")
-	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller continues afterwards")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {
 		When: func([]string) bool { return !u.leave || u.drain }, Else: "is for --drain: --leave does not wait",
