@@ -114,29 +114,34 @@ func (s cloud) announce(instance int, kind string, start time.Time, emergency bo
 	}, nil)
 }
 
-// ends are the claims that are deleted from now on, by their instances.
+// ends are the claims that are deleted from now on, by their instances, and how many Nodes are drained at a time. A budget
+// counts Nodes: a claim stays a little longer than its Node, until Linode has deleted the machine.
 type ends struct {
 	mu        sync.Mutex
-	going     map[string]bool
+	seen      map[string]bool
 	instances []int
+	draining  map[string]bool
 	most      int
 }
 
 func (s cluster) watchEnds() *ends {
 	s.t.Helper()
-	e := &ends{going: map[string]bool{}}
-	s.follow(&karpv1.NodeClaimList{}, func(o client.Object, deleted bool) {
+	e := &ends{seen: map[string]bool{}, draining: map[string]bool{}}
+	s.follow(&karpv1.NodeClaimList{}, func(o client.Object, _ bool) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		nc := o.(*karpv1.NodeClaim)
-		switch {
-		case deleted:
-			delete(e.going, nc.Name)
-		case !nc.DeletionTimestamp.IsZero() && !e.going[nc.Name]:
-			e.going[nc.Name] = true
+		if nc := o.(*karpv1.NodeClaim); !nc.DeletionTimestamp.IsZero() && !e.seen[nc.Name] {
+			e.seen[nc.Name] = true
 			e.instances = append(e.instances, nodeclaim.InstanceOf(nc.Status.ProviderID))
 		}
-		e.most = max(e.most, len(e.going))
+	})
+	s.follow(&corev1.NodeList{}, func(o client.Object, deleted bool) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if delete(e.draining, o.GetName()); !deleted && !o.GetDeletionTimestamp().IsZero() {
+			e.draining[o.GetName()] = true
+		}
+		e.most = max(e.most, len(e.draining))
 	})
 	return e
 }
@@ -148,7 +153,7 @@ func (e *ends) order() []int {
 	return slices.Clone(e.instances)
 }
 
-// atOnce is how many claims were being deleted at a time.
+// atOnce is the largest number of Nodes that were drained at a time.
 func (e *ends) atOnce() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
