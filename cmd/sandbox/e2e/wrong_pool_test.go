@@ -13,7 +13,7 @@ import (
 var wrongPools = map[string]struct{ requirement, why string }{
 	"zones": {`{"key":"topology.kubernetes.io/zone","operator":"In","values":["eu-west-2a","eu-west-2b"]}`,
 		"the cluster is in region us-ord, which is its only zone"},
-	"spot": {`{"key":"karpenter.sh/capacity-type","operator":"In","values":["spot"]}`, "Linode sells only on demand"},
+	"spot": {`{"key":"karpenter.sh/capacity-type","operator":"In","values":["spot"]}`, "Linode sells on demand only"},
 	"plan": {`{"key":"node.kubernetes.io/instance-type","operator":"In","values":["m5.large"]}`,
 		"no plan that Linode sells in us-ord matches them"},
 }
