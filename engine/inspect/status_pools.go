@@ -290,8 +290,11 @@ func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
 	nodes, waiting := 0, 0
 	var first *maintenance.Window
 	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name {
+			continue
+		}
 		window := maintenance.Of(nc)
-		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name || window == nil {
+		if window == nil {
 			continue
 		}
 		nodes++

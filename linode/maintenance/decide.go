@@ -122,8 +122,12 @@ func (d Decision) annotations() map[string]string {
 
 // Of is the maintenance that a NodeClaim's annotation has; nil if it has none.
 func Of(nc *karpv1.NodeClaim) *Window {
+	text, ok := nc.Annotations[Annotation]
+	if !ok {
+		return nil
+	}
 	var w Window
-	if json.Unmarshal([]byte(nc.Annotations[Annotation]), &w) != nil {
+	if json.Unmarshal([]byte(text), &w) != nil {
 		return nil
 	}
 	return &w

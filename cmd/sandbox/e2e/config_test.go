@@ -45,7 +45,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if len(words) < 2 || words[0] != "lkeplan" {
 		t.Fatalf("it does not say what to type:\n%s", out)
 	}
-	mustContain(t, s.ends(1, append(words[1:], "--force-conflicts", "spec.weight")...), "no field of this plan is in conflict")
+	mustContain(t, s.ends(1, append(words[1:], "--force-conflicts", "spec.weight")...), "this field is not in conflict")
 	mustContain(t, s.run(words[0], words[1:]...), "spec.disruption.consolidateAfter overwritten, was set by ana", "1 changed")
 	mustContain(t, s.ends(0, "diff", "--base", "live", "testdata/four"), "No changes")
 }

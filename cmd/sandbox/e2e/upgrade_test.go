@@ -25,9 +25,9 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 		said                     []string
 	}{
 		{"standard", "1.34", "1.35", "", [2]string{"v1.34.1", "v1.35.1"},
-			[]string{"no kubernetes_version", "cannot be held back"}},
+			[]string{"kubernetes_version (spec.lkeK8sVersion) is not set", "always get the control plane's version"}},
 		{"enterprise", "v1.31.8+lke1", "v1.33.6+lke7", "v1.31.8+lke1", [2]string{"v1.31.8", "v1.33.6"},
-			[]string{"stay at v1.31.8+lke1", "beyond 1.34"}},
+			[]string{"stay at v1.31.8+lke1", "up to 1.34"}},
 	} {
 		t.Run(tt.tier, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +50,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 				return s.hasEvent("LinodeNodeClass", "default", "", "The control plane runs "+tt.next)
 			})
 			mustContain(t, spaced(s.run("lkeplan", "diff", "--base", "live", before)),
-				append(tt.said, "by Linode; apply leaves it so", "No changes.")...)
+				append(tt.said, "by Linode; apply keeps it", "No changes.")...)
 			s.never("a node is replaced for an upgrade of the control plane",
 				func(now state) bool { return now.linode.Made != 4 || len(drifting(now)) > 0 }, c.disruption())
 
