@@ -114,8 +114,8 @@ func (s cloud) announce(instance int, kind string, start time.Time, emergency bo
 	}, nil)
 }
 
-// ends are the claims that are deleted from now on, by their instances, and how many Nodes are drained at a time. A budget
-// counts Nodes: a claim stays a little longer than its Node, until Linode has deleted the machine.
+// ends are the claims that are deleted from now on, by their instances, and how many of them are drained at a time. A
+// budget of Karpenter does not count a claim any more once its node is drained and Linode deletes the machine.
 type ends struct {
 	mu        sync.Mutex
 	seen      map[string]bool
@@ -127,19 +127,20 @@ type ends struct {
 func (s cluster) watchEnds() *ends {
 	s.t.Helper()
 	e := &ends{seen: map[string]bool{}, draining: map[string]bool{}}
-	s.follow(&karpv1.NodeClaimList{}, func(o client.Object, _ bool) {
+	s.follow(&karpv1.NodeClaimList{}, func(o client.Object, deleted bool) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if nc := o.(*karpv1.NodeClaim); !nc.DeletionTimestamp.IsZero() && !e.seen[nc.Name] {
+		nc := o.(*karpv1.NodeClaim)
+		if nc.DeletionTimestamp.IsZero() {
+			return
+		}
+		if !e.seen[nc.Name] {
 			e.seen[nc.Name] = true
 			e.instances = append(e.instances, nodeclaim.InstanceOf(nc.Status.ProviderID))
 		}
-	})
-	s.follow(&corev1.NodeList{}, func(o client.Object, deleted bool) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if delete(e.draining, o.GetName()); !deleted && !o.GetDeletionTimestamp().IsZero() {
-			e.draining[o.GetName()] = true
+		delete(e.draining, nc.Name)
+		if !deleted && !nc.StatusConditions().Get(karpv1.ConditionTypeInstanceTerminating).IsTrue() {
+			e.draining[nc.Name] = true
 		}
 		e.most = max(e.most, len(e.draining))
 	})
@@ -153,7 +154,7 @@ func (e *ends) order() []int {
 	return slices.Clone(e.instances)
 }
 
-// atOnce is the largest number of Nodes that were drained at a time.
+// atOnce is the largest number of claims that were drained at a time.
 func (e *ends) atOnce() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
