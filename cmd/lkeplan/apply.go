@@ -83,7 +83,7 @@ func newApply(env *env) *cobra.Command {
 		"overwrite `FIELD` though another owner has set it, such as pool.web:spec.weight, or spec.weight for any object; "+
 			"may be repeated")
 	cmd.Flags().BoolVar(&a.all, "all", false, "list each object, also those with the same change")
-	a.wait.Flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are replaced, which is rolled: `STATE`")
+	a.wait.Flag(cmd, "wait", "", "wait for `STATE`, where ready means that the objects are ready, and rolled that all nodes are replaced")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m, for nodes 1h)")
 	a.effects().RejectUnused(cmd)
 	return cmd

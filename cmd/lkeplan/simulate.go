@@ -119,7 +119,7 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"simulate each limit on the `SIZE` of nodes, or each plan class, and list the cheapest first")
+		"try each maximum `SIZE` of nodes, or each plan class, and list the results with the cheapest first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",

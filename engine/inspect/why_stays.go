@@ -141,7 +141,7 @@ func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 // scheduler.
 func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
 	if len(pods) == 0 {
-		return []string{"it has no pods except those of DaemonSets"}, nil
+		return []string{"no pod blocks it: it has only pods of DaemonSets"}, nil
 	}
 	placed, err := simulate.Place(ctx, w.live(ctx, nc))
 	if err != nil {
