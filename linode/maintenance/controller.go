@@ -90,11 +90,11 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(singleton.AsReconciler(c))
 }
 
-// again is how soon claims are looked at once more while one of them waits for its turn or its time.
+// again is how soon claims are decided again while one of them has maintenance.
 const again = 10 * time.Second
 
-// Reconcile lists the maintenance, at most every ten minutes, and brings claims and Nodes in line with it. What it
-// cannot list it does not change.
+// Reconcile lists the maintenance, at most every ten minutes, and updates claims and Nodes. If the list fails, the last
+// known maintenance stays.
 func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 	classes, err := c.classes(ctx)
 	if err != nil {
@@ -211,7 +211,7 @@ func drifted(nc *karpv1.NodeClaim) bool {
 		nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
 
-// write brings a claim and its Node in line with a decision.
+// write updates a claim and its Node as decided.
 func (c *Controller) write(ctx context.Context, d Decision) error {
 	if !d.Claim.DeletionTimestamp.IsZero() {
 		return nil

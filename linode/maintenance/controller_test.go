@@ -224,7 +224,7 @@ func TestNothingChangesWithoutAList(t *testing.T) {
 	c.metric("lkeplan_linode_maintenance_listed", 0)
 }
 
-// TestNoNodeIsReplacedUnlessItsClassAsks: its condition says what comes.
+// TestNoNodeIsReplacedUnlessItsClassAsks: its condition shows the maintenance.
 func TestNoNodeIsReplacedUnlessItsClassAsks(t *testing.T) {
 	c := newCluster(t, 0, "1", "2")
 	c.account.list = []api.Maintenance{{Linode: 1, Start: in(time.Hour)}, {Linode: 2, Start: in(-time.Hour)}}

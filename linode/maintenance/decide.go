@@ -1,5 +1,5 @@
 // Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: each Node
-// gets a condition, and if its class asks for it, the node is replaced before the work starts, within the budgets of
+// gets a condition, and if its class sets replaceBeforeMaintenance, the node is replaced before the work starts, within the budgets of
 // its NodePool.
 //
 // Karpenter replaces a node if its claim drifts. What is due is written on the NodeClaim, where it survives the
@@ -39,12 +39,12 @@ func (w Window) String() string {
 	return text
 }
 
-// Decision is what is to be so for one claim.
+// Decision is the desired state of one claim.
 type Decision struct {
 	Claim   *karpv1.NodeClaim
 	Window  *Window // nil: its machine has no maintenance
-	Due     bool    // the node is replaced before Window; no pod that is not there yet lands on it
-	Replace bool    // its turn has come: all claims with an earlier Window that are due have drifted
+	Due     bool    // the node is to be replaced before Window, and gets no new pods
+	Replace bool    // the claim drifts now: all due claims with an earlier Window have drifted
 }
 
 // Windows are the announced maintenance by the id of the Linode: the earliest of several.
@@ -67,8 +67,8 @@ func (w Window) order(o Window) int {
 // Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; false
 // if its class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
 //
-// Claims with the same start have their turn together; the next start has it once they have drifted, since Karpenter
-// replaces nodes in the order in which they have drifted.
+// Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes in
+// the order in which they drifted.
 func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 	lead func(*karpv1.NodeClaim) (time.Duration, bool), drifted func(*karpv1.NodeClaim) bool) []Decision {
 	decisions := make([]Decision, 0, len(claims))
@@ -126,9 +126,9 @@ func Of(nc *karpv1.NodeClaim) *Window {
 	if !ok {
 		return nil
 	}
-	var w Window
+	var w *Window
 	if json.Unmarshal([]byte(text), &w) != nil {
 		return nil
 	}
-	return &w
+	return w // nil for null
 }

@@ -101,7 +101,7 @@ func TestWindowIsReadAsItWasWritten(t *testing.T) {
 			t.Errorf("%+v was read as %+v", w, got)
 		}
 	}
-	for _, bad := range []string{"", "null?", "[]", `"x"`} {
+	for _, bad := range []string{"", "null", "null?", "[]", `"x"`} {
 		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{Annotation: bad}}}
 		if got := Of(nc); got != nil {
 			t.Errorf("%q was read as %+v", bad, got)
