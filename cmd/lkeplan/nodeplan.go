@@ -251,14 +251,17 @@ func writePlanOf(to *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 			to.Line(4, "not shown: %s", diag.Counted(c.FieldsLeftOut, "field"))
 		}
 	}
-	if left := p.Create + p.Update + p.Delete - len(p.Changes); len(p.Changes) > 0 && left > 0 {
-		to.Line(2, "not shown: %s; to list all: lkeplan nodeplan diff NAME DIR", diag.Counted(left, "object"))
+	if n := len(p.Changes); n >= mostPlanned { // which objects are moved is not in the status, so the others cannot be counted
+		to.Line(2, "only the first %d objects are shown; to list all: lkeplan nodeplan diff NAME DIR", n)
 	}
 	for _, g := range np.Status.Guards {
 		to.Paragraph(2, "%s: %s: %s", diag.Name(g.Status), cmp.Or(g.Permission, g.Guard), g.Message)
 	}
 	to.Line(2, "digest %s", p.Digest)
 }
+
+// mostPlanned is the maximum length of PlanSummary.Changes.
+const mostPlanned = 100
 
 // named matches what a plan calls an object: an address, or a kind and a name.
 var named = regexp.MustCompile(`^(?:[a-z_]+(?:\.[\w-]+(?:\["[\w./-]+"\])?)+|` +

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -257,7 +258,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 		if a.full {
 			full = append(full, fmt.Sprintf("%s of %s %s", a.used(), a.most(), a.Resource))
 		} else if a.least != "" {
-			full = append(full, fmt.Sprintf("%s of %s %s, and its smallest plan type has %s", a.used(), a.most(), a.Resource,
+			full = append(full, fmt.Sprintf("%s of %s %s are used, and its smallest plan type needs %s", a.used(), a.most(), a.Resource,
 				amountText(a.Resource, a.least)))
 		}
 	}
@@ -308,9 +309,9 @@ func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
 	if first == nil {
 		return nil
 	}
-	text := fmt.Sprintf("Linode maintains the hosts of %s; the first: %s", diag.Counted(nodes, "node"), first)
+	text := fmt.Sprintf("Linode maintains the hosts of %s; the first maintenance %s", diag.Counted(nodes, "node"), starts(first, w.Now))
 	if waiting > 0 {
-		text += fmt.Sprintf("; %s to be replaced before that, within the disruption budgets", diag.Counted(waiting, "node"))
+		text += fmt.Sprintf("; %s still to be replaced before the maintenance, within the disruption budgets", are(waiting, "node"))
 	}
 	return []Remark{{What: RemarkHosts, Text: text}}
 }
@@ -332,15 +333,15 @@ func (w *statusReader) refusals(pool string) (says []Remark) {
 		if c := undeleted(nc); c != nil {
 			r = remark(RemarkUndeleted, c.Message, c.LastTransitionTime)
 		} else if e := w.warning(nc); e != nil {
-			r = Remark{What: RemarkRefused, Text: e.Message, Since: moment(e.FirstTimestamp.Time), quoted: true}
+			r = Remark{What: RemarkRefused, Text: messageOf(w.events, e), Since: moment(e.FirstTimestamp.Time), quoted: true}
 		}
 		if r.Text != "" && !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
 			says = append(says, r)
 		}
 	}
 	if more := len(says) - mostRefusals + 1; more > 1 {
-		says = append(says[:mostRefusals-1], Remark{What: RemarkRefused, Text: fmt.Sprintf("%d more of its NodeClaims report "+
-			"this: see lkeplan why claim NAME", more)})
+		says = append(says[:mostRefusals-1], Remark{What: RemarkRefused, Text: fmt.Sprintf("%d more NodeClaims of the pool have "+
+			"such messages: see lkeplan why claim NAME", more)})
 	}
 	return says
 }
@@ -370,6 +371,23 @@ func (w *statusReader) warning(nc *karpv1.NodeClaim) (last *corev1.Event) {
 		}
 	}
 	return last
+}
+
+// attempt is the end of a message with a time that is relative to the event.
+var attempt = regexp.MustCompile(`next attempt in (\S+)$`)
+
+// messageOf is the message of an event, with the time of the next attempt instead of the delay before it. A message with
+// the delay stays the same in each attempt, so the API server has one event.
+func messageOf(events cluster.Events, e *corev1.Event) string {
+	found := attempt.FindStringSubmatchIndex(e.Message)
+	if found == nil {
+		return e.Message
+	}
+	delay, err := time.ParseDuration(e.Message[found[2]:found[3]])
+	if err != nil {
+		return e.Message
+	}
+	return e.Message[:found[0]] + "next attempt at " + events.LastSeen(e).Add(delay).UTC().Format("15:04:05 UTC")
 }
 
 // saysWhyUnjoined reports whether an event explains why a machine does not join.

@@ -54,8 +54,8 @@ func TestStatusOfClusters(t *testing.T) {
 	}
 }
 
-// statusScreen is a status in the form that the name of a file has: screen, a pool, or screen80 for a
-// terminal of 80 columns; .txt or .json.
+// statusScreen is a status in the form that the name of a file has: screen, a pool, or screen80 or screen40
+// for a terminal of 80 or 40 columns; .txt or .json.
 func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 	t.Helper()
 	given := inspect.Given{Place: "lke.example", Catalog: prices(t), Now: now}
@@ -65,6 +65,8 @@ func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 	case "screen":
 	case "screen80":
 		view.Width = 80
+	case "screen40":
+		view.Width = 40
 	default:
 		given.Pool = stem
 	}
@@ -84,7 +86,7 @@ func statusScreen(t *testing.T, lists cluster.Snapshot, name string) string {
 	}
 	text := got.Text(view)
 	for line := range strings.Lines(text) {
-		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > view.Width && view.Width == 120 {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > view.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

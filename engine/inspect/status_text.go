@@ -48,15 +48,16 @@ func (s Status) Text(v StatusView) string {
 func (s Status) headline() string {
 	text := diag.Counted(s.declared(), "pool")
 	if s.Nodes == nil {
-		text += ", and not all of their nodes are known"
+		text += "; the number of nodes is unknown"
 	} else {
-		text = fmt.Sprintf("%s in %s, %s", diag.Counted(*s.Nodes, "node"), text, costText(*s.Cost, s.Unpriced))
+		nodes := diag.Counted(*s.Nodes, "node")
+		if s.Coming != nil && *s.Coming > 0 {
+			nodes += fmt.Sprintf(" (%d not joined yet)", *s.Coming)
+		}
+		text = fmt.Sprintf("%s in %s, %s", nodes, text, costText(*s.Cost, s.Unpriced))
 	}
 	if s.Place != "" {
 		text = s.Place + ": " + text
-	}
-	if s.Coming != nil && *s.Coming > 0 {
-		text += fmt.Sprintf("; %d on the way", *s.Coming)
 	}
 	pods := 0
 	for _, w := range s.Waiting {
@@ -157,10 +158,10 @@ func (p *page) pools(pools []PoolStatus, all bool) {
 		rows = append(rows, row)
 	}
 	p.Break()
-	lines := diag.Columns(rows, 1, 3)
-	p.Line(0, "%s", lines[0])
+	lines := p.grid(rows, 1, 3)
+	lines.write(p, 0)
 	for i, pool := range shown {
-		p.Line(0, "%s", lines[i+1])
+		lines.write(p, i+1)
 		p.remarks(pool.Says)
 	}
 	if folded > 0 {
@@ -213,10 +214,10 @@ func (p *page) limits(limits []LimitStatus) {
 		rows = append(rows, []string{l.Name, of, amountsText(l.Amounts), strings.Join(left, ", ")})
 	}
 	p.Break()
-	lines := diag.Columns(rows)
-	p.Line(0, "%s", lines[0])
+	lines := p.grid(rows)
+	lines.write(p, 0)
 	for i, l := range limits {
-		p.Line(0, "%s", lines[i+1])
+		lines.write(p, i+1)
 		p.remarks(l.Says)
 	}
 }
@@ -230,10 +231,10 @@ func (p *page) waiting(loads []Workload) {
 		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
 	}
 	p.Break()
-	lines := diag.Columns(rows, 1, 2)
-	p.Line(0, "%s", lines[0])
+	lines := p.grid(rows, 1, 2)
+	lines.write(p, 0)
 	for i, w := range loads {
-		p.Line(0, "%s", lines[i+1])
+		lines.write(p, i+1)
 		for _, reason := range w.Reasons {
 			p.Paragraph(2, "%s", reason)
 		}
@@ -258,14 +259,51 @@ func (p *page) nodePlans(plans []NodePlanStatus) {
 		})
 	}
 	p.Break()
-	lines := diag.Columns(rows, 4)
-	p.Line(0, "%s", lines[0])
+	lines := p.grid(rows, 4)
+	lines.write(p, 0)
 	for i, n := range plans {
-		p.Line(0, "%s", lines[i+1])
+		lines.write(p, i+1)
 		if n.Tried != "" {
-			p.Paragraph(2, "since then it has tried %s", nodeplan.Short(n.Tried))
+			p.Paragraph(2, "last attempted: %s", nodeplan.Short(n.Tried))
 		}
 		p.Words(2, n.Message)
+	}
+}
+
+// grid is rows in columns, the heading first. Columns that do not fit are below their row.
+type grid struct {
+	lines []string
+	below [][]string // "column: value"
+}
+
+// grid aligns rows. If they are wider than the page, the last columns move below each row.
+func (p *page) grid(rows [][]string, right ...int) grid {
+	heading := rows[0]
+	for n := len(heading); ; n-- {
+		narrow := make([][]string, len(rows))
+		for i, row := range rows {
+			narrow[i] = row[:n]
+		}
+		g := grid{lines: diag.Columns(narrow, right...), below: make([][]string, len(rows))}
+		if n > 1 && slices.ContainsFunc(g.lines, func(line string) bool { return length(line) > p.Width }) {
+			continue
+		}
+		for i, row := range rows[1:] {
+			for j, value := range row[n:] {
+				if value != "" && value != "-" {
+					g.below[i+1] = append(g.below[i+1], strings.ToLower(heading[n+j])+": "+value)
+				}
+			}
+		}
+		return g
+	}
+}
+
+// write writes a row, and what is below it.
+func (g grid) write(p *page, row int) {
+	p.Line(0, "%s", g.lines[row])
+	for _, text := range g.below[row] {
+		p.Paragraph(2, "%s", text)
 	}
 }
 

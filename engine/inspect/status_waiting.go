@@ -135,7 +135,7 @@ func (w *statusReader) reasons(pods []*corev1.Pod, pools []string, s Status) []s
 	planned := false // by the scheduler that runs now, which counts pools and limits
 	for _, pod := range pods {
 		for _, gate := range pod.Spec.SchedulingGates {
-			lines.add("the scheduling gate " + gate.Name + " blocks it")
+			lines.add("the scheduling gate " + gate.Name + " blocks the pod")
 		}
 		nc, said := w.word(pod, pools)
 		if nc != nil && !slices.ContainsFunc(coming, func(c *karpv1.NodeClaim) bool { return c.Name == nc.Name }) {
@@ -197,19 +197,19 @@ func (s Status) inTheWay(p PoolStatus, asked, planned bool, into *lines) {
 func (w *statusReader) silence(pod *corev1.Pod, pools []string) string {
 	switch age, waiting := w.Now.Sub(pod.CreationTimestamp.Time), len(keep(w.Pods, PodWaits)); {
 	case waiting > mostPlaced:
-		return fmt.Sprintf("only some of %d pods are checked here: lkeplan why pod shows why one is waiting", waiting)
+		return fmt.Sprintf("some are not checked, because %d pods are waiting: lkeplan why pod NAME shows the reason for one", waiting)
 	case len(w.Snapshot.Pools) == 0:
 		return "there is no pool"
 	case len(pools) == 0:
-		return "no pool matches it, by its labels and taints"
+		return "no pool has the labels and taints that the pod needs"
 	case w.Unread(cluster.KindEvents) != "":
-		return "its events are unknown: " + w.Unread(cluster.KindEvents)
+		return "the events of the pod are unknown: " + w.Unread(cluster.KindEvents)
 	case age < time.Minute:
-		return "it is new, and has no events yet"
+		return "the pod is new, and has no events yet"
 	case w.Unread(cluster.KindClasses, cluster.KindLimits) != "":
 		return "the reason is unknown: " + w.Unread(cluster.KindClasses, cluster.KindLimits)
 	}
-	return "no event explains it, and its pools report nothing: check with lkeplan doctor that the controller runs"
+	return "the reason is unknown: no event and no pool reports it; run lkeplan doctor to check that the controller runs"
 }
 
 // word is the last event about a pod: the NodeClaim that it will get, or why there is
@@ -226,7 +226,7 @@ func (w *statusReader) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeCla
 		case e.Type != corev1.EventTypeWarning, e.Reason == linode.ReasonStock, e.Reason == linode.ReasonSilence:
 			// its pools and classes report that
 		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady", e.Reason == linode.ReasonFull:
-			return nil, []string{fmt.Sprintf("%s ago: %s", w.ageOf(e), e.Message)}
+			return nil, []string{fmt.Sprintf("%s ago: %s", w.ageOf(e), messageOf(w.events, e))}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
 			if len(said) == 0 {
 				said = refused(e.Message, w.ageOf(e), pools)
@@ -296,30 +296,32 @@ func (w *statusReader) underWay(coming []*karpv1.NodeClaim) []string {
 	})
 	first := coming[0]
 	if unread := w.Unread(cluster.KindClaims); unread != "" {
-		text := fmt.Sprintf("NodeClaim %s was created for it", first.Name)
+		text := fmt.Sprintf("NodeClaim %s was created for the pod", first.Name)
 		if len(coming) > 1 {
-			text = fmt.Sprintf("%d NodeClaims were created for them, such as %s", len(coming), first.Name)
+			text = fmt.Sprintf("%d NodeClaims were created for the pods, such as %s", len(coming), first.Name)
 		}
-		return []string{text + "; whether they get nodes is unknown: " + unread}
+		return []string{text + "; the state of NodeClaims is unknown: " + unread}
 	}
-	how := "is requested"
+	how := "its machine is requested"
 	switch {
 	case first.Status.NodeName != "":
-		how = "has joined"
+		how = "its node has joined"
 	case !waitsForMachine(first):
-		how = "starts"
+		how = "its machine is starting"
 	}
-	plan := cmp.Or(nodeclaim.PlanOf(first), "whose plan type is not chosen yet")
-	text := fmt.Sprintf("a node is on its way: NodeClaim %s (%s) %s, %s old", first.Name, plan, how,
-		Age(w.Now.Sub(first.CreationTimestamp.Time)))
+	claim := "NodeClaim " + first.Name
+	if plan := nodeclaim.PlanOf(first); plan != "" {
+		claim += " (" + plan + ")"
+	}
+	age := Age(w.Now.Sub(first.CreationTimestamp.Time))
+	text := fmt.Sprintf("%s was created for the pod %s ago; %s", claim, age, how)
 	if len(coming) > 1 {
-		text = fmt.Sprintf("%d nodes are on their way: the oldest, NodeClaim %s (%s), %s, %s old", len(coming), first.Name,
-			plan, how, Age(w.Now.Sub(first.CreationTimestamp.Time)))
+		text = fmt.Sprintf("%d NodeClaims were created for the pods; the oldest is %s, created %s ago; %s", len(coming), claim, age, how)
 	}
 	lines := lines{text}
 	for _, nc := range coming {
 		if e := w.warning(nc); e != nil {
-			lines.add(fmt.Sprintf("%s ago: %s", w.ageOf(e), e.Message))
+			lines.add(fmt.Sprintf("%s ago: %s", w.ageOf(e), messageOf(w.events, e)))
 		}
 	}
 	return lines

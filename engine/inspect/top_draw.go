@@ -45,12 +45,24 @@ func (v ScreenView) paint(ink Ink, text string) string {
 	return v.Paint(ink, text)
 }
 
+// wrap is a text in lines of the width of the screen. Only a word that is too long is shortened.
+func (v ScreenView) wrap(ink Ink, text string) (lines []string) {
+	text = diag.Cell(text)
+	if v.Width <= 0 {
+		return []string{v.paint(ink, text)}
+	}
+	for _, line := range diag.Wrap(text, v.Width) {
+		lines = append(lines, v.paint(ink, cut(line, v.Width)))
+	}
+	return lines
+}
+
 // Draw draws a screen: the totals, the pools, and as many nodes as fit
 // around the one that is chosen.
 func (s Screen) Draw(v ScreenView) string {
 	lines := s.head(v)
 	for _, note := range s.Notes {
-		lines = append(lines, v.paint(InkAlarm, cut(note, v.Width)))
+		lines = append(lines, v.wrap(InkAlarm, note)...)
 	}
 	if len(s.Pools) > 0 {
 		lines = append(lines, "")
@@ -101,7 +113,7 @@ func (s Screen) head(v ScreenView) []string {
 	if place != "" {
 		first = place + ": " + first
 	}
-	lines := []string{cut(first, v.Width)}
+	lines := v.wrap(InkPlain, first)
 	var notes []string
 	for _, n := range []struct {
 		n    int
@@ -115,10 +127,10 @@ func (s Screen) head(v ScreenView) []string {
 		notes = append(notes, diag.Counted(n, "pod")+" waiting for a node")
 	}
 	if s.claimless() {
-		notes = append(notes, "how many are on the way or outdated is unknown")
+		notes = append(notes, "the number of coming and outdated nodes is unknown")
 	}
 	if len(notes) > 0 {
-		lines = append(lines, v.paint(InkChange, cut(strings.Join(notes, ", "), v.Width)))
+		lines = append(lines, v.wrap(InkChange, strings.Join(notes, ", "))...)
 	}
 	if t.Count == 0 || s.podless() {
 		return lines
@@ -161,8 +173,9 @@ func (s Screen) unready() (n int) {
 
 func (s Screen) poolTable(v ScreenView) table {
 	t := table{columns: []column{
-		{title: "POOL", least: 8}, {title: "NODES", right: true}, {title: "ROLLING", right: true}, {title: "CPU", bar: true},
-		{title: "MEMORY", bar: true}, {title: "MONTHLY", right: true}, {title: "LIMITS", spare: true},
+		{title: "POOL", least: 8}, {title: "NODES", right: true}, {title: "ROLLING", right: true, spare: 4},
+		{title: "CPU", bar: true, spare: 3}, {title: "MEMORY", bar: true, spare: 2}, {title: "MONTHLY", right: true},
+		{title: "LIMITS", spare: 1},
 	}}
 	for _, p := range s.Pools {
 		nodes := strconv.Itoa(p.Count)
@@ -187,9 +200,10 @@ func (s Screen) poolTable(v ScreenView) table {
 
 func (s Screen) nodeTable(v ScreenView, from, to int) table {
 	t := table{columns: []column{
-		{title: "NODE", least: 13, ends: true}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
-		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "MONTHLY", right: true},
-		{title: "AGE", right: true}, {title: "STATE", least: 9, words: true},
+		{title: "NODE", least: 13, ends: true}, {title: "POOL", least: 6, spare: 5}, {title: "PLAN", least: 13},
+		{title: "CPU", bar: true, spare: 3}, {title: "MEMORY", bar: true, spare: 2}, {title: "PODS", right: true, spare: 1},
+		{title: "MONTHLY", right: true, spare: 6}, {title: "AGE", right: true, spare: 4},
+		{title: "STATE", least: 9, words: true},
 	}}
 	for _, n := range s.Nodes[from:to] {
 		t.rows = append(t.rows, []cell{
@@ -229,16 +243,16 @@ func (v ScreenView) bar(u Use, width int) string {
 
 // DrawDetail draws everything about a node.
 func (d Detail) DrawDetail(v ScreenView) string {
-	lines := []string{
-		cut(fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why)), v.Width),
-		cut(fmt.Sprintf("pool %s, plan %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
-			Age(v.Now.Sub(d.Created))), v.Width),
-		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested.N), cores(d.CPU.Allocatable)),
-		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", schemas.Bytes(d.Memory.Requested.N), schemas.Bytes(d.Memory.Allocatable)),
-		"",
-	}
+	lines := append(v.wrap(InkPlain, fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why))),
+		v.wrap(InkPlain, fmt.Sprintf("pool %s, plan type %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
+			Age(v.Now.Sub(d.Created))))...)
 	if d.podless {
-		lines = append(lines[:2], "Its pods are unknown: they could not be listed.", "")
+		lines = append(lines, "Its pods are unknown: they could not be listed.", "")
+	} else {
+		lines = append(lines,
+			"CPU    "+v.bar(d.CPU, 20)+fmt.Sprintf("  %s of %s", cores(d.CPU.Requested.N), cores(d.CPU.Allocatable)),
+			"Memory "+v.bar(d.Memory, 20)+fmt.Sprintf("  %s of %s", schemas.Bytes(d.Memory.Requested.N), schemas.Bytes(d.Memory.Allocatable)),
+			"")
 	}
 	for _, fact := range d.Facts {
 		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))

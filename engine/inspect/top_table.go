@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +18,7 @@ type column struct {
 	title string
 	right bool // aligned
 	bar   bool // its cells are bars, which take the remaining width
-	spare bool // it is left out if the width is small
+	spare int  // the order in which it is left out if the width is small; 0: it is not left out
 	words bool // it is shortened first, and after a word
 	ends  bool // its end is kept when it is shortened: names of LKE's nodes differ there
 	least int  // the least width to which it is shortened; 0: it is not shortened
@@ -65,7 +66,11 @@ func (t table) fit(width int) (table, []int) {
 		width = t.sum(widths, mostBar)
 	}
 	if bar := t.bars(widths, width); bar < leastBar {
-		t = t.without(func(c column) bool { return c.spare })
+		t = t.without(func(c column) bool { return c.spare == 1 })
+		widths = t.natural()
+	}
+	for next := 2; next <= mostSpare && t.least(widths) > width; next++ {
+		t = t.without(func(c column) bool { return c.spare == next })
 		widths = t.natural()
 	}
 	for _, words := range []bool{true, false} { // from left to right, until it fits
@@ -83,6 +88,20 @@ func (t table) fit(width int) (table, []int) {
 		}
 	}
 	return t, widths
+}
+
+// mostSpare is the highest order in which a column is left out.
+const mostSpare = 6
+
+// least is the width of the table with all columns as narrow as they can be.
+func (t table) least(natural []int) int {
+	widths := slices.Clone(natural)
+	for i, c := range t.columns {
+		if c.least > 0 {
+			widths[i] = min(widths[i], c.least)
+		}
+	}
+	return t.sum(widths, leastBar)
 }
 
 // natural are the widths of the widest cells; 0 for bars.

@@ -37,7 +37,7 @@ func TestScreens(t *testing.T) {
 			screen.Sort(SortKey(key), reverse == "reverse")
 		}
 		got := map[string]string{}
-		for _, width := range []int{80, 200} {
+		for _, width := range []int{40, 80, 200} {
 			view := ScreenView{Width: width, Now: now, At: -1, Place: "sandbox"}
 			got[fmt.Sprintf("want.%d.txt", width)] = screen.Draw(view)
 			for line := range strings.Lines(screen.Draw(view)) {

@@ -57,6 +57,9 @@ const (
 	AboutPlan     About = "plan"     // why a node has its plan type
 	AboutStays    About = "stays"    // why a node is not consolidated
 	AboutReplaced About = "replaced" // why a node will be replaced
+	AboutDelays   About = "delays"   // what delays the removal of a node that is removed or replaced
+	AboutRemoved  About = "removed"  // why a node is being removed
+	AboutMachine  About = "machine"  // why the machine of a deleted NodeClaim still exists
 	AboutWent     About = "went"     // why a node was removed
 	AboutState    About = "state"    // the state of a pool
 	AboutPlans    About = "plans"    // the plan types that a pool can create
@@ -65,12 +68,16 @@ const (
 
 // title is the heading of a section about an object of a kind.
 func (a About) title(kind string) string {
-	if a == AboutWaits && kind == "pool" {
+	switch {
+	case a == AboutWaits && kind == "pool":
 		return "Pods waiting for this pool"
+	case a == AboutStays && kind == "pool":
+		return "Why its nodes stay"
 	}
 	return map[About]string{
 		AboutPlacing: "What Karpenter would do now", AboutWaits: "Why it is waiting", AboutPlan: "Why this plan type",
-		AboutStays: "Why it stays", AboutReplaced: "Why it is replaced", AboutWent: "Why it was removed",
+		AboutStays: "Why it stays", AboutReplaced: "Why it will be replaced", AboutDelays: "What delays its removal",
+		AboutRemoved: "Why it is being removed", AboutMachine: "Why its machine still exists", AboutWent: "Why it was removed",
 		AboutState: "State", AboutPlans: "Plan types that it can create",
 		AboutSaid: "Last events",
 	}[a]
@@ -185,11 +192,12 @@ func plainly(texts ...string) (lines []Line) {
 func (w *explainer) absent(what, namespace, name string, names []string) error {
 	kind := map[string]string{"pod": "Pod", "node": "Node", "NodeClaim": "NodeClaim", "pool": "NodePool"}[what]
 	if unread := w.Unread(kind + "s"); unread != "" {
-		return fmt.Errorf("whether there is a %s %s is unknown: %s", what, name, unread)
+		return fmt.Errorf("whether %s %s exists is unknown: %s", what, name, unread)
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
 	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
-		text += fmt.Sprintf(" now, and whether there was one is unknown: LinodeNodeClasses keep the journal of removed nodes, and %s", journal)
+		text += fmt.Sprintf(" now; whether it existed before is unknown, because the journal of removed nodes is on the "+
+			"LinodeNodeClasses: %s", journal)
 	}
 	for _, e := range w.events.About(cluster.Subject{Kind: kind, Namespace: namespace, Name: name}) {
 		if tells(e.Reason) {
@@ -213,8 +221,8 @@ const mostSaid = 400
 
 // said are the last events of objects: the last for each reason, and first why a machine does not join.
 func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
-	if texts := w.unknown("it", "Events"); texts != nil {
-		return plainly(texts...)
+	if unread := w.Unread("Events"); unread != "" {
+		return plainly("unknown: " + unread)
 	}
 	events := w.events.About(of...)
 	slices.SortStableFunc(events, func(a, b *corev1.Event) int {
@@ -237,7 +245,7 @@ func (w *explainer) said(of ...cluster.Subject) (lines []Line) {
 			most = len(e.Message) // which the API server bounds
 		}
 		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(w.events.LastSeen(e)), e.Reason,
-			diag.Shorten(e.Message, most))})
+			diag.Shorten(messageOf(w.events, e), most))})
 	}
 	return lines
 }
@@ -270,11 +278,11 @@ func (w *explainer) but(kinds ...string) string {
 // doubts are what a plan for pods does not count.
 func (w *explainer) doubts(pods ...*corev1.Pod) (texts []string) {
 	if unread := w.Unread(kindsCounted...); unread != "" {
-		texts = append(texts, "this may be wrong, because not everything is counted: "+unread)
+		texts = append(texts, "this can be wrong, because not all objects are counted: "+unread)
 	}
 	for _, pod := range pods {
 		if unread := w.Unread(kindsOfVolumes...); unread != "" && simulate.ClaimsVolumes(pod) {
-			return append(texts, "where its volumes can be used is unknown: "+unread)
+			return append(texts, "where the volumes of the pod can be used is unknown: "+unread)
 		}
 	}
 	return texts

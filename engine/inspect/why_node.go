@@ -17,6 +17,7 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode"
@@ -36,13 +37,13 @@ func (w *explainer) node(ctx context.Context, a *Answer) error {
 		}
 		of, _ := claimsOf(w.Snapshot.Nodes, w.Claims)
 		if nc := of[n.Name]; nc != nil {
-			a.Summary = fmt.Sprintf("Node %s is %s.", n.Name, w.describe(nc))
+			a.Summary = fmt.Sprintf("Node %s is %s.%s", n.Name, w.describe(nc), w.stage(nc))
 			return w.explain(ctx, a, nc, cluster.SubjectOf("Node", n))
 		}
 		a.Summary = fmt.Sprintf("Node %s belongs to no pool: it has no NodeClaim.", n.Name)
 		if pool := n.Labels[karpv1.NodePoolLabelKey]; pool != "" {
-			a.Summary = fmt.Sprintf("Node %s belongs to pool %s by its label %s, but no NodeClaim names it or has its provider id: its "+
-				"NodeClaim was deleted, or is not updated yet.", n.Name, pool, karpv1.NodePoolLabelKey)
+			a.Summary = fmt.Sprintf("Node %s belongs to pool %s according to its label %s, but no NodeClaim has the name or the "+
+				"provider id of the node. Its NodeClaim was deleted, or is not updated yet.", n.Name, pool, karpv1.NodePoolLabelKey)
 		}
 		if unread := w.Unread("NodeClaims"); unread != "" {
 			a.Summary = fmt.Sprintf("Node %s exists. Its pool is unknown: %s.", n.Name, unread)
@@ -62,7 +63,7 @@ func (w *explainer) claim(ctx context.Context, a *Answer) error {
 	for _, nc := range w.Claims {
 		names = append(names, nc.Name)
 		if nc.Name == a.Name {
-			a.Summary = fmt.Sprintf("NodeClaim %s is %s.", nc.Name, w.describe(nc))
+			a.Summary = fmt.Sprintf("NodeClaim %s is %s.%s", nc.Name, w.describe(nc), w.stage(nc))
 			return w.explain(ctx, a, nc)
 		}
 	}
@@ -82,20 +83,26 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 		}
 	}
 	a.add(AboutPlan, append(w.planOf(nc), plainly(smaller...)...)...)
-	lines, err := w.replaced(nc)
+	why, lines, err := w.replaced(nc)
 	if err != nil {
 		return err
 	}
-	a.add(AboutReplaced, lines...)
+	rest, about := w.stays, AboutStays
+	if why != "" {
+		a.add(why, lines...)
+		rest, about, lines = w.delays, AboutDelays, nil
+	}
 	if c := undeleted(nc); c != nil {
-		a.add(AboutStays, plainly(fmt.Sprintf("its machine has not been deleted for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
+		a.add(AboutMachine, plainly(fmt.Sprintf("its deletion has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
 	}
 	if nc.Status.NodeName != "" && nc.DeletionTimestamp.IsZero() {
-		if lines, err = w.stays(ctx, nc); err != nil {
+		more, err := rest(ctx, nc)
+		if err != nil {
 			return err
 		}
-		a.add(AboutStays, lines...)
+		lines = append(lines, more...)
 	}
+	a.add(about, lines...)
 	a.add(AboutSaid, w.said(append(of, cluster.SubjectOf("NodeClaim", nc))...)...)
 	return nil
 }
@@ -110,18 +117,22 @@ func (w *explainer) describe(nc *karpv1.NodeClaim) string {
 	if pool != "" {
 		text += " of pool " + pool
 	}
+	return text + fmt.Sprintf(", %s old", w.age(nc.CreationTimestamp.Time))
+}
+
+// stage is a sentence, after a space, about a claim that has no ready node yet or is being deleted; "" for others.
+func (w *explainer) stage(nc *karpv1.NodeClaim) string {
 	switch {
 	case !nc.DeletionTimestamp.IsZero():
-		text += ", which is being deleted"
+		return " It is being deleted."
 	case nc.Status.NodeName != "":
+		return ""
 	case strings.HasPrefix(nc.Status.ProviderID, "linode://"):
-		text += ", which is starting"
-	case plan == "":
-		text += ", whose plan type is not chosen yet"
-	default:
-		text += ", which is requested from Linode"
+		return " Its machine is starting."
+	case nodeclaim.PlanOf(nc) == "":
+		return " Its plan type is not chosen yet."
 	}
-	return text + fmt.Sprintf(", %s old", w.age(nc.CreationTimestamp.Time))
+	return " Its machine is requested from Linode."
 }
 
 func (w *explainer) price(plan string) catalog.Price {
@@ -146,7 +157,7 @@ func (w *explainer) poolNamed(name string) *karpv1.NodePool {
 func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
 	if w.region == "" {
-		return plainly(w.unknown("it", kindsOfRegion...)...)
+		return plainly(w.unknown("the region of the cluster", kindsOfRegion...)...)
 	}
 	if plan == "" || pool == nil {
 		return nil
@@ -155,14 +166,14 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 		func(it *cloudprovider.InstanceType) bool {
 			return it.Name == plan && wants.Intersects(it.Requirements) == nil
 		}) {
-		return plainly(fmt.Sprintf("pool %s does not allow %s any more", pool.Name, plan))
+		return plainly(fmt.Sprintf("pool %s no longer allows %s", pool.Name, plan))
 	}
 	allowed, cheaper := instancetype.RequirementsOf(pool), 0
 	wants := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
 	types := slices.Clone(w.types().List())
 	own := w.price(plan).Hourly
 	if !w.price(plan).Known() {
-		return plainly(fmt.Sprintf("the price of %s is unknown, and so is which plan types are cheaper", plan))
+		return plainly(fmt.Sprintf("the price of %s is unknown, so it cannot be compared with other plan types", plan))
 	}
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
 		return cmp.Compare(w.price(b.Name).Hourly, w.price(a.Name).Hourly)
@@ -181,7 +192,7 @@ func (w *explainer) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	case cheaper == 0:
 		return plainly(fmt.Sprintf("%s is the cheapest plan type that pool %s allows", plan, pool.Name))
 	case cheaper > mostPlans:
-		lines = append(lines, Line{Text: fmt.Sprintf("nor %d other cheaper ones", cheaper-mostPlans)})
+		lines = append(lines, Line{Text: fmt.Sprintf("not %s either", diag.Counted(cheaper-mostPlans, "other cheaper plan type"))})
 	}
 	return lines
 }
@@ -197,26 +208,26 @@ func (w *explainer) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, po
 	case slices.Contains(linode.OutOfStock(pool), it.Name):
 		return "Linode is out of stock"
 	case len(it.Offerings.Available()) == 0:
-		return fmt.Sprintf("it is not sold in %s", w.region)
+		return "not sold in " + w.region
 	case wants.Intersects(it.Requirements) != nil:
-		return "Karpenter did not request it: some of the pods do not allow it, or it is too small for them and the pods of " +
-			"DaemonSets"
+		return "Karpenter did not request it, because some of the pods do not allow it, or because it is too small for them " +
+			"and the pods of DaemonSets"
 	}
-	return "it would fit now: when this node was created, it was unavailable, a limit was reached, or the pods were " +
-		"one was chosen"
+	return "it fits now; when the node was created, it was not available, or a limit did not allow it"
 }
 
 // lacks is what a plan type has too little of for the pods that a node was created for.
 func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
-	var texts []string
+	var offers, requests []string
 	for _, name := range sortedNames(asked) {
 		wanted, has := asked[name], it.Allocatable()[name]
 		if wanted.Cmp(has) > 0 {
-			texts = append(texts, fmt.Sprintf("%s of %s, but it has %s", simulate.Amount(name, wanted), name,
-				simulate.Amount(name, has)))
+			offers = append(offers, fmt.Sprintf("%s of %s", decimal(name, has), name))
+			requests = append(requests, fmt.Sprintf("%s of %s", decimal(name, wanted), name))
 		}
 	}
-	return "the pods that the node was created for, with DaemonSets, request " + strings.Join(texts, "; ")
+	return fmt.Sprintf("it has %s, and the pods for which the node was created (with DaemonSets) request %s",
+		strings.Join(offers, " and "), strings.Join(requests, " and "))
 }
 
 func sortedNames(list corev1.ResourceList) (names []corev1.ResourceName) {
@@ -262,7 +273,7 @@ func (w *explainer) smaller(ctx context.Context, nc *karpv1.NodeClaim) ([]string
 			return nil, err
 		}
 		if fits {
-			return []string{fmt.Sprintf("%s ($%s) would fit if its pods requested %s", it.Name, w.price(it.Name).Hourly,
+			return []string{fmt.Sprintf("%s ($%s) would fit if the pods of the node requested %s", it.Name, w.price(it.Name).Hourly,
 				lessText(asked, less))}, nil
 		}
 	}

@@ -46,17 +46,17 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 	}
 	a.Summary = fmt.Sprintf("%s has waited for a node for %s.", full(pod), w.age(pod.CreationTimestamp.Time))
 	if len(pod.Spec.SchedulingGates) > 0 {
-		a.add(AboutWaits, plainly("a scheduling gate blocks it: "+pod.Spec.SchedulingGates[0].Name)...)
+		a.add(AboutWaits, plainly("the scheduling gate "+pod.Spec.SchedulingGates[0].Name+" blocks the pod")...)
 		return nil
 	}
 	if w.region == "" {
-		return fmt.Errorf("the region of the cluster, and so what Linode sells there, is unknown: no node has the label %s, "+
-			"and no LinodeNodeClass the annotation %s, which the controller writes%s; set it with --region",
+		return fmt.Errorf("the region of the cluster is unknown: no node has the label %s, and no LinodeNodeClass has the "+
+			"annotation %s, which the controller writes%s; name the region with --region",
 			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion, w.but(kindsOfRegion...))
 	}
 	asks := w.storageOf(ctx, pod)
 	if asks.unready != "" {
-		a.add(AboutPlacing, plainly("nothing until its volumes exist: "+asks.unready)...)
+		a.add(AboutPlacing, plainly("nothing until the volumes of the pod exist: "+asks.unready)...)
 		a.add(AboutSaid, w.said(cluster.SubjectOf("Pod", pod))...)
 		return nil
 	}
@@ -65,7 +65,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 		return err
 	}
 	if where := asks.places.String(); where != "" {
-		lines = append(plainly("its volumes need a node with "+where), lines...)
+		lines = append(plainly("the volumes of the pod need a node with "+where), lines...)
 	}
 	a.add(AboutPlacing, lines...)
 	for _, load := range w.Status.Waiting {
@@ -81,7 +81,7 @@ func (w *explainer) pod(ctx context.Context, a *Answer) error {
 
 // wouldGo shows where Karpenter would place a waiting pod.
 func (w *explainer) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
-	if texts := w.unknown("where it would go", kindsToPlan...); texts != nil {
+	if texts := w.unknown("where the pod would run", kindsToPlan...); texts != nil {
 		return plainly(texts...), nil
 	}
 	placed, err := w.place(ctx)
@@ -155,10 +155,10 @@ func (w *explainer) refused(ctx context.Context) map[types.UID][]Line {
 
 // running shows where a pod runs, and why its node has its plan type.
 func (w *explainer) running(a *Answer, pod *corev1.Pod) error {
-	a.Summary = fmt.Sprintf("%s has a node: %s.", full(pod), pod.Spec.NodeName)
+	a.Summary = fmt.Sprintf("%s has node %s.", full(pod), pod.Spec.NodeName)
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
-			a.Summary = fmt.Sprintf("%s It is %s.", a.Summary, w.describe(nc))
+			a.Summary = fmt.Sprintf("%s The node is %s.%s", a.Summary, w.describe(nc), w.stage(nc))
 			a.add(AboutPlan, w.planOf(nc)...)
 		}
 	}
@@ -180,7 +180,7 @@ func full(pod *corev1.Pod) string {
 func (w *explainer) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 	switch {
 	case p.Plan != "":
-		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would create a %s (%s) for it", p.Plan,
+		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("create a %s (%s) for the pod", p.Plan,
 			w.price(p.Plan).AnHour())}}
 	case p.Node != "":
 		return plainly(w.room(p.Node))
@@ -200,7 +200,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 		line.Pools = []string{r.Pool}
 		if pool := w.poolNamed(r.Pool); pool != nil {
 			if _, condemned := pool.Annotations[schemas.AnnotationRemoval]; condemned {
-				line.Text = "it is draining: it creates no nodes until it is declared again."
+				line.Text = "it is draining, and creates no nodes unless it is declared again."
 			}
 			if _, ok := instancetype.ForPod(pool, pod); ok {
 				near = append(near, line)
@@ -212,7 +212,7 @@ func (w *explainer) refusing(pod *corev1.Pod, p simulate.Placement) (near, far [
 	slices.SortStableFunc(far, func(a, b Line) int { return cmp.Compare(complaints(a), complaints(b)) })
 	near, far = together(near), together(far)
 	if n := len(far) - mostFar; n > 0 {
-		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("and %s not for it either", are(n, "pool"))})
+		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("%s do not match the pod either", diag.Counted(n, "other pool"))})
 	}
 	return near, far
 }
@@ -240,14 +240,14 @@ const mostFar = 8
 func (w *explainer) room(name string) string {
 	for _, nc := range w.Claims {
 		if nc.Name == name && nc.Status.NodeName == "" {
-			return fmt.Sprintf("NodeClaim %s is on its way and has room for it: %s", name, w.describe(nc))
+			return fmt.Sprintf("nothing: the pod fits on the coming node of NodeClaim %s, %s.%s", name, w.describe(nc), w.stage(nc))
 		}
 		if nc.Name == name || nc.Status.NodeName == name {
-			return fmt.Sprintf("node %s has room for it: %s; kube-scheduler will bind it", nc.Status.NodeName,
-				w.describe(nc))
+			return fmt.Sprintf("nothing: kube-scheduler can place the pod on node %s, %s.%s", nc.Status.NodeName,
+				w.describe(nc), w.stage(nc))
 		}
 	}
-	return fmt.Sprintf("node %s, which belongs to no pool, has room for it; kube-scheduler will bind it", name)
+	return fmt.Sprintf("nothing: kube-scheduler can place the pod on node %s, which belongs to no pool", name)
 }
 
 // pool explains the state of a pool, and what it can create now.
@@ -294,8 +294,12 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 	}
 	var waits []string
 	for _, load := range fold(keep(w.Status.Waiting, func(load Workload) bool { return slices.Contains(load.Pools, pool.Name) })) {
+		reasons := slices.Clone(load.Reasons)
+		for i := range reasons {
+			reasons[i] = strings.TrimPrefix(reasons[i], "pool "+pool.Name+": ")
+		}
 		waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
-			strings.Join(load.Reasons, "; ")))
+			strings.Join(reasons, "; ")))
 	}
 	waits = append(waits, w.unknown("whether pods are waiting for it", "Pods")...)
 	a.add(AboutWaits, plainly(waits...)...)
@@ -322,7 +326,7 @@ func (w *explainer) summary(p PoolStatus) string {
 // are unavailable.
 func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
-		return w.unknown("it", kindsOfRegion...)
+		return w.unknown("the region of the cluster", kindsOfRegion...)
 	}
 	want := instancetype.RequirementsOf(pool)
 	var allowed []*cloudprovider.InstanceType
@@ -341,17 +345,17 @@ func (w *explainer) makes(pool *karpv1.NodePool) (texts []string) {
 	out := linode.OutOfStock(pool)
 	for i, it := range allowed {
 		if i == mostListed {
-			return append(texts, fmt.Sprintf("and %d that cost more", len(allowed)-i))
+			return append(texts, fmt.Sprintf("and %d more expensive ones", len(allowed)-i))
 		}
 		has := w.price(it.Name)
 		text := fmt.Sprintf("%s ($%s an hour, %s a month)", it.Name, has.Hourly, has.PerMonth().Text())
 		switch {
 		case !has.Known():
-			text = it.Name + ": its price is unknown, so it is not used"
+			text = it.Name + ": not used, because its price is unknown"
 		case slices.Contains(out, it.Name):
 			text += ": Linode is out of stock"
 		case len(it.Offerings.Available()) == 0:
-			text += fmt.Sprintf(": it is not sold in %s", w.region)
+			text += ": not sold in " + w.region
 		}
 		texts = append(texts, text)
 	}

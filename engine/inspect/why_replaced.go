@@ -25,89 +25,102 @@ import (
 
 // drifts are what the reasons of drift mean.
 var drifts = map[string]string{
-	"NodePoolDrifted":        "the template of its pool has changed since it was created",
-	"RequirementsDrifted":    "its pool no longer allows nodes like it",
-	"NodeClassDrift":         "its LinodeNodeClass has changed since it was created",
+	"NodePoolDrifted":        "the template of its pool has changed since the node was created",
+	"RequirementsDrifted":    "its pool no longer allows such a node",
+	"NodeClassDrift":         "its LinodeNodeClass has changed since the node was created",
 	"KubernetesVersionDrift": "its LinodeNodeClass names another version of Kubernetes",
-	"LKEPoolDrift":           "its LKE pool was changed by another user, and LKE cannot change it back in place",
+	"LKEPoolDrift":           "another user changed its LKE pool, and LKE cannot revert that change in place",
 	"InstanceResized":        "its Linode was resized to another plan type",
 }
 
-// replaced explains why a node is or will be replaced; nothing if it is not.
-func (w *explainer) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
+// replaced explains why a node is being removed (AboutRemoved), or will be replaced (AboutReplaced). Of a node that stays, about
+// is "", and the lines are what is unknown.
+func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, err error) {
 	outdated, err := ToReplace(w.Snapshot, w.Now)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	var texts []string
 	drifted, marked := isTrue(nc, karpv1.ConditionTypeDrifted)
 	going, goes := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
 	switch {
 	case goes:
-		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove it: %s", going.Reason))
+		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
 	case !nc.DeletionTimestamp.IsZero():
-		texts = append(texts, fmt.Sprintf("it was deleted %s ago", w.age(nc.DeletionTimestamp.Time)))
+		texts = append(texts, fmt.Sprintf("the deletion of its NodeClaim started %s ago", w.age(nc.DeletionTimestamp.Time)))
 	}
-	drift := ""
-	switch {
-	case marked:
+	if about = AboutReplaced; len(texts) > 0 {
+		about = AboutRemoved
+	}
+	pool, drift := nc.Labels[karpv1.NodePoolLabelKey], ""
+	switch draining := w.draining(nc); {
+	case marked && !draining:
 		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
 		if window := maintenance.Of(nc); drift == string(nodeclaim.MaintenanceDrifted) && window != nil {
-			text, known = fmt.Sprintf("Linode maintains its host: %s; its LinodeNodeClass replaces nodes before that", window), true
+			text, known = w.work(window)+", and its LinodeNodeClass replaces nodes before maintenance", true
 		}
 		if !known {
-			text = fmt.Sprintf("Karpenter reports that it has drifted: %q", drifted.Reason)
+			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)
 		}
 		texts = append(texts, text)
-	case outdated[nc.Name]:
-		texts = append(texts, "it differs from its pool or its class; Karpenter has not marked it yet")
+	case outdated[nc.Name] && !draining:
+		texts = append(texts, "the node differs from its pool or its LinodeNodeClass; Karpenter has not marked it as drifted yet")
+	case marked || outdated[nc.Name]:
+		about = AboutRemoved // the state of the pool is the reason
 	case len(texts) == 0:
-		return plainly(w.unknown("whether it differs from its LinodeNodeClass", "LinodeNodeClasses")...), nil
+		return "", plainly(w.unknown("whether the node differs from its LinodeNodeClass", "LinodeNodeClasses")...), nil
 	}
 	if byCommit := drift != string(nodeclaim.MaintenanceDrifted); byCommit && (marked || outdated[nc.Name]) {
 		texts = append(append(texts, w.rolls(nc, drift)...), w.commit(nc)...)
 	}
 	for _, p := range w.Status.Pools {
-		if p.Name != nc.Labels[karpv1.NodePoolLabelKey] {
+		if p.Name != pool {
 			continue
 		}
 		for _, r := range p.Says {
 			switch r.What {
-			case RemarkRolling, RemarkHeld, RemarkCondemned, RemarkUnknown:
-				texts = append(texts, fmt.Sprintf("of its pool: %s", r.Text))
+			case RemarkCondemned:
+				texts = append(texts, fmt.Sprintf("pool %s is %s", pool, r.Text))
+			case RemarkRolling, RemarkUnknown:
+				texts = append(texts, fmt.Sprintf("pool %s: %s", pool, r.Text))
 			}
 		}
 	}
-	return plainly(texts...), nil
+	return about, plainly(texts...), nil
+}
+
+// draining reports whether the pool of a claim is draining.
+func (w *explainer) draining(nc *karpv1.NodeClaim) bool {
+	pool := w.poolOf(nc)
+	return pool != nil && pool.Annotations[schemas.AnnotationRemoval] != ""
 }
 
 // rolls reports which revision changed what a node drifts from.
 func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	pool, class := w.poolOf(nc), w.classOf(nc)
-	if pool != nil && pool.Annotations[schemas.AnnotationRemoval] != "" {
-		return nil // it is draining, which is reported
+	if w.draining(nc) {
+		return nil // which is reported
 	}
 	if reason == "" {
 		reason = driftOf(nc, pool, class)
 	}
-	what := "template of pool " + nc.Labels[karpv1.NodePoolLabelKey]
+	what := "the template of pool " + nc.Labels[karpv1.NodePoolLabelKey]
 	if nodeclaim.DoneOutside(reason) {
 		return nil
 	}
 	switch cloudprovider.DriftReason(reason) {
 	case nodeclaim.NodeClassDrifted, nodeclaim.VersionDrifted:
-		if texts := w.unknown("the commit that has changed its LinodeNodeClass", "LinodeNodeClasses"); texts != nil {
+		if texts := w.unknown("the commit that changed its LinodeNodeClass", "LinodeNodeClasses"); texts != nil {
 			return texts
 		}
-		what = "LinodeNodeClass of it"
+		what = "its LinodeNodeClass"
 	}
 	by, known := linode.RolledBy(reason, pool, class)
 	if !known {
-		return []string{fmt.Sprintf("which commit changed the %s is unknown: the object does not record it", what)}
+		return []string{fmt.Sprintf("the commit that changed %s is unknown: the object does not record it", what)}
 	}
-	return []string{fmt.Sprintf("the %s was changed by %s of NodePlan %s", what, nodeplan.Short(by.Name),
-		diag.OneLine(by.NodePlan))}
+	return []string{fmt.Sprintf("%s of NodePlan %s changed %s", nodeplan.Short(by.Name), diag.OneLine(by.NodePlan), what)}
 }
 
 // driftOf is the reason with which Karpenter will mark a node that it has not marked yet.
@@ -137,7 +150,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	if pool == nil {
 		return nil
 	}
-	if texts := w.unknown("which NodePlan applies its pool, and since when,", "NodePlans"); texts != nil {
+	if texts := w.unknown("which NodePlan applies pool "+pool.Name, "NodePlans"); texts != nil {
 		return texts
 	}
 	for _, np := range w.Plans {
@@ -153,10 +166,10 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 					h.Time.UTC().Format("2006-01-02 15:04 UTC"), h.Status))
 			}
 		}
-		texts = append(texts, fmt.Sprintf("NodePlan %s has applied %s", nodeplan.Key(np),
+		texts = append(texts, fmt.Sprintf("NodePlan %s, which applies pool %s, last applied %s", nodeplan.Key(np), pool.Name,
 			nodeplan.Short(np.Status.LastAppliedRevision)))
 		if len(since) > 0 {
-			texts = append(texts, "its revisions since the node was created: "+strings.Join(since, ", "))
+			texts = append(texts, "revisions of the NodePlan since the node was created: "+strings.Join(since, ", "))
 		}
 	}
 	if len(texts) > 0 {
@@ -172,7 +185,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	if who == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("no NodePlan applies its pool; %s changed it last, %s ago", who, w.age(at))}
+	return []string{fmt.Sprintf("no NodePlan applies pool %s; %s last changed the pool, %s ago", pool.Name, who, w.age(at))}
 }
 
 const mostRevisions = 5
@@ -229,15 +242,15 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	texts := []string{text}
 	switch {
 	case g.Revision != "":
-		texts = append(texts, fmt.Sprintf("rolled by %s of NodePlan %s", nodeplan.Short(g.Revision),
+		texts = append(texts, fmt.Sprintf("%s of NodePlan %s caused the replacement", nodeplan.Short(g.Revision),
 			diag.OneLine(g.NodePlan)))
 	case drifts[g.Message] != "" && !nodeclaim.DoneOutside(g.Message):
-		texts = append(texts, "which commit caused it is unknown: the changed object does not record it")
+		texts = append(texts, "the commit that caused the replacement is unknown: the changed object does not record it")
 	}
-	texts = append(texts, w.unknown("what was applied before", "NodePlans")...)
+	texts = append(texts, w.unknown("which revision was applied at that time", "NodePlans")...)
 	for _, np := range w.Plans {
 		if applied := before(np, g.Time.Time); applied != nil {
-			texts = append(texts, fmt.Sprintf("NodePlan %s had applied %s, at %s", nodeplan.Key(np),
+			texts = append(texts, fmt.Sprintf("at that time, the last revision of NodePlan %s was %s, applied at %s", nodeplan.Key(np),
 				nodeplan.Short(applied.Revision), applied.Time.UTC().Format("2006-01-02 15:04 UTC")))
 		}
 	}

@@ -33,11 +33,11 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 	}
 	pods := w.movable(nc)
 	lines := plainly(append(w.hosts(nc), w.policy(pool, nc, len(pods))...)...)
-	if texts := w.unknown("whether it could be removed", kindsToPlan...); texts != nil {
+	if texts := w.unknown("whether the node can be removed", kindsToPlan...); texts != nil {
 		return append(lines, plainly(texts...)...), nil
 	}
-	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget blocks it", "PodDisruptionBudgets")...)...)
-	holds, err := w.holds(nc)
+	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget blocks the removal", "PodDisruptionBudgets")...)...)
+	holds, err := w.holds(nc, true)
 	if err != nil {
 		return nil, err
 	}
@@ -54,15 +54,44 @@ func (w *explainer) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, er
 	return append(lines, plainly(without...)...), err
 }
 
+// delays explains what delays the removal of a node that is removed or replaced: what blocks it, budgets, and pods that would
+// have no node.
+func (w *explainer) delays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error) {
+	pool := w.poolOf(nc)
+	if pool == nil {
+		return nil, nil // nothing counts budgets
+	}
+	if texts := w.unknown("whether something delays the removal", kindsToPlan...); texts != nil {
+		return plainly(texts...), nil
+	}
+	texts := w.unknown("whether a PodDisruptionBudget blocks the removal", "PodDisruptionBudgets")
+	holds, err := w.holds(nc, false)
+	if err != nil {
+		return nil, err
+	}
+	texts = append(append(texts, holds...), w.closed(pool, nc, karpv1.DisruptionReasonDrifted)...)
+	if !w.draining(nc) {
+		pods := w.movable(nc)
+		_, refused, err := w.moved(ctx, nc, pods)
+		if err != nil {
+			return nil, err
+		}
+		if len(refused) > 0 {
+			texts = append(append(texts, refused[0]), w.doubts(pods...)...)
+		}
+	}
+	return plainly(texts...), nil
+}
+
 // hosts reports maintenance of a node's host that does not replace the node yet, and until when its paid hour keeps it.
 func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	class := w.classOf(nc)
 	if window := maintenance.Of(nc); window != nil && nc.Annotations[maintenance.AnnotationReplace] == "" {
-		text := fmt.Sprintf("Linode maintains its host: %s; ", window)
+		text := w.work(window) + "; "
 		if class == nil || class.Spec.ReplaceBeforeMaintenance == nil {
-			text += "it is not replaced before that, as its LinodeNodeClass does not set replaceBeforeMaintenance"
+			text += "the node is not replaced before maintenance, because its LinodeNodeClass does not set replaceBeforeMaintenance"
 		} else {
-			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before that",
+			text += fmt.Sprintf("its LinodeNodeClass replaces nodes %s before maintenance starts",
 				timing.WriteDuration(class.Spec.ReplaceBeforeMaintenance.Duration))
 		}
 		texts = append(texts, text)
@@ -76,10 +105,38 @@ func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
 	}
 	if !p.Open(nc.CreationTimestamp.Time, w.Now) {
 		from, until := p.Window(nc.CreationTimestamp.Time, w.Now)
-		texts = append(texts, fmt.Sprintf("its LinodeNodeClass allows consolidation from %s to %s UTC, when the paid hour ends",
+		texts = append(texts, fmt.Sprintf("its LinodeNodeClass allows consolidation only from %s to %s UTC, at the end of the paid hour",
 			from.UTC().Format("15:04"), until.UTC().Format("15:04")))
 	}
 	return texts
+}
+
+// work describes maintenance of a node's host.
+func (w *explainer) work(window *maintenance.Window) string {
+	what := []string{}
+	if window.Type != "" {
+		what = append(what, diag.OneLine(window.Type))
+	}
+	if window.Emergency {
+		what = append(what, "emergency")
+	}
+	text := "maintenance of its host"
+	if len(what) > 0 {
+		text += " (" + strings.Join(what, ", ") + ")"
+	}
+	return text + " " + starts(window, w.Now)
+}
+
+// starts is when maintenance starts, or has started.
+func starts(window *maintenance.Window, now time.Time) string {
+	switch at := window.Start.UTC().Format("2006-01-02 15:04 UTC"); {
+	case window.Start.IsZero():
+		return "starts at a time that Linode does not name"
+	case window.Start.After(now):
+		return "starts at " + at
+	default:
+		return "started at " + at
+	}
 }
 
 // movable are the pods of a claim's node that would have to move.
@@ -100,9 +157,9 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 	case pool.Spec.Replicas != nil:
 		return []string{fmt.Sprintf("pool %s has a fixed number of nodes", pool.Name)}
 	case after == nil:
-		return []string{fmt.Sprintf("pool %s never removes nodes to save cost: its consolidate_after is Never", pool.Name)}
+		return []string{fmt.Sprintf("pool %s never removes nodes to save cost (consolidate_after is Never)", pool.Name)}
 	case d.ConsolidationPolicy == karpv1.ConsolidationPolicyWhenEmpty && pods > 0:
-		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes, and %s on it: its policy is WhenEmpty",
+		texts = append(texts, fmt.Sprintf("pool %s removes only empty nodes (policy WhenEmpty), and %s on the node",
 			pool.Name, are(pods, "pod")))
 	}
 	since := nc.Status.LastPodEventTime.Time
@@ -117,9 +174,11 @@ func (w *explainer) policy(pool *karpv1.NodePool, nc *karpv1.NodeClaim, pods int
 }
 
 // holds are what blocks Karpenter from draining a node.
-func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
+func (w *explainer) holds(nc *karpv1.NodeClaim, consolidation bool) (texts []string, err error) {
 	nodes := compare.NodesOf([]*karpv1.NodeClaim{nc}, w.Snapshot.Nodes)
-	nodes[0].NoTerminationGrace = true // pods block consolidation even if a node has a termination grace period
+	if consolidation { // which pods block even if a node has a termination grace period
+		nodes[0].NoTerminationGrace = true
+	}
 	nodes, err = compare.Hold(nodes, w.Snapshot, w.Now)
 	if err != nil {
 		return nil, err
@@ -129,7 +188,7 @@ func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 		case plan.HeldByPDB:
 			texts = append(texts, fmt.Sprintf("the PodDisruptionBudget %s allows no eviction", h.Object))
 		case plan.HeldByDoNotDisrupt:
-			texts = append(texts, fmt.Sprintf("karpenter.sh/do-not-disrupt on %s blocks it", h.Object))
+			texts = append(texts, fmt.Sprintf("karpenter.sh/do-not-disrupt on %s blocks the removal", h.Object))
 		default:
 			texts = append(texts, h.Object)
 		}
@@ -141,34 +200,43 @@ func (w *explainer) holds(nc *karpv1.NodeClaim) (texts []string, err error) {
 // scheduler.
 func (w *explainer) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
 	if len(pods) == 0 {
-		return []string{"no pod blocks it: it has only pods of DaemonSets"}, nil
+		return []string{"no pod blocks the removal: the node has only pods of DaemonSets"}, nil
 	}
+	fresh, refused, err := w.moved(ctx, nc, pods)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(refused) > 0:
+		return refused[:1], nil
+	case len(fresh) == 0:
+		return []string{"its pods fit on existing nodes, so they do not block the removal"}, nil
+	}
+	return []string{w.instead(nc, fresh)}, nil
+}
+
+// moved places the pods of a node as if it did not exist. Fresh are the new nodes that they would get, by name, and refused is
+// why a pod would have no node, for each such pod.
+func (w *explainer) moved(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) (
+	fresh map[string]simulate.Placement, refused []string, err error) {
 	placed, err := simulate.Place(ctx, w.live(ctx, nc))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var refused []string
-	fresh := map[string]simulate.Placement{}
+	fresh = map[string]simulate.Placement{}
 	for _, pod := range pods {
 		switch p := placed[types.UID(pod.UID)]; {
 		case p.Plan != "":
 			fresh[p.New] = p
 		case p.Node == "":
 			name := pod.Namespace + "/" + pod.Name
-			text := fmt.Sprintf("without it, pod %s would have no node", name)
+			text := fmt.Sprintf("without this node, pod %s would have no node", name)
 			if len(p.Reasons) > 0 {
 				text += ": " + strings.TrimSuffix(together(w.placing(pod, p))[0].String(), ".")
 			}
 			refused = append(refused, text)
 		}
 	}
-	switch {
-	case len(refused) > 0:
-		return refused[:1], nil
-	case len(fresh) == 0:
-		return []string{"its pods fit on existing nodes: this does not block its removal"}, nil
-	}
-	return []string{w.instead(nc, fresh)}, nil
+	return fresh, refused, nil
 }
 
 // instead compares a node with the nodes that its pods would get.
@@ -182,18 +250,17 @@ func (w *explainer) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Plac
 	slices.Sort(names)
 	has := w.price(nodeclaim.PlanOf(nc))
 	own := has.Hourly
-	text := fmt.Sprintf("if it were removed, its pods would need a %s", strings.Join(names, " and a "))
+	text := fmt.Sprintf("without this node, its pods would need a %s", strings.Join(names, " and a "))
 	switch {
 	case !has.Known():
-		return text + fmt.Sprintf(" ($%s an hour), and the price of this one is unknown", cost)
+		return text + fmt.Sprintf(" ($%s an hour); the price of this node is unknown", cost)
 	case cost < own && len(fresh) == 1:
-		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): this does not block its removal", cost,
-			own)
+		return text + fmt.Sprintf(", which is cheaper ($%s an hour instead of $%s) and does not block the removal", cost, own)
 	case cost < own:
-		return text + fmt.Sprintf(", and Karpenter replaces a node only with a single one ($%s an hour, and this one costs $%s)", cost,
+		return text + fmt.Sprintf(" ($%s an hour instead of $%s), but Karpenter replaces a node only with a single cheaper one", cost,
 			own)
 	}
-	return text + fmt.Sprintf(", which is no cheaper ($%s an hour, and this one costs $%s)", cost, own)
+	return text + fmt.Sprintf(", which is not cheaper ($%s an hour instead of $%s)", cost, own)
 }
 
 func are(n int, what string) string {
@@ -217,7 +284,7 @@ func (w *explainer) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason k
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows no disruption of its %s%s", b.Nodes, pool.Name,
 				diag.Counted(nodes, "node"), w.window(b, nodes)))
 		case n <= len(going):
-			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets %s be disrupted at a time, and %s", b.Nodes,
+			texts = append(texts, fmt.Sprintf("the budget %q of pool %s allows the disruption of %s at a time, and %s", b.Nodes,
 				pool.Name, diag.Counted(n, "node"), goes(going)))
 		}
 	}
@@ -252,9 +319,9 @@ func (w *explainer) ready(name string) bool {
 
 func goes(nodes []string) string {
 	if len(nodes) == 1 {
-		return "node " + nodes[0] + " is being removed or not ready"
+		return "node " + nodes[0] + " is being removed or is not ready"
 	}
-	return fmt.Sprintf("%d nodes are being removed or not ready", len(nodes))
+	return fmt.Sprintf("%d nodes are being removed or are not ready", len(nodes))
 }
 
 // window is when a budget with a schedule applies, and until when it applies now.
@@ -262,15 +329,15 @@ func (w *explainer) window(b karpv1.Budget, nodes int) string {
 	if b.Schedule == nil || b.Duration == nil {
 		return ""
 	}
-	text := fmt.Sprintf(" at %q for %s", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
+	when := fmt.Sprintf(" (schedule %q, duration %s)", *b.Schedule, timing.WriteDuration(b.Duration.Duration))
 	if end := w.opens(b, nodes); !end.IsZero() {
 		layout := "15:04 UTC"
 		if end.Sub(w.Now) >= 24*time.Hour {
 			layout = "Mon 2 January, 15:04 UTC"
 		}
-		text += ", now until " + strings.TrimSpace(end.UTC().Format(layout))
+		return " until " + end.UTC().Format(layout) + when
 	}
-	return text
+	return when
 }
 
 // opens is when a budget that allows no disruption now next allows one; the zero time if that is

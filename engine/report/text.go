@@ -258,7 +258,7 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 	if len(s.Deleted) > 0 && s.NodesDeleted.Some() {
 		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
 	}
-	if len(s.Condemned) > 0 {
+	if len(s.Condemned) > 0 && s.NodesDrained.Some() {
 		parts = append(parts, amount(s.NodesDrained)+"drained from "+v.list(s.Condemned))
 	}
 	several := func(what string, pools []string) {
@@ -268,7 +268,9 @@ func (v escaper) nodes(s plan.Summary, all bool) string {
 			parts = append(parts, what+" in "+v.list(pools))
 		}
 	}
-	several(amount(s.NodesRolled)+"replaced", s.Rolled)
+	if s.NodesRolled.Some() {
+		several(amount(s.NodesRolled)+"replaced", s.Rolled)
+	}
 	most := "up to " + amount(s.NodesRemovable)
 	if !s.NodesRemovable.Known {
 		most = ""

@@ -77,13 +77,13 @@ func headline(r Report) string {
 		return diag.Counted(n.Nodes, "node")
 	}
 	var parts []string
-	if n := len(s.Deleted); n > 0 {
+	if n := len(s.Deleted); n > 0 && s.NodesDeleted.Some() {
 		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), diag.Counted(n, "pool")))
 	}
-	if n := len(s.Rolled); n > 0 {
+	if n := len(s.Rolled); n > 0 && s.NodesRolled.Some() {
 		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), diag.Counted(n, "pool")))
 	}
-	if n := len(s.Condemned); n > 0 {
+	if n := len(s.Condemned); n > 0 && s.NodesDrained.Some() {
 		parts = append(parts, fmt.Sprintf("drains %s of %s", nodes(s.NodesDrained), diag.Counted(n, "pool")))
 	}
 	if n := len(s.Removable) - len(s.Unseen); n > 0 && s.NodesRemovable.Some() {

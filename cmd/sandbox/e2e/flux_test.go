@@ -118,7 +118,7 @@ func (f *fluxed) rolls(main, more string, before state) {
 		}
 		return now.running == 2 && now.matched()
 	})
-	mustContain(t, f.run("lkeplan", "why", "node", rolled), "rolled by", commit[:7])
+	mustContain(t, f.run("lkeplan", "why", "node", rolled), "caused the replacement", commit[:7])
 	f.ask("nodeplan")
 	f.untilPlan("fleet", "no node is counted as outdated any more", func(np *lkeplanv1alpha1.NodePlan) bool {
 		got := poolStatus(np, "general")

@@ -146,7 +146,7 @@ var refusals = []situation{
 	},
 	{
 		name: "gate", pool: four, pod: "CPU 1\n      schedulingGates: [{name: example.com/quota}]",
-		says: "a scheduling gate blocks it: example.com/quota", helps: podHas("gate", `"schedulingGates":null`),
+		says: "the scheduling gate example.com/quota blocks the pod", helps: podHas("gate", `"schedulingGates":null`),
 	},
 	{
 		name: "condemned", pool: four, base: "CPU 3", pod: "CPU 3", says: "it is draining",

@@ -180,7 +180,7 @@ func (s *sandbox) heldNodesStay(viewer string) {
 		})
 		text := s.asViewer(viewer, "why", "node", names[one.pool])
 		flat := strings.Join(strings.Fields(text), " ")
-		const instead = "if it were removed, its pods would need a g6-standard-2, which is cheaper"
+		const instead = "without this node, its pods would need a g6-standard-2, which is cheaper"
 		if !strings.Contains(flat, one.says) || !strings.Contains(flat, instead) {
 			s.t.Errorf("why does not say %q of the node of pool %s:\n%s", one.says, one.pool, text)
 		}
