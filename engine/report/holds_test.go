@@ -46,3 +46,21 @@ func TestADeletedPoolWithoutNodesDeletesNone(t *testing.T) {
 		t.Error("uncounted nodes are missing")
 	}
 }
+
+// TestPoolsWithoutNodesReplaceNone: neither the summary nor the headline mentions replaced or drained nodes of such pools.
+func TestPoolsWithoutNodesReplaceNone(t *testing.T) {
+	roll := plan.Change{Action: plan.Update, Kind: "NodePool", Addr: "pool.web", Effect: plan.Roll, Impact: &plan.Impact{Known: true}}
+	drain := roll
+	drain.Action, drain.Addr, drain.Prune = plan.Delete, "pool.old", plan.StartRemoval
+	r := Report{Plan: plan.Plan{Changes: []plan.Change{roll, drain}}}
+	if got := plainText.nodes(r.Summary(), false); got != "none replaced or deleted" {
+		t.Error(got)
+	}
+	if got := headline(r); got != "no nodes are replaced or deleted" {
+		t.Error(got)
+	}
+	r.Changes[0].Impact, r.Changes[1].Impact = &plan.Impact{}, &plan.Impact{}
+	if got := plainText.nodes(r.Summary(), false); got != "drained from pool.old; replaced in pool.web" {
+		t.Error(got)
+	}
+}

@@ -17,7 +17,8 @@ const MaxComment = 60_000
 
 // Markdown writes a plan as a comment for a pull request, of at most MaxChars characters if possible: it leaves out the
 // least important parts first, and never deleted and replaced nodes. The first line is a marker by which a bot finds its
-// comment again. Text from the configuration is in code spans, so that it is not read as Markdown, mentions or references.
+// comment again. Text with parts from the configuration is in code spans, whole sentences too: a renderer and a bot would
+// read entities and escaped characters as Markdown, mentions or references.
 func Markdown(w io.Writer, r Report, o Options) error {
 	most := cmp.Or(o.MaxChars, MaxComment)
 	_, err := io.WriteString(w, fitting(r, o, func(text string) bool {
@@ -210,7 +211,7 @@ func (c *comment) sameChange(e entryView) {
 	case len(e.More) == 0 || !neverOmitted(e.Change) && c.detail < allDetails:
 		return
 	case !neverOmitted(e.Change) && len(e.More) > mostNamed:
-		c.printf("\n`lkeplan diff --all` lists the %d objects that change in the same way as %s.\n", len(e.More), e.Addr)
+		c.printf("\n`lkeplan diff --all` lists the %d objects with the same change as %s.\n", len(e.More), e.Addr)
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
@@ -275,6 +276,8 @@ func nodes(c plan.Change) string {
 		return "**some deleted** immediately, regardless of budgets"
 	case c.Effect == plan.DeleteNodes:
 		return "**all deleted** immediately, regardless of budgets"
+	case c.Action == plan.Create && c.Effect == plan.None:
+		return "" // it has none yet
 	case c.Effect != plan.Roll && c.Effect != plan.MayRemove:
 		return "stay"
 	case c.Effect == plan.MayRemove && known:
@@ -388,16 +391,16 @@ func (c *comment) warnings() {
 
 // details lists the fields of one object, with the signs by which diffs are coloured.
 func (c *comment) details(e entryView) {
-	if len(e.Fields) == 0 && e.Impact == nil {
-		return
-	}
-	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", HTMLEntities(e.Change.Addr), inHTML.headline(e.Change))
 	var items []string
 	for _, text := range append([]string{e.Consequence}, e.Obstacles...) {
 		if text != "" {
 			items = append(items, "- "+text)
 		}
 	}
+	if len(e.Fields)+len(items) == 0 {
+		return
+	}
+	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", HTMLEntities(e.Change.Addr), inHTML.headline(e.Change))
 	c.list(items)
 	if len(e.Fields) > 0 {
 		text := diffLines(e.Fields)

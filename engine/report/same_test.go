@@ -39,10 +39,10 @@ func TestObjectsWithTheSameChangeAreOneEntry(t *testing.T) {
 		apart(&r.Changes[250])
 		got := written(t, "text", r, Options{})
 		alone := strings.Contains(got, "~ pool.p250") || strings.Contains(got, "- pool.p250")
-		more := "and 499 more in the same way, listed with --all"
+		more := "499 more objects have the same change; --all lists them"
 		if strings.HasPrefix(name, "nothing") {
-			alone, more = !alone, "and 500 more in the same way, listed with --all"
-			if !strings.Contains(got, "of the 501 objects together, 1001 of 1509 nodes are replaced") {
+			alone, more = !alone, "500 more objects have the same change; --all lists them"
+			if !strings.Contains(got, "1001 of the 1509 nodes of these 501 objects are replaced") {
 				t.Errorf("%s: the nodes are not summed up:\n%s", name, got)
 			}
 		}

@@ -197,7 +197,7 @@ func (p *text) overview(r Report) {
 	for _, line := range []struct {
 		says  string
 		names []string
-	}{{"no changes", r.unchanged()}, {"not reached by the change", r.Unreached}} {
+	}{{"no changes", r.unchanged()}, {"not affected by the change", r.Unreached}} {
 		if len(line.names) > 0 {
 			p.Sentence(2, unstyled(line.says+": "+plainText.list(line.names)))
 		}

@@ -178,10 +178,11 @@ func (v escaper) headline(c plan.Change) string {
 	case c.Action == plan.Forget:
 		parts[0] += " and keeps its nodes"
 	}
+	text := strings.Join(parts, "; ")
 	if len(c.Because) > 0 {
-		parts = append(parts, "because of "+v.list(c.Because))
+		text += ", because of " + v.list(c.Because)
 	}
-	return strings.Join(parts, "; ")
+	return text
 }
 
 // Changed describes for people what happens to each object of a plan and to its fields.
@@ -442,16 +443,16 @@ func (v escaper) consequenceOf(e entry) string {
 	if len(e.More) == 0 || im == nil || !im.Known {
 		return v.consequence(im)
 	}
-	text := fmt.Sprintf("of the %d objects together, ", 1+len(e.More))
+	of := fmt.Sprintf("%d nodes of these %d objects", im.Of, 1+len(e.More))
 	switch {
 	case im.Deleted > 0:
-		return text + fmt.Sprintf("%d of %d nodes are deleted immediately", im.Deleted, im.Of) + alsoRemovable(im)
+		return fmt.Sprintf("%d of the %s are deleted immediately", im.Deleted, of) + alsoRemovable(im)
 	case im.Rolled == 0 && im.Removable > 0:
-		return text + fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
+		return fmt.Sprintf("up to %d of the %s may be removed", im.Removable, of)
 	case im.Rolled == 0:
-		return text + fmt.Sprintf("0 of %d nodes are replaced", im.Of)
+		return fmt.Sprintf("0 of the %s are replaced", of)
 	}
-	text += fmt.Sprintf("%d of %d nodes are %s", im.Rolled, im.Of, replaced(im))
+	text := fmt.Sprintf("%d of the %s are %s", im.Rolled, of, replaced(im))
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}
@@ -467,9 +468,9 @@ func (v escaper) others(e entry) string {
 	case len(e.More) == 0:
 		return ""
 	case len(e.More) <= mostNamed:
-		return "and, in the same way, " + v.list(addresses(e.More))
+		return "with the same change: " + v.list(addresses(e.More))
 	}
-	return fmt.Sprintf("and %d more in the same way, listed with --all", len(e.More))
+	return fmt.Sprintf("%d more objects have the same change; --all lists them", len(e.More))
 }
 
 func addresses(changes []plan.Change) []string {
