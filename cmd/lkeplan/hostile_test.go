@@ -193,7 +193,7 @@ func TestHostileTextForgesNoLine(t *testing.T) {
 		says string
 		not  string
 	}{
-		{args: "status", says: "7 nodes in 3 pools"},
+		{args: "status", says: "7 nodes (1 not joined yet) in 3 pools"},
 		{args: "status any"},
 		{args: "status --all", says: "ten/Pod alone-29"},
 		{args: "status -o json", json: true, says: `"nodes": 7`},

@@ -120,7 +120,7 @@ func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	if !known {
 		return []string{fmt.Sprintf("the commit that changed %s is unknown: the object does not record it", what)}
 	}
-	return []string{fmt.Sprintf("%s of NodePlan %s changed %s", nodeplan.Short(by.Name), diag.OneLine(by.NodePlan), what)}
+	return []string{fmt.Sprintf("revision %s of NodePlan %s changed %s", nodeplan.Short(by.Name), diag.OneLine(by.NodePlan), what)}
 }
 
 // driftOf is the reason with which Karpenter will mark a node that it has not marked yet.
@@ -242,7 +242,7 @@ func (w *explainer) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	texts := []string{text}
 	switch {
 	case g.Revision != "":
-		texts = append(texts, fmt.Sprintf("%s of NodePlan %s caused the replacement", nodeplan.Short(g.Revision),
+		texts = append(texts, fmt.Sprintf("revision %s of NodePlan %s caused the replacement", nodeplan.Short(g.Revision),
 			diag.OneLine(g.NodePlan)))
 	case drifts[g.Message] != "" && !nodeclaim.DoneOutside(g.Message):
 		texts = append(texts, "the commit that caused the replacement is unknown: the changed object does not record it")
