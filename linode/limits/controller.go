@@ -388,23 +388,13 @@ func (p Planned) describe(r Refusal, plan string) string {
 		return describe(r, plan)
 	}
 	most := r.Limit.Max[r.Resource]
-	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s, of which existing and requested nodes use "+
-		"%s, %s planned for %s, and %s left", kindOf(r.Limit), r.Limit.Name, plan,
-		inUnits(r.Resource, most), inUnits(r.Resource, used), are(r.Resource, r.Used-used), p.For(r.Limit.Covers),
-		are(r.Resource, most-min(most, r.Used)))
+	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s (in use %s, planned for %s %s, left %s)",
+		kindOf(r.Limit), r.Limit.Name, plan, inUnits(r.Resource, most), inUnits(r.Resource, used), p.For(r.Limit.Covers),
+		inUnits(r.Resource, r.Used-used), inUnits(r.Resource, most-min(most, r.Used)))
 	if r.Resource == Nodes {
 		return text
 	}
 	return text + fmt.Sprintf("; the node needs %s", inUnits(r.Resource, r.Wanted))
-}
-
-// are formats an amount with its verb.
-func are(resource string, n int64) string {
-	text := inUnits(resource, n)
-	if resource == MonthlyCost || resource == Memory || strings.HasPrefix(text, "1 ") {
-		return text + " is"
-	}
-	return text + " are"
 }
 
 // fits says what the limits would have to allow for one more node.
