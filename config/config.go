@@ -74,5 +74,5 @@ type Compiled struct {
 	Guards    Guards    `json:"guards"`    // limits for the next change
 	// Rings is the order in which clusters get the next change; empty if there is none.
 	Rings []Ring `json:"rings,omitempty"`
-	Trial     *Trial    `json:"-"`         // the assertions of a test; nil without a test
+	Trial *Trial `json:"-"` // the assertions of a test; nil without a test
 }

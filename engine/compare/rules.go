@@ -25,6 +25,7 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 	}{
 		{plan.OwnGuards, "The guards of the base apply to this change, the new ones to the next.", guardRules},
 		{plan.OwnPolicies, "The policies of the base apply to this change, the new ones to the next.", policyRules},
+		{plan.OwnRings, "The rings of the base apply to this change, the new ones to the next.", ringRules},
 		{plan.OwnCluster, "After the change the objects are for another cluster, another kind of cluster, or another " +
 			"directory.", clusterRules},
 		{plan.OwnImports, "An existing object is taken over from its owner if it has the same values.", importRules},
@@ -77,6 +78,18 @@ func guardRules(c compile.Result) map[string]string {
 	}
 	for _, w := range g.Windows {
 		rules[plan.ChangeWindow+" "+w.Name] = fmt.Sprintf("%s for %s", w.Schedule, w.Duration)
+	}
+	return rules
+}
+
+// ringRules are the rings as text, by name: their places, clusters and soak times.
+func ringRules(c compile.Result) map[string]string {
+	rules := map[string]string{}
+	for i, r := range c.Rings {
+		rules[r.Name] = fmt.Sprintf("ring %d of %d, %s", i+1, len(c.Rings), strings.Join(r.Clusters, ", "))
+		if r.Soak > 0 {
+			rules[r.Name] += fmt.Sprintf(" for %s", r.Soak)
+		}
 	}
 	return rules
 }

@@ -37,6 +37,7 @@ type Worker struct {
 	Records  Records
 	Cache    client.Reader  // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
 	Reader   client.Reader  // of NodePlans, without a cache
+	Peers    Peers          // the NodePlans of other clusters
 	Cluster  string         // the label of the LKE cluster
 	Memory   *appliedMemory // nil: every reconciliation fetches and compiles
 	Version  string         // of this program, for required_version
@@ -70,6 +71,7 @@ type revision struct {
 	head         compile.Result
 	base         compiled                  // what was last applied
 	usedApproval *lkeplanv1alpha1.Approval // the approval that the plan was applied with; nil if none
+	observed     *observed                 // set once the revision is applied
 	deleting     bool                      // the NodePlan is being deleted, with everything it applied
 	// deletes reports, during a rollout, whether an object outside of the applied part is
 	// deleted; nil if the whole revision is applied.
@@ -100,7 +102,7 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan, record 
 	rev := &revision{sourceArtifact: artifact, np: np, record: record, cause: cmp.Or(artifact.Origin, artifact.Revision)}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
 	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.usedApproval
-	o.current = !artifact.Stale
+	o.current, o.observed = !artifact.Stale, rev.observed
 	return o
 }
 
@@ -166,15 +168,19 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	if err != nil {
 		return outcome{}, err
 	}
+	before := rev.np.Status.DeepCopy()
+	w.judgeRings(ctx, rev, &p)
 	given, digest := rev.approval(p.digest)
 	why := plan.LiftByApproval(given, &p.Plan, digest, w.Now())
-	before := rev.np.Status.DeepCopy()
+	ring, early := delayForRing(&p.Plan)
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	switch {
 	case rev.planOnly():
 		return w.planned(rev, p, before)
 	case p.Plan.Refused():
 		return outcome{}, awaitsApproval(rev, p, why)
+	case early:
+		return waitingForRing(rev, p.Plan, ring, before), nil
 	}
 	return w.applyRevision(ctx, rev, p)
 }
@@ -204,6 +210,7 @@ func (w *Worker) applyRevision(ctx context.Context, rev *revision, p judged) (ou
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
 	}
 	np.Status.LastAppliedBy = w.Version
+	w.observe(rev)
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
 	w.Memory.Keep(client.ObjectKeyFromObject(np), &applied{

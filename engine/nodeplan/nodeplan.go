@@ -157,6 +157,7 @@ var compared = []string{
 	lkeplanv1alpha1.ReasonSucceeded, lkeplanv1alpha1.ReasonPlanned, lkeplanv1alpha1.ReasonGuarded,
 	lkeplanv1alpha1.ReasonOutsideWindow, lkeplanv1alpha1.ReasonPruning, lkeplanv1alpha1.ReasonHealthCheckFailed,
 	lkeplanv1alpha1.ReasonProving, lkeplanv1alpha1.ReasonHeld, lkeplanv1alpha1.ReasonRolledBack,
+	lkeplanv1alpha1.ReasonWaitingForRing,
 }
 
 // Pending returns the plan that a NodePlan has made and not applied; nil if there is none. If the controller could not

@@ -35,34 +35,33 @@ type Observed struct {
 // does not start the soak time again. If the cluster went back to an earlier revision, the
 // later ones no longer count.
 func Record(proven []lkeplanv1alpha1.ProvenRevision, o Observed, now time.Time) []lkeplanv1alpha1.ProvenRevision {
-	proven = slices.Clone(proven)
+	if proven = slices.Clone(proven); o.Commit == "" {
+		return proven
+	}
 	at := slices.IndexFunc(proven, func(p lkeplanv1alpha1.ProvenRevision) bool { return p.Commit == o.Commit })
-	looked := &metav1.Time{Time: now.UTC().Truncate(time.Second)}
-	switch {
-	case o.Commit == "":
-		return proven
-	case o.Unhealthy:
-		if at >= 0 { // later ones were left, too
-			proven = proven[at+1:]
-		}
-		return proven
-	case !o.Ready:
+	if at > 0 { // the cluster went back
+		proven, at = proven[at:], 0
+		proven[0].Looked = nil
+	}
+	again := at == 0 && proven[0].Objects != o.Objects // other variables can change the objects
+	if again {
+		proven, at = proven[1:], -1
+	}
+	if o.Unhealthy {
+		return slices.DeleteFunc(proven, func(p lkeplanv1alpha1.ProvenRevision) bool { return p.Objects == o.Objects })
+	}
+	if !o.Ready {
 		if at == 0 {
 			proven[0].Looked = nil
 		}
 		return proven
-	case at > 0 && proven[at].Objects == o.Objects:
-		proven = proven[at:]
-		proven[0].Looked = nil
-	case at >= 0 && proven[at].Objects != o.Objects: // variables have changed the objects
-		proven = proven[at+1:]
-		at = -1
 	}
+	looked := &metav1.Time{Time: now.UTC().Truncate(time.Second)}
 	if at < 0 {
 		next := lkeplanv1alpha1.ProvenRevision{
-			Revision: o.Revision, Commit: o.Commit, Objects: o.Objects, Rings: o.Rings, Since: *looked,
+			Revision: o.Revision, Commit: o.Commit, Objects: o.Objects, Since: *looked,
 		}
-		if len(proven) > 0 && o.Objects != "" && proven[0].Objects == o.Objects {
+		if !again && len(proven) > 0 && o.Objects != "" && proven[0].Objects == o.Objects {
 			next.Since, next.Ready, next.Looked = proven[0].Since, proven[0].Ready, proven[0].Looked
 		}
 		proven = append([]lkeplanv1alpha1.ProvenRevision{next}, proven[:min(len(proven), maxProven-1)]...)

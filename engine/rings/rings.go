@@ -60,8 +60,9 @@ type Standing struct {
 
 // Revision is the revision that a cluster is about to apply.
 type Revision struct {
-	Commit string // as CommitOf returns it
-	Rings  string // the digest of the rings that it declares; "" for none
+	Commit   string // as CommitOf returns it
+	Artifact string // the same without the origin: the digest of an artifact that was built from the commit
+	Rings    string // the digest of the rings that it declares; "" for none
 }
 
 // Decision is whether a revision may be applied.
@@ -139,23 +140,24 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	case np.Status.ObservedGeneration != np.Generation:
 		return in(Working, "its NodePlan has a new spec, which the controller has not read yet")
 	}
-	if r := np.Status.Rollout; r != nil && CommitOf(r.Revision, "") != "" && failed(np, rev.Commit) {
-		return in(Failed, "%s", cmp.Or(firstLine(r.Message), "its first wave of nodes failed"))
+	if r := np.Status.Rollout; r != nil && rev.is(r.Revision) &&
+		(r.Phase == lkeplanv1alpha1.PhaseHeld || r.Phase == lkeplanv1alpha1.PhaseRolledBack) {
+		return in(Failed, "its rollout of the revision is %s: %s", r.Phase, cmp.Or(firstLine(r.Message), "the first wave failed"))
 	}
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	current := CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
 	proof := find(np.Status.Ring.Proven, rev.Commit)
+	applied := current == rev.Commit
 	switch {
 	case ready == nil:
 		return in(Behind, "the controller has not reconciled its NodePlan yet")
 	case ready.Status == metav1.ConditionFalse:
 		return in(NotReady, "%s: %s", ready.Reason, firstLine(ready.Message))
-	case proof == nil && CommitOf(np.Status.LastAttemptedRevision, "") == rev.Commit:
-		return in(Working, "%s", working(np, ready, current == rev.Commit))
+	case proof == nil && (applied || rev.is(np.Status.LastAttemptedRevision)):
+		return in(Working, "%s", working(np, ready, applied))
 	case proof == nil:
 		return in(Behind, "it has applied %s, and not this revision", Short(current))
-	case current == rev.Commit && ready.Status != metav1.ConditionTrue &&
-		CommitOf(np.Status.LastAttemptedRevision, "") == rev.Commit:
+	case applied && ready.Status != metav1.ConditionTrue && np.Status.LastAttemptedRevision == np.Status.LastAppliedRevision:
 		return in(Working, "%s", working(np, ready, true))
 	case rev.Rings != "" && proof.Rings != rev.Rings:
 		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
@@ -166,16 +168,17 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	return s
 }
 
-// failed reports whether the last rollout of a commit was held or rolled back.
-func failed(np *lkeplanv1alpha1.NodePlan, commit string) bool {
-	r := np.Status.Rollout
-	return CommitOf(r.Revision, "") == commit &&
-		(r.Phase == lkeplanv1alpha1.PhaseHeld || r.Phase == lkeplanv1alpha1.PhaseRolledBack)
+// is reports whether a revision in a status is this one.
+func (r Revision) is(revision string) bool {
+	commit := CommitOf(revision, "")
+	return commit != "" && (commit == r.Commit || commit == r.Artifact)
 }
 
 // working explains what a cluster does before it has proven a revision.
 func working(np *lkeplanv1alpha1.NodePlan, ready *metav1.Condition, applied bool) string {
-	switch outdated := np.Status.Outdated; {
+	switch outdated, ring := np.Status.Outdated, np.Status.Ring; {
+	case ready.Reason == lkeplanv1alpha1.ReasonWaitingForRing && ring.Waiting != nil:
+		return "it waits for the ring " + ring.Waiting.Ring
 	case ready.Status != metav1.ConditionTrue:
 		return ready.Reason + ": " + firstLine(ready.Message)
 	case applied && outdated != nil && *outdated > 0:

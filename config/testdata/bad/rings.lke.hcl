@@ -1,4 +1,4 @@
-rings { # want: Cluster in no ring: The directory configures the cluster "dev", which is in none of the rings. Add it to a ring, or do not declare rings in this directory.
+rings { # want: Cluster in no ring: The directory configures the cluster "test", which is in none of the rings. Add it to a ring, or do not declare rings in this directory.
   ring "none" {
     clusters = [] # want: Empty ring: The ring "none" contains no cluster, so that the next ring would wait for nothing. Name a cluster, or delete the ring.
   }

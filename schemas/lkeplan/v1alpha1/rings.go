@@ -38,7 +38,8 @@ type RingWait struct {
 	// Ring that it waits for.
 	Ring string `json:"ring"`
 
-	// Since is when it started to wait.
+	// Since is when the cluster started to wait, for this revision or for an earlier one that
+	// was replaced before its turn.
 	Since metav1.Time `json:"since"`
 
 	// Clusters lists clusters of that ring that have not proven the revision, at most 20.
