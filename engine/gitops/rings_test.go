@@ -182,7 +182,7 @@ func TestRevisionReachesOneRingAfterTheOther(t *testing.T) {
 	f.reconcile("dev") // it was not checked for most of the time
 	f.blocked("us-1", 0, "dev: ready for 2m of 10m")
 	f.until("eu-1", 1)
-	f.blocked("eu-2", 0, "us-1: it has applied 0")
+	f.blocked("eu-2", 0, "us-1: it waits for the ring dev")
 	f.until("eu-2", 1)
 }
 
@@ -199,7 +199,7 @@ func TestRingsOfTheBaseApply(t *testing.T) {
 
 	f = newFleet(t)
 	f.push("1", strings.ReplaceAll(order, `"eu-1", "us-1"`, `"eu-1"`)) // us-1 is in no ring, and does not compile
-	f.blocked("eu-2", 0, "us-1: it has applied 0")
+	f.blocked("eu-2", 0, "us-1: it waits for the ring dev")
 	f.until("eu-1", 1)
 	if o := f.reconcile("us-1"); o.reason != lkeplanv1alpha1.ReasonCompileFailed {
 		t.Errorf("us-1 leaves the rings: %s: %s", o.reason, o.message)
