@@ -199,7 +199,7 @@ func TestRingsOfTheBaseApply(t *testing.T) {
 
 	f = newFleet(t)
 	f.push("1", strings.ReplaceAll(order, `"eu-1", "us-1"`, `"eu-1"`)) // us-1 is in no ring, and does not compile
-	f.blocked("eu-2", 0, "us-1: it waits for the ring dev")
+	f.blocked("eu-2", 0, "us-1: it has applied 0")
 	f.until("eu-1", 1)
 	if o := f.reconcile("us-1"); o.reason != lkeplanv1alpha1.ReasonCompileFailed {
 		t.Errorf("us-1 leaves the rings: %s: %s", o.reason, o.message)
