@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/rings"
+	"github.com/lkeplan/lkeplan/linode/loop"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -54,13 +56,16 @@ func (r peerReader) Read(
 		all.Go(func() {
 			defer func() { <-slots }()
 			var peer rings.Peer
-			if kubeconfig, ok := kubeconfigs[cluster]; !ok {
-				peer.Unknown = fmt.Sprintf("Secret %s/%s has no key %s with its kubeconfig", np.Namespace,
-					np.Spec.Rings.SecretRef.Name, cluster)
-			} else if found, err := r.read(ctx, kubeconfig, np); err != nil {
-				peer.Unknown = err.Error()
-			} else {
-				peer.NodePlan = found
+			err := loop.Try(slog.Default(), func() (err error) {
+				kubeconfig, ok := kubeconfigs[cluster]
+				if !ok {
+					return fmt.Errorf("Secret %s/%s has no key %s with its kubeconfig", np.Namespace, np.Spec.Rings.SecretRef.Name, cluster)
+				}
+				peer.NodePlan, err = r.read(ctx, kubeconfig, np)
+				return err
+			})
+			if err != nil {
+				peer = rings.Peer{Unknown: err.Error()}
 			}
 			mu.Lock()
 			defer mu.Unlock()
