@@ -127,7 +127,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		}
 		return false
 	})
-	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, cluster, queue, provisioner, settings.Quiet)...)
+	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, queue, provisioner, settings.Quiet)...)
 	if settings.Gates.StaticCapacity {
 		all = append(all, static)
 	}
@@ -150,20 +150,24 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
-// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours, and the
-// controllers that maintain the costs by which it scores moves (karpenter v1.14.1, pkg/controllers/controllers.go).
-func disruptionControllers(ctx context.Context, clk clock.Clock, c client.Client, provider cloudprovider.CloudProvider,
-	recorder events.Recorder, cluster *state.Cluster, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool,
-) []controller.Controller {
+// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and count
+// nodes as staticPools does, and the controllers that maintain the costs by which it scores moves (karpenter v1.14.1,
+// pkg/controllers/controllers.go).
+func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, provider cloudprovider.CloudProvider,
+	recorder events.Recorder, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool) []controller.Controller {
+	cluster := c.static.cluster
 	costs := cost.NewClusterCost(ctx, provider, c)
 	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
 		methods[i] = disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
+		if _, ok := method.(*disruption.StaticDrift); ok {
+			methods[i] = countedDrift{method, c.static}
+		}
 	}
 	all := []controller.Controller{
 		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
 		informer.NewNodePoolController(c, provider, cluster, costs),
-		informer.NewNodeClaimController(c, provider, cluster, costs),
+		informer.NewNodeClaimController(stateClient{c, provider, c.static}, provider, cluster, costs),
 		informer.NewPricingController(c, provider, costs),
 	}
 	if !quiet {
