@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	metricsnodepool "sigs.k8s.io/karpenter/pkg/controllers/metrics/nodepool"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
 	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
@@ -132,7 +133,10 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		all = append(all, static)
 	}
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
-	for _, c := range all {
+	for i, c := range all {
+		if c, ok := c.(*health.Controller); ok {
+			all[i] = repair{c, shown, overlaid, clk}
+		}
 		p, ok := c.(*provisioning.Provisioner)
 		if !ok {
 			continue

@@ -48,8 +48,10 @@ func (s *scene) lookAfter(d *Decision, old Memory) {
 			u.since = s.now
 		}
 		switch offline, looked := s.Offline[c.Instance]; {
-		case !looked && !c.Maintained:
-		case !offline, c.Maintained:
+		case c.Maintained:
+			u.offline = time.Time{}
+		case !looked:
+		case !offline:
 			u.offline = time.Time{}
 		case u.offline.IsZero():
 			u.offline = s.now
