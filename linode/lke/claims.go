@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -66,6 +68,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
 			claim.Group.Tags = current
 		}
+		claim.Maintained = maintenance.Of(nc).Explains(time.Now())
 		all = append(all, claim)
 	}
 	n.live = nil
