@@ -2,11 +2,14 @@ package during
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -48,4 +51,78 @@ func title(days string) string {
 		upper = r == '-' || r == ','
 	}
 	return string(out)
+}
+
+// Changes describes the values below a path that differ between two forms of an object of a kind: limits.cpu 400 → 0.
+func Changes(kind, path string, before, after map[string]any) (list []string) {
+	was, _ := manifest.Field(before, path)
+	is, _ := manifest.Field(after, path)
+	return ValueChanges(schemas.TypeOf(kind), path, was, is)
+}
+
+// ValueChanges is Changes for the values of a field. No value is none.
+func ValueChanges(blockType, path string, was, is any) (list []string) {
+	old, isMap := was.(map[string]any)
+	now, areMaps := is.(map[string]any)
+	if isMap || areMaps {
+		keys := maps.Clone(now)
+		if keys == nil {
+			keys = map[string]any{}
+		}
+		maps.Copy(keys, old)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			list = append(list, ValueChanges(blockType, path+"."+key, old[key], now[key])...)
+		}
+		return list
+	}
+	if same(was, is) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s %s → %s", schemas.Written(blockType, path), valueText(was), valueText(is))}
+}
+
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case string:
+		return v
+	case []any: // budgets
+		var texts []string
+		for _, e := range v {
+			texts = append(texts, elementText(e))
+		}
+		return "[" + strings.Join(texts, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// elementText is a budget: 0 (Drifted) at "0 9 * * *" for 8h.
+func elementText(e any) string {
+	fields, ok := e.(map[string]any)
+	if !ok {
+		return fmt.Sprint(e)
+	}
+	text := fmt.Sprint(fields["nodes"])
+	if reasons, ok := fields["reasons"].([]any); ok {
+		text += fmt.Sprintf(" %v", reasons)
+	}
+	if schedule, ok := fields["schedule"]; ok {
+		text += fmt.Sprintf(" at %q for %v", schedule, fields["duration"])
+	}
+	return text
+}
+
+// Block describes a during block: Mon-Fri 20:00 UTC for 10h: limits.cpu 400 → 0. The base are the values outside of all
+// windows, by path.
+func Block(blockType string, w manifest.DuringWindow, base map[string]any) string {
+	var changes []string
+	for _, path := range slices.Sorted(maps.Keys(w.Set)) {
+		found := ValueChanges(blockType, path, base[path], w.Set[path])
+		if len(found) == 0 {
+			found = []string{schemas.Written(blockType, path) + " unchanged"}
+		}
+		changes = append(changes, found...)
+	}
+	return Period(w) + ": " + strings.Join(changes, ", ")
 }
