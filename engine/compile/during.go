@@ -55,6 +55,12 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 		return diags
 	}
 	for _, path := range d.Paths() {
+		if parent, _, nested := cut(path); nested { // with a part of it, the API server sets no defaults for the rest
+			if _, written := manifest.Field(o.Manifest, parent); !written {
+				value, set := manifest.Field(o.Defaulted, parent)
+				o.Manifest = manifest.WithField(o.Manifest, parent, value, set)
+			}
+		}
 		if value, set := manifest.Field(o.Defaulted, path); set {
 			d.Base[path] = value
 			o.Manifest = manifest.WithField(o.Manifest, path, value, true)
@@ -66,6 +72,12 @@ func checkDuring(validator *kube.Validator, o *config.Object) (diags hcl.Diagnos
 	o.Defaulted, _ = validator.Validate(o.Manifest, nil)
 	kube.Share(o.Manifest, o.Defaulted)
 	return checkCombinations(validator, *o, d)
+}
+
+// cut splits a path below spec: spec.disruption and budgets.
+func cut(path string) (parent, field string, nested bool) {
+	i := strings.LastIndexByte(path, '.')
+	return path[:i], path[i+1:], path[:i] != "spec"
 }
 
 // checkCombinations validates the object with the values of all windows that may be active at the same time.
