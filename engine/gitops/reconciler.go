@@ -204,7 +204,7 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 // switchSettings switches values by the clock, and publishes the events.
 func (r *Reconciler) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
 	for _, n := range r.Worker.switchSettings(ctx, np) {
-		r.Eventf(np, n.kind, n.reason, "%s", n.message)
+		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
 		r.Counts.Switched(np.Namespace, np.Name, n.reason)
 		ctrl.LoggerFrom(ctx).Info("nodeplan switched settings", "reason", n.reason, "type", n.kind, "message", n.message)
 	}

@@ -36,7 +36,11 @@ func fieldValues(c plan.Change, f plan.Field) (before, after string) {
 		}
 		return diag.OneLine(during.Block(c.Block, d.Windows[i], d.Base))
 	}
-	return text(c.Old), text(c.New)
+	before, after = text(c.Old), text(c.New)
+	if before != "" && after != "" { // both have arrows
+		before, after = "("+before+")", "("+after+")"
+	}
+	return before, after
 }
 
 // valueText writes a value as the reader of HCL knows it, on one line; "" stands for
