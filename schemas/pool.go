@@ -37,7 +37,7 @@ var Pool = Block{
 			Default: "no limit", Doc: "How long a node can drain before its pods are removed by force."},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{Disruption, Metadata},
+	Blocks: []Block{Disruption, poolDuring, Metadata},
 }
 
 // Disruption configures when working nodes can be removed.

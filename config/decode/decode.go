@@ -165,7 +165,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
 	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
-	d.fail(d.scope.Explain(diags)...)
+	d.fail(whySwitched(table, d.scope.Explain(diags))...)
 	values := map[string]cty.Value{}
 	for i := range table.Args {
 		arg := &table.Args[i] // the table lives longer than decoded values
@@ -259,6 +259,11 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 	values := map[string]cty.Value{}
 	for _, block := range blocks {
 		label := block.Labels[0]
+		if table.Type == schemas.During && !hclsyntax.ValidIdentifier(label) {
+			d.fail(diag.At("Invalid name", fmt.Sprintf("The name of a during block starts with a letter and contains letters, "+
+				"digits, dashes and underscores, not %q.", label), block.LabelRanges[0]))
+			continue
+		}
 		if _, taken := values[label]; taken {
 			d.repeated(table, block)
 		}
@@ -267,6 +272,20 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 		values[label] = d.block(table, block.Body, element)
 	}
 	return cty.ObjectVal(values)
+}
+
+// whySwitched adds to the errors about arguments and blocks that a during block cannot have why it cannot have them.
+func whySwitched(table schemas.Block, diags hcl.Diagnostics) hcl.Diagnostics {
+	if table.Type != schemas.During {
+		return diags
+	}
+	for _, d := range diags {
+		if strings.HasPrefix(d.Summary, "Unsupported ") {
+			d.Detail += " A during block replaces only arguments that replace no nodes. Set all other arguments in the block " +
+				"around it."
+		}
+	}
+	return diags
 }
 
 func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {

@@ -177,6 +177,11 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		invalid[o.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(*o, v.errs)...)
 		o.Defaulted = v.defaulted
+		if len(v.errs) == 0 {
+			wrong := checkDuring(validator, o)
+			invalid[o.Addr] = wrong.HasErrors()
+			diags = append(diags, wrong...)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))

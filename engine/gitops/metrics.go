@@ -21,6 +21,7 @@ type reconcilerMetrics struct {
 	objects, nodes, guard, pool *prometheus.GaugeVec
 	ready, ceiling              *prometheus.GaugeVec
 	source, interval            *prometheus.GaugeVec
+	switches                    *prometheus.CounterVec
 }
 
 // newMetrics returns metrics that are registered.
@@ -55,7 +56,11 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 		interval: gauge("interval_seconds",
 			"Maximum time between two checks of the source; absent if the NodePlan is suspended."),
 	}
-	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval)
+	m.switches = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lkeplan_nodeplan_switches_total",
+		Help: "Switches of objects between values of during blocks, by reason: SettingsSwitched or SettingsSwitchFailed.",
+	}, []string{"namespace", "name", "reason"})
+	to.MustRegister(m.switches, m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval)
 	return m
 }
 
@@ -98,6 +103,7 @@ func (m *reconcilerMetrics) Forget(namespace, name string) {
 	}
 	m.forgetStatus(namespace, name)
 	m.source.DeleteLabelValues(namespace, name)
+	m.switches.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 }
 
 func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
@@ -110,6 +116,13 @@ func (m *reconcilerMetrics) forgetStatus(namespace, name string) {
 func (m *reconcilerMetrics) SourceChecked(namespace, name string, now time.Time) {
 	if m != nil {
 		m.source.WithLabelValues(namespace, name).Set(float64(now.Unix()))
+	}
+}
+
+// Switched counts a switch of an object between values of during blocks, or a failed one.
+func (m *reconcilerMetrics) Switched(namespace, name, reason string) {
+	if m != nil {
+		m.switches.WithLabelValues(namespace, name, reason).Inc()
 	}
 }
 

@@ -100,7 +100,26 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	return p.setImpact(before, after)
+	switched, err := variants(before, after)
+	if err != nil {
+		return err
+	}
+	forms := make([]Plan, len(switched))
+	for i, v := range switched {
+		if forms[i], err = effects(v.base, v.head); err != nil {
+			return err
+		}
+		if err := forms[i].setImpact(v.base, v.head); err != nil {
+			return err
+		}
+	}
+	if err := p.setImpact(before, after); err != nil {
+		return err
+	}
+	for _, form := range forms {
+		p.worsenImpact(form)
+	}
+	return nil
 }
 
 func (p *Plan) setImpact(base, head side) error {
@@ -137,9 +156,17 @@ func (p *Plan) setImpact(base, head side) error {
 		if c.Action == Create && c.Impact.Rolled > 0 {
 			c.worsen(Roll, true) // the cluster already has it, in another form
 		}
-		if c.Action == Create && was.pool != nil && asks.pool != nil && loosensAny(was.pool, asks.pool) {
-			c.Loosens = true
-			c.worsen(MayRemove, false)
+		if c.Action == Create && was.pool != nil && asks.pool != nil {
+			forms, err := variantsOf(head.byKey[key])
+			if err != nil {
+				return err
+			}
+			for _, form := range append(forms, object{pool: asks.pool}) {
+				if loosensAny(was.pool, form.pool) {
+					c.Loosens = true
+					c.worsen(MayRemove, false)
+				}
+			}
 		}
 		if c.Effect != Roll {
 			c.Impact.Pace = nil

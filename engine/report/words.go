@@ -191,7 +191,7 @@ func Changed(p plan.Plan) (list []ObjectChange) {
 		t := ObjectChange{Object: plainText(c.Addr), Effect: plainText.headline(c)}
 		for _, f := range c.Fields {
 			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
-				turned(valueText(f.Path, f.Before), valueText(f.Path, f.After)))
+				turned(fieldValues(c, f)))
 		}
 		list = append(list, t)
 	}
