@@ -65,7 +65,7 @@ func newHistory(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.from.flags(cmd, env)
-	cmd.Flags().BoolVarP(&s.from.all, "all-namespaces", "A", false, "show the NodePlans of all namespaces")
+	cmd.Flags().BoolVarP(&s.from.all, "all-namespaces", "A", false, "list the NodePlans of all namespaces")
 	cmd.Flags().BoolVar(&s.pools, "pools", false, "show each pool, too")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	flags.Effects{

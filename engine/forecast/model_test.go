@@ -131,6 +131,14 @@ func TestModelOfMeasurements(t *testing.T) {
 			case 2:
 				m.now = m.now.Add(2 * time.Hour) // no controller runs
 				leaders[0].watch, leaders[1].watch = nil, nil
+				if m.outdated > 0 && rng.IntN(8) == 0 { // the list of removed nodes loses one that was replaced
+					m.outdated, m.replaced = m.outdated-1, m.replaced+1
+					m.remove("Drifted", "infra/prod", "main@sha1:2")
+					m.now = m.now.Add(time.Minute)
+					for range linodev1alpha1.MostGone {
+						m.remove("Empty", "", "")
+					}
+				}
 			}
 			if p.watch == nil {
 				p.watch = forecast.NewWatch(owner, m.stored)
