@@ -319,7 +319,8 @@ func newNodePlanHistory(env *flags.Env) *cobra.Command {
 		Use:   "history NAME",
 		Short: "List the last revisions and their approvals",
 		Long: `List the last revisions that a NodePlan has applied or refused, newest first,
-with who approved what guards refused, and why.`,
+with who approved what guards refused, and why. lkeplan history shows what
+happened after they were applied.`,
 		Example: "  lkeplan nodeplan history prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -53,7 +53,7 @@ Karpenter, shows what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))
-	flags.Group(root, "Applied from Git:", newNodePlan(env))
+	flags.Group(root, "Applied from Git:", newNodePlan(env), newHistory(env))
 	flags.Group(root, "Adopt existing objects:",
 		newImport(env), newTakeover(env), newAdopt(env))
 	flags.Group(root, "In a cluster:",

@@ -229,6 +229,7 @@ var tests = map[string][]tiered{
 		{name: "TestIgnoredDriftIsKept", takes: 30 * time.Second},
 		{name: "TestExamplesWithoutFluxOrArgoCD", takes: 40 * time.Second},
 		{name: "TestFluxTakesTheExample", takes: 20 * time.Second},
+		{name: "TestForecastIsComparedWithWhatHappened", takes: 140 * time.Second},
 		{name: "TestGuidesInASandbox/batch", takes: 40 * time.Second},
 		{name: "TestGuidesInASandbox/cost-caps", takes: 40 * time.Second},
 		{name: "TestGuidesInASandbox/critical", takes: 40 * time.Second},

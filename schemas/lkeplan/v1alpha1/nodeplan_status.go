@@ -131,6 +131,12 @@ type NodePlanStatus struct {
 	// History lists the last revisions that were applied or refused, newest first.
 	// +optional
 	History []HistoryEntry `json:"history,omitempty"`
+
+	// Forecasts lists the last ten revisions that changed an object, newest first: what their
+	// plans foretold, and what happened since.
+	// +optional
+	// +listType=atomic
+	Forecasts []RevisionForecast `json:"forecasts,omitempty"`
 }
 
 // InventoryEntry is one object.
