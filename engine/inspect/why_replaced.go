@@ -47,7 +47,7 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, e
 	case goes:
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
 	case !nc.DeletionTimestamp.IsZero():
-		texts = append(texts, fmt.Sprintf("the deletion of its NodeClaim started %s ago", w.age(nc.DeletionTimestamp.Time)))
+		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
 	}
 	if about = AboutReplaced; len(texts) > 0 {
 		about = AboutRemoved
@@ -185,7 +185,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	if who == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("no NodePlan applies pool %s; %s last changed the pool, %s ago", pool.Name, who, w.age(at))}
+	return []string{fmt.Sprintf("no NodePlan applies pool %s; the last change of the pool was by %s, %s ago", pool.Name, who, w.age(at))}
 }
 
 const mostRevisions = 5
