@@ -100,6 +100,9 @@ func Authored(live map[string]any) map[string]any {
 
 // written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
+	if key == schemas.AnnotationInPlace { // from the argument in_place
+		return false
+	}
 	if key == "app.kubernetes.io/managed-by" && value == "Helm" || begins(key, noise) {
 		return true
 	}

@@ -96,6 +96,9 @@ func (d *decoder) checkReserved(object map[string]any) {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			value, _ := keys[key].(string)
 			owner := schemas.ReservedFor(key, value)
+			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Kind == schemas.Keys {
+				continue // the argument in_place has set it
+			}
 			if owner == "" || slices.Contains(onNodes, part) && (owner != schemas.Ours || key == schemas.MovedTo) {
 				continue
 			}
@@ -113,7 +116,7 @@ func (d *decoder) checkReserved(object map[string]any) {
 // easier to read.
 func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
 	for _, arg := range table.Args {
-		if arg.Path != "" && (path == arg.Path || strings.HasPrefix(path, arg.Path+".")) {
+		if arg.Path != "" && (path == plainPath.Replace(arg.Path) || strings.HasPrefix(path, arg.Path+".")) {
 			d.report(hcl.DiagWarning, src, "Field has an argument",
 				fmt.Sprintf("The argument %[2]s sets %[1]s. Use it instead of manifest.", path, arg.Name))
 		}
