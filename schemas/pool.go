@@ -18,7 +18,7 @@ var Pool = Block{
 			Doc: "Labels of the nodes. A change replaces the nodes, unless in_place has the key."},
 		{Name: "annotations", Path: "spec.template.metadata.annotations", Kind: StringMap,
 			Doc: "Annotations of the nodes. A change replaces the nodes, unless in_place has the key."},
-		{Name: "in_place", Path: "metadata.annotations[" + AnnotationInPlace + "]", Kind: Keys, Default: "none",
+		{Name: "in_place", Path: "metadata.annotations[" + AnnotationInPlace + "]", Kind: LabelKeys, Default: "none",
 			Doc: "Keys of labels and annotations that change on existing nodes, without replacing them, such as " +
 				`["example.com/team"]. lkeplan keeps their values on the nodes as the pool sets them. Pods keep running if ` +
 				"their node loses a label that they select; they cannot start there again."},

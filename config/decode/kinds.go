@@ -58,7 +58,7 @@ var kinds = map[schemas.Kind]kind{
 	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration, false},
 	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings, false},
 	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings, false},
-	schemas.Keys:      {cty.Set(cty.String), "a list of keys of labels and annotations", (*decoder).keys, false},
+	schemas.LabelKeys: {cty.Set(cty.String), "a list of keys of labels and annotations", (*decoder).keys, false},
 	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap, false},
 	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
 		(*decoder).quantities, false},

@@ -96,7 +96,7 @@ func (d *decoder) checkReserved(object map[string]any) {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			value, _ := keys[key].(string)
 			owner := schemas.ReservedFor(key, value)
-			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Kind == schemas.Keys {
+			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Kind == schemas.LabelKeys {
 				continue // the argument in_place has set it
 			}
 			if owner == "" || slices.Contains(onNodes, part) && (owner != schemas.Ours || key == schemas.MovedTo) {

@@ -35,7 +35,7 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 		return matching(dollars, v)
 	case schemas.Strings, schemas.Tags:
 		return list(v)
-	case schemas.Keys:
+	case schemas.LabelKeys:
 		return keys(v)
 	case schemas.StringMap:
 		return object(v, quoted)

@@ -39,6 +39,45 @@ func (t Template) Current(nc *karpv1.NodeClaim) map[string]string {
 	return next.Labels
 }
 
+// next returns the claim with the current values, and the entries of its record.
+func (t Template) next(nc *karpv1.NodeClaim) (*karpv1.NodeClaim, record) {
+	recorded := readRecord(nc.Annotations)
+	next := nc.DeepCopy()
+	if len(t.keys) == 0 && recorded.empty() {
+		return next, record{}
+	}
+	stamp := nc.Annotations[karpv1.NodePoolHashAnnotationKey]
+	values, created := t.created(stamp, recorded, nc.Labels, nc.Annotations)
+	// Karpenter stamps claims with a hash of another version, and does not compare claims without a stamp.
+	created = (created || stamp == t.hash) && stamp != "" &&
+		nc.Annotations[karpv1.NodePoolHashVersionAnnotationKey] == karpv1.NodePoolHashVersion
+	template := t.pool.Spec.Template
+	// A label of a claim that no template has set belongs to another.
+	set := func(part, before map[string]*string, of map[string]string) {
+		maps.DeleteFunc(part, func(key string, value *string) bool {
+			_, known := before[key]
+			_, is := of[key]
+			return !known && !is && value == nil
+		})
+	}
+	set(values.Labels, recorded.Labels, template.Labels)
+	set(values.Annotations, recorded.Annotations, template.Annotations)
+	t.apply(&next.Labels, &next.Annotations, values)
+	if values.Hash = stamp; created {
+		values.Hash = t.hash
+		restate(values.Labels, template.Labels)
+		restate(values.Annotations, template.Annotations)
+	}
+	metav1.SetMetaDataAnnotation(&next.ObjectMeta, AnnotationValues, values.encode())
+	if values.empty() {
+		delete(next.Annotations, AnnotationValues)
+	}
+	if created {
+		next.Annotations[karpv1.NodePoolHashAnnotationKey] = t.hash
+	}
+	return next, values
+}
+
 // apply sets the labels and annotations that have entries to the values of the template, and removes those that it does
 // not set.
 func (t Template) apply(labels, annotations *map[string]string, entries record) {
