@@ -55,6 +55,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	place{fields: object}.sub("spec")
 	if !d.diags.HasErrors() {
 		d.checkReserved(object)
+		d.checkInPlace(object)
 	}
 	if !d.diags.HasErrors() && hasEndless(object) {
 		d.checkEndless(originsOf(slices.Clone(d.origins)), "", object)

@@ -112,6 +112,33 @@ func (d *decoder) checkReserved(object map[string]any) {
 	}
 }
 
+// checkInPlace reports keys of in_place that no label or annotation of the nodes has, so that a typing error does not
+// replace nodes later, and keys of requirements, by which Karpenter compares nodes with their pool.
+func (d *decoder) checkInPlace(object map[string]any) {
+	text, ok := manifest.Map(object, "metadata", "annotations")[schemas.AnnotationInPlace].(string)
+	if !ok {
+		return
+	}
+	from := originsOf(slices.Clone(d.origins)).Find("metadata.annotations." + schemas.AnnotationInPlace)
+	required, _ := manifest.Lookup(object, "spec", "template", "spec", "requirements")
+	requirements, _ := required.([]any)
+	for key := range strings.SplitSeq(text, ",") {
+		_, label := manifest.Map(object, "spec", "template", "metadata", "labels")[key]
+		_, annotation := manifest.Map(object, "spec", "template", "metadata", "annotations")[key]
+		if !label && !annotation {
+			d.fail(from.Error("Unknown key", fmt.Sprintf("The pool sets no label or annotation %s. Add it to labels or "+
+				"annotations, or delete it from in_place.", key)))
+		}
+		if slices.ContainsFunc(requirements, func(r any) bool {
+			fields, _ := r.(map[string]any)
+			return fields["key"] == key
+		}) {
+			d.fail(from.Error("Key of a requirement", fmt.Sprintf("The pool requires the label %s, so a change of it replaces "+
+				"nodes. Delete it from in_place or from requirements.", key)))
+		}
+	}
+}
+
 // warnCovered warns of fields that an argument can set, because arguments are checked better and
 // easier to read.
 func (d *decoder) warnCovered(table schemas.Block, path string, src source) {

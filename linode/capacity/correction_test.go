@@ -42,7 +42,7 @@ func TestPoolsAreCorrectedInPlace(t *testing.T) {
 			[]string{"correct mark of pool 1", grow},
 		},
 		{
-			"LKE has not taken the mark", func(p *Pool) { p.Tags = shaped.Tags }, attempt{now.Add(-48 * time.Hour), 3, mostMarks},
+			"LKE has not taken the mark", func(p *Pool) { p.Tags = shaped.Tags }, attempt{now.Add(-48 * time.Hour), 3, mostMarks, nil},
 			[]string{grow},
 		},
 		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"correct labels of pool 1", grow}},
@@ -58,14 +58,14 @@ func TestPoolsAreCorrectedInPlace(t *testing.T) {
 			[]string{"correct group of pool 1", grow},
 		},
 		{
-			"it was corrected a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1, 0},
+			"it was corrected a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1, 0, nil},
 			[]string{grow},
 		},
 		{
-			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1, 0},
+			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1, 0, nil},
 			[]string{"correct labels of pool 1", grow},
 		},
-		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5, 0}, []string{grow}},
+		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5, 0, nil}, []string{grow}},
 		// New nodes would not be what they should until it is corrected: the claim that waits gets another pool.
 		{
 			"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{},
