@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/inplace"
-	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -27,7 +27,7 @@ const team = "example.com/team"
 // TestEachWriteCanBeTheLast changes a label of fifty nodes twenty times. After each number of writes the process ends, and
 // another continues. No claim may ever seem to have drifted.
 func TestEachWriteCanBeTheLast(t *testing.T) {
-	nodeclaim.Register()
+	instancetype.Register()
 	pool := &karpv1.NodePool{}
 	pool.Name, pool.Annotations = "web", map[string]string{schemas.AnnotationInPlace: team}
 	pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
