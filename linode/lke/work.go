@@ -293,6 +293,8 @@ func (f *Syncer) warnNodePool(ctx context.Context, nodePool, reason, message str
 //
 // Unverified: that tags, labels, taints and the autoscaler change without touching the
 // nodes of the pool or its count.
+//
+// Unverified: that LKE does not write the earlier labels of a pool on its existing Nodes.
 func poolChange(m capacity.Correction) api.PoolChange {
 	whole := poolSpec(m.Group, 0, api.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
 	var change api.PoolChange

@@ -1,5 +1,6 @@
 // Package relabel carries out what package inplace decides: it writes the labels and annotations that change in place on
-// the NodeClaims and Nodes of a NodePool.
+// the NodeClaims and Nodes of a NodePool. It is separate because package inplace is pure: package plan, which must not know
+// a cluster, compares nodes with it.
 package relabel
 
 import (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
@@ -99,8 +99,11 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 		if n := len(recorder.Events); n > 1 {
 			t.Errorf("%d events for one change", n)
 		}
-		if behind := testutil.ToFloat64(last.behind); behind != 0 {
-			t.Errorf("%v nodes are not relabeled", behind)
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(last.Metrics()...)
+		families, err := registry.Gather()
+		if err != nil || families[0].GetMetric()[0].GetGauge().GetValue() != 0 {
+			t.Errorf("nodes that are not relabeled: %v, %v", families, err)
 		}
 	}
 }
