@@ -1,6 +1,6 @@
 // Package relabel carries out what package inplace decides: it writes the labels and annotations that change in place on
-// the NodeClaims and Nodes of a NodePool. It is separate because package inplace is pure: package plan, which must not know
-// a cluster, compares nodes with it.
+// the NodeClaims and Nodes of a NodePool. It is a separate package because package plan, which has no
+// client, imports package inplace.
 package relabel
 
 import (
@@ -113,10 +113,12 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := errors.Join(errs...); err != nil {
 		return ctrl.Result{}, err
 	}
-	if conflicts || behind > 0 {
+	if !conflicts {
+		c.report(&pool)
+	}
+	if behind > 0 { // the next pass verifies what was written
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	c.report(&pool)
 	return ctrl.Result{}, nil
 }
 

@@ -71,7 +71,10 @@ func TestLabelsChangeInPlace(t *testing.T) {
 	}
 	after := s.until("all have the last value", 3*time.Minute, relabeled("v20"))
 	s.until("the LKE pools have the last value", time.Minute, func(state) bool {
-		pools := s.pools()
+		pools, err := s.linodeAPI().Pools(t.Context(), s.clusterID())
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, pool := range pools {
 			if pool.Labels[team] != "v20" {
 				return false
@@ -80,12 +83,12 @@ func TestLabelsChangeInPlace(t *testing.T) {
 		return len(pools) > 0
 	})
 	s.never("a node is replaced", func(now state) bool { return len(ended.order()) > 0 || now.deleting() }, c.disruption())
+	declare("last", "1")
+	s.until("all have the value of a change without a failure", time.Minute, relabeled("last"))
+	s.until("an event names the change", time.Minute, func(state) bool { return s.told("NodePool", "NodesRelabeled", "50 nodes") })
 	if len(after.claims) != len(before.claims) {
 		t.Errorf("%d claims, and before %d", len(after.claims), len(before.claims))
 	}
-	if !s.told("NodePool", "NodesRelabeled", "changed in place") {
-		t.Error("no event names the change")
-	}
-	declare("v20", "2")
+	declare("last", "2")
 	s.until("a label that is not in the list replaces nodes", 3*time.Minute, func(state) bool { return len(ended.order()) > 0 })
 }
