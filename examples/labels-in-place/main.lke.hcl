@@ -1,5 +1,5 @@
 lkeplan {
-  directory = "examples/labels-in-place"
+  directory = "general"
 }
 
 cluster {

@@ -151,3 +151,33 @@ func TestFirewallIsNeverRemovedInPlace(t *testing.T) {
 		t.Errorf("decision (-want +got):\n%s", diff)
 	}
 }
+
+// TestLabelsInPlaceAreCorrectedWithoutAPause: a commit changes them, and nothing is wrong with the pool.
+func TestLabelsInPlaceAreCorrectedWithoutAPause(t *testing.T) {
+	value, now := "b", time.Now()
+	spec := Group{NodePool: "web", Plan: "p", Labels: map[string]string{"team": "a", "tier": "1"}, InPlace: map[string]*string{"team": &value}}
+	g := &group{spec: spec, pools: []Pool{{ID: 1, Group: spec.Key(), Traits: Traits{Plan: "p", Tags: []string{Mark},
+		Labels: map[string]string{"team": "a", "tier": "1"}}}}}
+	memory := Memory{corrected: map[int]attempt{}}
+	correct := func() (corrections []Correction) {
+		next, work := Memory{corrected: map[int]attempt{}}, Work{}
+		g.correct(memory, &next, &work, now)
+		memory = next
+		return work.Corrections
+	}
+	if got := correct(); len(got) != 1 || !got[0].Intended() {
+		t.Fatalf("%+v", got)
+	}
+	if got := correct(); len(got) != 0 {
+		t.Errorf("it is corrected again without a pause: %+v", got)
+	}
+	value = "c"
+	if got := correct(); len(got) != 1 {
+		t.Errorf("the next change waits: %+v", got)
+	}
+	g.pools[0].Labels = map[string]string{"team": "c", "tier": "2"}
+	now = now.Add(lastPause)
+	if got := correct(); len(got) != 1 || got[0].Intended() {
+		t.Errorf("the change of another label is not reported: %+v", got)
+	}
+}
