@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // An Owner is a tool that manages an object.
@@ -100,6 +102,9 @@ func Authored(live map[string]any) map[string]any {
 
 // written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
+	if key == schemas.AnnotationInPlace { // from the argument in_place
+		return false
+	}
 	if key == "app.kubernetes.io/managed-by" && value == "Helm" || begins(key, noise) {
 		return true
 	}

@@ -55,6 +55,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	place{fields: object}.sub("spec")
 	if !d.diags.HasErrors() {
 		d.checkReserved(object)
+		d.checkInPlace(object)
 	}
 	if !d.diags.HasErrors() && hasEndless(object) {
 		d.checkEndless(originsOf(slices.Clone(d.origins)), "", object)
@@ -103,7 +104,7 @@ func (p place) sub(path string) place {
 }
 
 func (p place) set(path string, v any) {
-	keys := strings.Split(path, ".")
+	keys := schemas.Steps(path)
 	last := len(keys) - 1
 	manifest.Ensure(p.fields, keys[:last]...)[keys[last]] = v
 }
@@ -191,7 +192,7 @@ func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value,
 func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
-	src := d.source(arg, attr.Expr, ctx, at.join(arg.Path))
+	src := d.source(arg, attr.Expr, ctx, plainPath.Replace(at.join(arg.Path)))
 	kind := kindOf(arg.Kind)
 	if !d.scope.Spend(kind.work(v)) {
 		return cty.DynamicVal, true

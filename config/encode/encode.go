@@ -118,16 +118,17 @@ func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
 }
 
 // take removes the field at a path, and the maps around it that become empty.
-func take(obj map[string]any, path string) {
-	first, rest, deeper := strings.Cut(path, ".")
-	if !deeper {
-		delete(obj, first)
+func take(obj map[string]any, path string) { takeSteps(obj, schemas.Steps(path)) }
+
+func takeSteps(obj map[string]any, steps []string) {
+	if len(steps) == 1 {
+		delete(obj, steps[0])
 		return
 	}
-	if inner, ok := obj[first].(map[string]any); ok {
-		take(inner, rest)
+	if inner, ok := obj[steps[0]].(map[string]any); ok {
+		takeSteps(inner, steps[1:])
 		if len(inner) == 0 {
-			delete(obj, first)
+			delete(obj, steps[0])
 		}
 	}
 }

@@ -107,7 +107,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	static.cluster = cluster
 	//lint:ignore SA1019 Karpenter's recorder needs this type
 	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	shown := claimClient{mgr.GetClient(), provider.Region(), static}
+	shown := claimClient{linode.WithoutStamps(mgr.GetClient()), provider.Region(), static}
 	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store)
 	var queue *disruption.Queue
 	var provisioner *provisioning.Provisioner

@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -126,7 +127,7 @@ func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 // driftOf is the reason with which Karpenter will mark a node that it has not marked yet.
 func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	switch {
-	case pool != nil && nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash():
+	case pool != nil && inplace.TemplateOf(pool).Drifted(nc.Labels, nc.Annotations):
 		return string(disruption.NodePoolDrifted)
 	case class != nil && nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash():
 		return string(nodeclaim.NodeClassDrifted)

@@ -260,6 +260,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 		})
 		c.worsen(of.effect, of.partial)
 		c.Loosens = c.Loosens || of.loosens
+		c.Relabels = c.Relabels || of.relabels
 		c.Action = Update
 	}
 	return c, nil

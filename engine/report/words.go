@@ -235,6 +235,9 @@ func (v escaper) consequence(im *plan.Impact) string {
 	case im.Rolled == 0 && im.Removable > 0:
 		return fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
 	case im.Rolled == 0:
+		if im.Relabeled > 0 {
+			return fmt.Sprintf("0 of %d nodes are replaced; labels or annotations change on %d nodes in place", im.Of, im.Relabeled)
+		}
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
 		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + alsoRemovable(im)

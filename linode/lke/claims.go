@@ -58,6 +58,10 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
+	inPlace, err := n.inPlace(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []capacity.Claim
 	for i := range list.Items {
 		nc := &list.Items[i]
@@ -69,10 +73,24 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 			claim.Group.Tags = current
 		}
 		claim.Maintained = maintenance.Of(nc).Explains(time.Now())
+		claim.Group.InPlace = inPlace[claim.Group.NodePool]
 		all = append(all, claim)
 	}
 	n.live = nil
 	return all, nil
+}
+
+// inPlace returns the current labels of each NodePool that change in place.
+func (n *NodeClaims) inPlace(ctx context.Context) (map[string]map[string]*string, error) {
+	var list karpv1.NodePoolList
+	if err := n.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the NodePools: %w", err)
+	}
+	labels := make(map[string]map[string]*string, len(list.Items))
+	for i := range list.Items {
+		labels[list.Items[i].Name] = inPlaceLabels(&list.Items[i])
+	}
+	return labels, nil
 }
 
 // tags returns the current tags of each class: LKE changes those of pools in place,

@@ -248,6 +248,7 @@ var tests = map[string][]tiered{
 		{name: "TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed", takes: 40 * time.Second},
 		{name: "TestNodePlansShareNothingAndWait", takes: 40 * time.Second},
 		{name: "TestNodesAreConsolidatedNearTheEndOfPaidHours", takes: 150 * time.Second},
+		{name: "TestLabelsChangeInPlace", takes: 80 * time.Second},
 		{name: "TestNodesAreReplacedBeforeMaintenance", takes: 120 * time.Second},
 		{name: "TestNodesOfTheExistingProviderStay", takes: 100 * time.Second},
 		{name: "TestOptionalFeatures", takes: 60 * time.Second},
