@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Owner is a tool that manages an object.
@@ -102,7 +103,7 @@ func Authored(live map[string]any) map[string]any {
 
 // written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
-	if key == schemas.AnnotationInPlace { // from the argument in_place
+	if key == schemas.AnnotationInPlace || key == manifest.AnnotationDuring { // from in_place and from during blocks
 		return false
 	}
 	if key == "app.kubernetes.io/managed-by" && value == "Helm" || begins(key, noise) {
