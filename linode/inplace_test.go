@@ -2,14 +2,14 @@ package linode
 
 import (
 	"testing"
+	"time"
 
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
 	"github.com/lkeplan/lkeplan/schemas"
-	clocktesting "k8s.io/utils/clock/testing"
-	"time"
 )
 
 // TestKarpenterSeesNoDriftForLabelsInPlace: Karpenter's own controller judges a claim whose stamp differs from that of its
