@@ -70,7 +70,8 @@ func parseMeasured(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
 	} else if _, diags := scan(name, src); diags.HasErrors() {
 		return nil, diags
 	}
-	return hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	return file, mistakes(src, diags)
 }
 
 func parseJSON(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
@@ -102,7 +103,7 @@ func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.D
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(src), name, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, diags
+		return nil, mistakes([]byte(src), diags)
 	}
 	return expr, guard(expr, meter)
 }
