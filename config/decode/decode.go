@@ -197,10 +197,12 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 	if !d.scope.Spend(kind.work(v)) {
 		return cty.DynamicVal, true
 	}
+	written := v.Type()
 	v, err := eval.ConvertMetered(v, kind.ty)
 	switch {
 	case err != nil:
-		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))
+		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s%s.", arg.Name, kind.takes,
+			insteadOf(written, kind.ty, err)))
 		return cty.DynamicVal, true
 	case v.IsNull() && (arg.Required || arg.NotNull):
 		d.problem(src, "Missing value", nullDetail(arg))
@@ -212,8 +214,8 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		return v, true
 	}
 	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
-		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s must be one of %s, not %q.%s",
-			arg.Name, strings.Join(arg.OneOf, ", "), v.AsString(), eval.DidYouMean(v.AsString(), arg.OneOf)))
+		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is %q. It must be %s.%s",
+			arg.Name, v.AsString(), diag.AnyOf(arg.OneOf), eval.DidYouMean(v.AsString(), arg.OneOf)))
 	}
 	d.locate(src.path, src.origin())
 	if field := kind.encode(d, v, src); arg.Path != "" && field != nil {
@@ -224,9 +226,34 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 
 func nullDetail(arg *schemas.Arg) string {
 	if arg.Kind == schemas.NodeClassRef {
-		return "The argument node_class is null. A reference to a block with enabled = false is null."
+		return "The argument node_class is null, and a pool needs a node class. If it refers to a block with " +
+			"enabled = false, refer to another block."
 	}
-	return fmt.Sprintf("The argument %s is null, but requires a value.", arg.Name)
+	return fmt.Sprintf("The argument %s is null. Write a value, or delete the argument.", arg.Name)
+}
+
+// insteadOf says after the name of a type which type was written; if the types are alike, it is the error, which is
+// about an element.
+func insteadOf(written, wanted cty.Type, err error) string {
+	kind := func(ty cty.Type) string {
+		switch {
+		case ty.IsMapType(), ty.IsObjectType():
+			return "a map"
+		case ty.IsCollectionType(), ty.IsTupleType():
+			return "a list"
+		case ty == cty.String:
+			return "text"
+		case ty == cty.Number:
+			return "a number"
+		case ty == cty.Bool:
+			return "true or false"
+		}
+		return ""
+	}
+	if is := kind(written); is != "" && is != kind(wanted) {
+		return ", not " + is
+	}
+	return ": " + err.Error()
 }
 
 // nested reads the blocks of one type within a body.

@@ -177,6 +177,8 @@ func notDuration(text string) string {
 	switch {
 	case numberPattern.MatchString(text):
 		return fmt.Sprintf(`%s has no unit. Write "%sh", "%sm" or "%ss".`, text, text, text, text)
+	case strings.HasPrefix(text, "-"):
+		return fmt.Sprintf("%s is negative. A duration is 0 or more, such as %q.", text, "5m")
 	case strings.EqualFold(text, "never"):
 		return `Write "Never".`
 	case daysPattern.MatchString(text):

@@ -57,7 +57,7 @@ func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Dia
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	diags = diag.Append(diag.Append(nil, diags...), guard(file.Body.(*hclsyntax.Body), meter)...)
+	diags = diag.Append(diag.Append(nil, mistakes(src, diags)...), guard(file.Body.(*hclsyntax.Body), meter)...)
 	return file, diags
 }
 
@@ -86,7 +86,7 @@ func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.D
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(src), name, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, diags
+		return nil, mistakes([]byte(src), diags)
 	}
 	return expr, guard(expr, meter)
 }
