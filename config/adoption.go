@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -142,7 +141,7 @@ func (c *compiler) pace(attr *hcl.Attribute, r Removal) (string, bool) {
 	switch {
 	case !slices.Contains(of, text):
 		c.report(diag.AtExpression("Unknown value",
-			fmt.Sprintf("%s must be one of %s, not %q.%s", attr.Name, strings.Join(of, ", "), text,
+			fmt.Sprintf("The argument %s is %q. It must be %s.%s", attr.Name, text, diag.AnyOf(of),
 				eval.DidYouMean(text, of)), attr.Expr))
 		return "", false
 	case r.Kind != schemas.Pool.Object.Kind || !r.Delete:

@@ -213,6 +213,9 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 	}
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
 	diags := append(said.Diags, checkName(name, nameAt)...)
+	if !diags.HasErrors() {
+		diags = append(diags, annotateDuring(o.table, &said)...)
+	}
 	c.compilation.instances++
 	o.instances = append(o.instances, instance{
 		at:     at,
@@ -247,9 +250,9 @@ func checkName(name string, at hcl.Range) hcl.Diagnostics {
 		return nil
 	}
 	return hcl.Diagnostics{diag.At("Invalid object name",
-		fmt.Sprintf("The name of the object would be %q. A name contains lower-case letters, digits, dashes and "+
-			"dots, and at most 63 characters; it and each part between dots start and end with a letter or "+
-			"digit. Set it with the argument name.", name), at)}
+		fmt.Sprintf("The name of the object would be %q, which Kubernetes does not allow. A name has at most 63 "+
+			"characters: lower-case letters, digits, dashes and dots. The name, and each part between dots, starts and "+
+			"ends with a letter or digit. Rename the block, or set the argument name, as in name = \"web-pool\".", name), at)}
 }
 
 // compiledObjects returns the objects without errors, sorted by address, and reports duplicate

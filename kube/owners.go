@@ -9,6 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Owner is a tool that manages an object.
@@ -100,6 +103,9 @@ func Authored(live map[string]any) map[string]any {
 
 // written reports whether a tool or a controller wrote a label or an annotation.
 func written(key, value string) bool {
+	if key == schemas.AnnotationInPlace || key == manifest.AnnotationDuring { // from in_place and from during blocks
+		return false
+	}
 	if key == "app.kubernetes.io/managed-by" && value == "Helm" || begins(key, noise) {
 		return true
 	}

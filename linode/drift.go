@@ -2,12 +2,14 @@ package linode
 
 import (
 	"context"
+	"maps"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -20,6 +22,9 @@ import (
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	if !nodeclaim.Managed(nc) {
 		return "", nil
+	}
+	if drifted, err := p.templateDrifted(ctx, nc); drifted || err != nil {
+		return disruption.NodePoolDrifted, err
 	}
 	var class linodev1alpha1.LinodeNodeClass
 	if err := p.chooser.Client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
@@ -38,6 +43,44 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 		return nodeclaim.MaintenanceDrifted, nil
 	}
 	return "", nil
+}
+
+// templateDrifted reports whether a claim was created from another template of its NodePool, except for labels and
+// annotations that change in place. It takes the place of Karpenter's comparison of stamps (karpenter v1.14.1,
+// areStaticFieldsDrifted), which Karpenter does not make because of WithoutStamps: between the change of a NodePool and that of the stamps of its claims, it would replace all nodes.
+// As with Karpenter, a NodePool whose stamp has another hash version is compared by its stamp.
+func (p *Provider) templateDrifted(ctx context.Context, nc *karpv1.NodeClaim) (bool, error) {
+	pool, err := p.chooser.nodePool(ctx, nc)
+	if pool == nil || err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	poolStamp, stamped := pool.Annotations[karpv1.NodePoolHashAnnotationKey]
+	stamp, created := nc.Annotations[karpv1.NodePoolHashAnnotationKey]
+	version := nc.Annotations[karpv1.NodePoolHashVersionAnnotationKey]
+	switch {
+	case !stamped || !created || version == "" || version != pool.Annotations[karpv1.NodePoolHashVersionAnnotationKey]:
+		return false, nil
+	case version != karpv1.NodePoolHashVersion:
+		return stamp != poolStamp, nil
+	}
+	return inplace.TemplateOf(pool).Drifted(nc.Labels, nc.Annotations), nil
+}
+
+// WithoutStamps returns a client for Karpenter's controllers that reads single NodePools without Karpenter's stamp, so that
+// Karpenter leaves their comparison with NodeClaims to Provider.IsDrifted. Karpenter's hash controller, which writes the
+// stamp, reads NodePools with the client of its manager.
+func WithoutStamps(c client.Client) client.Client { return unstamped{c} }
+
+type unstamped struct{ client.Client }
+
+// Get implements client.Client.
+func (u unstamped) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := u.Client.Get(ctx, key, o, opts...)
+	if pool, ok := o.(*karpv1.NodePool); ok && err == nil {
+		pool.Annotations = maps.Clone(pool.Annotations) // caches may share the object
+		delete(pool.Annotations, karpv1.NodePoolHashAnnotationKey)
+	}
+	return err
 }
 
 // RolledBy is the revision that has made a node drift for a reason, as far as a note on its

@@ -24,7 +24,7 @@ var Buffer = Block{
 				"the default."},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{scalable, Metadata},
+	Blocks: []Block{scalable, bufferDuring, Metadata},
 }
 
 var scalable = Block{

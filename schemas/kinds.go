@@ -27,6 +27,7 @@ const (
 	PoolRefs                 // a list of references: [pool.general, pool.team["ml"]]
 	Quantity                 // an amount: 400, "1600Gi"
 	Money                    // US dollars: 5000, "99.50"
+	LabelKeys                // a set of keys of labels and annotations, stored as text with commas
 )
 
 // The forms of text that an argument can have. A pattern matches the whole text.
@@ -80,9 +81,10 @@ var kinds = map[Kind]kindRow{
 	// Text too, as an error_message is.
 	Condition: {"expression", []any{object{"type": []any{"string", "boolean"}}}},
 	// An expression: "${pool.web}".
-	Address:  {"address", []any{}},
-	Quantity: {"amount", jsonAmount},
-	Money:    {"US dollars", jsonAmount},
+	Address:   {"address", []any{}},
+	LabelKeys: {"list of text", jsonList},
+	Quantity:  {"amount", jsonAmount},
+	Money:     {"US dollars", jsonAmount},
 }
 
 // String describes a value of the kind to readers.

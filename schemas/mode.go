@@ -93,3 +93,7 @@ func (w *reference) modes(block Block) {
 // nodes the pool had then. The annotation makes the nodes drift, so they drain within the pool's
 // budgets. A configuration cannot set it, because no guard would have checked the removal.
 const AnnotationRemoval = "lkeplan.dev/condemned"
+
+// AnnotationInPlace is on a NodePool: the keys of labels and annotations of its template that change in place, sorted and
+// separated by commas.
+const AnnotationInPlace = "lkeplan.dev/in-place"

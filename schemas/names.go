@@ -30,8 +30,8 @@ func WrongClusterName(name string, instances bool) string {
 	case len(name) > 63:
 		return fmt.Sprintf("The name has %d characters; the label of objects allows 63. %s.", len(name), rule)
 	case !labelValue.MatchString(name):
-		return fmt.Sprintf("%q cannot be a cluster's label. %s: letters, digits, dashes, underscores and dots, with a "+
-			"letter or digit at both ends.", name, rule)
+		return fmt.Sprintf("%q cannot be the name of a cluster. %s. It has letters, digits, dashes, underscores and dots, "+
+			"and starts and ends with a letter or digit.", name, rule)
 	}
 	return ""
 }

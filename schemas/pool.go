@@ -15,9 +15,13 @@ var Pool = Block{
 			Doc: "The plan types and nodes that the pool can use. Keys are short names such as cpu and class, or " +
 				"full label keys."},
 		{Name: "labels", Path: "spec.template.metadata.labels", Kind: StringMap,
-			Doc: "Labels of the nodes. A change replaces the nodes."},
+			Doc: "Labels of the nodes. A change replaces the nodes, unless in_place has the key."},
 		{Name: "annotations", Path: "spec.template.metadata.annotations", Kind: StringMap,
-			Doc: "Annotations of the nodes. A change replaces the nodes."},
+			Doc: "Annotations of the nodes. A change replaces the nodes, unless in_place has the key."},
+		{Name: "in_place", Path: "metadata.annotations[" + AnnotationInPlace + "]", Kind: LabelKeys, Default: "none",
+			Doc: "Keys of labels and annotations that change on existing nodes, without replacing them, such as " +
+				`["example.com/team"]. lkeplan keeps their values on the nodes as the pool sets them. Pods keep running if ` +
+				"their node loses a label that they select; they cannot start there again."},
 		{Name: "taints", Path: "spec.template.spec.taints", Kind: Taints,
 			Doc: `Taints of the nodes, as "key=value:Effect".`},
 		{Name: "startup_taints", Path: "spec.template.spec.startupTaints", Kind: Taints,
@@ -37,7 +41,7 @@ var Pool = Block{
 			Default: "no limit", Doc: "How long a node can drain before its pods are removed by force."},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{Disruption, Metadata},
+	Blocks: []Block{Disruption, poolDuring, Metadata},
 }
 
 // Disruption configures when working nodes can be removed.

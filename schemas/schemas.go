@@ -6,6 +6,8 @@
 // and which field it sets, never how it is read or written.
 package schemas
 
+import "strings"
+
 // A Block is one block type: its header, its arguments and its nested blocks.
 type Block struct {
 	Type   string
@@ -39,7 +41,7 @@ type Object struct {
 // An Arg is one argument of a block.
 type Arg struct {
 	Name     string
-	Path     string // the Kubernetes field, relative to the block's Path; empty if there is none
+	Path     string // the Kubernetes field, relative to the block's Path, see Steps; empty if there is none
 	Kind     Kind
 	Required bool
 	NotNull  bool     // null is an error, and does not mean that the argument is omitted: that would lift a bound
@@ -89,3 +91,14 @@ var (
 			"over the compiled object and validated with it.",
 	}
 )
+
+// Steps splits the path of an argument into the keys of the maps that lead to the field. They are joined by dots; a key with
+// dots is in brackets at the end.
+func Steps(path string) []string {
+	path, last, bracketed := strings.Cut(path, "[")
+	steps := strings.Split(path, ".")
+	if bracketed {
+		steps = append(steps, strings.TrimSuffix(last, "]"))
+	}
+	return steps
+}

@@ -21,24 +21,25 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lke"
 )
 
-const adoptHelp = `Move the pods of LKE pools that Karpenter does not manage to nodes of pools,
-and delete the LKE pools: the steps that import --lke prints. Apply the pools
-first.
+const adoptHelp = `Move pods from LKE pools that Karpenter does not manage to nodes that Karpenter
+creates, and delete these LKE pools. An LKE pool is a node pool of LKE. adopt
+does the steps that "lkeplan import --lke" prints. Apply your pools first.
 
-The autoscalers of these LKE pools are turned off first. Then, one LKE pool
-after the other, the nodes are cordoned, and the pods are evicted node by node
-within their PodDisruptionBudgets. The next node follows when the pods are
-ready elsewhere. An LKE pool without pods is deleted. If a pod cannot be
-evicted, or fits on no other node, adopt stops and names it: that LKE pool
-stays, and the same command continues from there. Data in emptyDir volumes is
-lost.
+adopt turns off the autoscalers of the LKE pools. Then it continues with one LKE
+pool after the other. It cordons the nodes, and evicts the pods of one node
+after the other, within their PodDisruptionBudgets. It waits until the pods are
+ready on other nodes before it evicts those of the next node. Finally it deletes
+the LKE pool. Data in emptyDir volumes is lost.
+
+If a pod cannot be evicted, or fits on no other node, adopt names the pod and
+stops. The LKE pool stays. To continue, run the same command again.
 
 adopt waits for pods with the annotation karpenter.sh/do-not-disrupt: "true" or
 cluster-autoscaler.kubernetes.io/safe-to-evict: "false".
 
 You need a token in LINODE_TOKEN with the scope lke:read_write, and a running
-controller. Keep an LKE pool for the controller itself. Remove these LKE pools
-from Terraform, or from any other tool that manages them, first.`
+controller. Keep an LKE pool for the controller. Before you start, remove the
+other LKE pools from Terraform, or from any other tool that manages them.`
 
 func newAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
@@ -57,13 +58,13 @@ func newAdopt(env *flags.Env) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster (default: the only one in LKE)")
-	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that Karpenter does not manage")
+	cmd.Flags().BoolVar(&a.all, "all", false, "adopt all LKE pools that Karpenter does not manage")
 	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "also evict pods that no controller recreates")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 15*time.Minute,
 		"stop waiting after `TIME`; it starts again for each node")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
-		"a controller runs without leader election, such as outside of the cluster")
+		"do not check for the Lease of a running controller; use it if the controller runs without leader election")
 	flags.ClusterFlags(cmd, env, &a.access)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/during"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/revision"
@@ -26,27 +28,30 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-const applyHelp = `Compile and check a directory, show what an apply does to objects, nodes and the
-bill, and ask for confirmation. Then apply the objects by server-side apply as
-the field manager "lkeplan": node classes first, then pools. --yes skips the
-question. Without a terminal, nothing is applied without --yes.
+const applyHelp = `Compile and check a directory, show what an apply does to objects, nodes and
+cost, and ask for confirmation. Then apply the objects: node classes first, then
+pools. lkeplan uses server-side apply with the field manager "lkeplan". --yes
+skips the question. Without a terminal, apply needs --yes or a saved plan.
 
-Values that other owners have set are not overwritten unless --force-conflicts
-names the field: lkeplan shows them and applies nothing. It also applies nothing
-if a guard or policy refuses the plan. The exit code is 3 in both cases.
+If the apply would overwrite a field that another owner, such as kubectl or
+Helm, has set, it shows the field and changes nothing. Use --force-conflicts to
+overwrite the field. If a guard (a limit on one change) or a policy (a condition
+that a plan must meet) refuses the plan, the apply also changes nothing. The
+exit code is 3 in both cases.
 
-A plan that "lkeplan plan --out FILE" has saved is applied exactly, without a
-question. If one of its fields or objects has changed since, nothing is applied
-and the exit code is 4.
+If you name a FILE that "lkeplan plan --out FILE" has saved, apply makes exactly
+the changes of that plan, without a question. If one of its objects has changed
+since, apply changes nothing, and the exit code is 4.
 
-Objects that are not in the directory are not changed, unless --prune is given
-and the objects were applied from this directory. Objects that other directories
-have applied are never pruned. A pruned pool with nodes is drained: it gets no
-new nodes, its nodes drain within the disruption budgets, and the next run with
---prune deletes the empty pool. With --wait rolled, the same run deletes it.
-Until then, declaring the pool again cancels the removal. With prune = "now" in
-the guards block, pools are deleted immediately. Run the command again to
-continue an apply that was interrupted.`
+An object that is no longer in the directory stays in the cluster. With --prune,
+apply deletes it if it was applied from this directory. If a pruned pool has
+nodes, it is drained first: the pool gets no new nodes, and its nodes drain
+within the disruption budgets. The next apply with --prune deletes the empty
+pool; with --wait rolled, the same apply does. If you declare the pool again
+before that, its removal is canceled. If the guards block has prune = "now",
+pools are deleted immediately.
+
+To continue an apply that was interrupted, run the command again.`
 
 const applyExamples = `  lkeplan apply clusters/dev
   lkeplan apply --yes --wait none clusters/dev
@@ -80,10 +85,10 @@ func newApply(env *env) *cobra.Command {
 		"delete objects that were applied from this directory and are no longer in it")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().StringArrayVar(&a.force, "force-conflicts", nil,
-		"overwrite `FIELD` though another owner has set it, such as pool.web:spec.weight, or spec.weight for any object; "+
+		"overwrite `FIELD`, which another owner has set: pool.web:spec.weight, or spec.weight for all objects; "+
 			"may be repeated")
-	cmd.Flags().BoolVar(&a.all, "all", false, "list each object, also those with the same change")
-	a.wait.Flag(cmd, "wait", "", "wait for `STATE`, where ready means that the objects are ready, and rolled that all nodes are replaced")
+	cmd.Flags().BoolVar(&a.all, "all", false, "list each object, even if several have the same change")
+	a.wait.Flag(cmd, "wait", "", "wait until the objects are ready, or with the `STATE` rolled until all nodes are replaced")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "stop waiting after `TIME` (default 2m, for nodes 1h)")
 	a.effects().RejectUnused(cmd)
 	return cmd
@@ -245,6 +250,9 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 			return err
 		}
 	}
+	for _, line := range unswitched(head, a.Now()) {
+		fmt.Fprintln(a.Env.Stderr, line)
+	}
 	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Objects)),
 		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
 	if n := a.counts[apply.Deleted]; n > 0 {
@@ -256,6 +264,26 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	}
 	fmt.Fprintf(a.Env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
+}
+
+// unswitched reports the objects whose values only a NodePlan switches.
+func unswitched(head compile.Result, now time.Time) (lines []string) {
+	for _, o := range head.Objects {
+		if d, err := manifest.ReadDuring(o.Manifest); d == nil || err != nil {
+			continue
+		}
+		_, s, err := during.At(o.Manifest, now)
+		if err != nil {
+			continue // the compiler has reported it
+		}
+		values := "outside of its during blocks"
+		if len(s.Active) > 0 {
+			values = "of during " + strings.Join(s.Active, " and ")
+		}
+		lines = append(lines, fmt.Sprintf("warning: %s has the values %s. Only a NodePlan switches them; without one, apply again when "+
+			"they have to change: next at %s.", o.Addr, values, s.Next.UTC().Format("Mon 2 Jan 15:04 UTC")))
+	}
+	return lines
 }
 
 // await waits until objects are ready. With --wait rolled, it waits until all nodes are up to

@@ -30,14 +30,16 @@ func newCatalogRefresh(env *env) *cobra.Command {
 		Use:   "refresh [FILE]",
 		Short: "Update the catalogue from the Linode API",
 		Long: `Read plan types, regions, prices and availability from the public endpoints of
-the Linode API, without a token, and write them to FILE as text, one fact per
-line. FILE is replaced after everything has been read.
+the Linode API, without a token. Write them to FILE as text, one fact per line.
+If a request fails, FILE does not change.
 
-The default is the file lkeplan.catalog in the working directory or above, or
-else in the root of the repository. Commit the file: it pins the prices, as a
-lock file does. Each command uses the nearest lkeplan.catalog, in its directory
-or above. lkeplan diff lists the prices that a new catalogue changes. Without
-such a file, lkeplan uses its built-in catalogue.`,
+By default, FILE is the nearest lkeplan.catalog, in the working directory or
+above it. If there is none, catalog refresh creates lkeplan.catalog in the root
+of the repository. Commit the file: it pins the prices, as a lock file does.
+
+Each command uses the lkeplan.catalog that is nearest to its directory. If you
+have none, commands use the built-in catalogue. If a new catalogue changes a
+price, "lkeplan diff" lists it.`,
 		Example: "  lkeplan catalog refresh",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +65,6 @@ such a file, lkeplan uses its built-in catalogue.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&url, "linode-url", url, "`URL` of the Linode API ($LINODE_URL)")
+	cmd.Flags().StringVar(&url, "linode-url", url, "read from the Linode API at `URL`, which $LINODE_URL also sets")
 	return cmd
 }

@@ -20,11 +20,10 @@ import (
 
 // severalMeanings are the flags whose description depends on the command, and why.
 var severalMeanings = map[string]string{
-	"all":           "each command lists another kind of thing; as in kubectl, --all leaves nothing out",
-	"namespace":     "the description names the kind of object that is in the namespace",
-	"out":           "only plan has a plan to save; in the other form the flag is the same",
-	"recursive":     "fmt needs no cluster block in a directory",
-	"without-lease": "uninstall --leave needs the opposite of uninstall --drain",
+	"all":       "each command lists another kind of thing; as in kubectl, --all leaves nothing out",
+	"namespace": "the description names the kind of object that is in the namespace",
+	"out":       "only plan has a plan to save; in the other form the flag is the same",
+	"recursive": "fmt needs no cluster block in a directory",
 }
 
 // description is the part of a flag's description that all commands share: without values and defaults.

@@ -28,17 +28,19 @@ func newConsole(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console [DIR]",
 		Short: "Evaluate expressions in a directory",
-		Long: `Evaluate expressions as if they were in a directory, and print their values as
-HCL. Pass them with -e, or on standard input, one per line. An expression with
-open brackets continues on the next line. The files are read again for each
-expression. The console continues after an error; the exit code is then 1,
-unless the input is a terminal. On a terminal, the arrow keys recall earlier
-lines.
+		Long: `Evaluate expressions with the variables, locals and blocks of a directory, and
+print each value as HCL. Pass expressions with -e, or on standard input, one per
+line. An expression with open brackets continues on the next line. The files are
+read again for each expression.
 
-The commands are help, help FUNCTION, and exit. The function type, as in
-type(var.teams), exists only here.
+The console continues after an error. If the input is not a terminal, the exit
+code is then 1.
 
-Without DIR, the working directory is read.`,
+Type help to list all functions, "help FUNCTION" to explain one, and exit to end
+the console. The function type, as in type(var.teams), exists only in the
+console. On a terminal, the arrow keys recall earlier lines.
+
+Without DIR, console reads the working directory.`,
 		Example: `  lkeplan console clusters/prod
   lkeplan console -e 'pool.general.limits' -e 'keys(var.teams)' clusters/prod
   echo 'between(4, 32)' | lkeplan console clusters/prod`,

@@ -17,9 +17,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-const crdsHelp = `Print or apply the definitions of NodePool, LinodeNodeClass, NodePlan and the
-other kinds, as this version of lkeplan needs them. The Helm chart installs
-them, too.`
+const crdsHelp = `Print or apply the CRDs of NodePool, LinodeNodeClass, NodePlan and the other
+kinds that this version of lkeplan needs. The Helm chart installs them, too.`
 
 func newCRDs(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{

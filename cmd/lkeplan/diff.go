@@ -13,48 +13,52 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-const diffHelp = `Compare the working tree of a directory with an earlier state, the base. Report
-which objects and fields change, and whether nodes are replaced or deleted.
+const diffHelp = `Compare a directory with an earlier state of it, the base. The report shows
+which objects and fields change, and which nodes are replaced or deleted.
 
-The base is one of:
+--base names the base:
 
-  git:REF        a commit, branch or tag of the Git repository. The default is
-                 the commit where the branch left the trunk, as in a pull
-                 request. On the trunk it is HEAD if the directory has
-                 uncommitted changes, and otherwise the previous commit
+  git:REF        a commit, branch or tag of the Git repository
   dir:PATH       another directory
-  plan:FILE      the result of a plan that "lkeplan plan" has saved
-  live           the cluster, which is only read. The report shows what an
-                 apply would change, which fields other owners have set, and
-                 which nodes are replaced
-  snapshot:FILE  the same, from the output of "lkeplan snapshot"
+  plan:FILE      the state after a plan of "lkeplan plan" is applied
+  live           the cluster, which is only read. The report also shows fields
+                 that other owners, such as kubectl or Helm, have set
+  snapshot:FILE  the cluster as "lkeplan snapshot" has saved it
 
-Guards and policies are read from the base. If the base is a cluster, they are
-read from the default commit of git:REF. If that commit cannot be determined, or
-is not in this clone, the error names the flag to use.
+Without --base, the base is the commit where your branch left the trunk, as in a
+pull request. On the trunk, the base is HEAD if the directory has uncommitted
+changes, and otherwise the previous commit.
 
-Nodes are replaced if Karpenter's hash of the pool's template changes, or if the
-new requirements do not allow them. Only the cluster knows how many nodes there
-are: --nodes live or --nodes snapshot:FILE counts them for a pull request. Costs
-are the maximum that the limits of the pools allow, at built-in prices or those
-of --catalog.
+Guards (limits on one change) and policies (conditions that a plan must meet)
+are read from the base, so a change cannot remove the guard that refuses it. A
+cluster or a saved plan has no guards. For these bases, lkeplan reads guards and
+policies from the commit that is the base without --base. --guards names another
+commit or a directory.
 
-With --simulate, the report also shows what happens to pods: which nodes they
-get before and after the change, what these cost, and which pods no longer get a
-node, and why each pool refuses them. Such pods block the change until a guard
-or --allow permits them. --pods and --workloads name the pods, as for "lkeplan
-simulate"; the default is the pods of the cluster or snapshot that is compared.
+Karpenter replaces nodes if the template of their pool changes, or if the pool's
+new requirements exclude them. Only a cluster knows how many nodes there are. If
+the base is not a cluster, --nodes live or --nodes snapshot:FILE counts them.
+The cost is a maximum: that of all pools at their limits. Prices come from the
+catalogue, which --catalog names.
 
---output selects the format of standard output. --out writes more formats to
-files. text is for people, markdown is for the comment of a pull request, html
-is one page with charts, json and jsonl are for programs, and the other formats
-are for CI systems.
+With --simulate, the report also shows what happens to pods. It shows their
+nodes before and after the change, and the cost of these nodes. If a pod no
+longer gets a node, the report shows why each pool refuses the pod, and the
+change is refused. The guard max_unschedulable_pods or --allow can permit it.
+--pods and --workloads name the pods, as for "lkeplan simulate". By default, the
+pods are those of the cluster or snapshot that is compared.
 
-You can give several directories, or --recursive for all clusters below. There
-is one report for all of them, with the sum of nodes and cost. A directory that
-was removed is a change too, and the guards of the base apply to it. If the base
-is a cluster, each directory uses the context that is named like its cluster.
-With --nodes snapshot:DIR, snapshots are read from DIR/DIRECTORY.json.`
+--output selects the format of standard output. --out also writes the report to
+a file. text is for people, markdown is for the comment of a pull request, and
+html is a page with charts. json and jsonl are for programs, and the other
+formats are for CI systems.
+
+If you name several directories, or use --recursive, there is one report with
+the sums of nodes and cost. A directory that was removed is a change too: the
+guards of the base apply to it. If the base is a cluster, lkeplan compares each
+directory with the context of the kubeconfig that has the name of the cluster in
+the cluster block. With --nodes snapshot:DIR, the snapshot of the directory
+clusters/prod is the file DIR/clusters/prod.json.`
 
 const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --base git:HEAD~1 -o json clusters/prod
@@ -104,7 +108,7 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
-		"skip directories that the change does not affect: no file that they read differs from the base")
+		"skip directories that the change does not affect: the files that they read are equal in the base")
 	out.Add(cmd)
 	d.Effects().And(d.NodesEffects(), out.Effects()).RejectUnused(cmd)
 	d.AcceptOldNodes(cmd)
@@ -116,28 +120,29 @@ func newSnapshot(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Write a snapshot of a cluster",
-		Long: `Write a snapshot of a cluster to standard output: its pools, node classes and
-nodes, and what blocks the replacement of nodes. With it, diff counts the nodes
-that a pull request replaces, and simulate places the pods of the cluster,
-without access to the cluster.
+		Long: `Write a snapshot of a cluster to standard output: its pools, node classes, nodes
+and pods, and what blocks the replacement of nodes. With a snapshot, and without
+access to the cluster, diff counts the nodes that a pull request replaces, and
+simulate places the pods.
 
-The cluster is only read, with list requests. The snapshot has no secrets. It
-has only the labels of nodes that their pool names, or that Kubernetes and
-Karpenter define, and no annotations, finalizers or owners.
+snapshot only reads the cluster, with list requests. The snapshot contains no
+Secrets, annotations, finalizers or owners. It contains a label of a node only
+if the pool of the node names the label, or if Kubernetes or Karpenter define
+the label.
 
-Objects that a directory can declare keep their names and their whole spec, also
-if another tool has created them: NodePools, LinodeNodeClasses, CapacityLimits,
-NodeOverlays, and CapacityBuffers with their namespaces and what they refer to.
-NodeClaims, nodes, and the ID, label and region of the cluster are not hidden
-either.
+These objects keep their names and their whole spec, even if another tool has
+created them: NodePools, LinodeNodeClasses, CapacityLimits, NodeOverlays and
+CapacityBuffers. CapacityBuffers also keep their namespaces and the names of the
+objects that they refer to. NodeClaims, nodes and the cluster keep their names,
+too; the cluster also keeps its ID, label and region.
 
-For pods, the snapshot has the number of equal pods, their requests, their
-number of volumes, and the fields that decide their placement. These are hashes:
-names, owners and namespaces of pods, names of PodDisruptionBudgets,
-PersistentVolumeClaims, scheduling gates and custom resources such as
-example.com/fpga, and the labels, taints and values for placement. A hash hides
-a word from a reader, but not from a reader who guesses it. Images, commands and
-variables are not in the snapshot.`,
+The snapshot contains equal pods once: their number, their requests, their
+number of volumes, and the fields that decide their placement. Instead of the
+following words, it contains hashes: the names, owners and namespaces of pods;
+the names of PodDisruptionBudgets, PersistentVolumeClaims, scheduling gates, and
+custom resources such as example.com/fpga; and the labels, taints and values
+that decide placement. A reader who guesses a word can verify it with the hash.
+The snapshot does not contain images, commands and environment variables.`,
 		Example: `  lkeplan snapshot > prod.json
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --nodes snapshot:prod.json clusters/prod
@@ -173,10 +178,10 @@ func newGraph(env *env) *cobra.Command {
 		Short: "Draw the references between blocks",
 		Long: `Draw the variables, locals, node classes, pools and other named blocks of a
 directory, with an arrow from each block to each block that it refers to.
-Nothing is evaluated, so variables need no values. Without DIR, the working
-directory is read.
+Nothing is evaluated, so variables need no values. Without DIR, graph reads the
+working directory.
 
-dot is for Graphviz. GitHub and GitLab display mermaid in Markdown.`,
+The format dot is for Graphviz. GitHub and GitLab draw mermaid in Markdown files.`,
 		Example: `  lkeplan graph -o mermaid clusters/prod
   lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
 		Args: flags.OneDirectory,

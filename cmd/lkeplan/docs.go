@@ -42,8 +42,7 @@ func newSchema(env *env) *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of files or plans",
 		Long: `Print the JSON Schema (draft 2020-12) of *.lke.json files, for editors and for
-programs that write these files. It is generated from the table that lkeplan
-reads files with.
+programs that write these files.
 
 With --plan, print the schema of the output of "lkeplan diff -o json".`,
 		Example: "  lkeplan schema > lke.schema.json\n  lkeplan schema --plan > plan.schema.json",
@@ -63,13 +62,13 @@ With --plan, print the schema of the output of "lkeplan diff -o json".`,
 func newExplain(env *env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [NAME]",
-		Short: "Explain a rule of validate",
-		Long: `Explain what a rule finds, why it matters and what to do. Without NAME, list all
-rules. "lkeplan explain rename-pool" prints the steps to rename a pool that
-keeps its nodes.
+		Short: "Explain a rule that validate checks",
+		Long: `Explain a rule that "lkeplan validate" checks: what the rule finds, why that
+matters, and what to do. Without NAME, list all rules. "lkeplan explain
+rename-pool" prints the steps to rename a pool.
 
-A comment with a reason silences a warning, on the line above the block or
-argument:
+To silence a warning, write a comment with a reason on the line above the block
+or argument:
 
   # lkeplan:ignore NAME reason`,
 		Example: "  lkeplan explain matches-no-plan",

@@ -16,16 +16,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-const doctorHelp = `Check that everything lkeplan needs is in place: the API server and its clock,
-the CRDs, the processes and their releases, the rights of their accounts,
-admission policies, other Karpenters, the conditions of pools and NodePlans,
-and, with a token in LINODE_TOKEN, its scopes and the LKE cluster: the one of
-LKE_CLUSTER_ID and CLUSTER_NAME, or else of the controller's own settings. In
-instance mode (KARPENTER_MODE) it is the Linodes of CLUSTER_NAME, and what they
-need to join the cluster.
+const doctorHelp = `Check that everything lkeplan needs is in place. doctor checks the API server
+and its clock, the CRDs, the processes of lkeplan and their releases, and the
+rights of their accounts. It also checks admission policies, other installations
+of Karpenter, and the conditions of pools and NodePlans.
 
-Nothing is changed. Each line begins with ok, warn or fail; a line below it
-says what to do. The exit code is 1 if something does not work.`
+With a token in LINODE_TOKEN, doctor also checks the scopes of the token and the
+LKE cluster. LKE_CLUSTER_ID and CLUSTER_NAME name that cluster; by default, it
+is the one in the settings of the controller. In instance mode (KARPENTER_MODE),
+doctor instead checks the Linodes of CLUSTER_NAME, and what these need to join
+the cluster.
+
+doctor changes nothing. Each line starts with ok, warn or fail, and the line
+below it says what to do. The exit code is 1 if a check fails.`
 
 func newDoctor(env *flags.Env) *cobra.Command {
 	var access kube.Access

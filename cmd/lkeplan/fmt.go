@@ -28,12 +28,12 @@ func newFmt(env *env) *cobra.Command {
 		Short: "Rewrite files in the canonical format",
 		Long: `Rewrite *.lke.hcl, *.lkevars.hcl and *.lketest.hcl files in the canonical
 format, and print the names of the files that change. Only white space changes.
-A directory means all files in it, and with --recursive also the files below.
-The default is the working directory. "-" formats standard input to standard
-output.
+If you name a directory, fmt formats all files in it; --recursive includes its
+subdirectories. Without arguments, fmt formats the working directory. With "-",
+fmt reads standard input and writes to standard output.
 
-A file that cannot be parsed is reported and not changed. The other files are
-formatted, and the exit code is 1.`,
+If a file cannot be parsed, fmt reports and does not change it. The other files
+are formatted, and the exit code is 1.`,
 		Example: `  lkeplan fmt                      # the working directory
   lkeplan fmt --recursive clusters
   lkeplan fmt --check --diff clusters/prod
@@ -54,7 +54,7 @@ formatted, and the exit code is 1.`,
 	}
 	cmd.Flags().BoolVar(&f.Check, "check", false, "change no file; exit with 1 if a file is not formatted")
 	cmd.Flags().BoolVar(&f.Diff, "diff", false, "show what changes")
-	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "r", false, "also format directories below")
+	cmd.Flags().BoolVarP(&f.Recursive, "recursive", "r", false, "also format the files in subdirectories")
 	return cmd
 }
 

@@ -33,26 +33,30 @@ import (
 )
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
-CapacityLimits from a cluster or from manifests, and write them as formatted HCL
-without defaults. The cluster is only read. Without arguments all objects are
-imported; a KIND imports all objects of that kind.
+CapacityLimits from a cluster or from manifests, and write them as HCL. Fields
+with default values are left out. The cluster is only read. Without arguments,
+import reads all objects. An argument can name an object, or a KIND for all
+objects of that kind.
 
-The HCL is compiled and compared with the objects before it is printed: applying
-it changes nothing and replaces no node. If it does not compile, or compiles to
-different objects, lkeplan shows what differs, and the exit code is 1. An object
-that cannot be read is left out: lkeplan prints where it is and what to write,
-and the exit code is 1.
+Before import prints the HCL, it compiles the HCL and compares the result with
+the objects. If they are equal, an apply changes nothing and replaces no node.
+If they differ, or if the HCL does not compile, lkeplan shows the reason, and
+the exit code is 1. An object that cannot be read is left out: lkeplan prints
+where it is and what to write, and the exit code is 1.
 
-The import blocks in the HCL permit only "lkeplan takeover" to take the objects
-over from their owners. If Flux, Argo CD, Helm or Terraform own an object,
-lkeplan prints what to do about it. A pool that does not require on-demand
-capacity is written with capacity_type = null, because every compiled pool
-requires it otherwise.
+For each object, the HCL has an import block. The block permits "lkeplan
+takeover", and no other command, to take over the object from its owner. If
+Flux, Argo CD, Helm or Terraform owns the object, lkeplan prints what to do.
 
-With --lke or --terraform, import reads LKE pools that Karpenter does not
-manage. It writes a pool with the same plan type, labels and taints for each of
-them, with the autoscaler's maximum as the limit, and prints the steps to move
-their pods. Nothing is changed at Linode.`
+By default, a compiled pool requires on-demand capacity. If a NodePool has no
+such requirement, import writes capacity_type = null, so that the compiled pool
+has none, either.
+
+With --lke or --terraform, import reads LKE pools (node pools of LKE) that
+Karpenter does not manage. For each of them, it writes a pool with the same plan
+type, labels and taints. The maximum of the LKE pool's autoscaler becomes the
+limit of the pool. import also prints the steps to move the pods. It changes
+nothing at Linode.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env, mode: flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}}
@@ -78,16 +82,16 @@ func newImport(env *env) *cobra.Command {
 			"standard input; may be repeated")
 	flags.ClusterFlags(cmd, env, &i.access)
 	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
-		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
+		"import only objects with these labels, as with kubectl: `KEY=VALUE`")
 	flags.OutDir(cmd, &i.outDir)
-	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster (default: the one that objects name)")
-	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: that of pools or nodes)")
+	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster (default: the name in the objects)")
+	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: the region of its pools or nodes)")
 	tier.Flag(cmd, "tier", "", "LKE `TIER` of the cluster")
-	i.mode.Flag(cmd, "mode", "", "`MODE` of the controller (default: the one that node classes need)")
+	i.mode.Flag(cmd, "mode", "", "`MODE` of the controller (default: the mode that the node classes need)")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
-		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
+		"read the LKE pools of the cluster from the Linode API, with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
-		"read the LKE pools from `FILE`, the output of terraform show -json for a state or a plan")
+		"read the LKE pools from `FILE`, the output of \"terraform show -json\" for a state or a plan")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "from")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "selector")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "mode")
@@ -453,15 +457,15 @@ func (i *importation) named(ctx context.Context) (live []map[string]any, err err
 	return live, nil
 }
 
-const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
-cluster, the field manager "lkeplan" becomes the only owner of the fields that
-the directory sets. From then on a field that is removed from the directory is
-removed from the object, and no former owner prevents a new value.
+const takeoverHelp = `Take over the objects that the import blocks of a directory name. The field
+manager "lkeplan" becomes the only owner of the fields that the directory sets.
+If you later remove a field from the directory, an apply removes it from the
+object. No previous owner can block a new value.
 
-No value is changed and no node is replaced. If an object differs from the
-directory, nothing is taken over. Flux, Argo CD, Helm or Terraform can set
-their fields again, and delete the object when it is removed from their
-sources; lkeplan prints what to do about that.`
+takeover changes no value and replaces no node. If an object differs from the
+directory, nothing is taken over. Flux, Argo CD, Helm or Terraform can still set
+their fields again, and can delete an object that you remove from their sources.
+lkeplan prints how to prevent that.`
 
 func newTakeover(env *env) *cobra.Command {
 	var (

@@ -36,10 +36,11 @@ func newInit(env *flags.Env) *cobra.Command {
 init asks no questions and overwrites nothing. It creates DIR if it is missing.
 Without DIR, it writes to the working directory.
 
-With --ci, init also writes guards, a monthly budget and tests next to the
-configuration, and a pipeline that checks changes: .github/workflows/lkeplan.yml
-for GitHub, or .gitlab-ci.yml for GitLab. If the repository already has a
-.gitlab-ci.yml, the pipeline is lkeplan.gitlab-ci.yml, for you to include.`,
+With --ci, init also writes guards (limits on one change), a monthly budget,
+tests, and a pipeline that checks each change. The pipeline is the file
+.github/workflows/lkeplan.yml for GitHub, and .gitlab-ci.yml for GitLab. If the
+repository already has a .gitlab-ci.yml, init writes lkeplan.gitlab-ci.yml:
+include that file in yours.`,
 		Example: `  lkeplan init clusters/dev
   lkeplan init --ci github clusters/web
   lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams

@@ -22,12 +22,13 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanHelp = `Show the NodePlans of a cluster, and do what a commit cannot: approve what
-guards refuse, suspend, resume, and reconcile now.
+const nodePlanHelp = `A NodePlan is a Kubernetes object that names a directory in Git. The controller
+of lkeplan applies that directory to the cluster, and applies it again after
+each commit.
 
-A NodePlan keeps a cluster as a directory in Git describes it; the controller
-applies it. Each command takes the name of one NodePlan, in the namespace of
-the context or of --namespace.`
+These commands show NodePlans, and do what a commit cannot do: approve a plan
+that guards (limits on one change) refuse, suspend, resume, and reconcile now.
+They read the namespace of --namespace, or else that of the context.`
 
 func newNodePlan(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{Use: "nodeplan", Short: "Show, approve and reconcile NodePlans", Long: nodePlanHelp,
@@ -129,9 +130,10 @@ func newNodePlanGet(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
 		Short: "List NodePlans, or show one",
-		Long: `List NodePlans: whether they are ready, what is applied, how many nodes are
-outdated, when the next ones can be replaced, and what is wrong. With the name
-of one, show its plan, its guards and its pools. JSON has the objects.`,
+		Long: `List NodePlans. The list shows whether a NodePlan is ready, which revision is
+applied, how many nodes are outdated, when the next nodes can be replaced, and
+what is wrong. With NAME, show the plan, guards and pools of one NodePlan. -o
+json prints the objects.`,
 		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -209,6 +211,12 @@ func writeNodePlan(p *diag.Page, np *lkeplanv1alpha1.NodePlan) {
 			diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
 	}
 	writeRollout(p, np)
+	for _, line := range nodeplan.Settings(np) {
+		p.Line(0, "%s", line)
+	}
+	if np.Status.NextSwitch != nil {
+		p.Line(0, "Next switch of values: %s", moment(np.Status.NextSwitch))
+	}
 	if len(np.Status.Pools) == 0 {
 		return
 	}
@@ -312,8 +320,9 @@ func newNodePlanHistory(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history NAME",
 		Short: "List the last revisions and their approvals",
-		Long: `List the last revisions that a NodePlan has applied or refused, newest first,
-with who approved what guards refused, and why.`,
+		Long: `List the last revisions that a NodePlan has applied or refused, newest first. If
+a user approved a revision that guards refused, the list shows the user and the
+reason. "lkeplan history" shows what happened after they were applied.`,
 		Example: "  lkeplan nodeplan history prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,14 +23,16 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanApproveHelp = `Approve the pending plan of a NodePlan, and no other plan. The approval is for
-the digest of the plan, for the guards that refuse it now, and for at most as
-many nodes as it affects now. It expires after the time in --for. Applying the
-plan uses up the approval, which stays in the history.
+const nodePlanApproveHelp = `Approve the pending plan of a NodePlan that guards (limits on one change)
+refuse. The approval is for this plan only, which its digest identifies. It
+permits what the guards refuse now, and at most as many nodes as the plan
+affects now. It expires after the time in --for. Applying the plan uses up the
+approval; the history still shows it.
 
-If the NodePlan has the mode PlanOnly, such as for a pull request, its plan is
-approved for the NodePlan that will apply it. You need the role lkeplan-approve
-in that namespace.`
+A NodePlan with the mode PlanOnly, such as one for a pull request, shows a plan
+and never applies it. If you approve its plan, the approval is for the other
+NodePlan, which applies the plan after the merge. You need the ClusterRole
+lkeplan-approve in the namespace of the NodePlan that applies the plan.`
 
 const maxApprovalTime = 30 * 24 * time.Hour
 
@@ -60,13 +62,13 @@ func newNodePlanApprove(env *flags.Env) *cobra.Command {
 	}
 	a.from.flags(cmd, env)
 	cmd.Flags().StringArrayVar(&a.guards, "guard", nil,
-		"lift only this `GUARD:ADDRESS`; may be repeated (default: all that refuse the plan)")
+		"approve only this `GUARD:ADDRESS`; may be repeated (default: all that refuse the plan)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
 		"allow at most `N` nodes to be deleted, drained or replaced (default: the number in the plan)")
 	cmd.Flags().Lookup("max-nodes").DefValue = "0" // the description has the default
-	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "expire after this `TIME`, counted from the next window if the plan waits for one; "+
-		"at most 720h from now")
-	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for the history")
+	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let the approval expire after `TIME`; "+
+		"if the plan waits for a window (a time for changes), TIME starts with the next window; at most 720h from now")
+	cmd.Flags().StringVar(&a.reason, "reason", "", "show `TEXT` in the history, as the reason of the approval")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "take back the current approval")
@@ -175,19 +177,21 @@ func describeApproval(p *diag.Page, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alp
 		diag.Counted(a.MaxNodes, "node"), momentText(a.Expires.Time), a.By)
 }
 
-const nodePlanDiffHelp = `Compare the working tree of a directory with the cluster as a NodePlan would
-apply it: with its variables, its guards, the fields that it lets others set,
-and what it would prune. The cluster is only read.
+const nodePlanDiffHelp = `Compare a directory with the cluster as a NodePlan would apply the directory:
+with the variables of the NodePlan, its guards, its rules for pruning, and the
+fields that it lets other owners set. The cluster is only read.
 
-Guards and policies of the source are those of the commit where the change
-begins, as for lkeplan diff. Values that the NodePlan takes from Secrets are
-not read: pass those that the directory needs with --var.
+The guards and policies of the directory are those of the commit where your
+branch left the trunk, as for "lkeplan diff". lkeplan does not read variables
+that the NodePlan takes from Secrets: pass them with --var if the directory
+needs them.
 
 With --pending, show the change that the controller has planned and not yet
-applied, such as one that waits for approval: its objects, their fields as they
-are applied and as they are planned, and the guards that block it. That takes
-no directory. The exit code is 3 if guards block it, and 1 if the change is
-unknown: the controller could not compare the source with the cluster.`
+applied, such as one that waits for approval. The report shows the objects, the
+applied and the planned value of each field, and the guards that block the
+change. --pending takes no directory. The exit code is 3 if guards block the
+change. It is 1 if the change is unknown, because the controller could not
+compare the directory with the cluster.`
 
 func newNodePlanDiff(env *flags.Env) *cobra.Command {
 	var (

@@ -37,9 +37,10 @@ func newNodePlanReconcile(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile NAME",
 		Short: "Reconcile a NodePlan now, and wait",
-		Long: `Compare and apply a NodePlan now, and wait until it is ready, stalled or
-failed; show what it is waiting for in the meantime. The exit code is 0 if it
-is ready, 3 if guards refuse its plan, and 1 otherwise.`,
+		Long: `Let the controller compare and apply a NodePlan now, and wait until the NodePlan
+is ready, stalled or failed. Meanwhile, show what it is waiting for. The exit
+code is 0 if the NodePlan is ready, 3 if guards refuse its plan, and 1
+otherwise.`,
 		Example: "  lkeplan nodeplan reconcile prod\n  lkeplan nodeplan reconcile prod --with-source",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,9 +105,10 @@ func newNodePlanSuspend(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "suspend NAME",
 		Short: "Suspend a NodePlan until it is resumed",
-		Long: `Suspend a NodePlan: nothing is compared or applied until it is resumed. Nodes
-are still created and removed for the objects in the cluster. A tool that
-applies the NodePlan itself from Git can resume it.`,
+		Long: `Suspend a NodePlan: until you resume it, the controller does not compare or
+apply it. Karpenter still creates and removes nodes for the objects in the
+cluster. If Flux or another tool applies the NodePlan object from Git, it can
+resume the NodePlan.`,
 		Example: "  lkeplan nodeplan suspend prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -130,7 +132,7 @@ func newNodePlanResume(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "resume NAME",
 		Short:   "Resume a NodePlan, and wait",
-		Long:    "Resume a NodePlan that was suspended, and reconcile it as reconcile does.",
+		Long:    "Resume a suspended NodePlan, and wait for it as \"lkeplan nodeplan reconcile\" does.",
 		Example: "  lkeplan nodeplan resume prod",
 		Args:    oneNodePlan,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -19,14 +19,17 @@ import (
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
-the result with --out. "lkeplan apply FILE" then applies exactly this
-plan, or nothing if the cluster has changed since. plan only reads the cluster.
+the plan to the file of --out. "lkeplan apply FILE" then makes exactly the
+changes of the plan. If the cluster has changed since, it changes nothing. plan
+only reads the cluster.
 
-A plan that a guard or policy refuses is saved, but cannot be applied.
+plan also saves a plan that a guard or policy refuses, so that others can read
+it. apply refuses to apply such a plan.
 
-You can give several directories, or --recursive for all clusters below. Each is
-compared with the kubeconfig context that is named like its cluster.
---out DIR/ saves the plan of each directory as DIR/DIRECTORY.plan.`
+If you name several directories, or use --recursive, lkeplan compares each
+directory with the context of the kubeconfig that has the name of the cluster in
+the cluster block. With --out plans/, the plan of the directory clusters/prod is
+saved as plans/clusters/prod.plan.`
 
 const planExamples = `  lkeplan plan clusters/prod
   lkeplan plan --out prod.plan --out html=plan.html clusters/prod
@@ -82,7 +85,7 @@ func newPlan(env *env) *cobra.Command {
 	saved.reports = &out.Files
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
-	flag.Usage = "save the plan to `FILE`, or also write the result to a file: FORMAT=FILE; may be repeated"
+	flag.Usage = "save the plan to `FILE`; FORMAT=FILE, such as html=plan.html, writes a report to FILE instead; may be repeated"
 	d.Effects().And(out.Effects()).RejectUnused(cmd)
 	return cmd
 }
@@ -162,8 +165,8 @@ func newShow(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show a saved plan",
-		Long: `Show a plan that "lkeplan plan --out FILE" has saved, in any format. No cluster
-is read.`,
+		Long: `Show a plan that "lkeplan plan --out FILE" has saved, in the format of --output.
+show reads no cluster.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -21,28 +21,32 @@ import (
 )
 
 const renderHelp = `Compile and check a directory, and print its Kubernetes objects. The same input
-gives the same bytes. Without DIR, the working directory is compiled.
+always gives the same bytes. Without DIR, render compiles the working directory.
 
-With -o dir, each object is written to a file in the directory of --out-dir,
-with a kustomization.yaml that lists the files, for Flux, Argo CD or kubectl.
-The next run deletes the files of removed objects. It never touches files that
-lkeplan has not written. Flux prunes neither pools nor classes of such a
-directory, because their nodes would be deleted with them, immediately and
-without guards: delete them by hand. kubectl apply --prune has no such
-exception.
+With -o dir, render writes each object to a file in the directory of --out-dir.
+It also writes a kustomization.yaml that lists these files, for Flux, Argo CD or
+kubectl. The next run deletes the files of objects that are no longer declared.
+It never changes files that lkeplan has not written.
 
-A directory that compiles to no objects is an error, because a tool that prunes
-by the output would delete all pools. --allow-empty permits it.
+Flux does not prune the pools and node classes in that directory: if it did,
+their nodes would be deleted immediately, and no guard would be evaluated.
+Delete removed pools and node classes by hand. "kubectl apply --prune" does
+delete them.
 
-Several directories, or with --recursive all directories with a cluster block
-below, are written to DIR/DIRECTORY each.
+A directory without objects is an error, because a tool that prunes by the
+output would delete all pools. --allow-empty permits it.
 
-With --target argocd, the objects have annotations for Argo CD: the order,
-server-side apply, and a confirmation before pools and classes are pruned. Pools
-that a guard protects are never pruned. Variables are read from the parameters
-of an Application, as Argo CD passes them to a plugin. --announce-parameters
-describes them for the UI of Argo CD. The directory examples/argocd of the
-repository has the plugin.`
+If you name several directories, or use --recursive, the objects of the
+directory clusters/prod are written to the subdirectory clusters/prod of
+--out-dir.
+
+With --target argocd, the objects have annotations for Argo CD. They set the
+order of the objects and server-side apply, and require a confirmation before
+Argo CD prunes a pool or a node class. Argo CD never prunes a pool that a guard
+protects. render then reads variables from the parameters of an Application, as
+Argo CD passes them to a plugin. --announce-parameters prints these parameters
+for the UI of Argo CD. The directory examples/argocd of the repository of
+lkeplan has the plugin.`
 
 const renderExamples = `  lkeplan render clusters/prod
   lkeplan render -o json clusters/prod

@@ -37,8 +37,9 @@ func newRoot(env *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lkeplan",
 		Short: "Manage node pools for LKE as HCL",
-		Long: `Manage node pools for LKE as HCL. lkeplan compiles a directory to objects for
-Karpenter, shows what a change does to nodes and to the bill, and applies it.`,
+		Long: `Manage node pools for LKE (Linode Kubernetes Engine) as HCL. lkeplan compiles the
+HCL files of a directory to Karpenter objects, shows what a change does to nodes
+and cost, and applies the objects.`,
 		Example:       "  lkeplan init clusters/dev\n  lkeplan validate clusters/dev",
 		Version:       flags.Version(),
 		SilenceErrors: true, // run prints them
@@ -53,7 +54,7 @@ Karpenter, shows what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))
-	flags.Group(root, "Applied from Git:", newNodePlan(env))
+	flags.Group(root, "Apply from Git:", newNodePlan(env), newHistory(env))
 	flags.Group(root, "Adopt existing objects:",
 		newImport(env), newTakeover(env), newAdopt(env))
 	flags.Group(root, "In a cluster:",
@@ -66,7 +67,7 @@ Karpenter, shows what a change does to nodes and to the bill, and applies it.`,
 		help.Run, help.RunE = nil, helpOf
 	}
 	root.SetCompletionCommandGroupID("More:")
-	root.SetUsageTemplate(fmt.Sprintf(flags.Usage, exitCodesText()))
+	flags.SetHelp(root, exitCodesText())
 	root.SetVersionTemplate(flags.Versions())
 	for _, cmd := range append(root.Commands(), root) {
 		flags.ExplainMistakes(cmd)
@@ -208,8 +209,8 @@ var exitCodes = []struct {
 	{flags.Fine, "success"},
 	{1, "an error; it takes precedence over the other codes"},
 	{flags.Changes, "there are changes, and --detailed-exitcode is set"},
-	{flags.Refused, "a guard, a policy or a field that another owner has set refuses the change,\nor simulate finds no " +
-		"node for a pod"},
+	{flags.Refused, "a guard (a limit on one change) or a policy refuses the change, the change\n" +
+		"would overwrite a field that another owner has set, or a simulated pod\ngets no node"},
 	{flags.Stale, "the cluster has changed since the plan was saved"},
 }
 

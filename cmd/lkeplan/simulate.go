@@ -19,57 +19,70 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const simulateHelp = `Simulate which nodes pods would get from the pools of a directory, what the
-nodes cost, how full they are, which pods get no node, and why each pool refuses
-them.
+const simulateHelp = `Simulate which nodes the pools of a directory would create for pods. The report
+shows the nodes, their cost, and how full they are. If a pod gets no node, it
+shows why each pool refuses the pod.
 
-Karpenter's own scheduler plans the nodes, in this process and without a
-cluster. The controller's own code chooses the plan types. Limits of pools and
-CapacityLimits apply as in a cluster. The nodes of static pools exist from the
-start; there are no other nodes, and all pods are created at the same time.
-Overlays and buffers are not simulated.
+The simulation needs no cluster. It runs Karpenter's own scheduler to plan the
+nodes, and the code of lkeplan's controller to choose their plan types (kinds of
+Linode, such as g6-standard-2). Limits of pools and CapacityLimits apply. At the
+start, the only nodes are those of static pools, which have a fixed number of
+nodes. All pods are created at the same time. Overlays and buffers are not
+simulated.
 
-With --settle, the simulation then runs consolidation until nothing changes.
-Karpenter removes empty nodes, and replaces nodes with fewer or cheaper ones. It
-respects the disruption blocks of the pools, the PodDisruptionBudgets in the
-manifests and karpenter.sh/do-not-disrupt. The report lists each step with its
-saving, and why the other nodes stay. --keep 50% first removes half of the pods
-of each workload.
+--pods 200x1cpu,2Gi adds 200 pods that each request 1 CPU and 2Gi of memory.
+--workloads adds the pods of manifests: Deployments, StatefulSets, ReplicaSets,
+Jobs, CronJobs, Pods, and DaemonSets on each node. You can repeat and combine
+these flags. The SOURCE of --workloads is one of these:
 
---pods 200x1cpu,2Gi describes pods. --workloads reads manifests: Deployments,
-StatefulSets, ReplicaSets, Jobs, CronJobs, Pods, and DaemonSets for each node. A
-workload with an autoscaler has the autoscaler's minimum of pods, or its maximum
-with --autoscalers max. The DaemonSets that LKE installs on the standard tier
-are added unless the manifests have them. Those of LKE Enterprise are not known
-and not added: read the output of "kubectl get daemonsets -A -o yaml" instead.
-In a directory, files that are not Kubernetes objects are skipped. If a file
-cannot be read and may contain pods, a warning says that pods may be missing.
-Objects of unknown API versions and Jobs that have ended do not count. Pods that
-use a PersistentVolumeClaim that is not in the manifests get no node.
+  FILE           a file with manifests; - is standard input
+  DIR            all manifests in a directory. Files without Kubernetes objects
+                 are skipped. If a file may contain pods and cannot be read, the
+                 report has a warning
+  live           all pods and DaemonSets of the cluster, which is only read
+  snapshot:FILE  the same from "lkeplan snapshot", without a cluster
 
---workloads live reads all pods and DaemonSets of the cluster; it sends only
-list requests. --workloads snapshot:FILE reads them from a snapshot, which needs
-no cluster. The flags can be combined.
+If a workload has an autoscaler, its number of pods is the minimum of the
+autoscaler, or the maximum with --autoscalers max. Jobs that have ended and
+objects of unknown API versions are ignored. If a pod uses a
+PersistentVolumeClaim that is not in the manifests, the pod gets no node.
 
-With --base, the same pods are simulated with both configurations, and the
-report compares them. With --settle, the report also shows what happens to the
-nodes of the base: nodes that differ from their pool are replaced one by one
-within the budgets, and nodes of removed pools are drained. With --sweep, the
-same pods are simulated with each limit on the size of nodes, or with each plan
-class and its best limit. The cheapest comes first, with the HCL to write.
+On the standard tier of LKE, lkeplan adds the DaemonSets that LKE installs,
+unless the manifests have them. lkeplan does not know the DaemonSets of LKE
+Enterprise. To add these, save the output of "kubectl get daemonsets -A -o
+yaml", and pass the file to --workloads.
 
-With --replay, the pods come from several snapshots of one cluster, for example
-one of each hour. Karpenter places the new pods of each snapshot, and nodes stay
-between snapshots. The report compares the cost, launches and disruptions of
-these pools with the nodes that the cluster had. Each started hour of a machine
-is billed. The last snapshot only marks the end. Each step of Karpenter takes
-three minutes of simulated time.
+With --settle, Karpenter then consolidates the nodes until nothing changes: it
+removes empty nodes, and replaces nodes with fewer or cheaper ones. It respects
+the disruption blocks of the pools, the PodDisruptionBudgets in the manifests,
+and the annotation karpenter.sh/do-not-disrupt. The report lists each step with
+the money that it saves, and why the other nodes stay. With --keep 50%, half of
+the pods of each workload are removed before the consolidation.
 
-markdown is for the comment of a pull request. html is one page with a picture:
-each node is a bar that its pods fill. The page loads nothing and runs no
-script.
+With --base, lkeplan simulates the same pods with the base, too, and compares
+the results. If you add --settle, the report also shows what happens to the
+nodes of the base. Nodes that differ from their pool are replaced one by one
+within the budgets, and the nodes of removed pools are drained.
 
-The exit code is 3 if a pod gets no node. With --base, it is 3 only if that pod
+With --sweep, lkeplan finds the cheapest limit on the size of nodes. It repeats
+the simulation for each possible maximum of CPUs (--sweep cpu) or memory
+(--sweep memory), or for each class of plan types with its cheapest maximum
+(--sweep class). The report lists the cheapest result first, with the HCL to
+write.
+
+With --replay, the pods come from several snapshots of one cluster, such as one
+for each hour. Karpenter places the new pods of each snapshot on the nodes that
+the previous snapshot left, or on new nodes. The report compares the cost,
+launches and disruptions of these nodes with those of the real nodes of the
+cluster. Linode bills each started hour of a machine. The last snapshot only
+marks the end of the time. Each step of Karpenter takes three minutes of
+simulated time.
+
+The format markdown is for the comment of a pull request. html is one page that
+shows each node as a bar that its pods fill. The page runs no script and loads
+no other file.
+
+The exit code is 3 if a pod gets no node. With --base, it is 3 only if the pod
 gets a node in the base.`
 
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
@@ -119,14 +132,14 @@ func newSimulate(env *flags.Env) *cobra.Command {
 	flags.Renamed(cmd, "at", "autoscalers", false, flags.Same)
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "", "compare with `BASE`: git:REF or dir:PATH (default: none)")
 	s.sweep.Flag(cmd, "sweep", "",
-		"try each maximum `SIZE` of nodes, or each plan class, and list the results with the cheapest first")
+		"simulate with each maximum `SIZE` of nodes, or with each class of plan types, and list the cheapest first")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "run consolidation until Karpenter has no node left to remove or replace")
 	flags.Once(cmd, &s.keep, "keep",
 		"after placement, scale each workload to `PERCENT` of its pods, then run consolidation")
 	cmd.Flags().StringArrayVar(&s.replay, "replay", nil,
-		"report what the pools would have cost with the pods of the snapshots in `PATH`, a file of \"lkeplan snapshot\" or "+
-			"a directory of such files; may be repeated")
+		"report what the pools would have cost with the pods of several snapshots: `PATH` is a file of \"lkeplan snapshot\", "+
+			"or a directory of such files; may be repeated")
 	for _, other := range []string{"sweep", "base", "settle", "keep"} {
 		cmd.MarkFlagsMutuallyExclusive("replay", other)
 	}

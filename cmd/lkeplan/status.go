@@ -15,20 +15,24 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const statusHelp = `Show on one screen what is happening: for each pool its nodes by state, their
-cost and what is left of its limits; which nodes are replaced, and what blocks
-that; which plan types are out of stock; whether Linode answers and accepts the
-token; what each NodePlan has applied and is waiting for; and why pods are
-waiting for a node, from the pod down to Linode. With the name of a pool, show
-only what is about it.
+const statusHelp = `Show the state of a cluster on one screen:
 
-Karpenter's own scheduler explains why pods are waiting, as in lkeplan why. If
-it cannot, the last event about them is shown with its age.
+  * for each pool, its nodes by state, their cost, and the rest of its limits
+  * which nodes are replaced, and what blocks their replacement
+  * which plan types (kinds of Linode) are out of stock
+  * whether the Linode API answers and accepts the token
+  * for each NodePlan, what it has applied and what it is waiting for
+  * why pods are waiting for a node, from the pod down to Linode
 
-You need the right to list nodes, pods, events, daemonsets, volumes and their
-claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
-lkeplan. Kinds that you cannot list are named. The controller need not run.
-Prices are those of the catalogue.`
+With POOL, show only what concerns this pool.
+
+Karpenter's own scheduler explains why pods are waiting, as in "lkeplan why". If
+it cannot, status shows the last event of the pod and its age.
+
+You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
+persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
+Karpenter and lkeplan. If you cannot list a kind, status names the kind. No
+controller need run. Prices come from the catalogue.`
 
 type statusSettings struct {
 	look
@@ -67,7 +71,7 @@ func newStatus(env *flags.Env) *cobra.Command {
 	s.flags(cmd, env)
 	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "redraw at each change, until q is pressed")
 	cmd.Flags().BoolVar(&s.all, "all", false, "list pools with nothing to report, and every waiting workload")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list kinds that cannot be watched")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "list kinds that cannot be watched once per `TIME`")
 	flags.Effects{
 		"all": {
 			When: func([]string) bool { return s.output.Value == "text" }, Else: "is for text: JSON always has all",

@@ -18,18 +18,24 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const topHelp = `Show the nodes of a cluster as they are now: how much of each its pods request,
-its price, plan type, age and state; the pools; and which nodes are replaced.
+const topHelp = `Show the nodes of a cluster: how much of each node its pods request, its price,
+plan type, age and state. Above the nodes, top shows the pools and which nodes
+are replaced.
 
-Keys: p n c m d a s sort by pool, name, CPU, memory, dollars, age and state; r
-reverses the order; / filters by name, pool, plan type or state; enter shows
-one node, y copies its name; esc goes back, ? shows all keys, q quits. top is
-read-only: it cannot cordon or drain; use kubectl for that.
+  p n c m    sort by pool, name, CPU, memory
+  d a s      sort by dollars, age, state
+  r          reverse the order
+  /          filter by name, pool, plan type or state
+  enter, y   show one node; copy its name
+  esc, q     go back; quit
+  ?          show all keys
 
-You need the right to list nodes, pods, nodeclaims and nodepools. With the
-right to watch them, top follows each change; otherwise it lists them
-repeatedly. Kinds other than nodes that you cannot list are left out. Prices
-are those of the catalogue.`
+top only reads the cluster. To cordon or drain a node, use kubectl.
+
+You need the right to list nodes, pods, nodeclaims and nodepools. If you also
+have the right to watch them, top shows each change immediately; otherwise it
+lists them repeatedly. If you cannot list a kind other than nodes, top leaves it
+out. Prices come from the catalogue.`
 
 // topKeys is the help that ? shows.
 const topKeys = `/          filter nodes by name, pool, plan type or state; esc clears the filter
@@ -70,8 +76,8 @@ func newTop(env *flags.Env) *cobra.Command {
 	}
 	s.flags(cmd, env)
 	cmd.Flags().BoolVar(&s.once, "once", false,
-		"print one screen and exit (default: if the output is not a terminal, or a dumb one)")
-	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list kinds that cannot be watched")
+		"print one screen and exit (default: true if the output is no terminal, or if TERM is dumb)")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "list kinds that cannot be watched once per `TIME`")
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
 	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "reverse the order")
 	flags.Effects{"interval": {

@@ -20,9 +20,9 @@ import (
 )
 
 const testHelp = `Run the tests of a directory: the run blocks in its files named *.lketest.hcl.
-Each run compiles the directory, with its own variables, and asserts conditions
-about the objects and their cost, about the nodes that pods would get, and about
-what a change does to nodes. No cluster is read, and nothing is changed.
+Each run compiles the directory with the variables of the run. Its assert blocks
+check the objects, their cost, the nodes that pods would get, or what a change
+does to nodes. test reads no cluster and changes nothing.
 
   run "sixty workers fit in five nodes" {
     variables {
@@ -36,11 +36,12 @@ what a change does to nodes. No cluster is read, and nothing is changed.
     }
   }
 
-A run also fails if a condition is null or unknown. With expect_error, it passes
-if the directory does not compile, with that message. "lkeplan docs" lists the
-arguments, and the values that assertions can use.
+A run also fails if a condition is null or unknown. A run with the argument
+expect_error passes only if the directory does not compile, and an error
+contains the text of the argument. "lkeplan docs" lists the arguments of a run,
+and the values that a condition can use.
 
-The exit code is 1 if a run fails, or if there is none.`
+The exit code is 1 if a run fails, or if the directory has no run.`
 
 func newTest(env *flags.Env) *cobra.Command {
 	var (

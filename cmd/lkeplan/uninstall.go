@@ -27,20 +27,22 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-const uninstallHelp = `Remove lkeplan from a cluster. Without its controller, the nodes that it
-created stay and are billed, and objects with its finalizers cannot be deleted.
-So before you delete the controller, run one of these:
+const uninstallHelp = `Prepare a cluster for the removal of lkeplan. If you delete the controller
+without this command, the nodes that it created stay and are billed, and objects
+with finalizers of lkeplan cannot be deleted. So before you delete the
+controller, run one of these:
 
---drain   The running controller drains and deletes all nodes of pools.
-          NodePlans, pools, node classes and the CapacityLimits that lkeplan
-          applied are deleted. Pods move to the remaining nodes; those that fit
-          on none stay pending.
---leave   All nodes, pools and other objects stay. The finalizers and taints
-          that only lkeplan would remove are removed. Stop the controller
-          first. If you start it again, it manages the nodes again.
+  --drain  The running controller drains and deletes all nodes of pools. Then
+           lkeplan deletes NodePlans, pools, node classes and the CapacityLimits
+           that it has applied. Pods move to the remaining nodes. A pod that
+           fits on none of these stays pending.
+  --leave  Nodes, pools and all other objects stay. lkeplan removes the
+           finalizers and taints that only its controller would remove. Stop the
+           controller first. If you start it again, it manages the nodes again.
 
-Both first show what is removed, what stays and what is still billed, and ask.
-After either, the controller and the CRDs can be deleted in any order.`
+Both show what is removed, what stays and what is still billed, and ask for
+confirmation. Afterwards, you can delete the controller and the CRDs in any
+order.`
 
 func newUninstall(env *flags.Env) *cobra.Command {
 	u := uninstalling{env: env}
@@ -63,8 +65,8 @@ func newUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do not ask for confirmation")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
-		"do not look for the Lease of a controller: with --drain, one runs without leader election, such as "+
-			"outside of the cluster; with --leave, none runs")
+		"do not check for the Lease of a running controller; use it with --drain if the controller runs without "+
+			"leader election, and with --leave if no controller runs")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "stop waiting after `TIME`; the controller continues")
 	flags.ClusterFlags(cmd, env, &u.access)
 	flags.Effects{"timeout": {

@@ -36,22 +36,28 @@ func newValidate(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [DIR...]",
 		Short: "Check a directory without a cluster",
-		Long: `Compile a directory and check its objects as the API server would, without a
-cluster. Without DIR, the working directory is checked.
+		Long: `Compile a directory, and check its objects as the API server would, without a
+cluster. Without DIR, validate checks the working directory.
 
---output selects a format. text is for people, and json is for programs. GitHub
-Actions shows github in the pull request, and GitLab shows gitlab-codequality in
-the merge request. sarif is for code scanning, and junit is for CI systems that
-show test reports. In every format, the exit code is 1 if there is an error.
+--output selects a format:
 
-Some rules compare pods with pools: taints that no pod tolerates, pods that
-block the replacement of nodes, labels that no pool has. Name the
-pods with --pods and --workloads, as for "lkeplan simulate". Without pods, these
-rules are skipped, and the result names them. "lkeplan explain" lists all rules.
+  text                for people
+  json                for programs
+  github              GitHub Actions, which shows findings in the pull request
+  gitlab-codequality  GitLab CI, which shows findings in the merge request
+  sarif               tools for code scanning
+  junit               CI systems that show test reports
 
-You can give several directories, or --recursive for all directories below that
-have a cluster block. There is one result for all of them. --pods and
---workloads allow only one directory.`,
+In every format, the exit code is 1 if there is an error.
+
+Some rules compare pods with pools: for example, they find a taint that no pod
+tolerates, or a label that no pool has. Name the pods with --pods and
+--workloads, as for "lkeplan simulate". Without pods, validate skips these
+rules. "lkeplan explain" lists all rules.
+
+You can name several directories. With --recursive, validate checks each DIR and
+all its subdirectories, and skips those without a cluster block. It prints one
+result for all of them. --pods and --workloads allow only one directory.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
   lkeplan validate --workloads manifests.yaml --pods 40x1cpu,2Gi clusters/prod

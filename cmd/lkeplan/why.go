@@ -16,23 +16,27 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const whyHelp = `Explain why one object is as it is, from what is in the cluster now.
+const whyHelp = `Explain the state of one object:
 
-  pod    which pools refuse it and why, by Karpenter's own scheduler
-  node   why it has this plan type and not a cheaper one, why it is not
-         consolidated, why it is replaced and since which commit
+  pod    which pools refuse the pod, and why, by Karpenter's own scheduler
+  node   why the node has this plan type (kind of Linode) and not a cheaper one,
+         why it is not consolidated, and why and since which commit it is
+         replaced
   claim  the same for a NodeClaim, which may have no node yet
-  pool   its state, the plan types that it can create, the pods waiting for it
+  pool   its state, the plan types that it can create, and the pods that are
+         waiting for it
 
-TYPE/NAME, as kubectl get -o name prints it, is the same as TYPE NAME. The name
+TYPE/NAME, as "kubectl get -o name" prints it, is the same as TYPE NAME. The name
 of a pod can start with its namespace: pod/shop/web.
 
-You need the right to list nodes, pods, events, daemonsets, volumes and their
-claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
-lkeplan. Kinds that you cannot list are named. The controller need not run.
-Removed nodes are found in the journal that the controller keeps on their
-LinodeNodeClass, and otherwise in the events of the last hour. Plan types and
-prices are those of the catalogue.`
+You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
+persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
+Karpenter and lkeplan. If you cannot list a kind, why names the kind. No
+controller need run.
+
+For a removed node, why reads the journal that the controller writes on the
+LinodeNodeClass, or else the events of the last hour. Plan types and prices come
+from the catalogue.`
 
 func newWhy(env *flags.Env) *cobra.Command {
 	var (

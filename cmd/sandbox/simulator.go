@@ -101,10 +101,7 @@ func (c simulated) serve(ctx context.Context, address, kubeconfig string, log *s
 		}
 		return nil
 	})
-	if !c.WithoutCluster {
-		group.Go(func() error { return simulator.RunNodes(ctx, client, log) })
-	}
-	group.Go(func() error { return simulator.RunMachines(ctx, client, nil, log) })
+	group.Go(func() error { return simulator.RunNodes(ctx, client, nil, log) })
 	return group.Wait()
 }
 

@@ -55,6 +55,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	place{fields: object}.sub("spec")
 	if !d.diags.HasErrors() {
 		d.checkReserved(object)
+		d.checkInPlace(object)
 	}
 	if !d.diags.HasErrors() && hasEndless(object) {
 		d.checkEndless(originsOf(slices.Clone(d.origins)), "", object)
@@ -103,7 +104,7 @@ func (p place) sub(path string) place {
 }
 
 func (p place) set(path string, v any) {
-	keys := strings.Split(path, ".")
+	keys := schemas.Steps(path)
 	last := len(keys) - 1
 	manifest.Ensure(p.fields, keys[:last]...)[keys[last]] = v
 }
@@ -165,7 +166,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
 	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
-	d.fail(d.scope.Explain(diags)...)
+	d.fail(whySwitched(table, d.scope.Explain(diags))...)
 	values := map[string]cty.Value{}
 	for i := range table.Args {
 		arg := &table.Args[i] // the table lives longer than decoded values
@@ -191,15 +192,17 @@ func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value,
 func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
-	src := d.source(arg, attr.Expr, ctx, at.join(arg.Path))
+	src := d.source(arg, attr.Expr, ctx, plainPath.Replace(at.join(arg.Path)))
 	kind := kindOf(arg.Kind)
 	if !d.scope.Spend(kind.work(v)) {
 		return cty.DynamicVal, true
 	}
+	written := v.Type()
 	v, err := eval.ConvertMetered(v, kind.ty)
 	switch {
 	case err != nil:
-		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))
+		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s%s.", arg.Name, kind.takes,
+			insteadOf(written, kind.ty, err)))
 		return cty.DynamicVal, true
 	case v.IsNull() && (arg.Required || arg.NotNull):
 		d.problem(src, "Missing value", nullDetail(arg))
@@ -211,8 +214,8 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		return v, true
 	}
 	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
-		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s must be one of %s, not %q.%s",
-			arg.Name, strings.Join(arg.OneOf, ", "), v.AsString(), eval.DidYouMean(v.AsString(), arg.OneOf)))
+		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is %q. It must be %s.%s",
+			arg.Name, v.AsString(), diag.AnyOf(arg.OneOf), eval.DidYouMean(v.AsString(), arg.OneOf)))
 	}
 	d.locate(src.path, src.origin())
 	if field := kind.encode(d, v, src); arg.Path != "" && field != nil {
@@ -223,9 +226,34 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 
 func nullDetail(arg *schemas.Arg) string {
 	if arg.Kind == schemas.NodeClassRef {
-		return "The argument node_class is null. A reference to a block with enabled = false is null."
+		return "The argument node_class is null, and a pool needs a node class. If it refers to a block with " +
+			"enabled = false, refer to another block."
 	}
-	return fmt.Sprintf("The argument %s is null, but requires a value.", arg.Name)
+	return fmt.Sprintf("The argument %s is null. Write a value, or delete the argument.", arg.Name)
+}
+
+// insteadOf says after the name of a type which type was written; if the types are alike, it is the error, which is
+// about an element.
+func insteadOf(written, wanted cty.Type, err error) string {
+	kind := func(ty cty.Type) string {
+		switch {
+		case ty.IsMapType(), ty.IsObjectType():
+			return "a map"
+		case ty.IsCollectionType(), ty.IsTupleType():
+			return "a list"
+		case ty == cty.String:
+			return "text"
+		case ty == cty.Number:
+			return "a number"
+		case ty == cty.Bool:
+			return "true or false"
+		}
+		return ""
+	}
+	if is := kind(written); is != "" && is != kind(wanted) {
+		return ", not " + is
+	}
+	return ": " + err.Error()
 }
 
 // nested reads the blocks of one type within a body.
@@ -259,6 +287,11 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 	values := map[string]cty.Value{}
 	for _, block := range blocks {
 		label := block.Labels[0]
+		if table.Type == schemas.During && !hclsyntax.ValidIdentifier(label) {
+			d.fail(diag.At("Invalid name", fmt.Sprintf("The name of a during block starts with a letter and contains letters, "+
+				"digits, dashes and underscores, not %q.", label), block.LabelRanges[0]))
+			continue
+		}
 		if _, taken := values[label]; taken {
 			d.repeated(table, block)
 		}
@@ -267,6 +300,20 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 		values[label] = d.block(table, block.Body, element)
 	}
 	return cty.ObjectVal(values)
+}
+
+// whySwitched adds to the errors about arguments and blocks that a during block cannot have why it cannot have them.
+func whySwitched(table schemas.Block, diags hcl.Diagnostics) hcl.Diagnostics {
+	if table.Type != schemas.During {
+		return diags
+	}
+	for _, d := range diags {
+		if strings.HasPrefix(d.Summary, "Unsupported ") {
+			d.Detail += " A during block replaces only arguments that replace no nodes. Set all other arguments in the block " +
+				"around it."
+		}
+	}
+	return diags
 }
 
 func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {

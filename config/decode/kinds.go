@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,6 +58,7 @@ var kinds = map[schemas.Kind]kind{
 	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration, false},
 	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings, false},
 	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings, false},
+	schemas.LabelKeys: {cty.Set(cty.String), "a list of keys of labels and annotations", (*decoder).keys, false},
 	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap, false},
 	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
 		(*decoder).quantities, false},
@@ -152,6 +154,7 @@ func (d *decoder) id(v cty.Value, src source) any {
 var (
 	durationPattern = regexp.MustCompile(schemas.DurationPattern)
 	numberPattern   = regexp.MustCompile(`^[0-9]+$`)
+	keyPattern      = regexp.MustCompile(`^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$`)
 	daysPattern     = regexp.MustCompile(`^([0-9]{1,6})\s*(d|w|days?|weeks?)$`)
 )
 
@@ -174,6 +177,8 @@ func notDuration(text string) string {
 	switch {
 	case numberPattern.MatchString(text):
 		return fmt.Sprintf(`%s has no unit. Write "%sh", "%sm" or "%ss".`, text, text, text, text)
+	case strings.HasPrefix(text, "-"):
+		return fmt.Sprintf("%s is negative. A duration is 0 or more, such as %q.", text, "5m")
 	case strings.EqualFold(text, "never"):
 		return `Write "Never".`
 	case daysPattern.MatchString(text):
@@ -215,6 +220,29 @@ func (d *decoder) strings(v cty.Value, src source) any {
 		return nil
 	}
 	return list
+}
+
+func (d *decoder) keys(v cty.Value, src source) any {
+	var keys []string
+	for key, part := range d.elements(v, src) {
+		if !keyPattern.MatchString(key) {
+			d.problem(part, "Invalid key", fmt.Sprintf("%q is not the key of a label or an annotation. Write a key such as "+
+				"\"example.com/team\": letters, digits, dashes, dots and underscores, at most 63 of them after an optional "+
+				"domain and a slash.", key))
+			continue
+		}
+		if owner := schemas.ReservedFor(key, ""); owner != "" {
+			d.problem(part, "Reserved key", fmt.Sprintf("The key %s belongs to %s and cannot change in place. Delete it from %s.",
+				key, owner, src.arg.Name))
+			continue
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	slices.Sort(keys)
+	return strings.Join(keys, ",")
 }
 
 func (d *decoder) stringMap(v cty.Value, src source) any {

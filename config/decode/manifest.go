@@ -96,6 +96,9 @@ func (d *decoder) checkReserved(object map[string]any) {
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			value, _ := keys[key].(string)
 			owner := schemas.ReservedFor(key, value)
+			if arg := at.Find(part + "." + key).Arg; arg != nil && arg.Kind == schemas.LabelKeys {
+				continue // the argument in_place has set it
+			}
 			if owner == "" || slices.Contains(onNodes, part) && (owner != schemas.Ours || key == schemas.MovedTo) {
 				continue
 			}
@@ -109,11 +112,38 @@ func (d *decoder) checkReserved(object map[string]any) {
 	}
 }
 
+// checkInPlace reports keys of in_place that no label or annotation of the nodes has, so that a typing error does not
+// replace nodes later, and keys of requirements, by which Karpenter compares nodes with their pool.
+func (d *decoder) checkInPlace(object map[string]any) {
+	text, ok := manifest.Map(object, "metadata", "annotations")[schemas.AnnotationInPlace].(string)
+	if !ok {
+		return
+	}
+	from := originsOf(slices.Clone(d.origins)).Find("metadata.annotations." + schemas.AnnotationInPlace)
+	required, _ := manifest.Lookup(object, "spec", "template", "spec", "requirements")
+	requirements, _ := required.([]any)
+	for key := range strings.SplitSeq(text, ",") {
+		_, label := manifest.Map(object, "spec", "template", "metadata", "labels")[key]
+		_, annotation := manifest.Map(object, "spec", "template", "metadata", "annotations")[key]
+		if !label && !annotation {
+			d.fail(from.Error("Unknown key", fmt.Sprintf("The pool sets no label or annotation %s. Add it to labels or "+
+				"annotations, or delete it from in_place.", key)))
+		}
+		if slices.ContainsFunc(requirements, func(r any) bool {
+			fields, _ := r.(map[string]any)
+			return fields["key"] == key
+		}) {
+			d.fail(from.Error("Key of a requirement", fmt.Sprintf("The pool requires the label %s, so a change of it replaces "+
+				"nodes. Delete it from in_place or from requirements.", key)))
+		}
+	}
+}
+
 // warnCovered warns of fields that an argument can set, because arguments are checked better and
 // easier to read.
 func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
 	for _, arg := range table.Args {
-		if arg.Path != "" && (path == arg.Path || strings.HasPrefix(path, arg.Path+".")) {
+		if arg.Path != "" && (path == plainPath.Replace(arg.Path) || strings.HasPrefix(path, arg.Path+".")) {
 			d.report(hcl.DiagWarning, src, "Field has an argument",
 				fmt.Sprintf("The argument %[2]s sets %[1]s. Use it instead of manifest.", path, arg.Name))
 		}

@@ -53,6 +53,11 @@ func (d *decoder) requirementMap(v cty.Value, src source) any {
 }
 
 func (d *decoder) require(name string, key schemas.Key, v cty.Value, src source) {
+	if ty := v.Type(); ty.IsObjectType() || ty.IsMapType() {
+		d.problem(src, "Invalid requirement", fmt.Sprintf("The requirement %s is a map. Write a value, a list of values, "+
+			"or a function such as lte(16) or not(\"a\").", name))
+		return
+	}
 	r, err := requirement.FromValue(v)
 	if err != nil {
 		d.problem(src, "Invalid requirement", fmt.Sprintf("%s: %s.", name, err))

@@ -164,6 +164,21 @@ func Wrap(text string, width int) (lines []string) {
 	return append(lines, line)
 }
 
+// AnyOf lists values of which one must be written: "a", "b" or "c".
+func AnyOf(values []string) string {
+	var b strings.Builder
+	for i, value := range values {
+		switch {
+		case i > 0 && i == len(values)-1:
+			b.WriteString(" or ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%q", value)
+	}
+	return b.String()
+}
+
 // Shorten truncates text to a number of bytes, at the end of a line or a word.
 func Shorten(text string, most int) string {
 	if len(text) <= most {

@@ -83,11 +83,11 @@ func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (ite
 // argument writes the value of an argument and removes its field from fields. It keeps a value that
 // the argument cannot express there, for manifest.
 func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (text string, ok bool) {
-	value, there := manifest.Lookup(fields, strings.Split(arg.Path, ".")...)
+	value, there := manifest.Lookup(fields, schemas.Steps(arg.Path)...)
 	switch {
 	case there:
 	case arg.Required:
-		value, there = manifest.Lookup(defaulted, strings.Split(arg.Path, ".")...)
+		value, there = manifest.Lookup(defaulted, schemas.Steps(arg.Path)...)
 	case arg.Kind == schemas.Requirements: // compiled pools have one more
 		value, there = []any{}, true
 	}

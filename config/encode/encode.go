@@ -118,16 +118,17 @@ func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
 }
 
 // take removes the field at a path, and the maps around it that become empty.
-func take(obj map[string]any, path string) {
-	first, rest, deeper := strings.Cut(path, ".")
-	if !deeper {
-		delete(obj, first)
+func take(obj map[string]any, path string) { takeSteps(obj, schemas.Steps(path)) }
+
+func takeSteps(obj map[string]any, steps []string) {
+	if len(steps) == 1 {
+		delete(obj, steps[0])
 		return
 	}
-	if inner, ok := obj[first].(map[string]any); ok {
-		take(inner, rest)
+	if inner, ok := obj[steps[0]].(map[string]any); ok {
+		takeSteps(inner, steps[1:])
 		if len(inner) == 0 {
-			delete(obj, first)
+			delete(obj, steps[0])
 		}
 	}
 }
@@ -144,10 +145,50 @@ func clone(object map[string]any) map[string]any {
 	for _, key := range schemas.OfCluster() {
 		delete(annotations, key)
 	}
+	if blocks := duringBlocks(object); blocks != nil {
+		fields = outside(fields)
+		metadata, annotations = manifest.Map(fields, "metadata"), manifest.Map(fields, "metadata", "annotations")
+		fields[schemas.DuringPath] = blocks
+		delete(annotations, manifest.AnnotationDuring)
+	}
 	if all > 0 && len(annotations) == 0 {
 		delete(metadata, "annotations")
 	}
 	return fields
+}
+
+// outside is an object with the values outside of all windows of its during blocks.
+func outside(object map[string]any) map[string]any {
+	d, err := manifest.ReadDuring(object)
+	if err != nil {
+		return object
+	}
+	for _, path := range d.Paths() {
+		value, found := d.Base[path]
+		object = manifest.WithField(object, path, value, found)
+	}
+	return object
+}
+
+// duringBlocks are the during blocks of an object in the form that their table describes; nil if it has none, or if another
+// user has changed their annotation.
+func duringBlocks(object map[string]any) map[string]any {
+	d, err := manifest.ReadDuring(object)
+	if d == nil || err != nil {
+		return nil
+	}
+	blocks := map[string]any{}
+	for _, w := range d.Windows {
+		block := map[string]any{"schedule": w.Schedule, "duration": w.Duration}
+		if w.TimeZone != "" {
+			block["timeZone"] = w.TimeZone
+		}
+		for path, value := range w.Set {
+			block = manifest.WithField(block, path, value, true)
+		}
+		blocks[w.Name] = block
+	}
+	return blocks
 }
 
 // copyOf copies a JSON value.

@@ -35,6 +35,8 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 		return matching(dollars, v)
 	case schemas.Strings, schemas.Tags:
 		return list(v)
+	case schemas.LabelKeys:
+		return keys(v)
 	case schemas.StringMap:
 		return object(v, quoted)
 	case schemas.Quantities:
@@ -71,6 +73,20 @@ func matching(form *regexp.Regexp, v any) (string, bool) {
 		return text, true
 	}
 	return syntax.Quote(text), true
+}
+
+// keys writes a text with commas as a list, if it is sorted as it compiles.
+func keys(v any) (string, bool) {
+	text, ok := v.(string)
+	var elements []any
+	for _, key := range strings.Split(text, ",") {
+		ok = ok && key != "" && schemas.ReservedFor(key, "") == ""
+		elements = append(elements, key)
+	}
+	if !ok || !slices.IsSorted(strings.Split(text, ",")) {
+		return "", false
+	}
+	return list(elements)
 }
 
 func quoted(v any) (string, bool) {

@@ -115,8 +115,10 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 			d.Detail = fmt.Sprintf("The function %q does not exist.", name)
 			if advice := s.run.Advice[name]; advice != "" {
 				d.Detail += " " + advice
+			} else if meant := s.run.DidYouMean(name, maps.Keys(s.functions)); meant != "" {
+				d.Detail += meant
 			} else {
-				d.Detail += s.run.DidYouMean(name, maps.Keys(s.functions))
+				d.Detail += " \"lkeplan docs\" lists all functions."
 			}
 		}
 		missing := d.Summary == "Unsupported attribute" || d.Summary == "Invalid index"

@@ -136,6 +136,10 @@ type listing struct {
 func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	var files listing
 	entries, err := fs.ReadDir(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return files, hcl.Diagnostics{diag.Error("Directory does not exist",
+			fmt.Sprintf("There is no directory %s. Correct the path.", dir))}
+	}
 	if err != nil {
 		return files, unreadable(dir, err)
 	}

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
@@ -45,17 +46,27 @@ var inside = map[string]string{
 	"taint":       `Set taints with one argument: taints = ["team=web:NoSchedule"].`,
 	"requirement": `Set requirements with one argument: requirements = { arch = "amd64", cpu = lte(16) }.`,
 	"label":       `Set labels with one argument: labels = { team = "web" }.`,
+	"time_zone":   "The argument time_zone does not exist. Times are in UTC.",
+	"timezone":    "The argument timezone does not exist. Times are in UTC.",
 	"kubelet":     "Configure the kubelet in the node_class of the pool.",
 	"min_size":    "Pools scale with pods, up to limits. For a fixed number of nodes, set replicas.",
 	"max_size":    "To limit the number of nodes, set limits = { nodes = 10 }.",
 	"autoscaler":  "Pools scale with pods. To limit the number of nodes, set limits = { nodes = 10 }.",
 }
 
-var unsupported = regexp.MustCompile(`^(?:An argument named|Blocks of type) "([^"]*)"`)
+var (
+	unsupported = regexp.MustCompile(`^(?:An argument named|Blocks of type) "([^"]*)"`)
+	misnamed    = regexp.MustCompile(`^(Missing name|Extraneous label) for (\w+)$`)
+)
 
-// Advise adds advice to diagnostics about unknown arguments and blocks that users often try.
+// Advise adds advice to diagnostics about unknown arguments and blocks that users often try, and about the names of blocks.
 func Advise(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
+		if m := misnamed.FindStringSubmatch(d.Summary); m != nil && m[1] == "Missing name" {
+			d.Detail = fmt.Sprintf("Write a name in quotation marks after the word %[1]s, as in %[1]s \"NAME\" { }.", m[2])
+		} else if m != nil {
+			d.Detail = fmt.Sprintf("A %s block takes fewer names. Delete this one.", m[2])
+		}
 		if d.Summary != "Unsupported argument" && d.Summary != "Unsupported block type" {
 			continue
 		}

@@ -21,7 +21,7 @@ func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	if signs := countSigns(src); signs > MaxSigns {
 		return nil, file, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
-	tokens, diags := scan(name, src)
+	tokens, diags := scan(hclsyntax.LexConfig, src, name, hcl.InitialPos)
 	if diags.HasErrors() {
 		return nil, file, diags
 	}

@@ -124,12 +124,7 @@ func template(text string, at hcl.Range) (hclsyntax.Expression, hcl.Diagnostics)
 	start := at.Start
 	start.Byte++ // the opening quote
 	start.Column++
-	diags := checkComments(at.Filename, []byte(text))
-	if !diags.HasErrors() {
-		tokens, _ := hclsyntax.LexTemplate([]byte(text), at.Filename, start)
-		diags = checkTokens(tokens)
-	}
-	if diags.HasErrors() {
+	if _, diags := scan(hclsyntax.LexTemplate, []byte(text), at.Filename, start); diags.HasErrors() {
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}, diags
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(text), at.Filename, start)

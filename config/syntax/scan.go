@@ -17,24 +17,22 @@ const (
 	maxStrange   = 20        // characters that the language does not use
 )
 
+// A lexer divides source into tokens: of a file, an expression or a template.
+type lexer func(src []byte, name string, start hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)
+
 // scan divides source into tokens, if HCL can read them in about linear time. It rejects source for
 // which the parser would report an error for each character.
-func scan(name string, src []byte) (hclsyntax.Tokens, hcl.Diagnostics) {
+func scan(lex lexer, src []byte, name string, start hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics) {
 	if diags := checkComments(name, src); diags.HasErrors() {
 		return nil, diags
 	}
-	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	return tokens, checkTokens(tokens)
-}
-
-// checkTokens rejects tokens that the parser must not see.
-func checkTokens(tokens hclsyntax.Tokens) hcl.Diagnostics {
+	tokens, _ := lex(src, name, start)
 	for _, check := range []func(hclsyntax.Tokens) hcl.Diagnostics{checkStrange, checkMelded, checkNesting} {
 		if diags := check(tokens); diags.HasErrors() {
-			return diags
+			return nil, diags
 		}
 	}
-	return nil
+	return tokens, nil
 }
 
 // checkComments rejects unterminated comments. For each, the scanner reads to the end of the file

@@ -53,24 +53,12 @@ func parseNative(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Dia
 	if signs := countSigns(src); signs > MaxSigns {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
-	file, diags := parseMeasured(name, src)
-	if file == nil {
+	if _, diags := scan(hclsyntax.LexConfig, src, name, hcl.InitialPos); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
-	diags = diag.Append(diag.Append(nil, diags...), guard(file.Body.(*hclsyntax.Body), meter)...)
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	diags = diag.Append(diag.Append(nil, mistakes(src, diags)...), guard(file.Body.(*hclsyntax.Body), meter)...)
 	return file, diags
-}
-
-// parseMeasured parses a file that the parser can read in time; it returns nil for others.
-func parseMeasured(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
-	if all, ok := pieces(src, minPiece); ok {
-		if file, ok := parsePieces(name, src, all); ok {
-			return file, nil
-		}
-	} else if _, diags := scan(name, src); diags.HasErrors() {
-		return nil, diags
-	}
-	return hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 }
 
 func parseJSON(name string, src []byte, meter *eval.Meter) (*hcl.File, hcl.Diagnostics) {
@@ -93,16 +81,12 @@ func Forget(body hcl.Body) {
 // ParseExpression reads an expression outside of a file, such as the value of a flag. Messages use
 // name for it.
 func ParseExpression(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Diagnostics) {
-	if diags := checkComments(name, []byte(src)); diags.HasErrors() {
-		return nil, diags
-	}
-	tokens, _ := hclsyntax.LexExpression([]byte(src), name, hcl.InitialPos)
-	if diags := checkTokens(tokens); diags.HasErrors() {
+	if _, diags := scan(hclsyntax.LexExpression, []byte(src), name, hcl.InitialPos); diags.HasErrors() {
 		return nil, diags
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(src), name, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, diags
+		return nil, mistakes([]byte(src), diags)
 	}
 	return expr, guard(expr, meter)
 }
@@ -127,11 +111,7 @@ func ParseTemplate(name, src string, meter *eval.Meter) (hcl.Expression, hcl.Dia
 	if signs := countSigns([]byte(src)); signs > MaxSigns || len(src) > MaxFileSize {
 		return nil, tooLarge(name, max(signs, len(src)), MaxSigns, "brackets and operators, or bytes,")
 	}
-	if diags := checkComments(name, []byte(src)); diags.HasErrors() {
-		return nil, diags
-	}
-	tokens, _ := hclsyntax.LexTemplate([]byte(src), name, hcl.InitialPos)
-	if diags := checkTokens(tokens); diags.HasErrors() {
+	if _, diags := scan(hclsyntax.LexTemplate, []byte(src), name, hcl.InitialPos); diags.HasErrors() {
 		return nil, diags
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(src), name, hcl.InitialPos)

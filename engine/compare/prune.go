@@ -41,15 +41,15 @@ func (c *Comparison) addRemovals(ctx context.Context, over []config.Object, node
 func removalTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
 	now time.Time) (Target, error) {
 	own := slices.DeleteFunc(slices.Clone(nodes), func(n plan.Node) bool { return n.Pool != manifest.Name(live) })
-	desired, err := plan.MarkRemoval(live, own, now)
+	desired, err := plan.MarkRemoval(undated(live), own, now)
 	if err != nil {
 		return Target{}, err
 	}
-	t := Target{Desired: desired, Live: live}
+	t := Target{Desired: desired, Live: live, before: live}
 	if t.predicted, _, err = predict(ctx, live, desired); err != nil {
 		return t, err
 	}
-	t.Unchanged = kube.Same(live, t.predicted)
+	t.Unchanged, t.after = kube.Same(live, t.predicted), t.predicted
 	return t, nil
 }
 
@@ -91,20 +91,22 @@ func removingPools(objects []map[string]any, head compile.Result) (pools []confi
 	return pools
 }
 
-// Released returns the last state of a pool that lkeplan stops managing: without marks that keep it from creating or
-// replacing nodes. It is nil if the pool has no such marks.
+// Released returns the last state of an object that lkeplan stops managing: without marks that keep a pool from creating or
+// replacing nodes, and with the values outside of all windows of its during blocks. It is nil if the object has neither.
 func Released(live map[string]any) map[string]any {
-	if _, draining := plan.ReadRemoval(live); !draining && !rollout.Waits(live) {
+	base := undated(live)
+	_, dated := manifest.Lookup(live, "metadata", "annotations", manifest.AnnotationDuring)
+	if _, draining := plan.ReadRemoval(live); !draining && !rollout.Waits(live) && !dated {
 		return nil
 	}
-	return rollout.Released(plan.ReleaseRemoval(live))
+	return rollout.Released(plan.ReleaseRemoval(base))
 }
 
-// release sets the last state of pools that are no longer managed.
+// release sets the last state of objects that are no longer managed.
 func release(p *plan.Plan, objects []map[string]any) {
 	live := index(objects)
 	for i := range p.Changes {
-		if c := &p.Changes[i]; c.Action == plan.Forget && c.Kind == schemas.Pool.Object.Kind {
+		if c := &p.Changes[i]; c.Action == plan.Forget {
 			c.Released = Released(live[c.Key()])
 		}
 	}

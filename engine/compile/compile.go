@@ -177,6 +177,11 @@ func dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		invalid[o.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(*o, v.errs)...)
 		o.Defaulted = v.defaulted
+		if len(v.errs) == 0 {
+			wrong := checkDuring(validator, o)
+			invalid[o.Addr] = wrong.HasErrors()
+			diags = append(diags, wrong...)
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
@@ -227,10 +232,9 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 		origin := r.Origins.Find(err.Field)
 		detail := inWords(err, complaint(err))
 		if pattern, ok := strings.CutPrefix(detail, "should match "); ok && origin.Arg != nil {
-			detail = fmt.Sprintf("%#v is not valid for %s: %s The pattern is %s", err.BadValue, origin.Arg.Name,
-				origin.Arg.Doc, pattern)
-		}
-		if err.Field != "" {
+			detail = fmt.Sprintf("The argument %s is %#v. %s", origin.Arg.Name, err.BadValue,
+				cmp.Or(forms[origin.Arg.Name], "It must match the pattern "+pattern))
+		} else if err.Field != "" {
 			detail = err.Field + ": " + detail
 		}
 		if r.Addr.Module != "" {
@@ -249,6 +253,16 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	return diags
 }
 
+// forms are what to write for arguments whose CRD has a pattern.
+var forms = map[string]string{
+	"schedule": `Write the five fields of cron, in UTC, such as "0 13 * * mon-fri", or a word such as "@daily".`,
+	"duration": `Write hours and minutes, such as "8h", "30m" or "1h30m".`,
+	"nodes":    `Write a number of nodes, such as "3", or a percentage of the pool from "0%" to "100%".`,
+	"price":    `Write dollars per hour, such as "0.25".`,
+	"price_adjustment": `Write an amount or a percentage with a sign, such as "+0.05" or "-10%". ` +
+		`A percentage cannot be below "-100%".`,
+}
+
 // Errors from OpenAPI repeat the path of the field; those from CEL do not.
 var pathPrefix = regexp.MustCompile(`^\S+ in body `)
 
@@ -264,7 +278,11 @@ func complaint(err *field.Error) string {
 		return fmt.Sprintf("%q is not a supported value; %s.%s", err.BadValue, err.Detail, didYouMean(err))
 	}
 	detail := pathPrefix.ReplaceAllString(err.Detail, "")
-	return strings.TrimSuffix(brokenRule.ReplaceAllString(detail, ""), ".") + "."
+	detail = strings.TrimSuffix(brokenRule.ReplaceAllString(detail, ""), ".") + "."
+	if strings.HasSuffix(detail, " is restricted.") {
+		detail += " Only Karpenter and Kubernetes set it: delete it here."
+	}
+	return detail
 }
 
 // inWords explains the pattern of labels and taints, which is hard to read.
@@ -280,7 +298,11 @@ func inWords(err *field.Error, detail string) string {
 		return fmt.Sprintf("%q cannot be a key: it must consist of %s. A domain can precede it: \"example.com/team\".",
 			text, name)
 	}
-	return fmt.Sprintf("%q cannot be a value: it must consist of %s.", text, name)
+	of := "label"
+	if strings.Contains(err.Field, "aints") {
+		of = "taint"
+	}
+	return fmt.Sprintf("%q cannot be the value of a %s: it must consist of %s.", text, of, name)
 }
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)

@@ -55,6 +55,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/loop"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	"github.com/lkeplan/lkeplan/linode/relabel"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -319,10 +320,11 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	upcoming := maintenance.New(maintenance.Options{
 		Client: mgr.GetClient(), API: linodes.api, Events: events, Log: cfg.Log, Every: cfg.Timing.WithDefaults().Maintenance,
 	})
-	if err := registerMetrics(cfg, upcoming.Metrics()...); err != nil {
+	inPlace := relabel.New(mgr.GetClient(), events)
+	if err := registerMetrics(cfg, append(upcoming.Metrics(), inPlace.Metrics()...)...); err != nil {
 		return err
 	}
-	return register(ctx, mgr, append(how.controllers, upcoming,
+	return register(ctx, mgr, append(how.controllers, upcoming, inPlace,
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing, Plans: types,
 		}, events),

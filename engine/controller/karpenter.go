@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	metricsnodepool "sigs.k8s.io/karpenter/pkg/controllers/metrics/nodepool"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
 	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
@@ -106,7 +107,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	static.cluster = cluster
 	//lint:ignore SA1019 Karpenter's recorder needs this type
 	karpenters := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	shown := claimClient{mgr.GetClient(), provider.Region(), static}
+	shown := claimClient{linode.WithoutStamps(mgr.GetClient()), provider.Region(), static}
 	all := controllers.NewControllers(ctx, mgr, clk, shown, karpenters, overlaid, plain, cluster, store)
 	var queue *disruption.Queue
 	var provisioner *provisioning.Provisioner
@@ -127,12 +128,15 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 		}
 		return false
 	})
-	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, cluster, queue, provisioner, settings.Quiet)...)
+	all = append(all, disruptionControllers(ctx, clk, shown, overlaid, karpenters, queue, provisioner, settings.Quiet)...)
 	if settings.Gates.StaticCapacity {
 		all = append(all, static)
 	}
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
-	for _, c := range all {
+	for i, c := range all {
+		if c, ok := c.(*health.Controller); ok {
+			all[i] = repair{c, shown, overlaid, clk}
+		}
 		p, ok := c.(*provisioning.Provisioner)
 		if !ok {
 			continue
@@ -150,20 +154,24 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	return cluster, nil
 }
 
-// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours, and the
-// controllers that maintain the costs by which it scores moves (karpenter v1.14.1, pkg/controllers/controllers.go).
-func disruptionControllers(ctx context.Context, clk clock.Clock, c client.Client, provider cloudprovider.CloudProvider,
-	recorder events.Recorder, cluster *state.Cluster, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool,
-) []controller.Controller {
+// disruptionControllers returns Karpenter's disruption controller with methods that respect paid hours and count
+// nodes as staticPools does, and the controllers that maintain the costs by which it scores moves (karpenter v1.14.1,
+// pkg/controllers/controllers.go).
+func disruptionControllers(ctx context.Context, clk clock.Clock, c claimClient, provider cloudprovider.CloudProvider,
+	recorder events.Recorder, queue *disruption.Queue, p *provisioning.Provisioner, quiet bool) []controller.Controller {
+	cluster := c.static.cluster
 	costs := cost.NewClusterCost(ctx, provider, c)
 	methods := disruption.NewMethods(clk, cluster, c, p, provider, recorder, queue)
 	for i, method := range methods {
 		methods[i] = disrupt.Gate(method, disrupt.LivePolicies(c), clk.Now)
+		if _, ok := method.(*disruption.StaticDrift); ok {
+			methods[i] = countedDrift{method, c.static}
+		}
 	}
 	all := []controller.Controller{
 		disruption.NewController(clk, c, p, provider, recorder, cluster, queue, costs, disruption.WithMethods(methods...)),
 		informer.NewNodePoolController(c, provider, cluster, costs),
-		informer.NewNodeClaimController(c, provider, cluster, costs),
+		informer.NewNodeClaimController(stateClient{c, provider, c.static}, provider, cluster, costs),
 		informer.NewPricingController(c, provider, costs),
 	}
 	if !quiet {

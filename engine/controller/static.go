@@ -27,7 +27,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	nodeclaimutils "sigs.k8s.io/karpenter/pkg/utils/nodeclaim"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -52,6 +55,11 @@ import (
 // pkg/controllers/state/statenodepool.go). Here the entry is kept.
 //
 // Both rely on the limit of nodes that Karpenter sees, because StaticDrift also reserves by it.
+//
+// When the provider ID of a NodeClaim changes, Karpenter's state removes the NodeClaim, and adds it
+// again (newStateFromNodeClaim in pkg/controllers/state/cluster.go). The same event triggers
+// static.provisioning, which would miss the NodeClaim, and create another. Here NodePools with replicas
+// are not counted while an ID changes: see stateClient, Reconcile and countedDrift.
 type staticPools struct {
 	client    client.Client
 	cluster   *state.Cluster
@@ -59,6 +67,8 @@ type staticPools struct {
 	plan      func(types.UID)                              // triggers Karpenter's planning
 	events    k8sevents.EventRecorder
 	clock     clock.PassiveClock
+
+	counting sync.Mutex // held while the nodes of a NodePool are counted, and while the ID of a NodeClaim changes
 
 	mu    sync.Mutex
 	pools map[string]*backoff // by the name of the NodePool
@@ -219,7 +229,47 @@ func (s *staticPools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	if more == 0 { // waiting NodeClaims get a machine or are deleted
 		return ctrl.Result{RequeueAfter: time.Minute}, nil
 	}
+	// Until all NodeClaims are created, other changes of IDs wait. That delays no planning: Karpenter plans
+	// nothing while a NodeClaim has no ID.
+	s.counting.Lock()
+	defer s.counting.Unlock()
 	return s.karpenter.Reconcile(ctx, shown)
+}
+
+// stateClient is the client of Karpenter's controller that maintains the state of NodeClaims. It makes the
+// change of a provider ID before that controller does, while no NodePool with replicas is counted.
+type stateClient struct {
+	client.Client
+	provider cloudprovider.CloudProvider
+	static   *staticPools
+}
+
+// Get implements client.Client.
+func (c stateClient) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := c.Client.Get(ctx, key, o, opts...); err != nil {
+		return err
+	}
+	if nc, ok := o.(*karpv1.NodeClaim); ok && nodeclaimutils.IsManaged(nc, c.provider) {
+		c.static.counting.Lock()
+		defer c.static.counting.Unlock()
+		c.static.cluster.UpdateNodeClaim(nc)
+	}
+	return nil
+}
+
+// countedDrift is Karpenter's StaticDrift. It counts nodes while no ID changes, or its replacements could
+// exceed the limit of a NodePool.
+type countedDrift struct {
+	disruption.Method
+	static *staticPools
+}
+
+// ComputeCommands implements disruption.Method.
+func (d countedDrift) ComputeCommands(ctx context.Context, budgets map[string]int, candidates ...*disruption.Candidate,
+) ([]disruption.Command, error) {
+	d.static.counting.Lock()
+	defer d.static.counting.Unlock()
+	return d.Method.ComputeCommands(ctx, budgets, candidates...)
 }
 
 // cacheLag is when to check again if the cache is behind.

@@ -26,7 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/controllers/state/informer"
 	staticprovisioning "sigs.k8s.io/karpenter/pkg/controllers/static/provisioning"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
@@ -50,6 +52,7 @@ type staticWorld struct {
 	stock    int
 	takes    time.Duration // from a NodeClaim to its machine or refusal
 	refusing func() error  // what happens when a NodeClaim is created
+	looking  func()        // what happens when Karpenter's state next reads the clock
 	made     int
 	unsynced int // seconds for which Karpenter has planned nothing
 	longest  int // of these at a time
@@ -93,13 +96,27 @@ func newStaticWorld(t *testing.T, pools ...*karpv1.NodePool) *staticWorld {
 // restart makes another process the leader.
 func (w *staticWorld) restart() {
 	w.staticPools = newStaticPools(w.server, w.told, w.time)
-	w.cluster = state.NewCluster(w.time, w.server, &linode.Provider{})
+	w.cluster = state.NewCluster(stateClock{w.time, &w.looking}, w.server, &linode.Provider{})
 	c := claimClient{w.server, "us-ord", w.staticPools}
 	w.karpenter = staticprovisioning.NewController(c, w.cluster, noEvents{}, &linode.Provider{}, nil, w.time, nil,
 		nil)
 	for _, nc := range w.all() {
 		w.cluster.UpdateNodeClaim(&nc)
 	}
+}
+
+// stateClock is the clock of Karpenter's state, which reads it in the middle of changes.
+type stateClock struct {
+	*clocktesting.FakeClock
+	looking *func()
+}
+
+func (c stateClock) Now() time.Time {
+	if look := *c.looking; look != nil {
+		*c.looking = nil
+		look()
+	}
+	return c.FakeClock.Now()
 }
 
 // batchAge is the age at which the provider answers for a NodeClaim.
@@ -461,5 +478,75 @@ func TestKarpenterSurvivesLastNodeClaim(t *testing.T) {
 	_, err = w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "a"}})
 	if err == nil || !strings.Contains(err.Error(), "busy") || len(panics) > 0 {
 		t.Errorf("with the keeper: %v, and it panics %d times", err, len(panics))
+	}
+}
+
+// TestStaticPoolsCountNodeClaimsWhoseIDsChange: Karpenter's state removes such a NodeClaim for a moment. If nodes are
+// counted then, another NodeClaim is created, or the limit of the pool exceeded.
+func TestStaticPoolsCountNodeClaimsWhoseIDsChange(t *testing.T) {
+	ctx := options.ToContext(t.Context(), Karpenter{}.options())
+	limited := staticPool("a", 2)
+	limited.Spec.Limits = karpv1.Limits{resources.Node: resource.MustParse("3")}
+	for name, tt := range map[string]struct {
+		pool     *karpv1.NodePool
+		replaced bool // one of the NodeClaims is drifted, and waits for its replacement
+		count    func(*staticWorld) (created int, err error)
+	}{
+		"by static.provisioning": {pool: staticPool("a", 1), count: func(w *staticWorld) (int, error) {
+			before := w.made
+			_, err := w.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: "a"}})
+			return w.made - before, err
+		}},
+		"by StaticDrift": {pool: limited, replaced: true, count: func(w *staticWorld) (int, error) {
+			drift := countedDrift{disruption.NewStaticDrift(w.cluster, nil, &linode.Provider{}), w.staticPools}
+			var list karpv1.NodePoolList
+			if err := (claimClient{w.server, "us-ord", w.staticPools}).List(ctx, &list); err != nil {
+				return 0, err
+			}
+			commands, err := drift.ComputeCommands(ctx, map[string]int{"a": 1}, &disruption.Candidate{NodePool: &list.Items[0]})
+			return len(commands), err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newStaticWorld(t, tt.pool)
+			if tt.replaced {
+				w.stock = 2
+				w.run(5 * time.Second)
+				next := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{GenerateName: "a-", Labels: w.all()[0].Labels}, Spec: w.all()[0].Spec}
+				w.must(w.server.Create(ctx, next))
+				w.cluster.UpdateNodeClaim(next.DeepCopy())
+				w.cluster.MarkForDeletion(w.all()[0].Status.ProviderID)
+			} else {
+				w.run(time.Second)
+			}
+			latest := w.all()[w.made-1]
+			latest.Status.ProviderID = nodeclaim.PendingID(string(latest.UID))
+			w.must(w.server.Status().Update(ctx, &latest))
+
+			type result struct {
+				created int
+				err     error
+			}
+			done := make(chan result, 1)
+			w.looking = func() {
+				go func() {
+					created, err := tt.count(w)
+					done <- result{created, err}
+				}()
+				time.Sleep(100 * time.Millisecond) // if the count does not wait, it is over now
+			}
+			var informed *informer.NodeClaimController
+			for _, c := range disruptionControllers(ctx, w.time, claimClient{w.server, "us-ord", w.staticPools}, &linode.Provider{},
+				noEvents{}, nil, nil, true) {
+				if c, ok := c.(*informer.NodeClaimController); ok {
+					informed = c
+				}
+			}
+			_, err := informed.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&latest)})
+			w.must(err)
+			if got := <-done; got.created != 0 || got.err != nil {
+				t.Errorf("%d NodeClaims more than wanted are created, %v", got.created, got.err)
+			}
+		})
 	}
 }

@@ -223,22 +223,11 @@ func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.Tree
 	if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o700); err != nil {
 		return err
 	}
-	return writeFile(root, name, f)
-}
-
-func writeFile(root *os.Root, name string, f *object.File) (err error) {
-	from, err := f.Reader()
+	content, err := f.Contents()
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	to, err := root.Create(filepath.FromSlash(name))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, to.Close()) }()
-	_, err = io.Copy(to, from)
-	return err
+	return root.WriteFile(filepath.FromSlash(name), []byte(content), 0o666)
 }
 
 // knownHosts returns a check of servers by the text of a known_hosts file. The library reads only

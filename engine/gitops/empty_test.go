@@ -58,7 +58,7 @@ func TestEmptySource(t *testing.T) {
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 			}
-			if o := w.Work(t.Context(), np, nil); o.reason != tt.reason {
+			if o := w.Work(t.Context(), np, recordNothing); o.reason != tt.reason {
 				t.Errorf("%s: %s, want %s", o.reason, o.message, tt.reason)
 			}
 			var got []string

@@ -129,7 +129,7 @@ func TestLastAppliedFilesKeepTheirVariables(t *testing.T) {
 	}
 	np := nodePlan("a", "pr-7")
 	np.Spec.Mode, np.Spec.PlanFor = lkeplanv1alpha1.ModePlanOnly, &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}
-	if o := w.Work(t.Context(), np, nil); !strings.Contains(o.message, "no cluster") {
+	if o := w.Work(t.Context(), np, recordNothing); !strings.Contains(o.message, "no cluster") {
 		t.Errorf("it ended before it connected: %+v", o)
 	}
 	if diff := cmp.Diff(map[string]string{"head": "pr-7", "base": "fleet"}, compiler.values); diff != "" {

@@ -127,6 +127,7 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 	if !same {
 		return errors.New("the NodePlan was changed in the meantime")
 	}
+	np.Status.Forecasts = keepMeasured(np, live)
 	next := live.DeepCopy()
 	np.Status.DeepCopyInto(&next.Status)
 	return r.Status().Patch(ctx, next, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}),
@@ -137,11 +138,12 @@ func (r *Reconciler) record(ctx context.Context, was, np *lkeplanv1alpha1.NodePl
 func (r *Reconciler) reconcile(
 	ctx context.Context, np *lkeplanv1alpha1.NodePlan, record Recorder,
 ) (ctrl.Result, error) {
+	r.switchSettings(ctx, np) // first: it depends on no source and on no other NodePlan
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
 		setConditions(np, failed(lkeplanv1alpha1.ReasonDependency, "%s", waits))
-		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, minInterval)}, nil
+		return ctrl.Result{RequeueAfter: r.untilSwitch(np, max(r.DependencyInterval, minInterval))}, nil
 	}
 	before := np.DeepCopy()
 	working, work := r.Traces.Begin(ctx)
@@ -149,6 +151,7 @@ func (r *Reconciler) reconcile(
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops; the status stays unchanged
 	}
+	r.switchSettings(ctx, np) // a new revision may have other during blocks
 	if o.current {
 		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())
 	}
@@ -199,7 +202,27 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	if !o.waitUntil.IsZero() { // slightly later, so that the time has passed
 		interval = min(interval, o.waitUntil.Sub(r.Worker.Now())+minInterval)
 	}
-	return max(r.jittered(interval), minInterval)
+	return r.untilSwitch(np, max(r.jittered(interval), minInterval))
+}
+
+// switchSettings switches values by the clock, and publishes the events.
+func (r *Reconciler) switchSettings(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
+	for _, n := range r.Worker.switchSettings(ctx, np) {
+		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
+		r.Counts.Switched(np.Namespace, np.Name, n.reason)
+		ctrl.LoggerFrom(ctx).Info("nodeplan switched settings", "reason", n.reason, "type", n.kind, "message", n.message)
+	}
+}
+
+// untilSwitch shortens an interval to the next switch, or, if a switch failed, to the interval of retries.
+func (r *Reconciler) untilSwitch(np *lkeplanv1alpha1.NodePlan, interval time.Duration) time.Duration {
+	if slices.ContainsFunc(np.Status.Settings, func(s lkeplanv1alpha1.SettingsStatus) bool { return s.Message != "" }) {
+		interval = min(interval, retryInterval)
+	}
+	if next := np.Status.NextSwitch; next != nil {
+		interval = min(interval, max(next.Sub(r.Worker.Now()), minInterval))
+	}
+	return interval
 }
 
 func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind == "Secret" }

@@ -42,7 +42,7 @@ func TestTraceOfRevision(t *testing.T) {
 	r := &Reconciler{Worker: w.worker, EventRecorder: &recorder{}, Traces: newTraces(sink, w.worker.Cache)}
 	np := w.plan("fleet", "a", "fleet")
 	reconcile := func() {
-		if _, err := r.reconcile(t.Context(), np, nil); err != nil {
+		if _, err := r.reconcile(t.Context(), np, recordNothing); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestNoTraceWithoutSink(t *testing.T) {
 		t.Errorf("work is begun: %v", work)
 	}
 	w.commit(map[string]string{"a": pools("a", "web")})
-	if _, err := r.reconcile(t.Context(), w.plan("fleet", "a", "fleet"), nil); err != nil {
+	if _, err := r.reconcile(t.Context(), w.plan("fleet", "a", "fleet"), recordNothing); err != nil {
 		t.Error(err)
 	}
 }

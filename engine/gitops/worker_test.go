@@ -76,7 +76,7 @@ func TestErrorsEndReconciliation(t *testing.T) {
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
 			}
 			np := &lkeplanv1alpha1.NodePlan{Spec: tt.spec}
-			o := w.Work(t.Context(), np, nil)
+			o := w.Work(t.Context(), np, recordNothing)
 			ended := o.reason == tt.want && o.stalled == tt.stalled && o.failed == !tt.stalled
 			if !ended || !strings.Contains(o.message, tt.says) {
 				t.Errorf("%+v, want %s with %q, stalled: %v", o, tt.want, tt.says, tt.stalled)
@@ -195,3 +195,6 @@ func TestUnreadableGuardsBlockRevision(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// recordNothing is a Recorder for a NodePlan that is in no API server.
+func recordNothing(context.Context) error { return nil }

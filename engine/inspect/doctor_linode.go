@@ -65,12 +65,17 @@ func (p Installation) optional() (found []Finding) {
 			": a Linode that never boots is replaced after 15 minutes, not six",
 			"for that, create a token that also has Linodes, Read Only"})
 	}
-	if !p.Linode.MayUse(api.ScopeMaintenance) {
-		found = append(found, Finding{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeMaintenance +
-			": nodes are not replaced before maintenance of their hosts",
-			"for that, create a token that also has Account, Read Only"})
+	return append(found, p.maintenance()...)
+}
+
+// maintenance is the finding about the optional scope for maintenance of hosts, in both modes.
+func (p Installation) maintenance() []Finding {
+	if p.Linode.MayUse(api.ScopeMaintenance) {
+		return nil
 	}
-	return found
+	return []Finding{{LevelOK, "Linode API", "the token lacks the optional scope " + api.ScopeMaintenance +
+		": nodes are not replaced before maintenance of their hosts",
+		"for that, create a token that also has Account, Read Only"}}
 }
 
 // linodes checks the Linodes of a cluster in instance mode.
@@ -97,7 +102,8 @@ func (p Installation) linodes(ctx context.Context, name string) []Finding {
 			"the token lacks " + strings.Join(lacks, " and ") + ": node classes that use them are not ready", token}
 	}
 	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
-	return append([]Finding{about, {LevelOK, "Linodes", text, ""}}, p.lost(ctx, id)...)
+	found := append([]Finding{about}, p.maintenance()...)
+	return append(append(found, Finding{LevelOK, "Linodes", text, ""}), p.lost(ctx, id)...)
 }
 
 // lost finds Linodes of the cluster that are on none of its lists, because their tag was removed.

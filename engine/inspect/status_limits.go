@@ -232,6 +232,9 @@ type NodePlanStatus struct {
 	Since      *time.Time `json:"since,omitempty"`    // when it got into its state
 	Outdated   *int       `json:"outdated,omitempty"` // nodes; empty while that is unknown
 	NextWindow *time.Time `json:"next_window,omitempty"`
+	// Settings are the objects with during blocks that are active, or whose values could not be switched, one line each.
+	Settings   []string   `json:"settings,omitempty"`
+	NextSwitch *time.Time `json:"next_switch,omitempty"`
 	Message    string     `json:"message,omitempty"` // if it is not ready
 	pools      []string
 }
@@ -258,6 +261,10 @@ func nodePlanOf(np *lkeplanv1alpha1.NodePlan) NodePlanStatus {
 	}
 	if ready := meta.FindStatusCondition(s.Conditions, fluxmeta.ReadyCondition); ready != nil {
 		n.Since = moment(ready.LastTransitionTime.Time)
+	}
+	n.Settings = nodeplan.Settings(np)
+	if s.NextSwitch != nil {
+		n.NextSwitch = moment(s.NextSwitch.Time)
 	}
 	if s.NextWindow != nil {
 		n.NextWindow = moment(s.NextWindow.Time)

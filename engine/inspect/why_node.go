@@ -93,7 +93,7 @@ func (w *explainer) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim
 		rest, about, lines = w.delays, AboutDelays, nil
 	}
 	if c := undeleted(nc); c != nil {
-		a.add(AboutMachine, plainly(fmt.Sprintf("its deletion has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
+		a.add(AboutMachine, plainly(fmt.Sprintf("the deletion of the machine has failed for %s: %s", w.age(c.LastTransitionTime.Time), c.Message))...)
 	}
 	if nc.Status.NodeName != "" && nc.DeletionTimestamp.IsZero() {
 		more, err := rest(ctx, nc)
@@ -226,7 +226,7 @@ func lacks(asked corev1.ResourceList, it *cloudprovider.InstanceType) string {
 			requests = append(requests, fmt.Sprintf("%s of %s", decimal(name, wanted), name))
 		}
 	}
-	return fmt.Sprintf("it has %s, and the pods for which the node was created (with DaemonSets) request %s",
+	return fmt.Sprintf("it has %s; the node was created for pods that request %s (with DaemonSets)",
 		strings.Join(offers, " and "), strings.Join(requests, " and "))
 }
 
@@ -383,7 +383,7 @@ func (w *explainer) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*co
 	return len(placed) == len(pods) && len(nodes) == 1, nil
 }
 
-// lessText is a reduction: 1 less of cpu, 4 instead of 5.
+// lessText is a reduction: 4 instead of 5 of cpu.
 func lessText(asked, less corev1.ResourceList) string {
 	text := ""
 	for i, name := range sortedNames(less) {
@@ -392,8 +392,7 @@ func lessText(asked, less corev1.ResourceList) string {
 		if i > 0 {
 			text += " and "
 		}
-		text += fmt.Sprintf("%s less of %s (%s instead of %s)", decimal(name, less[name]), name, decimal(name, left),
-			decimal(name, all))
+		text += fmt.Sprintf("%s instead of %s of %s", decimal(name, left), decimal(name, all), name)
 	}
 	return text
 }

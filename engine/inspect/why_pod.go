@@ -240,7 +240,8 @@ const mostFar = 8
 func (w *explainer) room(name string) string {
 	for _, nc := range w.Claims {
 		if nc.Name == name && nc.Status.NodeName == "" {
-			return fmt.Sprintf("nothing: the pod fits on the coming node of NodeClaim %s, %s.%s", name, w.describe(nc), w.stage(nc))
+			return fmt.Sprintf("nothing: the pod fits on the node of NodeClaim %s, which has not joined yet: %s.%s", name,
+				w.describe(nc), w.stage(nc))
 		}
 		if nc.Name == name || nc.Status.NodeName == name {
 			return fmt.Sprintf("nothing: kube-scheduler can place the pod on node %s, %s.%s", nc.Status.NodeName,
@@ -318,7 +319,11 @@ func (w *explainer) summary(p PoolStatus) string {
 	if p.Unpriced > 0 {
 		most = "at least "
 	}
-	return fmt.Sprintf("Pool %s has %s, which cost %s$%s an hour.", p.Name, diag.Counted(*p.Nodes, "node"), most,
+	costs := "cost"
+	if *p.Nodes == 1 {
+		costs = "costs"
+	}
+	return fmt.Sprintf("Pool %s has %s, which %s %s$%s an hour.", p.Name, diag.Counted(*p.Nodes, "node"), costs, most,
 		p.Cost.Hourly)
 }
 

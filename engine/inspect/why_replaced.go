@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -47,7 +48,7 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, e
 	case goes:
 		texts = append(texts, fmt.Sprintf("Karpenter has decided to remove the node: %s", going.Reason))
 	case !nc.DeletionTimestamp.IsZero():
-		texts = append(texts, fmt.Sprintf("the deletion of its NodeClaim started %s ago", w.age(nc.DeletionTimestamp.Time)))
+		texts = append(texts, fmt.Sprintf("the deletion of NodeClaim %s started %s ago", nc.Name, w.age(nc.DeletionTimestamp.Time)))
 	}
 	if about = AboutReplaced; len(texts) > 0 {
 		about = AboutRemoved
@@ -126,7 +127,7 @@ func (w *explainer) rolls(nc *karpv1.NodeClaim, reason string) []string {
 // driftOf is the reason with which Karpenter will mark a node that it has not marked yet.
 func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	switch {
-	case pool != nil && nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash():
+	case pool != nil && inplace.TemplateOf(pool).Drifted(nc.Labels, nc.Annotations):
 		return string(disruption.NodePoolDrifted)
 	case class != nil && nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash():
 		return string(nodeclaim.NodeClassDrifted)
@@ -185,7 +186,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	if who == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("no NodePlan applies pool %s; %s last changed the pool, %s ago", pool.Name, who, w.age(at))}
+	return []string{fmt.Sprintf("no NodePlan applies pool %s; the last change of the pool was by %s, %s ago", pool.Name, who, w.age(at))}
 }
 
 const mostRevisions = 5

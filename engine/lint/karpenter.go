@@ -179,11 +179,20 @@ func taintSyntax(c *checker, p *pool, field string, taints []corev1.Taint) {
 	}
 }
 
-// refuse reports the problems of a text, if there are any.
+// refuse reports the problems of a text, if there are any. Those of Kubernetes end with a regular expression.
 func (c *checker) refuse(p *pool, path, text, what string, problems []string) {
-	if len(problems) > 0 {
-		c.report(p.object.Addr, path, "%q %s: %s.", text, what, joined(problems))
+	if len(problems) == 0 {
+		return
 	}
+	for i, problem := range problems {
+		problems[i], _, _ = strings.Cut(problem, " (e.g. ")
+	}
+	compare := ""
+	if strings.HasPrefix(what, "cannot be the value of a label") && strings.ContainsAny(text[:1], "<>=!") {
+		compare = " To compare numbers, write a function: gt(4), gte(4), lt(16), lte(16) or between(4, 16). To exclude a " +
+			"value, write not(\"VALUE\")."
+	}
+	c.report(p.object.Addr, path, "%q %s: %s.%s", text, what, joined(problems), compare)
 }
 
 func otherNodeClass(c *checker, p *pool) {

@@ -49,7 +49,7 @@ func region(c *checker) {
 }
 
 // refresh says what to do if the catalogue may be outdated.
-const refresh = " If it is new, pin today's catalogue: lkeplan catalog refresh."
+const refresh = " If it is new, get today's catalogue: lkeplan catalog refresh."
 
 // tier finds regions without clusters of the tier.
 func tier(c *checker) {

@@ -31,18 +31,18 @@ func matchesNoPlan(c *checker, p *pool) {
 		return
 	}
 	where := c.where()
-	asked := fmt.Sprintf("%s (%s)", short(key), p.spell(key))
-	message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
+	asked := fmt.Sprintf("the requirement on %s (%s)", short(key), p.spell(key))
+	message := fmt.Sprintf("None of the %d plans that are sold %s meets %s.", len(c.types), where, asked)
 	if len(before) < len(c.types) {
 		message = fmt.Sprintf(
 			"The other requirements leave %s of the %d plans that are sold %s, and %s excludes the last of them.", joined(names(before)), len(c.types), where, asked)
 	}
+	message += values(before, key)
 	if c.tier() == catalog.Enterprise &&
 		instancetype.New(c.in.Catalog, c.in.Cluster.Region, catalog.EnterpriseGPU).OnlyGPUs(p.requirements) {
 		message += " If Linode sells you GPU plans there, set gpu_plans = true in the cluster block."
 	}
-	c.report(p.object.Addr, p.requirementPath(key), "%s%s This pool never gets nodes.",
-		message, values(before, key))
+	c.report(p.object.Addr, p.requirementPath(key), "%s This pool never gets nodes.", message)
 }
 
 // namesUnknown finds pools that name plans which are not in the catalogue, or not with their price and size. It is unknown
@@ -145,7 +145,7 @@ func values(plans cloudprovider.InstanceTypes, key string) string {
 	if len(all) == 0 || len(all) > 8 || key == corev1.LabelInstanceTypeStable {
 		return ""
 	}
-	return fmt.Sprintf(" Their values are: %s.", strings.Join(all, ", "))
+	return fmt.Sprintf(" These plans have the following values of %s: %s.", short(key), strings.Join(all, ", "))
 }
 
 func names(plans cloudprovider.InstanceTypes) (names []string) {

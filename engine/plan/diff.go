@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hashicorp/hcl/v2"
@@ -24,6 +25,45 @@ func Diff(from, to State) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
+	p, err := effects(base, head)
+	if err != nil {
+		return Plan{}, err
+	}
+	switched, err := variants(base, head)
+	if err != nil {
+		return Plan{}, err
+	}
+	forms := make([]Plan, len(switched))
+	for i, v := range switched {
+		if forms[i], err = effects(v.base, v.head); err != nil {
+			return Plan{}, err
+		}
+		p.worsenDuring(forms[i], v)
+	}
+	for i := range p.Changes {
+		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
+	}
+	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
+		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
+	})
+	sortChanges(p.Changes)
+	if err := p.migrations(base, head); err != nil {
+		return p, err
+	}
+	if err := p.setImpact(base, head); err != nil {
+		return p, err
+	}
+	for i, v := range switched {
+		if err := forms[i].setImpact(v.base, v.head); err != nil {
+			return p, err
+		}
+		p.worsenImpact(forms[i])
+	}
+	return p, p.cost(base, head)
+}
+
+// effects are the changes of objects with their effects on nodes, without their numbers of nodes.
+func effects(base, head side) (Plan, error) {
 	p := Plan{Now: head.Now}
 	for _, o := range head.objects {
 		old, existed := base.byKey[o.Key()]
@@ -49,20 +89,7 @@ func Diff(from, to State) (Plan, error) {
 	p.fanOut(base, head)
 	p.outside(head)
 	p.loosenOthers(base, head)
-	for i := range p.Changes {
-		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
-	}
-	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
-		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
-	})
-	sortChanges(p.Changes)
-	if err := p.migrations(base, head); err != nil {
-		return p, err
-	}
-	if err := p.setImpact(base, head); err != nil {
-		return p, err
-	}
-	return p, p.cost(base, head)
+	return p, nil
 }
 
 // ByKey indexes objects by their keys.
@@ -233,6 +260,7 @@ func updated(old, o object, unheld func(map[string]any) map[string]any) (Change,
 		})
 		c.worsen(of.effect, of.partial)
 		c.Loosens = c.Loosens || of.loosens
+		c.Relabels = c.Relabels || of.relabels
 		c.Action = Update
 	}
 	return c, nil
@@ -309,6 +337,9 @@ func (p Plan) rolledClasses() map[string]Change {
 // origin is the place of a field in the source. A field that is missing has
 // none.
 func origin(o config.Object, path string) hcl.Range {
+	if strings.HasPrefix(path, duringField) {
+		return o.Origins.Find(path).Range
+	}
 	if written, ok := position(o.Manifest, path); ok {
 		return o.Origins.Find(written).Range
 	}

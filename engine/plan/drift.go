@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -96,16 +97,19 @@ func byController(path string) bool {
 		return true
 	}
 	for _, part := range []string{"metadata.labels[", "metadata.annotations["} {
-		if key, ok := strings.CutPrefix(path, part); ok {
+		if key, ok := strings.CutPrefix(path, part); ok && path != inPlace {
 			return slices.ContainsFunc(foreign, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 		}
 	}
 	return false
 }
 
+// inPlace is the path of the annotation that an author writes as in_place. It is shown and compared like a field.
+const inPlace = "metadata.annotations[" + schemas.AnnotationInPlace + "]"
+
 // ours reports whether a field is a label or an annotation of the object that only lkeplan writes.
 func ours(path string) bool {
-	return strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/")
+	return path != inPlace && (strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/"))
 }
 
 // owners are the field managers of an object with their fields.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -9,6 +10,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -17,6 +19,8 @@ type outcome struct {
 	effect  Effect
 	partial bool // of Roll: only nodes that no longer match
 	loosens bool // nodes that match may be removed
+
+	relabels bool // labels or annotations of the nodes change in place
 }
 
 // effectsOf returns the outcome of a changed field, for two defaulted versions of an object.
@@ -55,9 +59,24 @@ func replacePart(path string, of, by *karpv1.NodeClaimTemplate) bool {
 	return true
 }
 
+// onNodes returns the key of a label or an annotation of the nodes of a pool at a path.
+func onNodes(path string) (key string, ok bool) {
+	for _, part := range []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"} {
+		if rest, found := strings.CutPrefix(path, part); found && rest != "" {
+			return strings.TrimSuffix(rest[1:], "]"), true // as join writes it
+		}
+	}
+	return "", false
+}
+
 func poolEffects(old, changed object) func(string) outcome {
 	before, after, misfit := old.pool, changed.pool, misfits(old, changed)
+	// A key that leaves the list changes in place with the change that removes it from the list.
+	keys := append(inplace.Keys(before), inplace.Keys(after)...)
 	return func(path string) outcome {
+		if key, ok := onNodes(path); ok && slices.Contains(keys, key) {
+			return outcome{effect: InPlace, relabels: true}
+		}
 		if path == "spec.replicas" && after.Spec.Replicas != nil && *after.Spec.Replicas < ptr.Deref(before.Spec.Replicas, 0) {
 			// Karpenter deletes them immediately, regardless of budgets (karpenter v1.14.1, controllers/static/deprovisioning).
 			return outcome{effect: DeleteNodes}
@@ -72,7 +91,7 @@ func poolEffects(old, changed object) func(string) outcome {
 		key, ok := requirementOf(path)
 		switch {
 		case ok && misfit[key]:
-			return outcome{Roll, true, loose}
+			return outcome{effect: Roll, partial: true, loosens: loose}
 		case loose:
 			return outcome{effect: MayRemove, loosens: true}
 		}

@@ -36,7 +36,7 @@ func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
 		return unnamed, err
 	}
 	old, changed := s.objects[0], s.objects[1]
-	if changed.hash() != old.hash() {
+	if differ(old, changed) {
 		unnamed = append(unnamed, "the hash by which nodes are replaced")
 	}
 	misfit := misfits(old, changed)

@@ -332,6 +332,9 @@ func (p *Plan) looseners(base, head side) (all []loosener) {
 			if c.Action == Update && changed(weight) && reordered {
 				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: []string{weight}})
 			}
+			if fields := weighs(c); fields != nil { // the order at each time is not computed
+				all = append(all, loosener{change: i, least: consolidatesBalanced, fields: fields})
+			}
 		case schemas.NodeClass.Object.Kind:
 			was := base.class(c.Key())
 			if now.class == nil || was == nil && c.Effect != Roll { // no pool uses it yet

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -47,6 +48,8 @@ type Impact struct {
 	Of      int  // nodes of the pool
 	Rolled  int  // replaced because of the change
 	Deleted int  // deleted immediately: with the pool, or because it has fewer replicas
+	// Relabeled are the nodes whose labels or annotations change in place, including nodes that are replaced for another field.
+	Relabeled int
 	// Removable are other nodes that Karpenter may remove or replace because of the change, within the budgets.
 	Removable int
 	// Elsewhere reports that the pool is draining: nodes of other pools replace its nodes.
@@ -100,7 +103,26 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	return p.setImpact(before, after)
+	switched, err := variants(before, after)
+	if err != nil {
+		return err
+	}
+	forms := make([]Plan, len(switched))
+	for i, v := range switched {
+		if forms[i], err = effects(v.base, v.head); err != nil {
+			return err
+		}
+		if err := forms[i].setImpact(v.base, v.head); err != nil {
+			return err
+		}
+	}
+	if err := p.setImpact(before, after); err != nil {
+		return err
+	}
+	for _, form := range forms {
+		p.worsenImpact(form)
+	}
+	return nil
 }
 
 func (p *Plan) setImpact(base, head side) error {
@@ -137,9 +159,24 @@ func (p *Plan) setImpact(base, head side) error {
 		if c.Action == Create && c.Impact.Rolled > 0 {
 			c.worsen(Roll, true) // the cluster already has it, in another form
 		}
-		if c.Action == Create && was.pool != nil && asks.pool != nil && loosensAny(was.pool, asks.pool) {
-			c.Loosens = true
-			c.worsen(MayRemove, false)
+		if c.Relabels {
+			c.Impact.Relabeled = c.Impact.Of
+		}
+		if c.Action == Update && c.Impact.Rolled > 0 {
+			// A key has left the list of keys that change in place, and nodes do not have its value yet.
+			c.worsen(Roll, true)
+		}
+		if c.Action == Create && was.pool != nil && asks.pool != nil {
+			forms, err := variantsOf(head.byKey[key])
+			if err != nil {
+				return err
+			}
+			for _, form := range append(forms, object{pool: asks.pool}) {
+				if loosensAny(was.pool, form.pool) {
+					c.Loosens = true
+					c.worsen(MayRemove, false)
+				}
+			}
 		}
 		if c.Effect != Roll {
 			c.Impact.Pace = nil
@@ -261,7 +298,7 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 // judge decides whether the nodes of one pool match it.
 type judge struct {
 	pool         *karpv1.NodePool // nil: none, or unknown
-	hash         func() string
+	template     func() inplace.Template
 	requirements scheduling.Requirements
 	classes      map[string]string        // hashes by name
 	versions     map[string]string        // desired Kubernetes versions, by class
@@ -295,7 +332,7 @@ func judgesOf(s side, some func(manifest.Key) bool) map[manifest.Key]judge {
 			}
 		}
 		if j.pool != nil {
-			j.hash = sync.OnceValue(j.pool.Hash)
+			j.template = sync.OnceValue(func() inplace.Template { return inplace.TemplateOf(j.pool) })
 		}
 		all[o.Key()] = j
 	}
@@ -316,7 +353,7 @@ func (j judge) replaces(before judge, n Node) bool {
 func (j judge) rehashes(before judge, n Node) bool {
 	other := func(key, version string) bool { return n.Annotations[key] != "" && n.Annotations[key] != version }
 	if j.pool != nil && before.pool != nil && other(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion) &&
-		j.hash() != before.hash() {
+		inplace.Differs(before.pool, j.pool) {
 		return true
 	}
 	hash, known := j.classes[n.Class]
@@ -330,15 +367,12 @@ func (j judge) drifted(n Node) bool {
 	if j.removing {
 		return true
 	}
-	same := func(versionKey, version, hashKey, hash string) bool {
-		return n.Annotations[versionKey] != version || n.Annotations[hashKey] == hash
-	}
-	if j.pool != nil && !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey,
-		j.hash()) {
+	if j.pool != nil && n.Annotations[karpv1.NodePoolHashVersionAnnotationKey] == karpv1.NodePoolHashVersion &&
+		j.template().Drifted(n.Labels, n.Annotations) {
 		return true
 	}
-	if hash, known := j.classes[n.Class]; known &&
-		!same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
+	if hash, known := j.classes[n.Class]; known && n.Annotations[linodev1alpha1.AnnotationHashVersion] == linodev1alpha1.HashVersion &&
+		n.Annotations[linodev1alpha1.AnnotationHash] != hash {
 		return true
 	}
 	if catalog.OutdatedVersion(n.Version, j.versions[n.Class]) {

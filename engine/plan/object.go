@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -52,6 +53,14 @@ func (o object) hash() string {
 		return o.class.Hash()
 	}
 	return ""
+}
+
+// differ reports whether the change of an object replaces the nodes that were made from it because of its hash.
+func differ(before, after object) bool {
+	if before.pool != nil && after.pool != nil {
+		return inplace.Differs(before.pool, after.pool)
+	}
+	return before.hash() != after.hash()
 }
 
 // requirements returns the requirements of a pool; none if the pool is unknown.

@@ -122,6 +122,8 @@ type Change struct {
 	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Loosens reports that Karpenter may remove or replace further nodes: of the pool, or of unknown pools.
 	Loosens bool
+	// Relabels reports that labels or annotations of the nodes of the pool change in place.
+	Relabels bool
 	// Prune is the stage of the removal of a pool, or that it is canceled; RemoveAtOnce for other changes.
 	Prune RemovalStage
 	// Outside reports that no state declares the pool: it does not change, and its nodes are replaced because of their

@@ -11,6 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/timing"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -74,12 +75,13 @@ func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
 // restamp gives the template a new stamp if a node was created from it after all, by a scheduler that had not seen the
 // limit yet: that node would never drift.
 func restamp(pool, template map[string]any, nodes []Node, now time.Time) error {
-	hash, err := TemplateHash(pool)
+	typed, err := manifest.As[karpv1.NodePool](pool)
 	if err != nil {
 		return err
 	}
+	marked := inplace.TemplateOf(typed)
 	for _, n := range nodes {
-		if n.Annotations[karpv1.NodePoolHashAnnotationKey] == hash && !n.Deleting {
+		if !n.Deleting && !marked.Drifted(n.Labels, n.Annotations) {
 			template[schemas.AnnotationRemoval] = stamp(now)
 		}
 	}

@@ -288,6 +288,7 @@ type nodeCount struct {
 	Of        int `json:"of" doc:"Nodes of the pool."`
 	Rolled    int `json:"rolled" doc:"Nodes that are replaced because of the change."`
 	Deleted   int `json:"deleted" doc:"Nodes that are deleted immediately."`
+	Relabeled int `json:"relabeled" doc:"Nodes whose labels or annotations change in place."`
 	Removable int `json:"removable" doc:"Other nodes that Karpenter may remove or replace because of the change."`
 	Expiring  int `json:"expiring" doc:"Nodes that expire within a week, regardless of budgets."`
 }
@@ -376,7 +377,7 @@ func impactOf(im *plan.Impact) *impact {
 	r := &impact{Certainty: "static", Upgrade: im.Upgrade}
 	if im.Known {
 		r.Certainty = "exact"
-		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Removable, im.Expiring}
+		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Relabeled, im.Removable, im.Expiring}
 	}
 	r.Budget, r.Holds = budgetOf(im.Pace), holdsOf(im.Holds)
 	return r

@@ -140,7 +140,7 @@ func (v escaper) entry(e entry) entryView {
 			continue
 		}
 		field := fieldRow{Sign: "!", Path: fieldPath(e.Block, f.Path), Does: effect(f), Effect: f.Effect, Place: at(f.Source)}
-		field.Before, field.After = valueText(f.Path, f.Before), valueText(f.Path, f.After)
+		field.Before, field.After = fieldValues(e.Change, f)
 		switch {
 		case f.Before == nil:
 			field.Sign = "+"

@@ -191,7 +191,7 @@ func Changed(p plan.Plan) (list []ObjectChange) {
 		t := ObjectChange{Object: plainText(c.Addr), Effect: plainText.headline(c)}
 		for _, f := range c.Fields {
 			t.Fields = append(t.Fields, fieldPath(c.Block, f.Path)+" "+
-				turned(valueText(f.Path, f.Before), valueText(f.Path, f.After)))
+				turned(fieldValues(c, f)))
 		}
 		list = append(list, t)
 	}
@@ -235,6 +235,9 @@ func (v escaper) consequence(im *plan.Impact) string {
 	case im.Rolled == 0 && im.Removable > 0:
 		return fmt.Sprintf("up to %d of %d nodes may be removed", im.Removable, im.Of)
 	case im.Rolled == 0:
+		if im.Relabeled > 0 {
+			return fmt.Sprintf("0 of %d nodes are replaced; labels or annotations change on %d nodes in place", im.Of, im.Relabeled)
+		}
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
 		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im)) + alsoRemovable(im)

@@ -201,6 +201,10 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	if problem := w.backend.Problem(class.Spec); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
 	}
+	if class.Spec.ReplaceBeforeMaintenance != nil {
+		w.noteOnce("Maintenance of hosts is unknown here, and nodes of LinodeNodeClass %s are replaced before it. To see what "+
+			"Linode has announced, run lkeplan status.", ref.Name)
+	}
 	if err := pool.RuntimeValidate(ctx); err != nil {
 		return err.Error() + "."
 	}
@@ -209,6 +213,13 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 
 func (w *cluster) note(format string, args ...any) {
 	w.notes = append(w.notes, plain(fmt.Sprintf(format, args...)))
+}
+
+// noteOnce is note for something that several pools have in common.
+func (w *cluster) noteOnce(format string, args ...any) {
+	if !slices.Contains(w.notes, plain(fmt.Sprintf(format, args...))) {
+		w.note(format, args...)
+	}
 }
 
 // makePods makes the pods of all workloads. Karpenter takes pods of one size in the

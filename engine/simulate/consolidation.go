@@ -539,7 +539,7 @@ func (e *consolidation) judge(ctx context.Context) error {
 	chooser := *e.chooser
 	chooser.Orders = e.backend.Orders(e.store, e.types)
 	provider := linode.NewProvider(&chooser, nil)
-	controller := nodeclaimdisruption.NewController(e.now, e.store, provider)
+	controller := nodeclaimdisruption.NewController(e.now, linode.WithoutStamps(e.store), provider)
 	for _, m := range e.made {
 		asked := m.claim.DeepCopy()
 		if _, err := controller.Reconcile(ctx, asked); err != nil {

@@ -21,6 +21,9 @@ type Maintenance struct {
 	Start     time.Time // in UTC; zero if Linode names no time
 }
 
+// Started reports whether Linode says that the work has started.
+func (m Maintenance) Started() bool { return m.Status == "started" || m.Status == "in_progress" }
+
 // upcoming are the states of a maintenance that has not ended.
 var upcoming = []string{"pending", "scheduled", "started", "in_progress"}
 

@@ -31,7 +31,7 @@ type Correction struct {
 	Pool   int
 	Group  Group    // what it should be like
 	Keep   string   // Traits.Instead of the pool, which stays
-	Fields []string // what differs: group, firewall, version, tags, mark, labels, taints, autoscaler
+	Fields []string // what differs: group, firewall, version, tags, mark, labels, labels in place, taints, autoscaler
 }
 
 // attempt is when a pool was last corrected, and the number of consecutive corrections.
@@ -39,6 +39,8 @@ type attempt struct {
 	at     time.Time
 	inARow int
 	marks  int // how often Mark was requested since the pool was last seen with it
+
+	labels map[string]string // that were requested: another commit changes them without a pause
 }
 
 // How long to wait before a pool is corrected again that differs right after a
@@ -94,8 +96,12 @@ func (g Group) outOfStep(t Traits) (fields []string) {
 	default:
 		fields = append(fields, "tags")
 	}
-	if len(g.Labels)+len(t.Labels) > 0 && !maps.Equal(g.Labels, t.Labels) {
-		fields = append(fields, "labels")
+	if labels := g.PoolLabels(); len(labels)+len(t.Labels) > 0 && !maps.Equal(labels, t.Labels) {
+		field := inPlaceLabels
+		if !maps.Equal(g.others(labels), g.others(t.Labels)) {
+			field = "labels"
+		}
+		fields = append(fields, field)
 	}
 	if !slices.Equal(sortedTaints(g.Taints), sortedTaints(t.Taints)) {
 		fields = append(fields, "taints")
@@ -104,6 +110,19 @@ func (g Group) outOfStep(t Traits) (fields []string) {
 		fields = append(fields, "autoscaler")
 	}
 	return fields
+}
+
+// inPlaceLabels is the field that differs if the only labels that differ are those that a commit has changed in place.
+const inPlaceLabels = "labels in place"
+
+// Intended reports whether only labels differ that a commit has changed in place: nothing is wrong with the pool.
+func (c Correction) Intended() bool { return len(c.Fields) == 1 && c.Fields[0] == inPlaceLabels }
+
+// others are labels that do not change in place.
+func (g Group) others(labels map[string]string) map[string]string {
+	others := maps.Clone(labels)
+	maps.DeleteFunc(others, func(key, _ string) bool { _, ok := g.InPlace[key]; return ok })
+	return others
 }
 
 // mark is the field that differs if a pool has all its tags but Mark, as those that an
@@ -146,6 +165,9 @@ func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
 			fields = append([]string{"group"}, fields...)
 		}
 		last, tried := old.corrected[p.ID]
+		if labels := spec.PoolLabels(); tried && len(spec.InPlace) > 0 && !maps.Equal(labels, last.labels) {
+			last.at, last.inARow = time.Time{}, 0
+		}
 		if marked(p) {
 			last.marks = 0
 		}
@@ -156,7 +178,7 @@ func (g *group) correct(old Memory, memory *Memory, work *Work, now time.Time) {
 		case p.Traits.Plan == "":
 		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
 			work.Corrections = append(work.Corrections, Correction{Pool: p.ID, Group: spec, Keep: p.Instead, Fields: fields})
-			next := attempt{at: now, inARow: last.inARow + 1, marks: last.marks}
+			next := attempt{at: now, inARow: last.inARow + 1, marks: last.marks, labels: spec.PoolLabels()}
 			if slices.Contains(fields, mark) {
 				next.marks++
 			}

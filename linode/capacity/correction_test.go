@@ -42,7 +42,7 @@ func TestPoolsAreCorrectedInPlace(t *testing.T) {
 			[]string{"correct mark of pool 1", grow},
 		},
 		{
-			"LKE has not taken the mark", func(p *Pool) { p.Tags = shaped.Tags }, attempt{now.Add(-48 * time.Hour), 3, mostMarks},
+			"LKE has not taken the mark", func(p *Pool) { p.Tags = shaped.Tags }, attempt{now.Add(-48 * time.Hour), 3, mostMarks, nil},
 			[]string{grow},
 		},
 		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"correct labels of pool 1", grow}},
@@ -58,14 +58,14 @@ func TestPoolsAreCorrectedInPlace(t *testing.T) {
 			[]string{"correct group of pool 1", grow},
 		},
 		{
-			"it was corrected a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1, 0},
+			"it was corrected a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1, 0, nil},
 			[]string{grow},
 		},
 		{
-			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1, 0},
+			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1, 0, nil},
 			[]string{"correct labels of pool 1", grow},
 		},
-		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5, 0}, []string{grow}},
+		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5, 0, nil}, []string{grow}},
 		// New nodes would not be what they should until it is corrected: the claim that waits gets another pool.
 		{
 			"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{},
@@ -149,5 +149,35 @@ func TestFirewallIsNeverRemovedInPlace(t *testing.T) {
 	want := []string{"web: make a pool of 1 for b", "wait"}
 	if diff := cmp.Diff(want, render(decide(claims, []Pool{pool}, Memory{}))); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)
+	}
+}
+
+// TestLabelsInPlaceAreCorrectedWithoutAPause: a commit changes them, and nothing is wrong with the pool.
+func TestLabelsInPlaceAreCorrectedWithoutAPause(t *testing.T) {
+	value, now := "b", time.Now()
+	spec := Group{NodePool: "web", Plan: "p", Labels: map[string]string{"team": "a", "tier": "1"}, InPlace: map[string]*string{"team": &value}}
+	g := &group{spec: spec, pools: []Pool{{ID: 1, Group: spec.Key(), Traits: Traits{Plan: "p", Tags: []string{Mark},
+		Labels: map[string]string{"team": "a", "tier": "1"}}}}}
+	memory := Memory{corrected: map[int]attempt{}}
+	correct := func() (corrections []Correction) {
+		next, work := Memory{corrected: map[int]attempt{}}, Work{}
+		g.correct(memory, &next, &work, now)
+		memory = next
+		return work.Corrections
+	}
+	if got := correct(); len(got) != 1 || !got[0].Intended() {
+		t.Fatalf("%+v", got)
+	}
+	if got := correct(); len(got) != 0 {
+		t.Errorf("it is corrected again without a pause: %+v", got)
+	}
+	value = "c"
+	if got := correct(); len(got) != 1 {
+		t.Errorf("the next change waits: %+v", got)
+	}
+	g.pools[0].Labels = map[string]string{"team": "c", "tier": "2"}
+	now = now.Add(lastPause)
+	if got := correct(); len(got) != 1 || got[0].Intended() {
+		t.Errorf("the change of another label is not reported: %+v", got)
 	}
 }

@@ -64,6 +64,9 @@ type Claim struct {
 	Leaving  bool      // it is being deleted: it asks for nothing
 	// Registered claims have had a Node, which may be gone.
 	Registered bool
+	// Maintained claims have a machine whose host Linode maintains now: that explains that the machine is off, that its Node
+	// is not ready, and that its slot shows no instance.
+	Maintained bool
 
 	released bool // Memory.Release was called: its machine may go
 }
@@ -107,7 +110,7 @@ type Decision struct {
 	Works   []Work   // at most one for each group, sorted by group
 	Lost    []string // claims whose machine LKE does not have any more: to be ended
 	Offline []string // claims whose machine stays offline and has never become a Node: to be ended
-	Unseen  []string // claims whose machine no list shows though its Node is ready, reported once
+	Unseen  []string // claims that keep a machine which no list shows, reported once: see findLost
 	Drains  []Drain  // Nodes to delete before their machines
 	Kept    []Kept   // machines that cost and stay, reported once
 	Granted []string // claims that wait for a slot which LKE has granted and does not show or fill yet

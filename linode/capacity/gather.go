@@ -12,7 +12,7 @@ type scene struct {
 	claims []Claim         // with what Memory knows of them
 	owner  map[int]Claim   // by instance
 	listed map[int]bool    // instances
-	living map[string]bool // slots whose Node is ready
+	living map[string]bool // slots whose Node is ready, or not because their host is maintained
 	memory *Memory         // the next one
 	policy Policy
 	now    time.Time
@@ -189,8 +189,8 @@ const forgotten = time.Hour
 // rememberNodes remembers which instances had a registered Node: while they are listed, and for an
 // hour in any case, as a list may lack some of them.
 func (s *scene) rememberNodes(old Memory) {
-	for _, n := range s.Nodes {
-		s.living[n.Slot] = n.Slot != "" && n.Ready && !n.Leaving
+	for instance, n := range s.Nodes {
+		s.living[n.Slot] = n.Slot != "" && !n.Leaving && (n.Ready || s.owner[instance].Maintained)
 	}
 	for instance := range s.Nodes {
 		s.memory.noded[instance] = s.now

@@ -56,7 +56,8 @@ func (s *scene) mayBe(c Claim) bool {
 // findLost finds claims whose machine is gone without having been released: a user deleted it,
 // or LKE recycled the node. The claim of another provider, whose machine no list has ever
 // shown, may have one that is not LKE's. A machine whose Node is ready exists, even if no list has it: a Node
-// whose machine is gone ceases to be ready within a minute.
+// whose machine is gone ceases to be ready within a minute. A machine whose host is maintained comes back, if LKE has not
+// given its slot to another instance.
 func (s *scene) findLost(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
@@ -75,7 +76,7 @@ func (s *scene) findLost(d *Decision, old Memory) {
 			wait = lostWithPoolAfter
 		}
 		due := s.now.Sub(a.since) >= wait
-		if n := s.Nodes[c.Instance]; n.Ready && !n.Leaving {
+		if n := s.Nodes[c.Instance]; n.Ready && !n.Leaving || c.Maintained && s.empty(n.Slot) {
 			if due && s.memory.report(old, c.UID) {
 				d.Unseen = append(d.Unseen, c.UID)
 			}
@@ -87,6 +88,11 @@ func (s *scene) findLost(d *Decision, old Memory) {
 		}
 		s.memory.lost[c.UID] = a
 	}
+}
+
+// empty reports whether LKE lists a slot without an instance.
+func (s *scene) empty(slot string) bool {
+	return slot != "" && slices.ContainsFunc(s.Pools, func(p Pool) bool { return slices.Contains(p.Slots, Slot{ID: slot}) })
 }
 
 // confirmGone records which released claims have no machine any more. LKE must have

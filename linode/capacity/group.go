@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // Group is the identity of LKE node pools: everything that LKE gives to every node of a
@@ -19,6 +20,9 @@ type Group struct {
 	FirewallID     int               `json:"firewallID,omitempty"`
 	Version        string            `json:"version,omitempty"`
 	Tags           []string          `json:"tags,omitempty"` // not part of the identity
+	// InPlace are labels that change in place, with their current values; nil for a label that is removed. They are not part
+	// of the identity, and not stored: Labels may have the value of one that joined the list later.
+	InPlace map[string]*string `json:"-"`
 }
 
 // Taint is a permanent taint of a group's nodes. Startup taints do not belong here:
@@ -27,6 +31,21 @@ type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
+}
+
+// PoolLabels are the labels that the pools of the group should have now.
+func (g Group) PoolLabels() map[string]string {
+	if len(g.InPlace) == 0 {
+		return g.Labels
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, g.Labels)
+	for key, value := range g.InPlace {
+		if delete(labels, key); value != nil {
+			labels[key] = *value
+		}
+	}
+	return labels
 }
 
 // Key is a digest of the identity, 16 hexadecimal digits. The order of taints

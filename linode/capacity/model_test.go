@@ -45,8 +45,9 @@ func (w *world) decide() {
 	}
 	for _, uid := range d.Offline {
 		if c := w.claims[uid]; c != nil && c.Instance != 0 && !c.Leaving {
-			if b := w.berthOf(c.Instance); c.Registered || b == nil || !b.dark {
-				w.t.Fatalf("claim %s was ended for its Linode %d, which is not offline or has had a Node", uid, c.Instance)
+			if b := w.berthOf(c.Instance); c.Registered || b == nil || !b.dark || w.maintained(c.Instance) {
+				w.t.Fatalf("claim %s was ended for its Linode %d, which is not offline, has maintenance or has had a Node", uid,
+					c.Instance)
 			}
 			w.trouble++
 			w.leave(c)
@@ -313,6 +314,7 @@ func (w *world) step() {
 		}
 	case 12:
 		w.power()
+		w.maintain()
 		if w.chance(3) {
 			w.blind = w.now.Add(time.Duration(w.rng.IntN(600)) * time.Second)
 		}
@@ -426,7 +428,8 @@ var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 t
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: after any sequence of faults - calls that come
 // late, are lost, do less than they say, slots that are not listed or stay empty, events of LKE that are late, listed
 // twice or about others, lists without
-// machines that exist, machines that stay offline, or that a person switches off or on, machines that are
+// machines that exist, machines that stay offline, or that a person switches off or on, machines whose hosts
+// are maintained for up to an hour, machines that are
 // recycled, restarts, two leaders - in the end each claim has an instance of its
 // own and no slot is without a claim. No claim loses its machine by a call of ours, but
 // for those of a process that has ended.

@@ -36,7 +36,7 @@ func (m *Memory) Unjoined(now time.Time) (instances []int) {
 }
 
 // lookAfter finds claims whose machine stays offline and has never become a Node. One that was powered off
-// after it had joined stays theirs.
+// after it had joined stays theirs. The five minutes start when its host is not maintained any more.
 func (s *scene) lookAfter(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || c.released || c.Registered || s.memory.assigned[c.UID].underway ||
@@ -48,6 +48,8 @@ func (s *scene) lookAfter(d *Decision, old Memory) {
 			u.since = s.now
 		}
 		switch offline, looked := s.Offline[c.Instance]; {
+		case c.Maintained:
+			u.offline = time.Time{}
 		case !looked:
 		case !offline:
 			u.offline = time.Time{}

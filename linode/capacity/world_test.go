@@ -53,6 +53,8 @@ type berth struct {
 	phantom bool      // it is never listed
 	barren  bool      // it gets no instance
 	dark    bool      // its instance is offline
+	away    time.Time // until when its host is maintained, and its instance is off
+	vacant  bool      // meanwhile the slot of its Node shows no instance
 }
 
 // written is an event, and from when lists show it.
@@ -116,15 +118,19 @@ func (w *world) view() View {
 	}
 	for _, instance := range w.memory.Unjoined(w.now) {
 		if b := w.berthOf(instance); b != nil && !w.chance(5) {
-			put(&v.Offline, instance, b.dark)
+			put(&v.Offline, instance, b.dark || b.away.After(w.now))
 		}
 	}
 	if w.chance(20) {
 		v.Shown = time.Time{}
 	}
 	for instance, n := range w.nodes {
-		n.Ready = w.alive(instance)
+		n.Ready = w.alive(instance) && !w.maintained(instance)
 		v.Nodes[instance] = n
+	}
+	v.Claims = slices.Clone(v.Claims)
+	for i := range v.Claims {
+		v.Claims[i].Maintained = w.maintained(v.Claims[i].Instance)
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
 		p := w.pools[id]
@@ -132,7 +138,10 @@ func (w *world) view() View {
 		shown.Count, shown.Slots = len(p.slots), nil
 		for _, b := range p.slots {
 			slot := b.Slot
-			if _, inhabited := w.nodes[b.Instance]; inhabited && w.blind.After(w.now) {
+			away := b.away.After(w.now)
+			// Only a claim has maintenance.
+			unknown := away && !slices.ContainsFunc(v.Claims, func(c Claim) bool { return c.Instance == b.Instance })
+			if _, inhabited := w.nodes[b.Instance]; inhabited && !unknown && (b.vacant && away || w.blind.After(w.now)) {
 				slot.Instance = 0
 			}
 			if !b.phantom && !b.listed.After(w.now) {
@@ -319,7 +328,8 @@ func (w *world) provision(chance float64) {
 // register has some machines of claims join as Nodes.
 func (w *world) register() {
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
-		if c := w.claims[uid]; c.Instance != 0 && !c.Leaving && w.alive(c.Instance) && !w.berthOf(c.Instance).dark && w.rng.IntN(2) == 0 {
+		if c := w.claims[uid]; c.Instance != 0 && !c.Leaving && w.alive(c.Instance) && !w.berthOf(c.Instance).dark &&
+			!w.maintained(c.Instance) && w.rng.IntN(2) == 0 {
 			c.Registered = true
 			w.nodes[c.Instance] = Node{Name: fmt.Sprint(c.Instance), NodePool: c.Group.NodePool, Slot: w.slotOf(c.Instance)}
 		}
@@ -359,6 +369,23 @@ func (w *world) power() {
 	}
 }
 
+// maintain starts maintenance of the hosts of some machines.
+func (w *world) maintain() {
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		for _, b := range w.pools[id].slots {
+			if w.chance(4) {
+				b.away, b.vacant = w.now.Add(time.Duration(w.rng.IntN(3600))*time.Second), w.rng.IntN(2) == 0
+			}
+		}
+	}
+}
+
+// maintained reports whether the host of an instance is maintained, so that the instance is off.
+func (w *world) maintained(instance int) bool {
+	b := w.berthOf(instance)
+	return b != nil && b.away.After(w.now)
+}
+
 // tagged reports whether the pool of an instance has its tag. If it has not, only the
 // claim says whose the machine is.
 func (w *world) tagged(instance int) bool {
@@ -379,6 +406,7 @@ func (w *world) recycle(p *place) {
 			continue
 		}
 		delete(w.nodes, b.Instance)
+		b.away = time.Time{}
 		if w.rng.IntN(2) == 0 {
 			if b.Instance = 0; !b.empty { // no view has shown that it was filled in between
 				b.asked = w.viewed

@@ -388,7 +388,7 @@ func (p Planned) describe(r Refusal, plan string) string {
 		return describe(r, plan)
 	}
 	most := r.Limit.Max[r.Resource]
-	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s (in use %s, planned for %s %s, left %s)",
+	text := fmt.Sprintf("%s %s has no capacity for a node of %s: it allows %s (in use %s; planned for %s: %s; left %s)",
 		kindOf(r.Limit), r.Limit.Name, plan, inUnits(r.Resource, most), inUnits(r.Resource, used), p.For(r.Limit.Covers),
 		inUnits(r.Resource, r.Used-used), inUnits(r.Resource, most-min(most, r.Used)))
 	if r.Resource == Nodes {

@@ -22,6 +22,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -48,8 +49,8 @@ const heldValue = "replacements"
 const young = 2 * time.Hour
 
 // Template is a digest of all that nodes of a NodePool are created from and compared with:
-// Karpenter's hash, the requirements, which that leaves out, and the class with its
-// Kubernetes version.
+// Karpenter's hash without the keys that change in place, the requirements, which that
+// leaves out, and the class with its Kubernetes version.
 func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	requirements := make([]karpv1.NodeSelectorRequirementWithMinValues, 0, len(pool.Spec.Template.Spec.Requirements))
 	for _, r := range pool.Spec.Template.Spec.Requirements {
@@ -59,7 +60,7 @@ func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) stri
 	slices.SortStableFunc(requirements, func(a, b karpv1.NodeSelectorRequirementWithMinValues) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Operator, b.Operator), slices.Compare(a.Values, b.Values))
 	})
-	text, err := json.Marshal([]any{pool.Hash(), requirements, class.Name, class.Hash(), class.TargetVersion()})
+	text, err := json.Marshal([]any{inplace.Reduced(pool), requirements, class.Name, class.Hash(), class.TargetVersion()})
 	if err != nil {
 		panic(fmt.Sprintf("digest of NodePool %s: %v", pool.Name, err)) // strings and numbers only
 	}
@@ -72,7 +73,7 @@ func Template(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) stri
 // claim may get its machine only after the template has changed.
 func StampTemplate(add map[string]string, nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) {
 	_, stamped := nc.Annotations[AnnotationTemplate]
-	if pool == nil || stamped || nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash() {
+	if pool == nil || stamped || inplace.TemplateOf(pool).Drifted(nc.Labels, nc.Annotations) {
 		return
 	}
 	add[AnnotationTemplate] = Template(pool, class)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -56,6 +58,10 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
+	inPlace, err := n.inPlace(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var all []capacity.Claim
 	for i := range list.Items {
 		nc := &list.Items[i]
@@ -66,10 +72,25 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
 			claim.Group.Tags = current
 		}
+		claim.Maintained = maintenance.Of(nc).Explains(time.Now())
+		claim.Group.InPlace = inPlace[claim.Group.NodePool]
 		all = append(all, claim)
 	}
 	n.live = nil
 	return all, nil
+}
+
+// inPlace returns the current labels of each NodePool that change in place.
+func (n *NodeClaims) inPlace(ctx context.Context) (map[string]map[string]*string, error) {
+	var list karpv1.NodePoolList
+	if err := n.Client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the NodePools: %w", err)
+	}
+	labels := make(map[string]map[string]*string, len(list.Items))
+	for i := range list.Items {
+		labels[list.Items[i].Name] = inPlaceLabels(&list.Items[i])
+	}
+	return labels, nil
 }
 
 // tags returns the current tags of each class: LKE changes those of pools in place,

@@ -27,6 +27,7 @@ import (
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
 
 	"github.com/lkeplan/lkeplan/linode/api"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -103,6 +104,16 @@ func (c *EarlyBinder) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Res
 	claim, err := c.claim(ctx, slot)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if claim != nil {
+		// The claim may not have the current values of labels that change in place yet.
+		var pool karpv1.NodePool
+		if err := c.client.Get(ctx, client.ObjectKey{Name: claim.Labels[karpv1.NodePoolLabelKey]}, &pool); err == nil {
+			claim = claim.DeepCopy()
+			claim.Labels = inplace.TemplateOf(&pool).Current(claim)
+		} else if !apierrors.IsNotFound(err) {
+			return ctrl.Result{}, err
+		}
 	}
 	stored := node.DeepCopy()
 	prepare(&node, pool, claim)

@@ -76,10 +76,13 @@ func TestTaintsAreAddedToCurrentTaints(t *testing.T) {
 					func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }).
 				WithInterceptorFuncs(interceptor.Funcs{
 					Get: func(
-						_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption,
+						ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption,
 					) error {
-						cached.DeepCopyInto(o.(*corev1.Node))
-						return nil
+						if node, ok := o.(*corev1.Node); ok {
+							cached.DeepCopyInto(node)
+							return nil
+						}
+						return c.Get(ctx, key, o, opts...)
 					},
 					Patch: asTheServer,
 				}).Build()

@@ -278,9 +278,10 @@ func TestABurstOnEnterprise(t *testing.T) {
 		nodes := kubernetes.NewSimpleClientset()
 		ctx, stop := context.WithCancel(t.Context())
 		var kubelets sync.WaitGroup
-		kubelets.Go(func() { _ = r.sim.RunNodes(ctx, nodes, nil) })
+		kubelets.Go(func() { _ = r.sim.RunNodes(ctx, nodes, nil, nil) })
 		defer kubelets.Wait()
 		defer stop()
+		synctest.Wait() // a fake API server does not tell a watch what came between its list and itself
 		r.inject(sim.Fault{NoCapacity: sim.Refuse, Plan: closed, Body: sim.PlanClosed})
 		r.inject(sim.Fault{NoCapacity: sim.Refuse, Plan: flaky, Room: 10, Name: "stock"})
 		kubelets.Go(func() { // everything that is blocked is so for a reason

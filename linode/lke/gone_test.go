@@ -3,6 +3,7 @@ package lke
 import (
 	"errors"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/api"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -30,30 +32,41 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 		node   string // of Linode 10
 		listed int    // machines; -1 where List fails
 		get    string // of Linode 10
+		host   string // maintenance of its host, from that long before now
 	}{
-		{"it is there", shown{pools: []api.Pool{ours(2, a, b)}}, "lke77-1-a", 1, "there"},
-		{"it is gone", shown{pools: []api.Pool{ours(1, b)}}, "lke77-1-a", 0, "gone"},
-		{"LKE does not list all nodes of its pool", shown{pools: []api.Pool{ours(2, b)}}, "lke77-1-a", 1, "unknown"},
+		{"it is there", shown{pools: []api.Pool{ours(2, a, b)}}, "lke77-1-a", 1, "there", ""},
+		{"it is gone", shown{pools: []api.Pool{ours(1, b)}}, "lke77-1-a", 0, "gone", ""},
+		{"LKE does not list all nodes of its pool", shown{pools: []api.Pool{ours(2, b)}}, "lke77-1-a", 1, "unknown", ""},
 		{
-			"a foreign pool does not list all nodes", shown{pools: []api.Pool{ours(1, b), foreign}}, "lke77-1-a", 0, "gone",
+			"a foreign pool does not list all nodes", shown{pools: []api.Pool{ours(1, b), foreign}}, "lke77-1-a", 0, "gone", "",
 		},
-		{"its pool is gone, a foreign one hides", shown{pools: []api.Pool{foreign}}, "lke77-1-a", 0, "gone"},
-		{"its pool is not known", shown{pools: []api.Pool{ours(1, b), foreign}}, "", 1, "unknown"},
-		{"a name of another kind", shown{pools: []api.Pool{ours(1, b), foreign}}, "worker-1", 1, "unknown"},
-		{"LKE does not answer", shown{err: errors.New("no answer")}, "lke77-1-a", -1, "unknown"},
+		{"its pool is gone, a foreign one hides", shown{pools: []api.Pool{foreign}}, "lke77-1-a", 0, "gone", ""},
+		{"its pool is not known", shown{pools: []api.Pool{ours(1, b), foreign}}, "", 1, "unknown", ""},
+		{"a name of another kind", shown{pools: []api.Pool{ours(1, b), foreign}}, "worker-1", 1, "unknown", ""},
+		{"LKE does not answer", shown{err: errors.New("no answer")}, "lke77-1-a", -1, "unknown", ""},
 		{
 			"LKE does not answer any more", shown{err: errors.New("no answer"), last: []api.Pool{ours(2, a, b)}},
-			"lke77-1-a", -1, "there",
+			"lke77-1-a", -1, "there", "",
 		},
 		{
 			"LKE does not answer any more, and did not show it", shown{err: errors.New("no"), last: []api.Pool{ours(1, b)}},
-			"lke77-1-a", -1, "unknown",
+			"lke77-1-a", -1, "unknown", "",
 		},
+		{"its host is maintained", shown{pools: []api.Pool{ours(1, api.Slot{ID: "1-a"})}}, "lke77-1-a", 1, "unknown", "1h"},
+		{"its host is maintained for long", shown{pools: []api.Pool{ours(1, api.Slot{ID: "1-a"})}}, "lke77-1-a", 0, "gone", "5h"},
+		{"its host will be maintained", shown{pools: []api.Pool{ours(1, api.Slot{ID: "1-a"})}}, "lke77-1-a", 0, "gone", "-1h"},
+		{"its slot has another machine", shown{pools: []api.Pool{ours(1, api.Slot{ID: "1-a", InstanceID: 11})}}, "lke77-1-a", 1, "gone", "1h"},
+		{"its slot is gone", shown{pools: []api.Pool{ours(1, b)}}, "lke77-1-a", 0, "gone", "1h"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nc := linodetest.NodeClaim("1")
 			nc.Status.ProviderID, nc.Status.NodeName = nodeclaim.LinodeID(10), tt.node
+			if tt.host != "" {
+				ago, _ := time.ParseDuration(tt.host)
+				start := time.Now().Add(-ago).UTC().Format(time.RFC3339)
+				metav1.SetMetaDataAnnotation(&nc.ObjectMeta, maintenance.Annotation, `{"start": "`+start+`", "type": "migrate"}`)
+			}
 			objects := []client.Object{nc}
 			if tt.node != "" {
 				node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.node}}

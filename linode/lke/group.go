@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/inplace"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -22,9 +23,27 @@ func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
 		return nil
 	}
 	labels := map[string]string{karpv1.NodePoolLabelKey: pool.Name}
+	keys := inplace.Keys(pool)
 	for key := range pool.Spec.Template.Labels {
-		if value, ok := nc.Labels[key]; ok && !Reserved(key) {
+		// A label that changes in place is not part of a group's identity: each value would be another LKE pool.
+		if value, ok := nc.Labels[key]; ok && !Reserved(key) && !slices.Contains(keys, key) {
 			labels[key] = value
+		}
+	}
+	return labels
+}
+
+// inPlaceLabels are the labels of a NodePool that change in place, as far as LKE takes them; nil for one that a group may
+// have and the NodePool does not set.
+func inPlaceLabels(pool *karpv1.NodePool) map[string]*string {
+	labels := map[string]*string{}
+	for _, key := range inplace.Keys(pool) {
+		if Reserved(key) {
+			continue
+		}
+		labels[key] = nil
+		if value, ok := pool.Spec.Template.Labels[key]; ok {
+			labels[key] = &value
 		}
 	}
 	return labels

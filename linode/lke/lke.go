@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -127,6 +128,15 @@ func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 		return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet, %d of %d; Linode %d may be one of them",
 			pool.ID, len(pool.Linodes), pool.Count, instance)
 	}
+	var claims karpv1.NodeClaimList
+	if err := l.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	for i := range claims.Items {
+		if nc := &claims.Items[i]; nodeclaim.InstanceOf(nc.Status.ProviderID) == instance && l.maintained(pools, nc, node) {
+			return nil, fmt.Errorf("LKE does not list Linode %d while Linode maintains its host", instance)
+		}
+	}
 	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", l.cluster,
 		instance))
 }
@@ -137,7 +147,7 @@ func (l *Machines) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, er
 const recent = 2 * time.Second
 
 // List implements Machines. It returns the machines of all pools of the cluster, and those
-// of NodeClaims that may be in a slot which LKE counts and does not list: Karpenter deletes
+// of NodeClaims that may be in a slot which LKE counts and does not list, or whose hosts are maintained: Karpenter deletes
 // a registered claim whose machine is missing here and whose Node is not ready.
 func (l *Machines) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	pools, err := l.pools.Pools(ctx, time.Now().Add(-10*time.Second))
@@ -224,6 +234,15 @@ func (l *Machines) poolThatMayHold(pools []api.Pool, node string) (api.Pool, boo
 	return pools[i], true
 }
 
+// maintained reports whether a NodeClaim has the machine of a Node whose slot shows no instance because the host is
+// maintained.
+func (l *Machines) maintained(pools []api.Pool, nc *karpv1.NodeClaim, node string) bool {
+	_, slot, ok := SlotOf(l.cluster, node)
+	return ok && maintenance.Of(nc).Explains(time.Now()) && slices.ContainsFunc(pools, func(p api.Pool) bool {
+		return slices.ContainsFunc(p.Linodes, func(s api.Slot) bool { return s.ID == slot && s.InstanceID == 0 })
+	})
+}
+
 // nodeOf is the name of the Node with a provider id; "" if there is none.
 func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error) {
 	var nodes corev1.NodeList
@@ -238,13 +257,10 @@ func (l *Machines) nodeOf(ctx context.Context, providerID string) (string, error
 	return nodes.Items[0].Name, nil
 }
 
-// unlisted returns the machines of NodeClaims that are not listed and that LKE may hide.
+// unlisted returns the machines of NodeClaims that are not listed and that LKE may hide, or whose hosts are maintained.
 func (l *Machines) unlisted(
 	ctx context.Context, pools []api.Pool, listed map[string]bool,
 ) (machines []*karpv1.NodeClaim, err error) {
-	if _, some := l.poolThatMayHold(pools, ""); !some {
-		return nil, nil
-	}
 	var claims karpv1.NodeClaimList
 	if err := l.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the NodeClaims: %w", err)
@@ -254,7 +270,7 @@ func (l *Machines) unlisted(
 		if nodeclaim.InstanceOf(id) == 0 || listed[id] {
 			continue
 		}
-		if _, ok := l.poolThatMayHold(pools, node); ok {
+		if _, ok := l.poolThatMayHold(pools, node); ok || l.maintained(pools, &claims.Items[i], node) {
 			nc := &karpv1.NodeClaim{}
 			nc.Name, nc.Status.ProviderID, nc.Status.NodeName = node, id, node
 			machines = append(machines, nc)

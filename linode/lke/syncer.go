@@ -212,8 +212,8 @@ func (f *Syncer) pass(ctx context.Context) time.Duration {
 	}
 	f.drain(ctx, decision.Drains)
 	f.reportKept(ctx, decision.Kept)
-	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE no longer lists this node's Linode, but the Node is ready: "+
-		"it stays as long as it is ready")
+	f.warn(ctx, decision.Unseen, "MachineNotListed", "LKE no longer lists this node's Linode; the node stays as long as "+
+		"it is ready, or as maintenance of its host explains that it is not")
 	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has %d nodes, the maximum that LKE allows; the "+
 		"NodeClaim waits until a node is removed", f.policy.ClusterSize))
 	for _, work := range decision.Works {

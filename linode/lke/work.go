@@ -278,8 +278,8 @@ func (f *Syncer) repair(ctx context.Context, corrections []capacity.Correction) 
 		} else {
 			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
 		}
-		if m.Unmarked() {
-			continue // an earlier release made the pool: nothing is wrong with it
+		if m.Unmarked() || m.Intended() && err == nil {
+			continue // an earlier release made the pool, or a commit changes it: nothing is wrong with it
 		}
 		f.warnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
 	}
@@ -293,6 +293,8 @@ func (f *Syncer) warnNodePool(ctx context.Context, nodePool, reason, message str
 //
 // Unverified: that tags, labels, taints and the autoscaler change without touching the
 // nodes of the pool or its count.
+//
+// Unverified: that LKE does not write the earlier labels of a pool on its existing Nodes.
 func poolChange(m capacity.Correction) api.PoolChange {
 	whole := poolSpec(m.Group, 0, api.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
 	var change api.PoolChange
@@ -307,7 +309,7 @@ func poolChange(m capacity.Correction) api.PoolChange {
 			change.FirewallID = whole.FirewallID
 		case "version":
 			change.K8sVersion = whole.K8sVersion
-		case "labels":
+		case "labels", "labels in place":
 			change.Labels = new(api.Labels{})
 			maps.Copy(*change.Labels, whole.Labels)
 		case "taints":
@@ -326,7 +328,7 @@ func poolSpec(g capacity.Group, count int, cluster api.Cluster) api.PoolSpec {
 		Type:   g.Plan,
 		Count:  count,
 		Tags:   tagsOf(g),
-		Labels: g.Labels,
+		Labels: g.PoolLabels(),
 	}
 	if g.DiskEncryption != "" {
 		spec.DiskEncryption = new(linodego.InstanceDiskEncryption(g.DiskEncryption))

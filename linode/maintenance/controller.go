@@ -41,6 +41,8 @@ const (
 const (
 	ReasonScheduled = "LinodeMaintenanceScheduled" // Linode maintains the host of a node
 	ReasonEmergency = "LinodeMaintenanceEmergency" // without the notice of its maintenance policy
+	ReasonStarted   = "LinodeMaintenanceStarted"   // the machine may be off for a while
+	ReasonWaits     = "WaitsForMaintenance"        // a machine that has not joined gets more time
 	ReasonUnknown   = "LinodeMaintenanceUnknown"   // a class asks for it, and Linode does not answer
 	ReasonForbidden = "LinodeMaintenanceForbidden" // a class asks for it, and Linode refuses the token
 	reasonNone      = "NoMaintenance"
@@ -131,7 +133,7 @@ func (c *Controller) Reconcile(ctx context.Context) (reconciler.Result, error) {
 			wait = min(wait, again)
 			pools[d.Claim.Labels[karpv1.NodePoolLabelKey]]++
 		}
-		errs = append(errs, c.write(ctx, d))
+		errs = append(errs, c.write(ctx, d), c.wait(ctx, d))
 	}
 	c.metrics.set(pools)
 	return reconciler.Result{RequeueAfter: max(wait, time.Second)}, errors.Join(errs...)
@@ -232,6 +234,20 @@ func (c *Controller) write(ctx context.Context, d Decision) error {
 	return errors.Join(c.taint(ctx, d, &node), c.condition(ctx, d, &node))
 }
 
+// wait gives a machine that has not joined more time while maintenance explains it. Otherwise Karpenter deletes it after
+// 15 minutes.
+func (c *Controller) wait(ctx context.Context, d Decision) error {
+	if !d.Claim.DeletionTimestamp.IsZero() || !d.Window.Explains(c.Now()) {
+		return nil
+	}
+	extended, err := nodeclaim.Extend(ctx, c.Client, d.Claim)
+	if extended {
+		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonWaits, "Launch", "the node has more time to join, because "+
+			"Linode maintains its host: %s", d.Window)
+	}
+	return client.IgnoreNotFound(err)
+}
+
 // annotate writes the annotations of a claim, and an event if its maintenance is new or another.
 func (c *Controller) annotate(ctx context.Context, d Decision) error {
 	changed, next := false, d.Claim.DeepCopy()
@@ -256,9 +272,12 @@ func (c *Controller) annotate(ctx context.Context, d Decision) error {
 		return nil
 	}
 	const text = "Linode maintains the host of the node: %s"
-	if d.Window.Emergency {
+	switch {
+	case d.Window.Emergency:
 		c.Events.Eventf(d.Claim, nil, corev1.EventTypeWarning, ReasonEmergency, "ListMaintenance", text, d.Window)
-	} else {
+	case d.Window.Started:
+		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonStarted, "ListMaintenance", text, d.Window)
+	default:
 		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonScheduled, "ListMaintenance", text, d.Window)
 	}
 	return nil

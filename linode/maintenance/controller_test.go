@@ -277,3 +277,102 @@ func TestListIsReadAgainIfTheClockIsSetBack(t *testing.T) {
 	}
 	c.want(map[string]string{"1": "=TR"})
 }
+
+// TestMachineThatHasNotJoinedGetsMoreTime while maintenance of its host explains that.
+func TestMachineThatHasNotJoinedGetsMoreTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		start  time.Duration // from noon
+		joined bool
+		want   bool
+	}{
+		"in an hour":             {start: time.Hour},
+		"now":                    {start: 10 * time.Minute, want: true},
+		"for too long":           {start: -5 * time.Hour},
+		"now, and it has joined": {start: 10 * time.Minute, joined: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 0, "1")
+			nc := c.claim("1")
+			nc.StatusConditions().SetUnknown(karpv1.ConditionTypeRegistered)
+			if tt.joined {
+				nc.StatusConditions().SetTrue(karpv1.ConditionTypeRegistered)
+			}
+			since := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
+			for i := range nc.Status.Conditions {
+				nc.Status.Conditions[i].LastTransitionTime = since
+			}
+			if err := c.Status().Update(t.Context(), nc); err != nil {
+				t.Fatal(err)
+			}
+			c.account.list = []api.Maintenance{{Linode: 1, Type: "migrate", Start: in(tt.start), Status: "started"}}
+			if tt.start > 30*time.Minute {
+				c.account.list[0].Status = "scheduled"
+			}
+			c.step()
+			c.step()
+			after := c.claim("1").StatusConditions().Get(karpv1.ConditionTypeRegistered).LastTransitionTime
+			if got := after.After(since.Time); got != tt.want {
+				t.Errorf("it gets more time: %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestStartOfMaintenanceIsReported: by another event than its announcement.
+func TestStartOfMaintenanceIsReported(t *testing.T) {
+	c := newCluster(t, 0, "1")
+	for _, tt := range []struct{ status, reason string }{{"scheduled", ReasonScheduled}, {"in_progress", ReasonStarted}} {
+		c.account.list = []api.Maintenance{{Linode: 1, Type: "reboot", Start: in(time.Hour), Status: tt.status}}
+		c.step()
+		c.event(tt.reason)
+	}
+}
+
+// TestTwoLeadersAgree: the last leader has an older list, and continues for a moment.
+func TestTwoLeadersAgree(t *testing.T) {
+	c := newCluster(t, 24*time.Hour, "1", "2")
+	c.account.list = []api.Maintenance{{Linode: 1, Type: "reboot", Start: in(9 * time.Hour)}}
+	c.step()
+	last := c.Controller
+	c.account.list = []api.Maintenance{{Linode: 2, Type: "reboot", Start: in(9 * time.Hour)}}
+	c.restart()
+	c.step() // a list of Linode may hide what the last leader knew
+	c.want(map[string]string{"1": "=TR", "2": "=TR"})
+	if _, err := last.Reconcile(t.Context()); err != nil { // its last write
+		t.Fatal(err)
+	}
+	c.step()
+	c.want(map[string]string{"2": "=TR"})
+}
+
+// TestAPIThatIsDownAtTheAnnouncement: once it answers, the maintenance is shown, and what is due is due immediately.
+func TestAPIThatIsDownAtTheAnnouncement(t *testing.T) {
+	c := newCluster(t, time.Hour, "1", "2")
+	c.account.err = errors.New("Linode does not answer")
+	for range 4 {
+		c.step()
+	}
+	c.want(map[string]string{})
+	c.event(ReasonUnknown)
+	c.restart()
+	c.account = account{list: []api.Maintenance{
+		{Linode: 1, Type: "reboot", Start: c.now.Add(30 * time.Minute)}, {Linode: 2, Type: "reboot", Start: c.now.Add(30 * time.Hour)},
+	}}
+	c.step()
+	c.want(map[string]string{"1": "=TR", "2": "="})
+}
+
+// TestClockThatJumps: a clock that is set forward makes later maintenance due, and one that is set back to the right time
+// takes that back. The list is read again in both cases.
+func TestClockThatJumps(t *testing.T) {
+	c := newCluster(t, time.Hour, "1")
+	c.account.list = []api.Maintenance{{Linode: 1, Type: "reboot", Start: in(10 * time.Hour)}}
+	for _, jump := range []struct {
+		by   time.Duration
+		want string
+	}{{0, "="}, {9 * time.Hour, "=TR"}, {-9 * time.Hour, "="}} {
+		c.now = c.now.Add(jump.by)
+		c.step()
+		c.want(map[string]string{"1": jump.want})
+	}
+}

@@ -24,19 +24,41 @@ type Window struct {
 	Start     time.Time `json:"start,omitzero"` // zero: unknown
 	Type      string    `json:"type"`           // as Linode names it, such as power_off_on
 	Emergency bool      `json:"emergency,omitempty"`
+	Started   bool      `json:"started,omitempty"` // Linode says that it has started
 }
 
-// String is the maintenance for people: "power_off_on from 2026-11-28T03:00:00Z (emergency)".
+// String is the maintenance for people: "power_off_on from 2026-11-28T03:00:00Z (emergency)"; "since" if it has started.
 func (w Window) String() string {
 	when := "at a time that Linode does not name"
-	if !w.Start.IsZero() {
+	switch {
+	case !w.Start.IsZero() && w.Started:
+		when = "since " + w.Start.UTC().Format(time.RFC3339)
+	case !w.Start.IsZero():
 		when = "from " + w.Start.UTC().Format(time.RFC3339)
+	case w.Started:
+		when = "now"
 	}
 	text := strings.TrimSpace(w.Type + " " + when)
 	if w.Emergency {
 		text += " (emergency)"
 	}
 	return text
+}
+
+// How long before and after the start that Linode names a maintenance explains the state of a machine. Linode may start
+// a little earlier, its clock may differ, and a large disk takes hours to migrate.
+//
+// Unverified: how long Linode's maintenance lasts.
+const (
+	early = 10 * time.Minute
+	Lasts = 4 * time.Hour
+)
+
+// Explains reports whether the maintenance explains that the machine is off, and that its Node is not ready: from
+// shortly before its start, or once Linode says that it has started, until Lasts after the start. A maintenance whose
+// start Linode does not name explains nothing, because it could do so forever.
+func (w *Window) Explains(now time.Time) bool {
+	return w != nil && !w.Start.IsZero() && (w.Started || !now.Before(w.Start.Add(-early))) && now.Before(w.Start.Add(Lasts))
 }
 
 // Decision is the desired state of one claim.
@@ -51,7 +73,7 @@ type Decision struct {
 func Windows(announced []api.Maintenance) map[int]Window {
 	windows := map[int]Window{}
 	for _, m := range announced {
-		w := Window{Start: m.Start, Type: m.Type, Emergency: m.Emergency}
+		w := Window{Start: m.Start, Type: m.Type, Emergency: m.Emergency, Started: m.Started()}
 		if before, ok := windows[m.Linode]; !ok || before.order(w) > 0 {
 			windows[m.Linode] = w
 		}

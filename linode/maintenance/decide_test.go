@@ -93,8 +93,36 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestMaintenanceExplainsAMachineThatIsOff: from shortly before its start until four hours after it. If Linode says that
+// it has started, our clock may be behind.
+func TestMaintenanceExplainsAMachineThatIsOff(t *testing.T) {
+	at := func(start time.Duration, started bool) *Window {
+		return &Window{Start: in(start), Type: "migrate", Started: started}
+	}
+	for name, tt := range map[string]struct {
+		window *Window
+		want   bool
+	}{
+		"no maintenance":                            {nil, false},
+		"in an hour":                                {at(time.Hour, false), false},
+		"in five minutes":                           {at(5*time.Minute, false), true},
+		"since an hour":                             {at(-time.Hour, false), true},
+		"since an hour, as Linode says":             {at(-time.Hour, true), true},
+		"since five hours":                          {at(-5*time.Hour, false), false},
+		"since five hours, as Linode says":          {at(-5*time.Hour, true), false},
+		"in a day, and it has started":              {at(24*time.Hour, true), true},
+		"at a time that Linode does not name":       {&Window{Type: "migrate"}, false},
+		"since a time that Linode does not name":    {&Window{Type: "migrate", Started: true}, false},
+		"an emergency that is announced when it is": {&Window{Start: in(0), Emergency: true}, true},
+	} {
+		if got := tt.window.Explains(noon); got != tt.want {
+			t.Errorf("%s: it explains that the machine is off: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
 func TestWindowIsReadAsItWasWritten(t *testing.T) {
-	for _, w := range []Window{{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true}} {
+	for _, w := range []Window{{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true, Started: true}} {
 		nc := &karpv1.NodeClaim{}
 		nc.Annotations = Decision{Claim: nc, Window: &w}.annotations()
 		if got := Of(nc); got == nil || *got != w {

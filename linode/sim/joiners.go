@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,14 +11,12 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -25,27 +24,6 @@ import (
 
 // Dial makes a client of an API server, with exactly those credentials.
 type Dial func(*rest.Config) (kubernetes.Interface, error)
-
-// RunMachines plays the Linodes that are in no LKE pool, until ctx ends; then it returns nil. Those that have booted
-// join the cluster that their user data names, with the rights that the user data give them: dial makes their clients,
-// and nil makes real ones. With c, whose rights no machine gets, it plays the cloud controller manager that completes
-// their Nodes and deletes those of Linodes that are gone. log may be nil.
-func (s *Simulator) RunMachines(ctx context.Context, c kubernetes.Interface, dial Dial, log *slog.Logger) error {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		j := &joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}
-		j.run(ctx)
-		return nil
-	})
-	group.Go(func() error {
-		cloud := &cloudController{sim: s, client: c, log: log, seen: map[string]time.Time{}}
-		return cloud.run(ctx)
-	})
-	return group.Wait()
-}
 
 // joiners holds the kubelets of the Linodes that run.
 type joiners struct {
@@ -159,16 +137,16 @@ func (s *Simulator) RestartKubelet(id int) (found bool) {
 	return found
 }
 
-// cloudController plays the cloud controller manager for the Nodes of Linodes that are in no LKE pool. It knows them by
-// their provider id only, and leaves all other Nodes alone. (The real one also finds a Linode by the Node's name where
-// the Node names none.)
+// cloudController plays the cloud controller manager: it completes Nodes, and deletes those of Linodes that are gone. It
+// knows them by their provider id, and those of pools, which get theirs from it, by the machine. It leaves all other
+// Nodes alone. (The real one finds a Linode by the Node's name where the Node names none.)
 type cloudController struct {
 	sim    *Simulator
 	client kubernetes.Interface
 	log    *slog.Logger
 
 	nodes corelisters.NodeLister
-	seen  map[string]time.Time // since when there are Nodes that are not complete
+	seen  map[string]time.Time // since when there are Nodes that are not complete, or whose Linode was never seen
 	retry time.Duration        // after errors; 0 after a good pass
 }
 
@@ -219,8 +197,15 @@ func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func
 	seen := map[string]time.Time{}
 	c.sim.update(func(st *state, _ time.Time) {
 		next = st.agenda.next()
+		pooled := map[string]*instance{}
+		for _, i := range st.instances {
+			if i.slot != nil {
+				pooled[i.machineID] = i
+			}
+		}
 		for _, node := range nodes {
-			task, at := c.wants(st, node, now, seen)
+			l := cmp.Or(st.ownLinode(linodeOf(node)), pooled[node.Status.NodeInfo.SystemUUID])
+			task, at := c.wants(st, node, l, now, seen)
 			if task == nil {
 				continue
 			}
@@ -235,21 +220,31 @@ func (c *cloudController) due(nodes []*corev1.Node, now time.Time) (tasks []func
 	return tasks, next
 }
 
-// wants returns what a Node wants of it, and from when on. It notes in seen since when the Node has been incomplete.
+// wants returns what a Node, of a Linode or none, wants of it, and from when on. It notes in seen since when the Node
+// has wanted it.
 func (c *cloudController) wants(
-	st *state, node *corev1.Node, now time.Time, seen map[string]time.Time,
+	st *state, node *corev1.Node, l *instance, now time.Time, seen map[string]time.Time,
 ) (task func(context.Context) error, at time.Time) {
-	id := linodeOf(node)
-	if l := st.ownLinode(id); l != nil {
-		m := &machine{Linode: l.Linode}
-		if m.completed(node) {
-			return nil, at
-		}
-		seen[string(node.UID)] = earlier(c.seen[string(node.UID)], now)
-		addresses := l.Addresses()
-		return func(ctx context.Context) error { return c.complete(ctx, node, m, addresses) }, seen[string(node.UID)].Add(l.CCM)
+	since := func(key string) time.Time {
+		seen[key] = earlier(c.seen[key], now)
+		return seen[key]
 	}
-	gone, was := st.left[id]
+	if l != nil {
+		m := &machine{Linode: l.Linode}
+		switch {
+		case m.completed(node) && (l.slot == nil || node.Labels[csiRegionLabel] != ""):
+			return nil, at
+		case l.slot != nil:
+			joined := cmp.Or(l.registered, since(string(node.UID))) // the kubelet may have had no answer yet
+			return func(ctx context.Context) error { return c.finish(ctx, node, m) }, joined.Add(l.CCM)
+		}
+		addresses := l.Addresses()
+		return func(ctx context.Context) error { return c.complete(ctx, node, m, addresses) }, since(string(node.UID)).Add(l.CCM)
+	}
+	gone, was := st.left[linodeOf(node)]
+	if ours := strings.HasPrefix(node.Name, fmt.Sprintf("lke%d-", c.sim.first)); !was && ours { // as after a restart
+		gone, was = since(node.Name+" "+node.Status.NodeInfo.SystemUUID), true
+	}
 	if !was || node.DeletionTimestamp != nil {
 		return nil, at
 	}
@@ -263,7 +258,20 @@ func linodeOf(node *corev1.Node) int {
 	return id
 }
 
-// complete is what the cloud controller writes on a new Node: the addresses, then the labels and an
+// finish is what a new Node of a pool gets: the cloud controller's update and, after it, that of the storage driver.
+func (c *cloudController) finish(ctx context.Context, node *corev1.Node, m *machine) error {
+	nodes := c.client.CoreV1().Nodes()
+	node, err := updateNode(ctx, nodes, node, m.complete)
+	if err == nil {
+		_, err = updateNode(ctx, nodes, node, m.attachVolumes)
+	}
+	if err != nil {
+		return fmt.Errorf("node %s: complete it: %w", m.Label, err)
+	}
+	return nil
+}
+
+// complete is what the cloud controller writes on any other new Node: the addresses, then the labels and an
 // annotation, and without the taint that has kept all pods away.
 func (c *cloudController) complete(
 	ctx context.Context, node *corev1.Node, m *machine, addresses []corev1.NodeAddress,
@@ -290,19 +298,14 @@ func (c *cloudController) complete(
 	return nil
 }
 
-// remove deletes the Node of a Linode that is gone. (The real one waits for the Node to be not ready first; here it is
-// the configured delay.)
+// remove deletes exactly the Node of a Linode that is gone, not one that has come to its name since. (The real one waits
+// for the Node to be not ready first; here it is the configured delay.)
 func (c *cloudController) remove(ctx context.Context, node *corev1.Node) error {
-	return deleteNode(ctx, c.client.CoreV1().Nodes(), node, c.log)
-}
-
-// deleteNode removes exactly that Node, not one that has come to its name since.
-func deleteNode(ctx context.Context, client typedcorev1.NodeInterface, node *corev1.Node, log *slog.Logger) error {
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))}
-	err := client.Delete(ctx, node.Name, options)
+	err := c.client.CoreV1().Nodes().Delete(ctx, node.Name, options)
 	switch {
 	case err == nil:
-		log.Info("node removed, its Linode is gone", "node", node.Name)
+		c.log.Info("node removed, its Linode is gone", "node", node.Name)
 	case !apierrors.IsNotFound(err) && !apierrors.IsConflict(err):
 		return fmt.Errorf("delete node %s: %w", node.Name, err)
 	}

@@ -52,13 +52,14 @@ func playMachines(t *testing.T, cfg Config, test func(p *playground), reactions 
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		dial := func(*rest.Config) (kubernetes.Interface, error) { return p.client, nil }
-		go func() { done <- p.RunMachines(ctx, p.client, dial, nil) }()
+		go func() { done <- p.RunNodes(ctx, p.client, dial, nil) }()
 		defer func() {
 			cancel()
 			if err := <-done; err != nil {
-				t.Errorf("RunMachines: %v", err)
+				t.Errorf("RunNodes: %v", err)
 			}
 		}()
+		synctest.Wait() // as in play
 		test(p)
 	})
 }

@@ -1,13 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,27 +29,34 @@ const (
 	lastRetry  = 5 * time.Second
 )
 
-// RunNodes plays the kubelets that join the first cluster, LKE's own hand in them and the cloud controller manager,
-// against an API server, until ctx ends; then it returns nil. It reconciles all machines once a period, and
-// so survives errors, restarts and what others do to the nodes. Readiness and heartbeats are KWOK's business. log
-// may be nil.
+// RunNodes plays who makes and changes Nodes, against an API server, until ctx ends; then it returns nil: the kubelets
+// of the first cluster's machines with LKE's own hand in them, the Linodes that are in no LKE pool, and the cloud
+// controller manager. All are reconciled once a period, and so survive errors, restarts and what others do to the
+// nodes. Readiness and heartbeats are KWOK's business. log may be nil.
 //
-// What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that is deleted
-// while its instance lives does not come back: a kubelet registers when it starts.
-func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *slog.Logger) error {
+// What a Node of a pool goes through is in [machine.bare], [machine.enrol] and [machine.complete]. One that is deleted
+// while its instance lives does not come back: a kubelet registers when it starts. The other Linodes join the cluster
+// that their user data name when they have booted, with the rights that the user data give them: dial makes their
+// clients, and nil makes real ones.
+func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial Dial, log *slog.Logger) error {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	n := &nodes{
-		sim: s, cluster: s.first, client: c, log: log,
-		known: map[int]*memory{}, unowned: map[unownedNode]time.Time{},
+	group, ctx := errgroup.WithContext(ctx)
+	if s.first != 0 {
+		group.Go(func() error {
+			(&nodes{sim: s, cluster: s.first, client: c, log: log, known: map[int]*memory{}}).run(ctx)
+			return nil
+		})
 	}
-	changes, stop := s.watch()
-	defer stop()
-	for ctx.Err() == nil {
-		sleepUntil(ctx, n.pass(ctx), changes)
-	}
-	return nil
+	group.Go(func() error {
+		(&joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}).run(ctx)
+		return nil
+	})
+	group.Go(func() error {
+		return (&cloudController{sim: s, client: c, log: log, seen: map[string]time.Time{}}).run(ctx)
+	})
+	return group.Wait()
 }
 
 // nodes brings Node objects in step with machines. One goroutine makes passes; in a pass each machine has one worker.
@@ -60,18 +66,15 @@ type nodes struct {
 	client  kubernetes.Interface
 	log     *slog.Logger
 
-	nextSync time.Time                 // when all nodes get the labels and taints of their pools again
-	retry    time.Duration             // after errors; 0 after a good pass
-	known    map[int]*memory           // by instance
-	unowned  map[unownedNode]time.Time // Nodes whose machine is gone, since when
+	nextSync time.Time       // when all nodes get the labels and taints of their pools again
+	retry    time.Duration   // after errors; 0 after a good pass
+	known    map[int]*memory // by instance
 }
 
 // memory is what was done for a machine's Node, so that a pass handles only those that have something due.
 type memory struct {
-	name, machineID string
-	imposed         desired
-	edition         int // of imposed; -1: nothing yet
-	finished        bool
+	imposed desired
+	edition int // of imposed; -1: nothing yet
 }
 
 // task is one machine in one pass. If the pass lists all nodes, node is its own, or none.
@@ -82,11 +85,19 @@ type task struct {
 	node   *corev1.Node
 }
 
+func (n *nodes) run(ctx context.Context) {
+	changes, stop := n.sim.watch()
+	defer stop()
+	for ctx.Err() == nil {
+		sleepUntil(ctx, n.pass(ctx), changes)
+	}
+}
+
 // pass does what is due and returns when there is something to do again.
 func (n *nodes) pass(ctx context.Context) time.Time {
 	now := time.Now()
 	machines, next := n.sim.machines(n.cluster)
-	n.remember(machines, now)
+	n.remember(machines)
 	var objects map[string]*corev1.Node
 	if syncing := !n.nextSync.After(now); syncing {
 		var err error
@@ -94,7 +105,6 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 			return n.failed(ctx, now, err)
 		}
 		n.nextSync = now.Add(n.sim.cfg.PoolSyncPeriod)
-		n.adopt(objects, machines, now)
 	}
 	next = earlier(next, n.nextSync)
 	var tasks []task
@@ -107,29 +117,20 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 		}
 	}
 	again, err := each(tasks, func(t task) (time.Time, error) { return n.reconcile(ctx, t, now) })
-	deleted, deleteErr := n.deleteDue(ctx, now)
-	if err = errors.Join(err, deleteErr); err != nil {
+	if err != nil {
 		return n.failed(ctx, now, err)
 	}
 	n.retry = 0
-	return earlier(next, earlier(again, deleted))
+	return earlier(next, again)
 }
 
-// remember begins a memory for each new machine, and makes an unownedNode of the memory of a machine that is gone.
-func (n *nodes) remember(machines []machine, now time.Time) {
-	live := map[int]bool{}
+// remember begins a memory for each new machine, and forgets those that are gone.
+func (n *nodes) remember(machines []machine) {
+	known := map[int]*memory{}
 	for _, m := range machines {
-		live[m.ID] = true
-		if n.known[m.ID] == nil {
-			n.known[m.ID] = &memory{name: m.Label, machineID: m.machineID, edition: -1}
-		}
+		known[m.ID] = cmp.Or(n.known[m.ID], &memory{edition: -1})
 	}
-	for id, mem := range n.known {
-		if !live[id] {
-			n.unowned[unownedNode{mem.name, mem.machineID}] = now
-			delete(n.known, id)
-		}
-	}
+	n.known = known
 }
 
 func (n *nodes) objects() typedcorev1.NodeInterface { return n.client.CoreV1().Nodes() }
@@ -262,64 +263,4 @@ func (s *Simulator) watch() (chan struct{}, func()) {
 		defer s.mu.Unlock()
 		s.watchers = slices.DeleteFunc(s.watchers, func(other chan<- struct{}) bool { return other == changes })
 	}
-}
-
-// unownedNode is the Node of a machine that is gone. Another machine may have its name by now.
-type unownedNode struct{ name, machineID string }
-
-// adopt finds the Nodes of this cluster whose machine is not there and was never seen, as after a restart.
-func (n *nodes) adopt(objects map[string]*corev1.Node, machines []machine, now time.Time) {
-	alive := map[string]machine{}
-	for _, m := range machines {
-		alive[m.Label] = m
-	}
-	for name, node := range objects {
-		if m, ok := alive[name]; (ok && m.owns(node)) || !n.ours(name) {
-			continue
-		}
-		key := unownedNode{name, node.Status.NodeInfo.SystemUUID}
-		if _, known := n.unowned[key]; !known {
-			n.unowned[key] = now
-		}
-	}
-}
-
-// ours holds for the names that LKE gives to the nodes of this cluster.
-func (n *nodes) ours(name string) bool {
-	return strings.HasPrefix(name, fmt.Sprintf("lke%d-", n.cluster))
-}
-
-// deleteDue deletes the unowned Nodes that are due, as the cloud controller's node lifecycle does. (The real
-// one waits for the Node to be not ready first; here it is the configured delay.) It returns when the next
-// one is due.
-func (n *nodes) deleteDue(ctx context.Context, now time.Time) (next time.Time, err error) {
-	var due []unownedNode
-	for key, since := range n.unowned {
-		if at := since.Add(n.sim.cfg.NodeGoneDelay); at.After(now) {
-			next = earlier(next, at)
-		} else {
-			due = append(due, key)
-		}
-	}
-	_, err = each(due, func(key unownedNode) (time.Time, error) { return time.Time{}, n.delete(ctx, key) })
-	if err != nil {
-		return next, err // all of them again; who is gone is found gone
-	}
-	for _, key := range due {
-		delete(n.unowned, key)
-	}
-	return next, nil
-}
-
-// delete removes exactly that Node, not one that has come to its name since. One that is being deleted already, and
-// waits for a finalizer, is left to them.
-func (n *nodes) delete(ctx context.Context, key unownedNode) error {
-	node, err := getNode(ctx, n.objects(), key.name)
-	if err != nil {
-		return fmt.Errorf("node %s: %w", key.name, err)
-	}
-	if node == nil || node.Status.NodeInfo.SystemUUID != key.machineID || node.DeletionTimestamp != nil {
-		return nil
-	}
-	return deleteNode(ctx, n.objects(), node, n.log)
 }

@@ -39,13 +39,14 @@ func play(t *testing.T, cfg Config, test func(p *playground), reactions ...clien
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- p.RunNodes(ctx, p.client, nil) }()
+		go func() { done <- p.RunNodes(ctx, p.client, nil, nil) }()
 		defer func() {
 			cancel()
 			if err := <-done; err != nil {
 				t.Errorf("RunNodes: %v", err)
 			}
 		}()
+		synctest.Wait() // a fake API server does not tell a watch what came between its list and itself
 		test(p)
 	})
 }

@@ -37,8 +37,6 @@ func (t *task) due() (at time.Time, ever bool) {
 		return t.joins, t.Gone.IsZero()
 	case t.memory.edition != t.edition:
 		return t.registered, true
-	case !t.memory.finished:
-		return t.registered.Add(t.CCM), true
 	}
 	return time.Time{}, false
 }
@@ -67,16 +65,10 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 		}
 	}
 	if t.node == nil || !t.owns(t.node) { // it was deleted
-		t.memory.edition, t.memory.finished = t.edition, true
+		t.memory.edition = t.edition
 		return time.Time{}, nil
 	}
-	if err := n.imposePool(ctx, &t); err != nil || t.node == nil {
-		return time.Time{}, err
-	}
-	if due := t.registered.Add(t.CCM); due.After(time.Now()) {
-		return due, nil
-	}
-	return time.Time{}, n.finish(ctx, &t)
+	return time.Time{}, n.imposePool(ctx, &t)
 }
 
 // join registers the machine's Node. If an older one of the same name is still there, it says when to try again.
@@ -113,22 +105,6 @@ func (n *nodes) imposePool(ctx context.Context, t *task) error {
 		return fmt.Errorf("put the pool's labels and taints on it: %w", err)
 	}
 	t.node, t.memory.imposed, t.memory.edition = node, wanted, t.edition
-	return nil
-}
-
-// finish is the cloud controller's update and, after it, that of the storage driver.
-func (n *nodes) finish(ctx context.Context, t *task) (err error) {
-	if !t.completed(t.node) {
-		if t.node, err = updateNode(ctx, n.objects(), t.node, t.complete); err != nil {
-			return fmt.Errorf("give it its providerID: %w", err)
-		}
-	}
-	if t.node != nil && t.node.Labels[csiRegionLabel] == "" {
-		if _, err := updateNode(ctx, n.objects(), t.node, t.attachVolumes); err != nil {
-			return fmt.Errorf("label it for volumes: %w", err)
-		}
-	}
-	t.memory.finished = true
 	return nil
 }
 

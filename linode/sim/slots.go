@@ -164,8 +164,8 @@ func (st *state) vanish(i *instance, at time.Time) {
 		return
 	}
 	delete(st.instances, i.ID)
+	st.left[i.ID] = at
 	if i.slot == nil {
-		st.left[i.ID] = at
 		st.assets.Leave(i.ID)
 	}
 	st.tally.deleted(st.price(i), at.Sub(i.Created))

@@ -21,7 +21,7 @@ type state struct {
 	tally       tally
 	clusters    map[int]*cluster
 	instances   map[int]*instance
-	left        map[int]time.Time // when those went that were in no pool
+	left        map[int]time.Time // when those went that are gone
 	assets      *Assets
 	events      []Event // newest first
 	maintenance []Maintenance

@@ -20,12 +20,12 @@ import (
 
 // ClusterFlag adds the flag --cluster.
 func (d *Comparison) ClusterFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.Name, "cluster", "", "`NAME` of the cluster (default: the one that the directory names)")
+	cmd.Flags().StringVar(&d.Name, "cluster", "", "`NAME` of the cluster (default: the name in the cluster block)")
 }
 
 // NodesFlag adds the flag --nodes.
 func (d *Comparison) NodesFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.Nodes, "nodes", "", "count the nodes in `PLACE` if the base has none: live or snapshot:FILE")
+	cmd.Flags().StringVar(&d.Nodes, "nodes", "", "count the nodes in `PLACE` if the base is not a cluster: live or snapshot:FILE")
 	_ = cmd.RegisterFlagCompletionFunc("nodes", cobra.FixedCompletions([]string{"live", "snapshot:"},
 		cobra.ShellCompDirectiveDefault)) // fails only for an unknown flag
 }

@@ -79,11 +79,11 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 	d.SourceFlags(cmd)
 	flags.ClusterFlags(cmd, d.Env, &d.Access)
 	cmd.Flags().StringVar(&d.rules, "guards", "",
-		"read guards and policies from `BASE` if the base is a cluster or a plan: git:REF or dir:PATH (default: the commit "+
-			"where the branch left the trunk)")
+		"read guards and policies from `BASE`: git:REF or dir:PATH; only for a cluster or a plan, which have none (default: "+
+			"the commit where the branch left the trunk)")
 	d.workloadFlags(cmd)
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
-		"compute the result of an apply in the API server; this needs the right to patch the objects")
+		"let the API server compute the result of the apply, by a dry run; this needs the right to patch the objects")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 }
@@ -92,7 +92,7 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 // a freeze.
 func (d *Comparison) AtFlag(cmd *cobra.Command) {
 	cmd.Flags().Func("at",
-		"evaluate budgets and freezes at `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
+		"evaluate disruption budgets and freezes (times without changes) at `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
 		func(text string) (err error) {
 			if d.at, err = time.Parse(time.RFC3339, text); err != nil {
 				return errors.New("write it like 2026-11-20T17:00:00Z")

@@ -21,7 +21,7 @@ type Selection struct {
 // Flags adds the flag --recursive.
 func (s *Selection) Flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&s.Recursive, "recursive", "r", false,
-		"read each DIR and all directories below that have a cluster block")
+		"read each DIR and its subdirectories; skip those without a cluster block")
 }
 
 // Several reports whether the command accepts several directories, even if it finds only

@@ -3,42 +3,98 @@ package flags
 import (
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// Usage is the template of the help of each command, for 80 columns. %s is the list
-// of exit codes.
-const Usage = `Usage:
-  {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
-{{- if .HasExample}}
+// helpColumns is the width of help.
+const helpColumns = 80
 
-Examples:
-{{.Example}}{{end}}
-{{- $commands := .Commands}}{{range $group := .Groups}}
+// SetHelp lets a command and its commands print help in 80 columns. ExitCodes is the list of exit codes, which the
+// help of the command ends with.
+func SetHelp(root *cobra.Command, exitCodes string) {
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, exitCodes))
+		return err
+	})
+	wrapLong(root)
+}
 
-{{.Title}}{{range $commands}}{{if eq .GroupID $group.ID}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
-{{- if and .HasAvailableSubCommands (not .Groups)}}
+// wrapLong wraps the help texts of a command and its commands.
+func wrapLong(cmd *cobra.Command) {
+	cmd.Long = Paragraphs(cmd.Long)
+	for _, sub := range cmd.Commands() {
+		wrapLong(sub)
+	}
+}
 
-Commands:{{range $commands}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
-{{- if .HasAvailableLocalFlags}}
+// Paragraphs wraps the paragraphs of a help text. Those that start with white space are lists and examples, and are
+// not changed.
+func Paragraphs(help string) string {
+	parts := strings.Split(help, "\n\n")
+	for i, part := range parts {
+		if strings.TrimLeft(part, " \t") == part {
+			parts[i] = strings.Join(diag.Wrap(part, helpColumns), "\n")
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
 
-Flags:
-{{.LocalFlags.FlagUsagesWrapped 80 | trimTrailingWhitespaces}}{{end}}
-{{- if not .HasParent}}
+// usage is the help of a command below its description.
+func usage(cmd *cobra.Command, exitCodes string) string {
+	var b strings.Builder
+	line := cmd.UseLine()
+	if cmd.HasAvailableSubCommands() {
+		line = cmd.CommandPath() + " COMMAND [flags]"
+	}
+	fmt.Fprintf(&b, "Usage:\n  %s\n", line)
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	groups := cmd.Groups()
+	if cmd.HasAvailableSubCommands() && len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, group := range groups {
+		fmt.Fprintf(&b, "\n%s\n", group.Title)
+		for _, sub := range cmd.Commands() {
+			if sub.GroupID == group.ID {
+				fmt.Fprintf(&b, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		fmt.Fprintf(&b, "\nFlags:\n%s", flagUsages(cmd.LocalFlags()))
+	}
+	if !cmd.HasParent() {
+		fmt.Fprintf(&b, "\nExit codes:\n%s\n", exitCodes)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nRun \"%s COMMAND --help\" for help about a command.\n", cmd.CommandPath())
+	}
+	return b.String()
+}
 
-Exit codes:
-%s{{end}}
-{{- if .HasAvailableSubCommands}}
+// flagName matches the flag, its value and the white space before the description.
+var flagName = regexp.MustCompile(`^ +\S.*? {3,}`)
 
-Run "{{.CommandPath}} COMMAND --help" for help about a command.{{end}}
-`
+// flagUsages describes flags. The wrapping of pflag leaves the last five columns of a line empty.
+func flagUsages(set *pflag.FlagSet) string {
+	var b strings.Builder
+	for line := range strings.Lines(set.FlagUsages()) {
+		name := flagName.FindString(line)
+		text := diag.Wrap(strings.TrimPrefix(line, name), helpColumns-len(name))
+		b.WriteString(name + strings.Join(text, "\n"+strings.Repeat(" ", len(name))) + "\n")
+	}
+	return b.String()
+}
 
 // Group adds commands under a title of the help.
 func Group(root *cobra.Command, title string, commands ...*cobra.Command) {

@@ -34,7 +34,7 @@ func (o *Output) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII (default: if the locale is not UTF-8)")
 	cmd.Flags().IntVar(&o.width, "width", 0,
 		"wrap text at `COLUMNS` (default: the width of the terminal)")
-	cmd.Flags().BoolVar(&o.all, "all", false, "list each object, also those with the same change")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list each object, even if several have the same change")
 	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment,
 		"shorten markdown to `CHARACTERS`; deleted and replaced nodes are always shown")
 	// It fails only for an unknown flag.

@@ -55,7 +55,7 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"add the pods in `SOURCE`: a manifest, a directory of manifests, - for standard input, live for the cluster, or "+
 			"snapshot:FILE; may be repeated")
 	cmd.Flags().BoolVar(&f.lke, "lke-daemonsets", true,
-		"add LKE's own DaemonSets, unless the manifests, the cluster or the snapshot have them")
+		"add the DaemonSets that LKE installs on each node, unless --workloads has them; --lke-daemonsets=false adds none")
 	flags.Renamed(cmd, "live", "workloads", true, func(text string) (string, error) {
 		if on, err := strconv.ParseBool(text); err != nil || !on {
 			return "", err

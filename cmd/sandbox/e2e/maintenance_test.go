@@ -95,7 +95,9 @@ func (s *sandbox) maintained(now state) {
 	nc := now.claims[0]
 	s.announce(nodeclaim.InstanceOf(nc.Status.ProviderID), "migrate", time.Now().Add(48*time.Hour), false)
 	s.until("the Node has the condition", time.Minute, func(now state) bool {
-		return slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return n.Name == nc.Status.NodeName && upcoming(n) })
+		return slices.ContainsFunc(now.nodes, func(n corev1.Node) bool {
+			return n.Spec.ProviderID == nc.Status.ProviderID && upcoming(n)
+		})
 	})
 }
 

@@ -110,7 +110,7 @@ var refusals = []situation{
 	},
 	{
 		name: "volume", pool: four, pod: "CPU 1\n" + volume("data"),
-		says: "its volumes need a node with topology.kubernetes.io/zone In [us-ord]",
+		says: "the volumes of the pod need a node with topology.kubernetes.io/zone In [us-ord]",
 		helps: func(s *sandbox) {
 			s.kube("", "delete", "deployment", "volume", "--cascade=foreground", "--wait")
 			s.kube("", "delete", "pvc", "data")

@@ -2,5 +2,5 @@
 cluster {
   name   = "a"
   region = "us-ord"
-  mode   = "instances" # want: Unknown value: The argument mode must be one of lke, instance, not "instances". Did you mean "instance"?
+  mode   = "instances" # want: Unknown value: The argument mode is "instances". It must be "lke" or "instance". Did you mean "instance"?
 }

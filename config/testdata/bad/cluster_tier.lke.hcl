@@ -2,5 +2,5 @@
 cluster {
   name   = "a"
   region = "us-ord"
-  tier   = "premium" # want: Unknown value: The argument tier must be one of standard, enterprise, not "premium".
+  tier   = "premium" # want: Unknown value: The argument tier is "premium". It must be "standard" or "enterprise".
 }

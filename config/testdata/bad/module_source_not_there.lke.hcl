@@ -1,3 +1,3 @@
-module "team" { # want: Cannot read configuration: modules/tem: file does not exist.
+module "team" { # want: Directory does not exist: There is no directory modules/tem. Correct the path
   source = "./modules/tem"
 }

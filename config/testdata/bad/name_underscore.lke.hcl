@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  name       = "my_pool" # want: Invalid object name: The name of the object would be "my_pool". A name contains lower-case letters, digits, dashes and dots, and at most 63 characters; it and each part between dots start and end with a letter or digit. Set it with the argument name.
+  name       = "my_pool" # want: Invalid object name: The name of the object would be "my_pool", which Kubernetes does not allow. A name has at most 63 characters: lower-case letters, digits, dashes and dots. The name, and each part between dots, starts and ends with a letter or digit. Rename the block, or set the argument name, as in name = "web-pool".
 }

@@ -3,5 +3,5 @@ node_class "gpu" {
 }
 
 pool "web" {
-  node_class = node_class.gpu # want: Missing value: The argument node_class is null. A reference to a block with enabled = false is null.
+  node_class = node_class.gpu # want: Missing value: The argument node_class is null, and a pool needs a node class. If it refers to a block with enabled = false, refer to another block.
 }

@@ -1,3 +1,3 @@
 node_class "web" {
-  tags = { env = "prod" } # want: Wrong type of value: The argument tags takes a list of strings:
+  tags = { env = "prod" } # want: Wrong type of value: The argument tags takes a list of strings, not a map.
 }

@@ -1,7 +1,7 @@
 removed {
   from   = pool.web
   delete = true
-  prune  = "slowly" # want: Unknown value: prune must be one of graceful, now, not "slowly".
+  prune  = "slowly" # want: Unknown value: The argument prune is "slowly". It must be "graceful" or "now".
 }
 
 removed {

@@ -1,3 +1,3 @@
 pool "web" {
-  name = "web # want: Unterminated template string && Invalid multi-line string
-} # want: Invalid multi-line string
+  name = "web # want: Missing quotation mark: The text has no closing quotation mark on this line.
+}

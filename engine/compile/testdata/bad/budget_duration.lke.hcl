@@ -7,7 +7,7 @@ pool "web" {
     budget {
       nodes    = 1
       schedule = "0 1 * * *"
-      duration = "1h30m10s" # want: Invalid NodePool: spec.disruption.budgets[0].duration: "1h30m10s" is not valid for duration: How long the budget applies from then on, in hours and minutes such as "8h" or "1h30m".
+      duration = "1h30m10s" # want: Invalid NodePool: The argument duration is "1h30m10s". Write hours and minutes, such as "8h", "30m" or "1h30m".
     }
   }
 }

@@ -6,7 +6,7 @@ pool "web" {
     consolidate_after = "5m"
 
     budget {
-      nodes = each.value # want: Invalid NodePool: spec.disruption.budgets[0].nodes: "5%5" is not valid for nodes: A number of nodes, or a percentage of the pool such as "20%".
+      nodes = each.value # want: Invalid NodePool: The argument nodes is "5%5". Write a number of nodes, such as "3", or a percentage of the pool from "0%" to "100%".
     }
   }
 }

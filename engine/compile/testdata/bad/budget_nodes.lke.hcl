@@ -5,7 +5,7 @@ pool "web" {
     consolidate_after = "5m"
 
     budget {
-      nodes = "200%" # want: Invalid NodePool: spec.disruption.budgets[0].nodes: "200%" is not valid for nodes: A number of nodes, or a percentage of the pool such as "20%". The pattern is '^((100|[0-9]{1,2})%|[0-9]+)$'.
+      nodes = "200%" # want: Invalid NodePool: The argument nodes is "200%". Write a number of nodes, such as "3", or a percentage of the pool from "0%" to "100%".
     }
   }
 }

@@ -5,7 +5,7 @@ pool "web" {
     consolidate_after = "5m"
 
     budget {
-      nodes = 0.2 # want: Invalid NodePool: spec.disruption.budgets[0].nodes: "0.2" is not valid for nodes: A number of nodes, or a percentage of the pool such as "20%".
+      nodes = 0.2 # want: Invalid NodePool: The argument nodes is "0.2". Write a number of nodes, such as "3", or a percentage of the pool from "0%" to "100%".
     }
   }
 }

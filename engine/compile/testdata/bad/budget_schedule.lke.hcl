@@ -6,7 +6,7 @@ pool "web" {
 
     budget {
       nodes    = 1
-      schedule = "often" # want: Invalid NodePool: spec.disruption.budgets[0].schedule: "often" is not valid for schedule: When the budget starts to apply, in cron notation and UTC, such as "0 13 * * mon-fri".
+      schedule = "often" # want: Invalid NodePool: The argument schedule is "often". Write the five fields of cron, in UTC, such as "0 13 * * mon-fri", or a word such as "@daily".
       duration = "1h"
     }
   }

@@ -1,4 +1,4 @@
 overlay "a" {
   requirements     = {}
-  price_adjustment = "10%" # want: Invalid NodeOverlay: spec.priceAdjustment: "10%" is not valid for price_adjustment: An amount or percentage to add to the real price, always with a sign: "-10%" or "+0.05".
+  price_adjustment = "10%" # want: Invalid NodeOverlay: The argument price_adjustment is "10%". Write an amount or a percentage with a sign, such as "+0.05" or "-10%". A percentage cannot be below "-100%".
 }

@@ -1,4 +1,4 @@
 pool "web" {
   node_class   = node_class.default
-  requirements = { "example.com/a b" = "a" } # want: Invalid NodePool: spec.template.spec.requirements[0].key: "example.com/a b" is not valid for requirements: The plan types and nodes that the pool can use.
+  requirements = { "example.com/a b" = "a" } # want: Invalid NodePool: The argument requirements is "example.com/a b". It must match the pattern '^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(\/))?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$'.
 }

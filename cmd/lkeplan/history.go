@@ -1,0 +1,223 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/forecast"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/report"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+const historyHelp = `Compare what the plans of applied revisions foretold with what happened: how
+many nodes were replaced, and what the pools cost. The newest revision of each
+NodePlan is first. Revisions that change no object are not listed.
+
+REPLACED is the number of nodes that Karpenter replaced because of the revision,
+of those in its plan. FORECAST is the range of the monthly cost, and MEAN is the
+monthly cost on average since the revision was applied, weighted by time.
+MEASURED is for how long the controller has counted the nodes: while it did not
+run, they are unknown. A line that starts with ! is outside of its forecast. The
+lines below the table explain the differences.
+
+You need the right to read NodePlans. The controller need not run.`
+
+// historySettings are the flags of the command.
+type historySettings struct {
+	from   nodePlanFlags
+	output flags.Choice
+	pools  bool
+}
+
+func newHistory(env *flags.Env) *cobra.Command {
+	s := historySettings{output: flags.Choice{Value: "text", Of: []string{"text", "json", "markdown"}}}
+	cmd := &cobra.Command{
+		Use:     "history [NAME]",
+		Short:   "Compare forecasts of plans with what happened",
+		Long:    historyHelp,
+		Example: "  lkeplan history\n  lkeplan history prod --pools\n  lkeplan history prod -o json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var plans []lkeplanv1alpha1.NodePlan
+			if len(args) == 1 {
+				_, np, err := s.from.get(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				plans = append(plans, *np)
+			} else {
+				cluster, err := s.from.connect()
+				if err != nil {
+					return err
+				}
+				if plans, err = nodeplan.List(cmd.Context(), cluster, s.from.namespace); err != nil {
+					return err
+				}
+			}
+			return s.print(env, plans, time.Now())
+		},
+	}
+	s.from.flags(cmd, env)
+	cmd.Flags().BoolVarP(&s.from.all, "all-namespaces", "A", false, "list the NodePlans of all namespaces")
+	cmd.Flags().BoolVar(&s.pools, "pools", false, "show each pool, too")
+	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	flags.Effects{
+		"pools": {When: func([]string) bool { return s.output.Value != "json" }, Else: "is for text and markdown: JSON always has pools"},
+	}.RejectUnused(cmd)
+	return cmd
+}
+
+// comparedRevision is a revision in the JSON output.
+type comparedRevision struct {
+	NodePlan string `json:"nodePlan"` // namespace/name
+	lkeplanv1alpha1.RevisionForecast
+	Findings []forecast.Finding `json:"findings"`
+}
+
+func (s historySettings) print(env *flags.Env, plans []lkeplanv1alpha1.NodePlan, now time.Time) error {
+	switch s.output.Value {
+	case "json":
+		all := []comparedRevision{}
+		for i := range plans {
+			for _, e := range plans[i].Status.Forecasts {
+				e.Counted, e.RemovedUntil = nil, nil
+				found := append([]forecast.Finding{}, forecast.Findings(e, plans[i].Status.Drift)...)
+				all = append(all, comparedRevision{nodeplan.Key(&plans[i]).String(), e, found})
+			}
+		}
+		return diag.JSON(env.Data(), all)
+	case "markdown":
+		_, err := io.WriteString(env.Data(), s.markdown(plans, now))
+		return err
+	}
+	if len(plans) == 0 {
+		progress(env, "No NodePlans in %s.", placeOf(s.from))
+		return nil
+	}
+	p := diag.Page{Width: columns(env)}
+	s.text(&p, plans, now)
+	_, err := io.WriteString(env.Stdout, p.String())
+	return err
+}
+
+// historyTitles are the columns. The first has the mark of a revision outside of its forecast.
+var historyTitles = []string{" ", "COMMIT", "APPLIED", "REPLACED", "FORECAST", "MEAN", "MEASURED"}
+
+func (s historySettings) text(p *diag.Page, plans []lkeplanv1alpha1.NodePlan, now time.Time) {
+	for i := range plans {
+		if i > 0 {
+			p.Break()
+		}
+		np := &plans[i]
+		p.Line(0, "NodePlan %s", nodeplan.Key(np))
+		if len(np.Status.Forecasts) == 0 {
+			p.Line(2, "no forecast yet: no revision that changes an object was applied by this release")
+			continue
+		}
+		rows := [][]string{historyTitles}
+		for _, e := range np.Status.Forecasts {
+			rows = append(rows, s.rows(np, e, now)...)
+		}
+		p.Table(rows)
+		for _, e := range np.Status.Forecasts {
+			for _, line := range notes(np, e) {
+				p.Paragraph(2, "%s", line)
+			}
+		}
+	}
+}
+
+// rows are the lines of one revision.
+func (s historySettings) rows(np *lkeplanv1alpha1.NodePlan, e lkeplanv1alpha1.RevisionForecast, now time.Time) [][]string {
+	found := forecast.Findings(e, np.Status.Drift)
+	rows := [][]string{{mark(found), shortCommit(e), e.Applied.UTC().Format("2006-01-02 15:04"), forecast.ReplacedText(e.Total),
+		forecast.RangeText(e.Total.Forecast), forecast.CostText(e.Total.Actual.CostMean), forecast.MeasuredText(e, now)}}
+	if !s.pools {
+		return rows
+	}
+	for _, row := range e.Pools {
+		rows = append(rows, []string{" ", "", "  " + diag.Name(row.Name), forecast.ReplacedText(row), forecast.RangeText(row.Forecast),
+			forecast.CostText(row.Actual.CostMean), forecast.Span(row.Actual.Seconds)})
+	}
+	if e.PoolsLeftOut > 0 {
+		rows = append(rows, []string{" ", "", "  not shown: " + diag.Counted(e.PoolsLeftOut, "pool")})
+	}
+	return rows
+}
+
+// mark is "!" if a revision is outside of its forecast.
+func mark(found []forecast.Finding) string {
+	if forecast.Outside(found) {
+		return "!"
+	}
+	return " "
+}
+
+// notes explain the differences of one revision, with a sentence each.
+func notes(np *lkeplanv1alpha1.NodePlan, e lkeplanv1alpha1.RevisionForecast) (lines []string) {
+	switch {
+	case e.RolledBack:
+		lines = append(lines, fmt.Sprintf("commit %s: its first wave failed, and it was rolled back.", shortCommit(e)))
+	case e.Rollback:
+		lines = append(lines, fmt.Sprintf("commit %s: it was applied again because the next revision failed.", shortCommit(e)))
+	}
+	for _, f := range forecast.Findings(e, np.Status.Drift) {
+		of := ""
+		if f.Pool != "" {
+			of = ", pool " + diag.Name(f.Pool)
+		}
+		lines = append(lines, fmt.Sprintf("commit %s%s: %s", shortCommit(e), of, f.Text))
+	}
+	return lines
+}
+
+// shortCommit is a revision with the first eight digits of its commit, without the branch.
+func shortCommit(e lkeplanv1alpha1.RevisionForecast) string {
+	name := e.Commit
+	if name == "" {
+		name = e.Revision
+	}
+	name = diag.OneLine(name)
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
+		name = name[i+1:]
+	}
+	runes := []rune(name)
+	return diag.Name(string(runes[:min(len(runes), 8)]))
+}
+
+// markdown is a table for each NodePlan.
+func (s historySettings) markdown(plans []lkeplanv1alpha1.NodePlan, now time.Time) string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, cell := range cells {
+			b.WriteString("| " + report.HTMLEntities(cell) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	for i := range plans {
+		np := &plans[i]
+		fmt.Fprintf(&b, "### NodePlan %s\n\n", report.HTMLEntities(nodeplan.Key(np).String()))
+		line(historyTitles)
+		b.WriteString(strings.Repeat("|---", len(historyTitles)) + "|\n")
+		for _, e := range np.Status.Forecasts {
+			for _, row := range s.rows(np, e, now) {
+				line(append(row, make([]string, len(historyTitles)-len(row))...))
+			}
+		}
+		b.WriteByte('\n')
+		for _, e := range np.Status.Forecasts {
+			for _, note := range notes(np, e) {
+				b.WriteString("* " + report.HTMLEntities(note) + "\n")
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSpace(b.String()) + "\n"
+}

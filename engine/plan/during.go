@@ -1,0 +1,232 @@
+package plan
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Both states of a plan have objects in their declared form (package during), so a switch between values is no change. A
+// change of during blocks is a change of the fields during.NAME. Its effect is that of setting each value permanently.
+
+// duringField is the path of the pseudo-field for a during block.
+const duringField = schemas.DuringPath + "."
+
+// flattenDuring adds a field for each during block of an object.
+func flattenDuring(fields, obj map[string]any) {
+	d, err := manifest.ReadDuring(obj)
+	if err != nil { // changed by another user
+		fields[schemas.DuringPath] = manifest.Text(obj, "metadata", "annotations", manifest.AnnotationDuring)
+		return
+	}
+	if d == nil {
+		return
+	}
+	for _, w := range d.Windows {
+		set := map[string]any{}
+		for path, value := range w.Set {
+			set[path] = value
+		}
+		block := map[string]any{"schedule": w.Schedule, "duration": w.Duration, "set": set}
+		if w.TimeZone != "" {
+			block["timeZone"] = w.TimeZone
+		}
+		fields[duringField+w.Name] = block
+	}
+}
+
+// A pair is the windows that are active in two states of an object: none is the object outside of all windows.
+type pair struct{ before, after []string }
+
+// pairsOf are the pairs of states of an object that a change of it is evaluated with, in addition to its declared forms. A
+// window that both have is compared with itself. Values of a new window follow those of the base or of a removed window.
+// Values of a removed window are followed by those of the base or of a new window.
+func pairsOf(before, after *manifest.During) (pairs []pair) {
+	kept := map[string]bool{} // names of the windows of after that before has, too
+	removed := [][]string{nil}
+	for _, w := range windowsOf(before) {
+		i := slices.IndexFunc(windowsOf(after), func(other manifest.DuringWindow) bool {
+			return w.Schedule == other.Schedule && w.Duration == other.Duration && w.TimeZone == other.TimeZone && !kept[other.Name]
+		})
+		if i < 0 {
+			removed = append(removed, []string{w.Name})
+			pairs = append(pairs, pair{before: []string{w.Name}})
+			continue
+		}
+		kept[after.Windows[i].Name] = true
+		pairs = append(pairs, pair{[]string{w.Name}, []string{after.Windows[i].Name}})
+	}
+	for _, names := range during.Combinations(after) {
+		if slices.ContainsFunc(names, func(name string) bool { return !kept[name] }) {
+			for _, was := range removed {
+				pairs = append(pairs, pair{was, names})
+			}
+		}
+	}
+	return pairs
+}
+
+func windowsOf(d *manifest.During) []manifest.DuringWindow {
+	if d == nil {
+		return nil
+	}
+	return d.Windows
+}
+
+// A variant is the two states of a plan in which changed objects have the values of windows.
+type variant struct {
+	base, head side
+	windows    map[manifest.Key]pair
+}
+
+// variants are the states that show the effects of values of during blocks. The objects that change are evaluated at the same
+// time, because each is compared with itself. What does not change is left out.
+func variants(base, head side) (all []variant, err error) {
+	pairs, most := map[manifest.Key][]pair{}, 0
+	for key, now := range head.byKey {
+		old, existed := base.byKey[key]
+		if !existed || reflect.DeepEqual(old.Defaulted, now.Defaulted) {
+			continue
+		}
+		before, errBefore := manifest.ReadDuring(old.Defaulted)
+		after, errAfter := manifest.ReadDuring(now.Defaulted)
+		if errAfter != nil {
+			return nil, errAfter
+		}
+		if errBefore != nil { // changed by another user: it is compared with the values of now
+			before = nil
+		}
+		if found := pairsOf(before, after); len(found) > 0 {
+			pairs[key], most = found, max(most, len(found))
+		}
+	}
+	for i := range most {
+		v := variant{windows: map[manifest.Key]pair{}}
+		for key, some := range pairs {
+			if i < len(some) {
+				v.windows[key] = some[i]
+			}
+		}
+		if v.base, err = base.during(func(key manifest.Key) []string { return v.windows[key].before }); err != nil {
+			return nil, err
+		}
+		if v.head, err = head.during(func(key manifest.Key) []string { return v.windows[key].after }); err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, nil
+}
+
+// during is the side in which windows of its objects are active.
+func (s side) during(active func(manifest.Key) []string) (side, error) {
+	state := s.State
+	state.Objects = slices.Clone(s.State.Objects)
+	for i, o := range state.Objects {
+		names := active(o.Key())
+		if len(names) == 0 {
+			continue
+		}
+		d, err := manifest.ReadDuring(o.Defaulted)
+		if err != nil || d == nil {
+			return s, err
+		}
+		state.Objects[i].Defaulted = during.With(o.Defaulted, d, names...)
+	}
+	return sideOf(state)
+}
+
+// worsenDuring applies the effects of a variant to the plan: those of the objects, and those of the during blocks that cause
+// them.
+func (p *Plan) worsenDuring(q Plan, v variant) {
+	found := map[manifest.Key]Change{}
+	for _, c := range q.Changes {
+		found[c.Key()] = c
+	}
+	for i := range p.Changes {
+		c, is := &p.Changes[i], found[p.Changes[i].Key()]
+		c.worsen(is.Effect, is.Partial)
+		c.Loosens = c.Loosens || is.Loosens
+		for _, addr := range is.Because {
+			if !slices.Contains(c.Because, addr) {
+				c.Because = append(c.Because, addr)
+			}
+		}
+		active := v.windows[c.Key()]
+		for j := range c.Fields {
+			f := &c.Fields[j]
+			name, isBlock := strings.CutPrefix(f.Path, duringField)
+			if !isBlock || !slices.Contains(slices.Concat(active.before, active.after), name) {
+				continue
+			}
+			for _, changed := range is.Fields {
+				if setsField(f.Before, changed.Path) || setsField(f.After, changed.Path) {
+					if gravity[changed.Effect] > gravity[f.Effect] {
+						f.Effect = changed.Effect
+					}
+				}
+			}
+		}
+	}
+}
+
+// setsField reports whether a during block, as a value of flatten, sets a field.
+func setsField(block any, path string) bool {
+	fields, _ := block.(map[string]any)
+	set, _ := fields["set"].(map[string]any)
+	for unit := range set {
+		if path == unit || strings.HasPrefix(path, unit+".") || strings.HasPrefix(path, unit+"[") {
+			return true
+		}
+	}
+	return false
+}
+
+// worsenImpact applies the numbers of nodes of a variant.
+func (p *Plan) worsenImpact(q Plan) {
+	found := map[manifest.Key]Change{}
+	for _, c := range q.Changes {
+		found[c.Key()] = c
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		is := found[c.Key()]
+		if c.Impact == nil || is.Impact == nil {
+			continue
+		}
+		c.Impact.Deleted = max(c.Impact.Deleted, is.Impact.Deleted)
+		c.Impact.Rolled = max(c.Impact.Rolled, is.Impact.Rolled)
+		c.Impact.Removable = min(max(c.Impact.Removable, is.Impact.Removable), c.Impact.Of)
+	}
+}
+
+// weighs are the changed during blocks of a change that set a weight.
+func weighs(c Change) (fields []string) {
+	for _, f := range c.Fields {
+		if strings.HasPrefix(f.Path, duringField) && (setsField(f.Before, weight) || setsField(f.After, weight)) {
+			fields = append(fields, f.Path)
+		}
+	}
+	return fields
+}
+
+// variantsOf are the forms of a pool with the values of the windows that may be active at the same time.
+func variantsOf(o object) (pools []object, err error) {
+	d, err := manifest.ReadDuring(o.Defaulted)
+	if d == nil || err != nil {
+		return nil, err
+	}
+	for _, names := range during.Combinations(d) {
+		form, err := typed(config.Object{Addr: o.Addr, Manifest: o.Manifest, Defaulted: during.With(o.Defaulted, d, names...)})
+		if err != nil {
+			return nil, err
+		}
+		pools = append(pools, form)
+	}
+	return pools, nil
+}

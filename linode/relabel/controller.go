@@ -1,0 +1,184 @@
+// Package relabel carries out what package inplace decides: it writes the labels and annotations that change in place on
+// the NodeClaims and Nodes of a NodePool. It is a separate package because package plan, which has no
+// client, imports package inplace.
+package relabel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/inplace"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// ReasonRelabeled is the reason of the event on a NodePool after its nodes have the labels and annotations of a change.
+const ReasonRelabeled = "NodesRelabeled"
+
+// again is when a NodePool is reconciled again after a conflict: the cache is behind.
+const again = time.Second
+
+// Controller updates NodeClaims and Nodes.
+type Controller struct {
+	client client.Client
+	events events.EventRecorder
+	behind *prometheus.GaugeVec
+
+	mu      sync.Mutex
+	changed map[string]map[string]bool // Nodes written since the last event, by NodePool
+}
+
+// New returns the controller.
+func New(c client.Client, recorder events.EventRecorder) *Controller {
+	return &Controller{client: c, events: recorder, changed: map[string]map[string]bool{}, behind: prometheus.NewGaugeVec(
+		prometheus.GaugeOpts{
+			Name: "lkeplan_nodes_not_relabeled",
+			Help: "NodeClaims that do not have the labels and annotations that change in place, or whose Nodes do not, by NodePool.",
+		}, []string{"nodepool"})}
+}
+
+// Metrics are the number of nodes that are not relabeled.
+func (c *Controller) Metrics() []prometheus.Collector { return []prometheus.Collector{c.behind} }
+
+// Register implements operatorpkg's Controller.
+func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
+	metadata := builder.WithPredicates(predicate.Or[client.Object](predicate.LabelChangedPredicate{},
+		predicate.AnnotationChangedPredicate{}))
+	ofPool := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+		name := o.GetLabels()[karpv1.NodePoolLabelKey]
+		if name == "" {
+			return nil
+		}
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
+	})
+	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.relabel").
+		For(&karpv1.NodePool{}, builder.WithPredicates(predicate.Or[client.Object](predicate.GenerationChangedPredicate{},
+			predicate.AnnotationChangedPredicate{}))).
+		Watches(&karpv1.NodeClaim{}, ofPool).
+		Watches(&corev1.Node{}, ofPool, metadata).
+		Complete(c)
+}
+
+// Reconcile writes what differs on the NodeClaims and Nodes of a NodePool. It writes against the versions that it has read:
+// what another has written since is read first.
+func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var pool karpv1.NodePool
+	if err := c.client.Get(ctx, req.NamespacedName, &pool); err != nil || !pool.DeletionTimestamp.IsZero() {
+		c.behind.DeleteLabelValues(req.Name)
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	var claims karpv1.NodeClaimList
+	if err := c.client.List(ctx, &claims, client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the NodeClaims of NodePool %s: %w", pool.Name, err)
+	}
+	keys := inplace.Keys(&pool)
+	recorded := func(nc karpv1.NodeClaim) bool { return nc.Annotations[inplace.AnnotationValues] != "" }
+	if len(keys) == 0 && !slices.ContainsFunc(claims.Items, recorded) {
+		c.behind.DeleteLabelValues(pool.Name)
+		return ctrl.Result{}, nil
+	}
+	template, behind, conflicts := inplace.TemplateOf(&pool), 0, false
+	var errs []error
+	for i := range claims.Items {
+		nc := &claims.Items[i]
+		if !nodeclaim.Managed(nc) || !nc.DeletionTimestamp.IsZero() {
+			continue
+		}
+		wrote, err := c.write(ctx, template, nc)
+		if conflict := apierrors.IsConflict(err); conflict || wrote {
+			conflicts = conflicts || conflict
+			behind++
+		} else if err != nil {
+			behind++
+			errs = append(errs, err)
+		}
+	}
+	c.behind.WithLabelValues(pool.Name).Set(float64(behind))
+	if err := errors.Join(errs...); err != nil {
+		return ctrl.Result{}, err
+	}
+	if !conflicts {
+		c.report(&pool)
+	}
+	if behind > 0 { // the next pass verifies what was written
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// write updates one claim and its Node, and reports whether one of them differed.
+func (c *Controller) write(ctx context.Context, template inplace.Template, nc *karpv1.NodeClaim) (wrote bool, err error) {
+	node, err := c.node(ctx, nc)
+	if err != nil {
+		return false, err
+	}
+	claim, changed := template.Next(nc, node)
+	lock := client.MergeFromWithOptimisticLock{}
+	if claim != nil {
+		err := c.client.Patch(ctx, claim, client.MergeFromWithOptions(nc, lock))
+		if client.IgnoreNotFound(err) != nil {
+			return true, fmt.Errorf("write the labels of NodeClaim %s: %w", nc.Name, err)
+		}
+	}
+	if changed != nil {
+		err := c.client.Patch(ctx, changed, client.MergeFromWithOptions(node, lock))
+		if client.IgnoreNotFound(err) != nil {
+			return true, fmt.Errorf("write the labels of Node %s: %w", node.Name, err)
+		}
+		c.note(nc.Labels[karpv1.NodePoolLabelKey], node.Name)
+	}
+	return claim != nil || changed != nil, nil
+}
+
+// node is the Node of a claim; nil until Karpenter has registered it.
+func (c *Controller) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.Node, error) {
+	if nc.Status.NodeName == "" {
+		return nil, nil
+	}
+	var node corev1.Node
+	if err := c.client.Get(ctx, client.ObjectKey{Name: nc.Status.NodeName}, &node); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if node.Spec.ProviderID != nc.Status.ProviderID || node.Labels[karpv1.NodeRegisteredLabelKey] != "true" ||
+		!node.DeletionTimestamp.IsZero() {
+		return nil, nil
+	}
+	return &node, nil
+}
+
+func (c *Controller) note(pool, node string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed[pool] == nil {
+		c.changed[pool] = map[string]bool{}
+	}
+	c.changed[pool][node] = true
+}
+
+// report writes one event for all Nodes that were changed since the last one.
+func (c *Controller) report(pool *karpv1.NodePool) {
+	c.mu.Lock()
+	n := len(c.changed[pool.Name])
+	delete(c.changed, pool.Name)
+	c.mu.Unlock()
+	if n > 0 {
+		c.events.Eventf(pool, nil, corev1.EventTypeNormal, ReasonRelabeled, "Relabel",
+			"labels or annotations of %d nodes were changed in place; no node was replaced for them", n)
+	}
+}
