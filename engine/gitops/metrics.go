@@ -63,7 +63,8 @@ func newMetrics(to prometheus.Registerer) *reconcilerMetrics {
 		Name: "lkeplan_nodeplan_switches_total",
 		Help: "Switches of objects between values of during blocks, by reason: SettingsSwitched or SettingsSwitchFailed.",
 	}, []string{"namespace", "name", "reason"})
-	to.MustRegister(m.switches, m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval, m.ring)
+	to.MustRegister(m.switches, m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source,
+		m.interval, m.ring)
 	return m
 }
 
