@@ -59,7 +59,8 @@ func (r peerReader) Read(
 			err := loop.Try(slog.Default(), func() (err error) {
 				kubeconfig, ok := kubeconfigs[cluster]
 				if !ok {
-					return fmt.Errorf("Secret %s/%s has no key %s with its kubeconfig", np.Namespace, np.Spec.Rings.SecretRef.Name, cluster)
+					return fmt.Errorf("its kubeconfig is missing: add the key %s to Secret %s/%s", cluster, np.Namespace,
+						np.Spec.Rings.SecretRef.Name)
 				}
 				peer.NodePlan, err = r.read(ctx, kubeconfig, np)
 				return err

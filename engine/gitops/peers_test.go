@@ -116,7 +116,7 @@ func TestPeersAreReadWithinLimits(t *testing.T) {
 		"good": "", "silent": "it is not reachable", "endless": "read its NodePlan", "large": "more than 4 MiB",
 		"other": "another object", "text": "read its NodePlan", "null": "another object", "missing": "it has no NodePlan fleet/prod",
 		"forbidden": "may not get NodePlan", "broken": "HTTP status 500", "redirects": "HTTP status 302",
-		"stranger": "it is not reachable", "none": "Secret fleet/clusters has no key none", "exec": "its kubeconfig is refused: exec",
+		"stranger": "it is not reachable", "none": "its kubeconfig is missing: add the key none to Secret fleet/clusters", "exec": "its kubeconfig is refused: exec",
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "clusters"}, Data: map[string][]byte{}}
 	var clusters []string

@@ -132,13 +132,15 @@ func TestAwaitReportsProgress(t *testing.T) {
 	})
 }
 
-// TestAwaitEndsAtAWindow, which may be days away.
-func TestAwaitEndsAtAWindow(t *testing.T) {
-	outside := nodePlan("prod", condition("Ready", "Unknown", lkeplanv1alpha1.ReasonOutsideWindow, "the next one opens on Wednesday"))
-	outside.Status.LastHandledReconcileAt = "token"
-	np, err := Await(t.Context(), &seen{plans: []*lkeplanv1alpha1.NodePlan{outside}}, prod, "token", func(string) {})
-	if err != nil || Message(np) != "the next one opens on Wednesday" {
-		t.Errorf("%+v, %v", np, err)
+// TestAwaitEndsIfTheNodePlanWaits: a window may be days away, and so may the proof of another ring.
+func TestAwaitEndsIfTheNodePlanWaits(t *testing.T) {
+	for _, reason := range []string{lkeplanv1alpha1.ReasonOutsideWindow, lkeplanv1alpha1.ReasonWaitingForRing} {
+		waits := nodePlan("prod", condition("Ready", "Unknown", reason, "waits until Wednesday"))
+		waits.Status.LastHandledReconcileAt = "token"
+		np, err := Await(t.Context(), &seen{plans: []*lkeplanv1alpha1.NodePlan{waits}}, prod, "token", func(string) {})
+		if err != nil || Message(np) != "waits until Wednesday" {
+			t.Errorf("%s: %+v, %v", reason, np, err)
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ rings { # want: Cluster in no ring: The directory configures the cluster "test",
     clusters = ["b"] # want: Cluster in two rings: The cluster "b" is already in the ring "early". A cluster is in one ring.
   }
   ring "odd" {
-    clusters = ["a b"] # want: Invalid cluster name: "a b" cannot be a cluster's label.
+    clusters = ["a b"] # want: Invalid cluster name: "a b" cannot be the name of a cluster. It is the cluster's label in LKE. It has letters, digits, dashes, underscores and dots, and starts and ends with a letter or digit.
   }
 }
 

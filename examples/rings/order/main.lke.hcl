@@ -1,0 +1,12 @@
+# The order in which clusters get a revision. Each cluster's directory calls this module.
+
+rings {
+  ring "dev" {
+    clusters = ["dev"]
+    soak     = "30m"
+  }
+
+  ring "rest" {
+    clusters = ["eu-1", "us-1"]
+  }
+}
