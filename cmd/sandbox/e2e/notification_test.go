@@ -60,7 +60,7 @@ func (s *sandbox) letsAlertsNameNodePlans() {
 		}
 	}
 	s.kube("", "apply", "-k", dir, "--server-side", "--force-conflicts")
-	s.kube("", "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+	s.established()
 }
 
 // takesThePullRequests has the API server validate the objects of the example for pull

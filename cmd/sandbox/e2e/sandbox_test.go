@@ -153,9 +153,11 @@ func (s *core) kube(input string, args ...string) string {
 	return string(out)
 }
 
-// established waits until the API server serves the kinds of all CRDs.
+// established waits until the API server serves the kinds of all CRDs. kubectl fails if it waits for a condition of an
+// object that has no list of conditions yet.
 func (s *core) established() {
 	s.t.Helper()
+	s.kube("", "wait", "--for=jsonpath={.status.conditions[0].type}", "--timeout=90s", "crd", "--all")
 	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
 }
 
