@@ -73,7 +73,7 @@ func TestConsolidationConservesPods(t *testing.T) {
 		s := r.Consolidated
 		steps += len(s.Steps)
 		sound(t, simulate.Result{Asked: r.Asked - s.Left, Placed: s.Placed, Total: s.Total, Nodes: s.Nodes,
-			Refused: s.Refused, Notes: r.Notes})
+			Refused: s.Refused, Notes: append(r.Notes[:len(r.Notes):len(r.Notes)], s.Notes...)})
 		most := r.Total.Hourly
 		for _, step := range s.Steps {
 			if most -= step.Saved.Hourly; step.Saved.Hourly <= 0 {
