@@ -292,6 +292,11 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 				"digits, dashes and underscores, not %q.", label), block.LabelRanges[0]))
 			continue
 		}
+		if strings.Contains(label, ".") { // it would be read as a path
+			d.fail(diag.At("Invalid name", fmt.Sprintf("The name of a %s block contains no dots, not %q.", table.Type, label),
+				block.LabelRanges[0]))
+			continue
+		}
 		if _, taken := values[label]; taken {
 			d.repeated(table, block)
 		}

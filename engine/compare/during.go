@@ -52,7 +52,7 @@ func declared(live map[string]any) (map[string]any, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if base, kept, err := during.Declared(live, edited); err == nil {
+	if base, kept, err := during.Declared(live, kube.SameFields(live), edited); err == nil {
 		return base, kept, nil
 	}
 	return live, nil, nil
@@ -63,9 +63,6 @@ func undated(live map[string]any) map[string]any {
 	base, _, err := declared(live)
 	if err != nil {
 		base = live
-	}
-	if manifest.Text(live, "metadata", "annotations", manifest.AnnotationDuring) == "" {
-		return live
 	}
 	return manifest.Annotated(base, manifest.AnnotationDuring, "")
 }

@@ -7,12 +7,8 @@ package during
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 	"time"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -126,16 +122,21 @@ func Combinations(d *manifest.During) (sets [][]string) {
 	return sets
 }
 
+// Same reports whether two values of the field at a path mean the same. It is a parameter because the CRD of the object
+// decides that, which this package does not read.
+type Same func(path string, a, b any) bool
+
 // Declared returns a live object in its declared form. A field that has none of the values of the object's during blocks, or
 // for which edited is true, keeps its value, and is in the list: another user has changed it.
-func Declared(live map[string]any, edited func(path string) bool) (declared map[string]any, kept []string, err error) {
+func Declared(live map[string]any, same Same, edited func(path string) bool) (
+	declared map[string]any, kept []string, err error) {
 	d, err := manifest.ReadDuring(live)
 	if d == nil || err != nil {
 		return live, nil, err
 	}
 	declared = live
 	for _, path := range d.Paths() {
-		if edited(path) || !expected(live, d, path) {
+		if edited(path) || !expected(live, d, path, same) {
 			kept = append(kept, path)
 			continue
 		}
@@ -146,22 +147,22 @@ func Declared(live map[string]any, edited func(path string) bool) (declared map[
 }
 
 // expected reports whether a field of a live object has one of the values of its during blocks.
-func expected(live map[string]any, d *manifest.During, path string) bool {
+func expected(live map[string]any, d *manifest.During, path string, same Same) bool {
 	is, there := manifest.Field(live, path)
 	base, set := d.Base[path]
-	if !there || set && same(is, base) {
+	if !there || set && same(path, is, base) {
 		return there || !set
 	}
 	return slices.ContainsFunc(d.Windows, func(w manifest.DuringWindow) bool {
 		value, sets := w.Set[path]
-		return sets && same(is, value)
+		return sets && same(path, is, value)
 	})
 }
 
 // Pending returns the fields of a live object that do not have the values of a time, of those that still have one of the
 // values of its during blocks.
-func Pending(live map[string]any, now time.Time, edited func(path string) bool) (due map[string]any, paths []string,
-	s State, err error) {
+func Pending(live map[string]any, now time.Time, same Same, edited func(path string) bool) (
+	due map[string]any, paths []string, s State, err error) {
 	d, err := manifest.ReadDuring(live)
 	if d == nil || err != nil {
 		return live, nil, s, err
@@ -174,47 +175,10 @@ func Pending(live map[string]any, now time.Time, edited func(path string) bool) 
 	for _, path := range d.Paths() {
 		want, found := manifest.Field(wanted, path)
 		is, there := manifest.Field(live, path)
-		if there == found && (!there || same(is, want)) || !expected(live, d, path) || edited(path) {
+		if there == found && (!there || same(path, is, want)) || !expected(live, d, path, same) || edited(path) {
 			continue
 		}
 		due, paths = manifest.WithField(due, path, want, found), append(paths, path)
 	}
 	return due, paths, s, nil
-}
-
-// same reports whether two values mean the same: 1 and "1", 1h and 60m.
-func same(a, b any) bool {
-	switch x := a.(type) {
-	case map[string]any:
-		y, is := b.(map[string]any)
-		if !is || len(x) != len(y) {
-			return false
-		}
-		for key, value := range x {
-			if other, there := y[key]; !there || !same(value, other) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		y, is := b.([]any)
-		return is && slices.EqualFunc(x, y, same)
-	}
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	left, right := fmt.Sprint(a), fmt.Sprint(b)
-	if left == right {
-		return true
-	}
-	if d, err := time.ParseDuration(left); err == nil {
-		other, err := time.ParseDuration(right)
-		return err == nil && d == other
-	}
-	x, err := resource.ParseQuantity(left)
-	if err != nil || strings.HasSuffix(left, "%") {
-		return false
-	}
-	y, err := resource.ParseQuantity(right)
-	return err == nil && x.Cmp(y) == 0
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/engine/during"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -195,11 +196,11 @@ func TestManualEditsAreNoSwitches(t *testing.T) {
 		{name: "removed", live: manifest.WithField(obj, "spec.limits", nil, false), at: night, edited: none, kept: []string{"spec.limits"}},
 	}
 	for _, test := range tests {
-		_, paths, _, err := during.Pending(test.live, test.at, test.edited)
+		_, paths, _, err := during.Pending(test.live, test.at, kube.SameFields(test.live), test.edited)
 		if err != nil || !cmp.Equal(paths, test.paths) {
 			t.Errorf("%s: pending %v, %v, want %v", test.name, paths, err, test.paths)
 		}
-		_, kept, err := during.Declared(test.live, test.edited)
+		_, kept, err := during.Declared(test.live, kube.SameFields(test.live), test.edited)
 		if err != nil || !cmp.Equal(kept, test.kept) {
 			t.Errorf("%s: edited %v, %v, want %v", test.name, kept, err, test.kept)
 		}

@@ -75,10 +75,11 @@ func ValueChanges(blockType, path string, was, is any) (list []string) {
 		}
 		return list
 	}
-	if same(was, is) {
+	before, after := valueText(was), valueText(is)
+	if before == after {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s %s → %s", schemas.Written(blockType, path), valueText(was), valueText(is))}
+	return []string{fmt.Sprintf("%s %s → %s", schemas.Written(blockType, path), before, after)}
 }
 
 func valueText(v any) string {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -70,10 +68,10 @@ func (w *Worker) switched(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (al
 	}
 	inventory := nodeplan.InventoryOf(np.Status.Inventory)
 	for _, kind := range switchable() {
-		objects, err := cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, nodeplan.InventoryLabel(np))
-		if meta.IsNoMatchError(err) || apierrors.IsForbidden(err) && kind != *schemas.Pool.Object {
+		if !inventory.HasKind(kind) {
 			continue
 		}
+		objects, err := cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, nodeplan.InventoryLabel(np))
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +135,7 @@ func switchOnce(ctx context.Context, cluster Cluster, live map[string]any, now t
 	if err != nil {
 		return nil, s, err
 	}
-	due, paths, s, err := during.Pending(live, now, edited)
+	due, paths, s, err := during.Pending(live, now, kube.SameFields(live), edited)
 	if err != nil || len(paths) == 0 {
 		return nil, s, err
 	}

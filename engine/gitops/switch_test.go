@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kuberecorder "k8s.io/client-go/tools/record"
 
 	"github.com/lkeplan/lkeplan/engine/during"
@@ -339,4 +341,37 @@ func TestRemovedBlockEnds(t *testing.T) {
 		func(s lkeplanv1alpha1.SettingsStatus) bool { return s.Object == "NodePool web" })].Active); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestBuffersThatCannotBeListedAreReported: a NodePlan that has applied a buffer does not take it for one without during
+// blocks.
+func TestBuffersThatCannotBeListedAreReported(t *testing.T) {
+	c := newClocked(t, time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC))
+	c.pass()
+	forbidden := unlisted{c.world, "CapacityBuffer"}
+	c.worker.Connect = func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return forbidden, nil }
+	before := c.np.Status.NextSwitch
+	events := c.worker.switchSettings(t.Context(), c.np)
+	if len(events) != 1 || events[0].reason != lkeplanv1alpha1.ReasonSwitchFailed || !c.np.Status.NextSwitch.Equal(before) {
+		t.Errorf("events %v, next switch %v, not %v", events, c.np.Status.NextSwitch, before)
+	}
+	c.np.Status.Inventory = slices.DeleteFunc(c.np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
+		return strings.HasSuffix(e.ID, "_CapacityBuffer")
+	})
+	if events = c.worker.switchSettings(t.Context(), c.np); len(events) != 0 {
+		t.Errorf("without a buffer: %v", events)
+	}
+}
+
+// unlisted is a cluster in which the account may not list one kind.
+type unlisted struct {
+	*world
+	kind string
+}
+
+func (u unlisted) ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error) {
+	if kind == u.kind {
+		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no binding"))
+	}
+	return u.world.ListLabelled(ctx, apiVersion, kind, label, value)
 }

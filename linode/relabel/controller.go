@@ -179,6 +179,6 @@ func (c *Controller) report(pool *karpv1.NodePool) {
 	c.mu.Unlock()
 	if n > 0 {
 		c.events.Eventf(pool, nil, corev1.EventTypeNormal, ReasonRelabeled, "Relabel",
-			"labels or annotations of %d nodes were changed in place; no node was replaced for them", n)
+			"labels or annotations were changed in place; no node was replaced for them; changed Nodes: %d", n)
 	}
 }

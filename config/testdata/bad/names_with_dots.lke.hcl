@@ -1,0 +1,12 @@
+guards {
+  freeze "q4.close" { # want: Invalid name: The name of a freeze block contains no dots, not "q4.close".
+    schedule = "0 0 * * *"
+    duration = "24h"
+  }
+}
+
+rings {
+  ring "eu.1" { # want: Invalid name: The name of a ring block contains no dots, not "eu.1".
+    clusters = ["dev"]
+  }
+}
