@@ -46,9 +46,10 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 }
 
 // templateDrifted reports whether a claim was created from another template of its NodePool, except for labels and
-// annotations that change in place. It takes the place of Karpenter's comparison of stamps (karpenter v1.14.1,
-// areStaticFieldsDrifted), which Karpenter does not make because of WithoutStamps: between the change of a NodePool and that of the stamps of its claims, it would replace all nodes.
-// As with Karpenter, a NodePool whose stamp has another hash version is compared by its stamp.
+// annotations that change in place. It replaces Karpenter's comparison of stamps (karpenter v1.14.1,
+// areStaticFieldsDrifted), which WithoutStamps prevents: Karpenter would replace all nodes between the change of a
+// NodePool and the change of the stamps of its claims. As with Karpenter, a NodePool whose stamp has another hash
+// version is compared by its stamp.
 func (p *Provider) templateDrifted(ctx context.Context, nc *karpv1.NodeClaim) (bool, error) {
 	pool, err := p.chooser.nodePool(ctx, nc)
 	if pool == nil || err != nil {
