@@ -8,7 +8,7 @@ cluster {
   region = "us-ord"
 }
 
-# How nodes are set up. Without arguments, all settings are LKE's defaults.
+# The settings of the nodes. Without arguments, the nodes have LKE's defaults.
 node_class "default" {}
 
 # Nodes are created for pending pods, and deleted when they
@@ -16,8 +16,8 @@ node_class "default" {}
 pool "general" {
   node_class = node_class.default
 
-  # The plan types that the pool may use: shared ones with 4 to 8
-  # CPUs. Karpenter takes the cheapest that fits the pending pods.
+  # The plan types (sizes of Linodes) of the pool: shared CPUs, 4 to 8 of
+  # them. Karpenter creates the cheapest node that fits the pending pods.
   requirements = {
     class = "standard"
     cpu   = between(4, 8)
@@ -27,8 +27,8 @@ pool "general" {
   limits = { cpu = 1000 }
 
   disruption {
-    # Linode bills each started hour, so in production keep an idle node for a
-    # while: "15m" or more. Without the next line lkeplan would warn about it.
+    # The time that a node stays idle before Karpenter removes it. Linode bills
+    # each started hour, so use "15m" or more in production.
     # lkeplan:ignore consolidate-before-hour short, so that you can watch nodes go
     consolidate_after = "30s"
   }
