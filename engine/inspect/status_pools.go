@@ -61,12 +61,12 @@ const (
 	NodeNotReady NodeState = "not ready"
 	NodeCordoned NodeState = "cordoned"
 	NodeOutdated NodeState = "outdated" // it will be replaced
-	NodeHeld     NodeState = "held"     // it will be replaced, and something blocks that
+	NodeBlocked  NodeState = "blocked"  // it will be replaced, and something blocks that
 	NodeDraining NodeState = "draining"
 )
 
 func nodeStates() []NodeState {
-	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeHeld, NodeDraining}
+	return []NodeState{NodeAskedFor, NodeJoining, NodeReady, NodeNotReady, NodeCordoned, NodeOutdated, NodeBlocked, NodeDraining}
 }
 
 // rolls is how many nodes of pools are up to date.
@@ -218,7 +218,7 @@ func (r rolls) stateOf(n NodeRow) NodeState {
 	}
 	switch {
 	case r.outdated[n.Claim] && r.held[n.Claim]:
-		return NodeHeld
+		return NodeBlocked
 	case r.outdated[n.Claim], n.State == StateOutdated:
 		return NodeOutdated
 	case n.State == StateNotReady:

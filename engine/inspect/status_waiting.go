@@ -87,7 +87,8 @@ func fold(loads []Workload) (folded []Workload) {
 		i, seen := at[of]
 		if !seen {
 			at[of] = len(folded)
-			w.Owner = fmt.Sprintf("%d %ss, such as %s", count[of], of[1], w.Owner)
+			_, name, _ := strings.Cut(w.Owner, " ")
+			w.Owner = fmt.Sprintf("%d %ss, for example %s", count[of], of[1], name)
 			folded = append(folded, w)
 			continue
 		}

@@ -299,7 +299,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 		for i := range reasons {
 			reasons[i] = strings.TrimPrefix(reasons[i], "pool "+pool.Name+": ")
 		}
-		waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
+		waits = append(waits, fmt.Sprintf("%s in namespace %s (%s): %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
 			strings.Join(reasons, "; ")))
 	}
 	waits = append(waits, w.unknown("whether pods are waiting for it", "Pods")...)

@@ -145,7 +145,7 @@ func rich() Report {
 				},
 				Lost: []plan.Lost{
 					{Workload: "Deployment web/api", Pods: 17, Reasons: []plan.PoolReason{
-						{Pool: "general", Text: "the rest of its limits is less than each of its plan types needs."},
+						{Pool: "general", Text: "a node of any plan type of the pool would exceed the limits of the pool."},
 						{Pool: "gpu", Text: "the pod does not tolerate nvidia.com/gpu:NoSchedule."},
 					}},
 					{Workload: "Job ops/report", Pods: 1, Reasons: []plan.PoolReason{{Text: "it asks for devices."}}},

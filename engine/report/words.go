@@ -310,7 +310,7 @@ func (v escaper) progress(r plan.Rolling) string {
 			r.Of, max(r.Of, r.Condemned.Nodes)))
 		r.Outdated, r.Joining = r.Of, 0
 		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
-			parts = append(parts, "its budgets allow the last one to drain at "+clock(r.Pace.Soonest(r.Of))+" at the earliest")
+			parts = append(parts, "the budgets of the pool allow the last node to drain at "+clock(r.Pace.Soonest(r.Of))+" at the earliest")
 		}
 	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))

@@ -102,7 +102,7 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 // Karpenter's, and the context has its settings.
 func (e *explainer) byPool(ctx context.Context, pod *corev1.Pod, err error) []Reason {
 	if scheduling.IsDRAError(err) {
-		return []Reason{{Text: "it requests devices with ResourceClaims, which Karpenter does not support."}}
+		return []Reason{{Text: "the pod requests devices with ResourceClaims, which Karpenter does not support."}}
 	}
 	if len(e.dynamic) == 0 {
 		return []Reason{{Text: "no pool creates nodes for pods, and existing nodes have no free capacity."}}
@@ -219,9 +219,9 @@ func (e *explainer) unavailable(pool *karpv1.NodePool) string {
 		return why + "."
 	}
 	if len(fit) > 0 {
-		return "its plan types do not meet minValues of its requirements."
+		return "the plan types of the pool do not meet minValues of the requirements."
 	}
-	return e.noneOf("none of the plan types that it allows is available in %s", instancetype.RequirementsOf(pool))
+	return e.noneOf("none of the plan types that the pool allows is available in %s", instancetype.RequirementsOf(pool))
 }
 
 // noneOf reports that requirements match no plan type that is available in a region, and whether a newer catalogue may help.
@@ -253,10 +253,10 @@ func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
 			continue
 		}
 		if !has.Has(key) {
-			texts = append(texts, fmt.Sprintf("the pod selects nodes by the label %s, which its nodes do not have", key))
+			texts = append(texts, fmt.Sprintf("the pod selects nodes by the label %s, which the nodes of the pool do not have", key))
 			continue
 		}
-		texts = append(texts, fmt.Sprintf("the pod requires %s, and its nodes have %s", wants.Get(key), has.Get(key)))
+		texts = append(texts, fmt.Sprintf("the pod requires %s, and the nodes of the pool have %s", wants.Get(key), has.Get(key)))
 	}
 	if len(texts) == 0 {
 		return ""
@@ -285,7 +285,7 @@ func spread(pod *corev1.Pod) string {
 	if len(texts) == 0 {
 		return "other pods have an anti-affinity to it."
 	}
-	return "none of its nodes would satisfy that the pod must " + strings.Join(texts, " and ") + "."
+	return "the pod must " + strings.Join(texts, " and ") + ", and no node of the pool would satisfy this."
 }
 
 // size describes which request of a pod is too large for the plan types of a pool, or which limit excludes those that are
@@ -305,10 +305,10 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 		return why + "."
 	}
 	if len(fit) > 0 && aboutLimits(err) {
-		return "the rest of its limits is less than each of its plan types needs."
+		return "a node of any plan type of the pool would exceed the limits of the pool."
 	}
 	if len(fit) > 0 {
-		return "the pod does not fit on the largest of its plan types, next to the pods of DaemonSets."
+		return "the largest plan type of the pool is too small for the pod and the pods of DaemonSets."
 	}
 	return tooLarge(asked, allowed)
 }
@@ -324,12 +324,12 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 			}
 		}
 		if wanted := asked[name]; wanted.Cmp(most) > 0 {
-			texts = append(texts, fmt.Sprintf("the pod requests %s of %s, and the largest of its plan types has %s",
+			texts = append(texts, fmt.Sprintf("the pod requests %s of %s, and the largest plan type of the pool has %s",
 				Amount(name, wanted), name, Amount(name, most)))
 		}
 	}
 	if len(texts) == 0 {
-		return "none of its plan types has everything that the pod requests."
+		return "no plan type of the pool has everything that the pod requests."
 	}
 	return strings.Join(texts, "; ") + "."
 }

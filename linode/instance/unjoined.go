@@ -150,7 +150,7 @@ func joinOf(nc *karpv1.NodeClaim) string {
 // lastWords returns the last report of a machine, short enough for an event.
 func lastWords(r *token.Report, age time.Duration) string {
 	if r == nil {
-		return "it has not reported why"
+		return "the Linode has not reported why"
 	}
 	return fmt.Sprintf("its last report, %s ago: %s", age.Round(time.Second), nodeclaim.Quoted(r.Text, 500))
 }

@@ -109,7 +109,7 @@ func TestEventsReportWhyAMachineHasNotJoined(t *testing.T) {
 		late    = "Warning MachineNotJoined Linode 7 has not joined the cluster within "
 		after   = " minutes and is deleted after 15; "
 		console = "its console: ssh -t USER@lish-us-ord.linode.com prod-c1b41cff14418523db5f; "
-		silence = after + console + "it has not reported why"
+		silence = after + console + "the Linode has not reported why"
 		guess   = ": it may not boot, may not reach or trust the API server, or may have a wrong clock"
 		over    = "Warning MachineNotJoined Linode 7 has not joined the cluster within 15 minutes and is deleted: "
 	)
@@ -209,7 +209,7 @@ func TestEventsReportWhyAMachineHasNotJoined(t *testing.T) {
 				time.Sleep(16 * time.Minute)
 				w.ends()
 			},
-			want: []string{"16m0s " + over + "it has not reported why"}, count: "0 0 1",
+			want: []string{"16m0s " + over + "the Linode has not reported why"}, count: "0 0 1",
 		},
 		"a person deletes its claim": {
 			play: func(w *unjoinedWorld) {

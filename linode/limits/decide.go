@@ -231,8 +231,8 @@ func (r replacementRecord) stops(most int) (reason, message string) {
 		return ReasonUnreadable, "how many nodes were replaced without a change of the template is unknown: the " +
 			"annotation " + AnnotationReplacements + " could not be read; " + howToRelease
 	case most > 0 && len(r.Replaced) >= most:
-		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of its nodes soon after their creation, without a "+
-			"change of the template (%s); %s", len(r.Replaced), r.Why, howToRelease)
+		return ReasonRepeated, fmt.Sprintf("Karpenter has replaced %d of the nodes of the NodePool soon after their creation, "+
+			"although the template has not changed (%s); %s", len(r.Replaced), r.Why, howToRelease)
 	}
 	return "", ""
 }

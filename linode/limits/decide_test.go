@@ -379,7 +379,7 @@ func TestWhichPoolsAreStopped(t *testing.T) {
 func TestAStopSaysWhy(t *testing.T) {
 	pool, class := bronze(), class()
 	s := replacementState{Pool: pool, Class: class, Claims: []karpv1.NodeClaim{*replacedClaim(claimOf(1, pool, class))}, Most: 1}
-	const want = "Karpenter has replaced 1 of its nodes soon after their creation, without a change of the template " +
+	const want = "Karpenter has replaced 1 of the nodes of the NodePool soon after their creation, although the template has not changed " +
 		"(RequirementsDrifted: nodes get the label example.com/tier=bronze, and a requirement of the NodePool does not " +
 		"allow that); drifted nodes are kept until the template of the NodePool or its LinodeNodeClass changes, " +
 		"or its annotation lkeplan.dev/replacements is removed"

@@ -27,18 +27,21 @@ type Window struct {
 	Started   bool      `json:"started,omitempty"` // Linode says that it has started
 }
 
-// String is the maintenance for people: "power_off_on from 2026-11-28T03:00:00Z (emergency)"; "since" if it has started.
+// String is the maintenance for people: "power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has started.
 func (w Window) String() string {
-	when := "at a time that Linode does not name"
+	when := "starts at an unknown time"
 	switch {
 	case !w.Start.IsZero() && w.Started:
-		when = "since " + w.Start.UTC().Format(time.RFC3339)
+		when = "started at " + w.Start.UTC().Format(time.RFC3339)
 	case !w.Start.IsZero():
-		when = "from " + w.Start.UTC().Format(time.RFC3339)
+		when = "starts at " + w.Start.UTC().Format(time.RFC3339)
 	case w.Started:
-		when = "now"
+		when = "has started"
 	}
-	text := strings.TrimSpace(w.Type + " " + when)
+	text := when
+	if w.Type != "" {
+		text = w.Type + ", " + when
+	}
 	if w.Emergency {
 		text += " (emergency)"
 	}

@@ -65,7 +65,7 @@ func TestNodesAreReplacedBeforeMaintenance(t *testing.T) {
 		}
 	}
 	if !s.told("NodeClaim", maintenance.ReasonEmergency, "(emergency)") ||
-		!s.told("NodeClaim", maintenance.ReasonScheduled, "power_off_on from") {
+		!s.told("NodeClaim", maintenance.ReasonScheduled, "power_off_on, starts at") {
 		t.Error("no events name the maintenance")
 	}
 	if !s.told("LinodeNodeClass", maintenance.ReasonUnknown, "may not be replaced") {

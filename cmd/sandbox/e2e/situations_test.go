@@ -26,12 +26,12 @@ var refusals = []situation{
 	},
 	{
 		name: "label", pool: four, pod: "CPU 1\n      nodeSelector: {case: label, example.com/disk: ssd}",
-		says:  "the pod selects nodes by the label example.com/disk, which its nodes do not have",
+		says:  "the pod selects nodes by the label example.com/disk, which the nodes of the pool do not have",
 		helps: nodesHave("label", "example.com/disk", "ssd"),
 	},
 	{
 		name: "affinity", pool: four, pod: "CPU 1\n" + nodeAffinity("example.com/tier", "gold"),
-		says:  "the pod requires example.com/tier In [gold], and its nodes have example.com/tier In [silver]",
+		says:  "the pod requires example.com/tier In [gold], and the nodes of the pool have example.com/tier In [silver]",
 		helps: nodesHave("affinity", "example.com/tier", "gold"),
 	},
 	{
@@ -46,7 +46,7 @@ var refusals = []situation{
 	},
 	{
 		name: "spot", pool: four, pod: "CPU 1\n      nodeSelector: {case: spot, karpenter.sh/capacity-type: spot}",
-		says:  "the pod requires karpenter.sh/capacity-type In [spot], and its nodes have",
+		says:  "the pod requires karpenter.sh/capacity-type In [spot], and the nodes of the pool have",
 		helps: podHas("spot", `"nodeSelector":{"karpenter.sh/capacity-type":null}`),
 	},
 	{
@@ -57,16 +57,16 @@ var refusals = []situation{
 	},
 	{
 		name: "gpu", pool: four, pod: "CPU 1, nvidia.com/gpu: 1",
-		says:  "the pod requests 1 of nvidia.com/gpu, and the largest of its plan types has 0",
+		says:  "the pod requests 1 of nvidia.com/gpu, and the largest plan type of the pool has 0",
 		helps: poolAllows("gpu", "gpu"),
 	},
 	{
 		name: "memory", pool: four, pod: "CPU 1, memory: 20Gi",
-		says:  "the pod requests 20Gi of memory, and the largest of its plan types has",
+		says:  "the pod requests 20Gi of memory, and the largest plan type of the pool has",
 		helps: poolAllows("memory", "highmem"),
 	},
 	{
-		name: "daemons", pool: four, pod: "CPU 3700m", says: "the pod does not fit on the largest of its plan types, next to the pods of DaemonSets",
+		name: "daemons", pool: four, pod: "CPU 3700m", says: "the largest plan type of the pool is too small for the pod and the pods of DaemonSets",
 		helps: func(s *sandbox) { s.kube("", "delete", "daemonset", "daemons") },
 	},
 	{
@@ -137,7 +137,7 @@ var refusals = []situation{
 	},
 	{
 		name: "choice", pool: `requirements = { class = ["standard", "dedicated"], cpu = 4 }`, pod: "CPU 1",
-		says: "its plan types do not meet minValues", helps: func(s *sandbox) { s.minValues("choice", 2) },
+		says: "the plan types of the pool do not meet minValues", helps: func(s *sandbox) { s.minValues("choice", 2) },
 	},
 	{
 		name: "preempted", pool: four + "\n  limits = { nodes = 1 }", base: "CPU 3\n      priorityClassName: important",
