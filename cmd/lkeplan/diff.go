@@ -13,10 +13,10 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-const diffHelp = `Compare a directory with an earlier state of it, the base. The report shows
-which objects and fields change, and which nodes are replaced or deleted.
+const diffHelp = `Compare a directory with its earlier state, the base. The report shows which
+objects and fields change, and which nodes are replaced or deleted.
 
---base names the base:
+--base selects the base:
 
   git:REF        a commit, branch or tag of the Git repository
   dir:PATH       another directory
@@ -25,38 +25,37 @@ which objects and fields change, and which nodes are replaced or deleted.
                  that other owners, such as kubectl or Helm, have set
   snapshot:FILE  the cluster as "lkeplan snapshot" has saved it
 
-Without --base, the base is the commit where your branch left the trunk, as in a
-pull request. On the trunk, the base is HEAD if the directory has uncommitted
-changes, and otherwise the previous commit.
+Without --base, the base is the commit where your branch left the main branch.
+On the main branch, the base is the last commit. If the directory has no
+uncommitted changes, the base is the commit before it.
 
-Guards (limits on one change) and policies (conditions that a plan must meet)
-are read from the base, so a change cannot remove the guard that refuses it. A
-cluster or a saved plan has no guards. For these bases, lkeplan reads guards and
-policies from the commit that is the base without --base. --guards names another
-commit or a directory.
+diff also checks guards (limits on one change) and policies (conditions that a
+plan must meet). It reads them from the base, so a change cannot remove the
+guard that refuses it. If the base is a cluster or a saved plan, diff reads
+guards and policies from the commit where your branch left the main branch. To
+read them from another commit or a directory, set --guards.
 
-Karpenter replaces nodes if the template of their pool changes, or if the pool's
-new requirements exclude them. Only a cluster knows how many nodes there are. If
-the base is not a cluster, --nodes live or --nodes snapshot:FILE counts them.
-The cost is a maximum: that of all pools at their limits. Prices come from the
-catalogue, which --catalog names.
+To count the affected nodes, diff needs a cluster or a snapshot. If the base is
+a commit, set --nodes live or --nodes snapshot:FILE. The cost in the report is
+the maximum, if all pools reach their limits. Prices come from the catalogue, a
+file with plan types, regions and prices.
 
-With --simulate, the report also shows what happens to pods. It shows their
-nodes before and after the change, and the cost of these nodes. If a pod no
-longer gets a node, the report shows why each pool refuses the pod, and the
-change is refused. The guard max_unschedulable_pods or --allow can permit it.
---pods and --workloads name the pods, as for "lkeplan simulate". By default, the
-pods are those of the cluster or snapshot that is compared.
+With --simulate, the report also shows which nodes pods get before and after the
+change, and what these nodes cost. If a pod no longer gets a node, the report
+shows the reason, and diff refuses the change. To permit the change, use the
+guard max_unschedulable_pods, or --allow. --pods and --workloads select the
+pods, as in "lkeplan simulate". By default, diff uses the pods of the cluster or
+snapshot.
 
---output selects the format of standard output. --out also writes the report to
-a file. text is for people, markdown is for the comment of a pull request, and
-html is a page with charts. json and jsonl are for programs, and the other
-formats are for CI systems.
+--output selects the format of the report. --out also writes the report to a
+file. Use text for people, markdown for the comment of a pull request, and html
+for a page with charts. Use json and jsonl for programs. The other formats are
+for CI systems.
 
-If you name several directories, or use --recursive, there is one report with
-the sums of nodes and cost. A directory that was removed is a change too: the
-guards of the base apply to it. If the base is a cluster, lkeplan compares each
-directory with the context of the kubeconfig that has the name of the cluster in
+To compare several directories, name them, or use --recursive. The report then
+shows the total number of nodes and the total cost. If a directory was removed,
+the report shows this change, and the guards of the directory apply. If the base
+is a cluster, the kubeconfig needs a context for each cluster, with the name in
 the cluster block. With --nodes snapshot:DIR, the snapshot of the directory
 clusters/prod is the file DIR/clusters/prod.json.`
 

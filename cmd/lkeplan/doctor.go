@@ -16,19 +16,18 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-const doctorHelp = `Check that everything lkeplan needs is in place. doctor checks the API server
-and its clock, the CRDs, the processes of lkeplan and their releases, and the
-rights of their accounts. It also checks admission policies, other installations
-of Karpenter, and the conditions of pools and NodePlans.
+const doctorHelp = `Check the installation of lkeplan in a cluster. doctor checks the API server,
+the CRDs, the controller and its rights, and the conditions of pools and
+NodePlans. It also finds other installations of Karpenter.
 
-With a token in LINODE_TOKEN, doctor also checks the scopes of the token and the
-LKE cluster. LKE_CLUSTER_ID and CLUSTER_NAME name that cluster; by default, it
-is the one in the settings of the controller. In instance mode (KARPENTER_MODE),
-doctor instead checks the Linodes of CLUSTER_NAME, and what these need to join
-the cluster.
+If the environment variable LINODE_TOKEN contains a token, doctor also checks
+the scopes of the token and the LKE cluster. By default, doctor checks the
+cluster in the settings of the controller. To check another cluster, set
+LKE_CLUSTER_ID or CLUSTER_NAME. If KARPENTER_MODE is instance, doctor checks the
+Linodes of a cluster that you run yourself.
 
-doctor changes nothing. Each line starts with ok, warn or fail, and the line
-below it says what to do. The exit code is 1 if a check fails.`
+doctor changes nothing. Each line starts with ok, warn or fail. If there is a
+problem, the next line shows what to do. The exit code is 1 if a check fails.`
 
 func newDoctor(env *flags.Env) *cobra.Command {
 	var access kube.Access

@@ -33,30 +33,29 @@ import (
 )
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
-CapacityLimits from a cluster or from manifests, and write them as HCL. Fields
-with default values are left out. The cluster is only read. Without arguments,
-import reads all objects. An argument can name an object, or a KIND for all
-objects of that kind.
+CapacityLimits, and write them as HCL. import reads them from the cluster, or
+from manifests with --from. It changes nothing in the cluster. Without
+arguments, import reads all objects. To read one object, write KIND/NAME. To
+read all objects of a kind, write KIND.
 
-Before import prints the HCL, it compiles the HCL and compares the result with
-the objects. If they are equal, an apply changes nothing and replaces no node.
-If they differ, or if the HCL does not compile, lkeplan shows the reason, and
-the exit code is 1. An object that cannot be read is left out: lkeplan prints
-where it is and what to write, and the exit code is 1.
+import checks the HCL before it prints it. If the HCL describes the same
+objects, you can apply it, and no node is replaced. If the HCL differs from the
+objects, or if an object cannot be read, import shows the reason, and the exit
+code is 1.
 
-For each object, the HCL has an import block. The block permits "lkeplan
-takeover", and no other command, to take over the object from its owner. If
-Flux, Argo CD, Helm or Terraform owns the object, lkeplan prints what to do.
+For each object, the HCL has an import block. With this block, "lkeplan
+takeover" can take over the object from its owner. If Flux, Argo CD, Helm or
+Terraform owns the object, import prints what to do.
 
-By default, a compiled pool requires on-demand capacity. If a NodePool has no
-such requirement, import writes capacity_type = null, so that the compiled pool
-has none, either.
+If a NodePool has no requirement for a capacity type, import writes
+capacity_type = null. Without this line, the pool would require on-demand
+capacity, which is the default.
 
 With --lke or --terraform, import reads LKE pools (node pools of LKE) that
-Karpenter does not manage. For each of them, it writes a pool with the same plan
-type, labels and taints. The maximum of the LKE pool's autoscaler becomes the
-limit of the pool. import also prints the steps to move the pods. It changes
-nothing at Linode.`
+Karpenter does not manage. For each LKE pool, it writes a pool with the same
+plan type (kind of Linode), labels and taints. If the LKE pool has an
+autoscaler, its maximum becomes the limit of the pool. import also prints the
+steps to move the pods. It changes nothing at Linode.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env, mode: flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}}

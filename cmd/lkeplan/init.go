@@ -32,15 +32,15 @@ func newInit(env *flags.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a first configuration",
-		Long: `Write a first configuration: a cluster, a node class and a pool, with comments.
-init asks no questions and overwrites nothing. It creates DIR if it is missing.
-Without DIR, it writes to the working directory.
+		Long: `Write a first configuration with a cluster, a node class and a pool. Comments in
+the file explain each block. init overwrites no file. Without DIR, it writes to
+the working directory.
 
 With --ci, init also writes guards (limits on one change), a monthly budget,
-tests, and a pipeline that checks each change. The pipeline is the file
-.github/workflows/lkeplan.yml for GitHub, and .gitlab-ci.yml for GitLab. If the
-repository already has a .gitlab-ci.yml, init writes lkeplan.gitlab-ci.yml:
-include that file in yours.`,
+tests, and a pipeline that checks each change. For GitHub, the pipeline is the
+file .github/workflows/lkeplan.yml. For GitLab, it is the file .gitlab-ci.yml.
+If the repository already has a .gitlab-ci.yml, init writes
+lkeplan.gitlab-ci.yml. Then include this file in your .gitlab-ci.yml.`,
 		Example: `  lkeplan init clusters/dev
   lkeplan init --ci github clusters/web
   lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams
@@ -172,8 +172,8 @@ var (
 	starterGitLab []byte
 )
 
-// start is the part of a first configuration that depends on where machines come from.
-type start struct{ where, how, class string }
+// start is the part of a first configuration that depends on where machines
+come from. type start struct{ where, how, class string }
 
 // lkeStart is the start for a cluster of LKE.
 func lkeStart(tier string) start {

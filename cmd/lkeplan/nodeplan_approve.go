@@ -23,16 +23,18 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const nodePlanApproveHelp = `Approve the pending plan of a NodePlan that guards (limits on one change)
-refuse. The approval is for this plan only, which its digest identifies. It
-permits what the guards refuse now, and at most as many nodes as the plan
-affects now. It expires after the time in --for. Applying the plan uses up the
-approval; the history still shows it.
+const nodePlanApproveHelp = `Approve the pending plan of a NodePlan, if a guard (a limit on one change)
+refuses the plan. The approval is only for this plan. It permits what the guards
+refuse now. It also limits the number of nodes to the number in the plan. The
+approval expires after the time in --for. After the plan is applied, the
+approval cannot be used again. "lkeplan nodeplan history" shows the approval.
 
-A NodePlan with the mode PlanOnly, such as one for a pull request, shows a plan
-and never applies it. If you approve its plan, the approval is for the other
-NodePlan, which applies the plan after the merge. You need the ClusterRole
-lkeplan-approve in the namespace of the NodePlan that applies the plan.`
+A NodePlan with the mode PlanOnly shows the plan of a pull request, and does not
+apply it. If you approve this plan, the approval is for the NodePlan that
+applies the plan after the merge.
+
+You need the ClusterRole lkeplan-approve in the namespace of the NodePlan that
+applies the plan.`
 
 const maxApprovalTime = 30 * 24 * time.Hour
 

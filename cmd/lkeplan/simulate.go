@@ -19,16 +19,15 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-const simulateHelp = `Simulate which nodes the pools of a directory would create for pods. The report
-shows the nodes, their cost, and how full they are. If a pod gets no node, it
-shows why each pool refuses the pod.
+const simulateHelp = `Simulate which nodes pods would get from the pools of a directory. The report
+shows the nodes, their cost, and how full they are. If a pod gets no node, the
+report shows the reason for each pool.
 
-The simulation needs no cluster. It runs Karpenter's own scheduler to plan the
-nodes, and the code of lkeplan's controller to choose their plan types (kinds of
-Linode, such as g6-standard-2). Limits of pools and CapacityLimits apply. At the
-start, the only nodes are those of static pools, which have a fixed number of
-nodes. All pods are created at the same time. Overlays and buffers are not
-simulated.
+The simulation needs no cluster. It uses Karpenter's scheduler, and chooses plan
+types (kinds of Linode, such as g6-standard-2) as the controller does. The
+limits of the pools apply. At the start, only pools with a fixed number of nodes
+have nodes. All pods are created at the same time. NodeOverlays and
+CapacityBuffers are not simulated.
 
 --pods 200x1cpu,2Gi adds 200 pods that each request 1 CPU and 2Gi of memory.
 --workloads adds the pods of manifests: Deployments, StatefulSets, ReplicaSets,
@@ -42,48 +41,41 @@ these flags. The SOURCE of --workloads is one of these:
   live           all pods and DaemonSets of the cluster, which is only read
   snapshot:FILE  the same from "lkeplan snapshot", without a cluster
 
-If a workload has an autoscaler, its number of pods is the minimum of the
-autoscaler, or the maximum with --autoscalers max. Jobs that have ended and
-objects of unknown API versions are ignored. If a pod uses a
-PersistentVolumeClaim that is not in the manifests, the pod gets no node.
+If a workload has an autoscaler, simulate uses the minimum number of pods. With
+--autoscalers max, it uses the maximum. It ignores Jobs that have ended. If a
+pod uses a PersistentVolumeClaim that is not in the manifests, the pod gets no
+node.
 
-On the standard tier of LKE, lkeplan adds the DaemonSets that LKE installs,
-unless the manifests have them. lkeplan does not know the DaemonSets of LKE
-Enterprise. To add these, save the output of "kubectl get daemonsets -A -o
-yaml", and pass the file to --workloads.
+On the standard tier of LKE, simulate adds the DaemonSets that LKE installs. On
+LKE Enterprise, it does not know these DaemonSets. To add them, save the output
+of "kubectl get daemonsets -A -o yaml", and pass the file to --workloads.
 
-With --settle, Karpenter then consolidates the nodes until nothing changes: it
-removes empty nodes, and replaces nodes with fewer or cheaper ones. It respects
-the disruption blocks of the pools, the PodDisruptionBudgets in the manifests,
-and the annotation karpenter.sh/do-not-disrupt. The report lists each step with
-the money that it saves, and why the other nodes stay. With --keep 50%, half of
-the pods of each workload are removed before the consolidation.
+With --settle, simulate then consolidates the nodes as Karpenter does. It
+removes empty nodes, and replaces nodes with fewer or cheaper nodes. Disruption
+budgets, PodDisruptionBudgets and the annotation karpenter.sh/do-not-disrupt
+apply. The report shows what each step saves, and why the other nodes stay. With
+--keep 50%, half of the pods of each workload are removed before the
+consolidation.
 
-With --base, lkeplan simulates the same pods with the base, too, and compares
-the results. If you add --settle, the report also shows what happens to the
-nodes of the base. Nodes that differ from their pool are replaced one by one
-within the budgets, and the nodes of removed pools are drained.
+With --base, simulate also runs with the base, an earlier state of the
+directory. The report compares the results. If you add --settle, the report also
+shows how the nodes of the base are replaced or drained.
 
-With --sweep, lkeplan finds the cheapest limit on the size of nodes. It repeats
-the simulation for each possible maximum of CPUs (--sweep cpu) or memory
-(--sweep memory), or for each class of plan types with its cheapest maximum
-(--sweep class). The report lists the cheapest result first, with the HCL to
-write.
+With --sweep, simulate finds the cheapest size of nodes. It repeats the
+simulation for each maximum of CPUs (--sweep cpu), for each maximum of memory
+(--sweep memory), or for each class of plan types (--sweep class). The report
+lists the cheapest result first, and shows the HCL to write.
 
-With --replay, the pods come from several snapshots of one cluster, such as one
-for each hour. Karpenter places the new pods of each snapshot on the nodes that
-the previous snapshot left, or on new nodes. The report compares the cost,
-launches and disruptions of these nodes with those of the real nodes of the
-cluster. Linode bills each started hour of a machine. The last snapshot only
-marks the end of the time. Each step of Karpenter takes three minutes of
-simulated time.
+With --replay, the pods come from snapshots of one cluster, such as one snapshot
+for each hour. The report compares the simulated nodes with the real nodes of
+the cluster. It shows the cost, and how many nodes were created and removed.
+Linode bills each started hour of a node.
 
-The format markdown is for the comment of a pull request. html is one page that
-shows each node as a bar that its pods fill. The page runs no script and loads
-no other file.
+Use the format markdown for the comment of a pull request. The format html is a
+page that shows how full each node is.
 
-The exit code is 3 if a pod gets no node. With --base, it is 3 only if the pod
-gets a node in the base.`
+The exit code is 3 if a pod gets no node. With --base, the exit code is 3 only
+if this pod gets a node in the base.`
 
 const simulateExamples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod

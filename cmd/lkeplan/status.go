@@ -17,22 +17,23 @@ import (
 
 const statusHelp = `Show the state of a cluster on one screen:
 
-  * for each pool, its nodes by state, their cost, and the rest of its limits
-  * which nodes are replaced, and what blocks their replacement
+  * for each pool, the number of nodes, their state and cost, and the limits
+  * which nodes are replaced, and what blocks the replacement
   * which plan types (kinds of Linode) are out of stock
   * whether the Linode API answers and accepts the token
-  * for each NodePlan, what it has applied and what it is waiting for
-  * why pods are waiting for a node, from the pod down to Linode
+  * for each NodePlan, the applied commit and the next commit
+  * why pods wait for a node
 
-With POOL, show only what concerns this pool.
+With POOL, status shows only this pool.
 
-Karpenter's own scheduler explains why pods are waiting, as in "lkeplan why". If
-it cannot, status shows the last event of the pod and its age.
+If a line of the output starts with |, it continues the previous line, or quotes
+a text from the cluster.
 
 You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
-Karpenter and lkeplan. If you cannot list a kind, status names the kind. No
-controller need run. Prices come from the catalogue.`
+Karpenter and lkeplan. If you cannot list a kind, status shows which kind is
+missing. status also works if the controller is down. Prices come from the
+catalogue.`
 
 type statusSettings struct {
 	look

@@ -18,9 +18,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/inspect"
 )
 
-const topHelp = `Show the nodes of a cluster: how much of each node its pods request, its price,
-plan type, age and state. Above the nodes, top shows the pools and which nodes
-are replaced.
+const topHelp = `Show the nodes of a cluster, with plan type, price, age and state. For each
+node, top also shows how much CPU and memory the pods request. Above the nodes,
+top shows the pools.
 
   p n c m    sort by pool, name, CPU, memory
   d a s      sort by dollars, age, state
@@ -32,10 +32,9 @@ are replaced.
 
 top only reads the cluster. To cordon or drain a node, use kubectl.
 
-You need the right to list nodes, pods, nodeclaims and nodepools. If you also
-have the right to watch them, top shows each change immediately; otherwise it
-lists them repeatedly. If you cannot list a kind other than nodes, top leaves it
-out. Prices come from the catalogue.`
+You need the right to list nodes. If you can also list pods, nodeclaims and
+nodepools, top shows them. If you can watch these kinds, top shows each change
+immediately. Prices come from the catalogue.`
 
 // topKeys is the help that ? shows.
 const topKeys = `/          filter nodes by name, pool, plan type or state; esc clears the filter

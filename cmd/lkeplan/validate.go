@@ -36,8 +36,9 @@ func newValidate(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [DIR...]",
 		Short: "Check a directory without a cluster",
-		Long: `Compile a directory, and check its objects as the API server would, without a
-cluster. Without DIR, validate checks the working directory.
+		Long: `Check the configuration in a directory. validate checks the objects as the API
+server would, and needs no cluster. Without DIR, it checks the working
+directory.
 
 --output selects a format:
 
@@ -48,16 +49,15 @@ cluster. Without DIR, validate checks the working directory.
   sarif               tools for code scanning
   junit               CI systems that show test reports
 
-In every format, the exit code is 1 if there is an error.
+The exit code is 1 if there is an error.
 
-Some rules compare pods with pools: for example, they find a taint that no pod
-tolerates, or a label that no pool has. Name the pods with --pods and
---workloads, as for "lkeplan simulate". Without pods, validate skips these
-rules. "lkeplan explain" lists all rules.
+Some rules compare pods with pools. For example, validate can find a taint that
+no pod tolerates, or a label that no pool has. For these rules, select the pods
+with --pods or --workloads, as in "lkeplan simulate". These flags allow only one
+directory. "lkeplan explain" lists all rules.
 
-You can name several directories. With --recursive, validate checks each DIR and
-all its subdirectories, and skips those without a cluster block. It prints one
-result for all of them. --pods and --workloads allow only one directory.`,
+To check several directories, name them. With --recursive, validate also checks
+their subdirectories. It skips directories without a cluster block.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
   lkeplan validate --workloads manifests.yaml --pods 40x1cpu,2Gi clusters/prod

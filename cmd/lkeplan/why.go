@@ -18,25 +18,26 @@ import (
 
 const whyHelp = `Explain the state of one object:
 
-  pod    which pools refuse the pod, and why, by Karpenter's own scheduler
-  node   why the node has this plan type (kind of Linode) and not a cheaper one,
-         why it is not consolidated, and why and since which commit it is
-         replaced
-  claim  the same for a NodeClaim, which may have no node yet
-  pool   its state, the plan types that it can create, and the pods that are
-         waiting for it
+  pod    why each pool creates no node for the pod
+  node   why the node has its plan type (kind of Linode), why it stays, or why
+         it is replaced or removed
+  claim  the same for a NodeClaim (Karpenter's request for a node)
+  pool   the state of the pool, its plan types, and the pods that wait for it
 
-TYPE/NAME, as "kubectl get -o name" prints it, is the same as TYPE NAME. The name
-of a pod can start with its namespace: pod/shop/web.
+You can write the object as TYPE NAME or TYPE/NAME, such as pod/web. The name of
+a pod can start with its namespace, such as pod/shop/web.
+
+If a line of the output starts with |, it continues the previous line, or quotes
+a text from the cluster.
 
 You need the right to list nodes, pods, events, daemonsets, persistentvolumes,
 persistentvolumeclaims, storageclasses, poddisruptionbudgets, and the kinds of
-Karpenter and lkeplan. If you cannot list a kind, why names the kind. No
-controller need run.
+Karpenter and lkeplan. If you cannot list a kind, why shows which kind is
+missing. why also works if the controller is down.
 
-For a removed node, why reads the journal that the controller writes on the
-LinodeNodeClass, or else the events of the last hour. Plan types and prices come
-from the catalogue.`
+If the node no longer exists, why shows why it was removed. The controller
+stores the last 50 removed nodes in the status of the LinodeNodeClass. Prices
+come from the catalogue, a file with plan types, regions and prices.`
 
 func newWhy(env *flags.Env) *cobra.Command {
 	var (
