@@ -16,18 +16,21 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-const historyHelp = `Compare what the plans of applied revisions foretold with what happened: how
-many nodes were replaced, and what the pools cost. The newest revision of each
-NodePlan is first. Revisions that change no object are not listed.
+const historyHelp = `Compare the forecast of each applied commit with what happened. The forecast is
+in the plan of the commit. It has the number of nodes that will be replaced, and
+the monthly cost of the pools. Commits that change no object are not listed.
 
-REPLACED is the number of nodes that Karpenter replaced because of the revision,
-of those in its plan. FORECAST is the range of the monthly cost, and MEAN is the
-monthly cost on average since the revision was applied, weighted by time.
-MEASURED is for how long the controller has counted the nodes: while it did not
-run, they are unknown. A line that starts with ! is outside of its forecast. The
-lines below the table explain the differences.
+  REPLACED  the nodes that were replaced, and the number in the plan
+  FORECAST  the expected range of the monthly cost
+  MEAN      the average monthly cost since the commit was applied
+  MEASURED  the time for which the cost is known. While the controller does not
+            run, the cost is unknown
 
-You need the right to read NodePlans. The controller need not run.`
+If a line starts with !, the commit differs from its forecast. The lines below
+the table explain the difference.
+
+You need the right to read NodePlans. history also works if the controller is
+down.`
 
 // historySettings are the flags of the command.
 type historySettings struct {

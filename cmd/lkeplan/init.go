@@ -172,8 +172,8 @@ var (
 	starterGitLab []byte
 )
 
-// start is the part of a first configuration that depends on where machines
-come from. type start struct{ where, how, class string }
+// start is the part of a first configuration that depends on where machines come from.
+type start struct{ where, how, class string }
 
 // lkeStart is the start for a cluster of LKE.
 func lkeStart(tier string) start {

@@ -97,7 +97,7 @@ func Failed(found []Finding) bool { return worst(found) == LevelFail }
 func notKnown(of string, err error) []Finding {
 	f := Finding{LevelWarn, of, "unknown: " + err.Error(), ""}
 	if apierrors.IsForbidden(err) {
-		f.Do = "run it as a user who can"
+		f.Do = "run doctor as a user with this right"
 	}
 	return []Finding{f}
 }

@@ -106,11 +106,11 @@ func (p Installation) crds(ctx context.Context) []Finding {
 		found = append(found, Finding{LevelFail, of, "missing: " + strings.Join(missing, ", "), "lkeplan crds apply"})
 	}
 	if len(others) > 0 {
-		found = append(found, Finding{LevelWarn, of, "of another release: " + strings.Join(others, ", "),
+		found = append(found, Finding{LevelWarn, of, "these CRDs have another release: " + strings.Join(others, ", "),
 			"lkeplan crds apply, or use the lkeplan of the release that is installed"})
 	}
 	if found == nil {
-		found = append(found, Finding{LevelOK, of, fmt.Sprintf("all %d are of this release", len(wanted)), ""})
+		found = append(found, Finding{LevelOK, of, fmt.Sprintf("all %d CRDs have this release", len(wanted)), ""})
 	}
 	return found
 }
@@ -191,7 +191,7 @@ func (p Installation) installed(ctx context.Context) []Finding {
 	}
 	if len(parts) == 0 {
 		return []Finding{{LevelWarn, of, "there is no Deployment of lkeplan",
-			"helm install lkeplan (kube/chart), unless it runs outside of the cluster"}}
+			"install the chart in kube/chart; if the controller runs outside of the cluster, ignore this"}}
 	}
 	var found []Finding
 	for _, d := range parts {
@@ -239,7 +239,7 @@ func (p Installation) controllers(ctx context.Context) []Finding {
 	for _, c := range all {
 		f := Finding{LevelOK, of, c.String(), ""}
 		if !c.Works() {
-			f.Level, f.Do = LevelFail, "start it, or delete its Lease; kubectl -n "+c.Namespace+" get pods says what does not run"
+			f.Level, f.Do = LevelFail, "start it, or delete its Lease; kubectl -n "+c.Namespace+" get pods shows which pods do not run"
 		}
 		if c.MakesNodes() && c.Works() {
 			works++
@@ -296,7 +296,7 @@ func (p Installation) rights(ctx context.Context) []Finding {
 			if instances {
 				do += ", and then kubectl apply -f kube/deploy/instance.yaml"
 			}
-			text = fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text)
+			text = fmt.Sprintf("the account %s/%s cannot %s", d.namespace, d.account, text)
 			found = append(found, Finding{LevelFail, of, text, do})
 		default:
 			text := fmt.Sprintf("the account %s/%s has all %d rights that it needs", d.namespace, d.account, len(rights))
@@ -367,7 +367,7 @@ func (p Installation) policies(ctx context.Context) []Finding {
 	if !slices.ContainsFunc(bindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
 		return b.Spec.PolicyName == name && slices.Contains(b.Spec.ValidationActions, admissionv1.Deny)
 	}) {
-		text := "no ValidatingAdmissionPolicyBinding denies what the ValidatingAdmissionPolicy " + name + " forbids" + so
+		text := "the ValidatingAdmissionPolicy " + name + " has no binding that denies requests" + so
 		return []Finding{{LevelWarn, of, text, to}}
 	}
 	return []Finding{{LevelOK, of, "the right to approve is enforced", ""}}
@@ -386,7 +386,7 @@ func (p Installation) rivals(ctx context.Context) []Finding {
 	for _, d := range all {
 		if d.Labels["app.kubernetes.io/name"] == "karpenter" && ptr.Deref(d.Spec.Replicas, 1) > 0 {
 			found = append(found, Finding{LevelFail, of, "the Deployment " + d.Namespace + "/" + d.Name +
-				" runs, and works on the same NodePools", "kubectl -n " + d.Namespace + " scale deployment/" + d.Name + " --replicas=0"})
+				" runs, and also creates nodes for the NodePools", "kubectl -n " + d.Namespace + " scale deployment/" + d.Name + " --replicas=0"})
 		}
 	}
 	return found

@@ -166,8 +166,8 @@ func TestDoctor(t *testing.T) {
 		return strings.Contains(said, "lkeplan-controller has not reported for")
 	})
 	said = s.ends(1, "doctor", "-o", "json")
-	for _, want := range []string{"missing: CapacityLimit", "of another release: NodePlan",
-		"lkeplan-controller may not list pods", "kube-system/karpenter runs", `"do": "kubectl -n kube-system scale`} {
+	for _, want := range []string{"missing: CapacityLimit", "these CRDs have another release: NodePlan",
+		"lkeplan-controller cannot list pods", "kube-system/karpenter runs", `"do": "kubectl -n kube-system scale`} {
 		mustContain(t, said, want)
 	}
 }
