@@ -99,15 +99,15 @@ func newDiff(env *env) *cobra.Command {
 	d.AtFlag(cmd)
 	cmd.Flags().StringVar(&d.Base, "base", "",
 		"compare with `BASE`: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: the commit where the branch "+
-			"left the trunk)")
+			"left the main branch)")
 	d.NodesFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it; diff only shows this")
+		"delete objects that were applied from this directory and are no longer in it (diff shows the deletions, and deletes nothing)")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
-		"skip directories that the change does not affect: the files that they read are equal in the base")
+		"skip directories that the change does not affect")
 	out.Add(cmd)
 	d.Effects().And(d.NodesEffects(), out.Effects()).RejectUnused(cmd)
 	d.AcceptOldNodes(cmd)

@@ -184,9 +184,9 @@ with the variables of the NodePlan, its guards, its rules for pruning, and the
 fields that it lets other owners set. The cluster is only read.
 
 The guards and policies of the directory are those of the commit where your
-branch left the trunk, as for "lkeplan diff". lkeplan does not read variables
-that the NodePlan takes from Secrets: pass them with --var if the directory
-needs them.
+branch left the main branch, as in "lkeplan diff". lkeplan does not read
+variables that the NodePlan takes from Secrets. If the directory needs them,
+pass them with --var.
 
 With --pending, show the change that the controller has planned and not yet
 applied, such as one that waits for approval. The report shows the objects, the

@@ -79,11 +79,11 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 	d.SourceFlags(cmd)
 	flags.ClusterFlags(cmd, d.Env, &d.Access)
 	cmd.Flags().StringVar(&d.rules, "guards", "",
-		"read guards and policies from `BASE`: git:REF or dir:PATH; only for a cluster or a plan, which have none (default: "+
-			"the commit where the branch left the trunk)")
+		"read guards and policies from `BASE`, git:REF or dir:PATH, if --base is a cluster or a plan (default: "+
+			"the commit where the branch left the main branch)")
 	d.workloadFlags(cmd)
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
-		"let the API server compute the result of the apply, by a dry run; this needs the right to patch the objects")
+		"compute the result with a dry run of the API server; you need the right to patch the objects")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
 		"allow a change that a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 }
