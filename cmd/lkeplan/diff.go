@@ -103,7 +103,7 @@ func newDiff(env *env) *cobra.Command {
 	d.NodesFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it (diff shows the deletions, and deletes nothing)")
+		"delete objects that were applied from this directory and are no longer in it; diff only shows the deletions")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,

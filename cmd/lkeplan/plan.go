@@ -78,7 +78,7 @@ func newPlan(env *env) *cobra.Command {
 	d.AtFlag(cmd)
 	d.ClusterFlag(cmd)
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
-		"delete objects that were applied from this directory and are no longer in it (plan shows the deletions, and deletes nothing)")
+		"delete objects that were applied from this directory and are no longer in it; plan only shows the deletions")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	some.Flags(cmd)
 	out.Add(cmd)
