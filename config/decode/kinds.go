@@ -57,8 +57,8 @@ var kinds = map[schemas.Kind]kind{
 	schemas.ID:        {cty.Number, "a Linode id, which is a whole number", (*decoder).id, false},
 	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration, false},
 	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings, false},
-	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings, false},
-	schemas.LabelKeys: {cty.Set(cty.String), "a list of keys of labels and annotations", (*decoder).keys, false},
+	schemas.Tags:      {cty.List(cty.String), "a list of strings", (*decoder).set, false},
+	schemas.LabelKeys: {cty.List(cty.String), "a list of keys of labels and annotations", (*decoder).keys, false},
 	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap, false},
 	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
 		(*decoder).quantities, false},
@@ -222,6 +222,23 @@ func (d *decoder) strings(v cty.Value, src source) any {
 	return list
 }
 
+// set is a list of text whose order does not matter. A set of cty has no element's place in the source.
+func (d *decoder) set(v cty.Value, src source) any {
+	var texts []string
+	for text := range d.elements(v, src) {
+		texts = append(texts, text)
+	}
+	slices.Sort(texts)
+	var list []any
+	for _, text := range slices.Compact(texts) {
+		list = append(list, text)
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
 func (d *decoder) keys(v cty.Value, src source) any {
 	var keys []string
 	for key, part := range d.elements(v, src) {
@@ -242,7 +259,7 @@ func (d *decoder) keys(v cty.Value, src source) any {
 		return nil
 	}
 	slices.Sort(keys)
-	return strings.Join(keys, ",")
+	return strings.Join(slices.Compact(keys), ",")
 }
 
 func (d *decoder) stringMap(v cty.Value, src source) any {

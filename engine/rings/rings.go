@@ -20,6 +20,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/timing"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -162,7 +163,7 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	case rev.Rings != "" && proof.Rings != rev.Rings:
 		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
 	case proof.Ready.Duration < soak:
-		return in(Soaking, "ready for %s of %s", spell(proof.Ready.Duration), spell(soak))
+		return in(Soaking, "ready for %s of %s", timing.WriteDuration(proof.Ready.Truncate(time.Second)), timing.WriteDuration(soak))
 	}
 	s.State = Proven
 	return s
@@ -220,16 +221,4 @@ func Digest(rings []config.Ring) string {
 		fmt.Fprintf(sum, "%q %q %d\n", r.Name, r.Clusters, r.Soak)
 	}
 	return fmt.Sprintf("sha256:%x", sum.Sum(nil))
-}
-
-// spell writes a duration without seconds that are zero: 1h, 20m, 1h30m.
-func spell(d time.Duration) string {
-	text := d.Truncate(time.Second).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
 }

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/lkeplan/lkeplan/engine/timing"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -350,23 +351,7 @@ func longestGap(moments []Moment) string {
 	for i, m := range moments[1:] {
 		longest = max(longest, m.At.Sub(moments[i].At))
 	}
-	return spell(longest)
-}
-
-// spell writes a duration without units of which it has none.
-func spell(d time.Duration) string {
-	text := d.Round(time.Second).String()
-	text = strings.TrimSuffix(text, "0s")
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	if text == "" {
-		return "0s"
-	}
-	if last := text[len(text)-1]; last >= '0' && last <= '9' { // 10s has lost its unit
-		return d.Round(time.Second).String()
-	}
-	return text
+	return timing.WriteDuration(longest.Round(time.Second))
 }
 
 // thousandths is an amount with as many decimals as are read: $0.036.
@@ -377,7 +362,7 @@ const mostLedgerRows = 60
 // Text is a ledger for people. From says what was replayed: a directory, and whose pods.
 func (l Ledger) Text(from string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, from %s to %s (%s)\n\n", from, stamp(l.From), stamp(l.Until), spell(l.Until.Sub(l.From)))
+	fmt.Fprintf(&b, "%s, from %s to %s (%s)\n\n", from, stamp(l.From), stamp(l.Until), timing.WriteDuration(l.Until.Sub(l.From).Round(time.Second)))
 	l.rows(&b)
 	b.WriteString("\n")
 	l.totals(&b)

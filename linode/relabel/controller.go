@@ -83,8 +83,9 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		c.behind.DeleteLabelValues(req.Name)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	var claims karpv1.NodeClaimList
-	if err := c.client.List(ctx, &claims, client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}); err != nil {
+	var claims karpv1.NodeClaimList // shared with the cache: a burst of nodes reconciles its NodePool many times
+	ours := client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name}
+	if err := c.client.List(ctx, &claims, ours, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the NodeClaims of NodePool %s: %w", pool.Name, err)
 	}
 	keys := inplace.Keys(&pool)
@@ -152,7 +153,7 @@ func (c *Controller) node(ctx context.Context, nc *karpv1.NodeClaim) (*corev1.No
 		return nil, nil
 	}
 	var node corev1.Node
-	if err := c.client.Get(ctx, client.ObjectKey{Name: nc.Status.NodeName}, &node); err != nil {
+	if err := c.client.Get(ctx, client.ObjectKey{Name: nc.Status.NodeName}, &node, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	if node.Spec.ProviderID != nc.Status.ProviderID || node.Labels[karpv1.NodeRegisteredLabelKey] != "true" ||

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -42,6 +43,7 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 		objects = append(objects, nc, node)
 	}
 	left, killed := 0, errors.New("the process ended")
+	var shared, unchanged []any // what was read: the controller must not change objects of the cache
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).WithStatusSubresource(&karpv1.NodeClaim{}).
 		WithInterceptorFuncs(interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch,
 			opts ...client.PatchOption) error {
@@ -49,6 +51,19 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 				return killed
 			}
 			return c.Patch(ctx, o, p, opts...)
+		}, List: func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) error {
+			err := c.List(ctx, o, opts...)
+			if claims, ok := o.(*karpv1.NodeClaimList); ok {
+				shared, unchanged = append(shared, claims.Items), append(unchanged, claims.DeepCopy().Items)
+			}
+			return err
+		}, Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,
+			opts ...client.GetOption) error {
+			err := c.Get(ctx, key, o, opts...)
+			if node, ok := o.(*corev1.Node); ok {
+				shared, unchanged = append(shared, *node), append(unchanged, *node.DeepCopy())
+			}
+			return err
 		}}).Build()
 	request := ctrl.Request{NamespacedName: client.ObjectKey{Name: "web"}}
 	check := func(wrote bool, want string) {
@@ -96,6 +111,10 @@ func TestEachWriteCanBeTheLast(t *testing.T) {
 			}
 		}
 		check(true, value)
+		if diff := cmp.Diff(unchanged, shared); diff != "" {
+			t.Fatalf("objects of the cache were changed:\n%s", diff)
+		}
+		shared, unchanged = nil, nil
 		if n := len(recorder.Events); n > 1 {
 			t.Errorf("%d events for one change", n)
 		}

@@ -2,3 +2,11 @@ pool "web" {
   node_class = node_class.default
   in_place   = ["lkeplan.dev/condemned"] # want: Reserved key: The key lkeplan.dev/condemned belongs to lkeplan and cannot change in place. Delete it from in_place.
 }
+
+pool "api" {
+  node_class = node_class.default
+  in_place = [
+    "topology.kubernetes.io/zone", # want: Reserved key: The key topology.kubernetes.io/zone belongs to Kubernetes and cannot change in place. Delete it from in_place.
+    "a b",                         # want: Invalid key
+  ]
+}
