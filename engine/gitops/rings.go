@@ -180,7 +180,7 @@ func (w *Worker) recordProof(np *lkeplanv1alpha1.NodePlan, o outcome) time.Durat
 	case !seen.Ready: // nodes are being replaced
 		return retryInterval
 	case s.Proven[0].Ready.Duration < seen.soak:
-		return rings.LookAgain
+		return min(rings.LookAgain, seen.soak-s.Proven[0].Ready.Duration)
 	}
 	return 0
 }

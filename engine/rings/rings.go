@@ -162,7 +162,7 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	case rev.Rings != "" && proof.Rings != rev.Rings:
 		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
 	case proof.Ready.Duration < soak:
-		return in(Soaking, "ready for %s of %s", spell(proof.Ready.Duration), spell(soak))
+		return in(Soaking, "ready for %s of %s", Spell(proof.Ready.Duration), Spell(soak))
 	}
 	s.State = Proven
 	return s
@@ -222,8 +222,8 @@ func Digest(rings []config.Ring) string {
 	return fmt.Sprintf("sha256:%x", sum.Sum(nil))
 }
 
-// spell writes a duration without seconds that are zero: 1h, 20m, 1h30m.
-func spell(d time.Duration) string {
+// Spell writes a duration without seconds that are zero: 1h, 20m, 1h30m.
+func Spell(d time.Duration) string {
 	text := d.Truncate(time.Second).String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
@@ -232,4 +232,21 @@ func spell(d time.Duration) string {
 		text = strings.TrimSuffix(text, "0m")
 	}
 	return text
+}
+
+// Turn is when a ring gets a change at the earliest.
+type Turn struct {
+	Ring     string
+	Clusters []string
+	After    time.Duration // after the merge: the soak times of all previous rings
+}
+
+// Turns returns the turn of each ring.
+func Turns(order []config.Ring) (turns []Turn) {
+	var after time.Duration
+	for _, r := range order {
+		turns = append(turns, Turn{r.Name, r.Clusters, after})
+		after += r.Soak
+	}
+	return turns
 }
