@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rings"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -280,6 +281,24 @@ func TestApprovalSkipsARing(t *testing.T) {
 	}
 	if f.at("eu-1") != 0 {
 		t.Error("the ring before gets the revision, too")
+	}
+}
+
+// TestARevisionThatChangesNothingCanBeApproved: as its message says.
+func TestARevisionThatChangesNothingCanBeApproved(t *testing.T) {
+	f := newFleet(t)
+	f.push("0", strings.Replace(order, "10m", "1m", 1))
+	f.blocked("eu-1", 0, "--guard rings:dev")
+	np := f.clusters["eu-1"].np
+	given, err := plan.ApprovalFor(np, []string{"rings:dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.By, given.Expires = "jane", metav1.NewTime(f.now.Add(time.Hour))
+	np.Status.Approval = &given
+	f.reconcile("eu-1")
+	if f.at("eu-1") != 1 || np.Status.Approval != nil {
+		t.Errorf("at %d: %s", f.at("eu-1"), messageOf(np))
 	}
 }
 
