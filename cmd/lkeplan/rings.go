@@ -73,10 +73,12 @@ func newRings(env *flags.Env) *cobra.Command {
 	}
 	s.src.Flags(cmd)
 	flags.KubeconfigFlags(cmd, env, &s.from.access)
-	cmd.Flags().StringVarP(&s.from.namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of each context)")
+	cmd.Flags().StringVarP(&s.from.namespace, "namespace", "n", "",
+		"`NAMESPACE` of the NodePlan (default: that of each context)")
 	cmd.Flags().StringToStringVar(&s.contexts, "contexts", nil,
 		"read `CLUSTER=CONTEXT,...` instead of the contexts with the names of the clusters")
-	cmd.Flags().StringVar(&s.commit, "commit", "", "show this `COMMIT`, with all of its digits (default: the last one of the first ring)")
+	cmd.Flags().StringVar(&s.commit, "commit", "",
+		"show this `COMMIT`, with all of its digits (default: the last one of the first ring)")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }

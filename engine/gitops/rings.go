@@ -70,7 +70,9 @@ func (w *Worker) judgeRings(ctx context.Context, rev *revision, p *judged) {
 }
 
 // ringWait is the part of the status about a revision that waits. waited is the previous one.
-func ringWait(revision string, d rings.Decision, waited *lkeplanv1alpha1.RingWait, now time.Time) *lkeplanv1alpha1.RingWait {
+func ringWait(
+	revision string, d rings.Decision, waited *lkeplanv1alpha1.RingWait, now time.Time,
+) *lkeplanv1alpha1.RingWait {
 	next := &lkeplanv1alpha1.RingWait{
 		Revision: revision, Ring: d.Ring, Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}

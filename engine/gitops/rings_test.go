@@ -266,7 +266,8 @@ func TestApprovalSkipsARing(t *testing.T) {
 	}
 	approve := func(guards ...string) {
 		np.Status.Approval = &lkeplanv1alpha1.Approval{
-			PlanDigest: np.Status.Plan.Digest, Guards: guards, By: "jane", MaxNodes: 100, Expires: metav1.NewTime(f.now.Add(time.Hour)),
+			PlanDigest: np.Status.Plan.Digest, Guards: guards, By: "jane", MaxNodes: 100,
+			Expires: metav1.NewTime(f.now.Add(time.Hour)),
 		}
 	}
 	approve("max_rolled_nodes:*")

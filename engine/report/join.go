@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"reflect"
 	"html/template"
+	"reflect"
 	"slices"
 	"strings"
 

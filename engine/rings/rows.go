@@ -45,7 +45,7 @@ func rowOf(ring config.Ring, cluster string, rev Revision, peer Peer) Row {
 	s := Stand(cluster, ring.Soak, rev, peer)
 	row := Row{Ring: ring.Name, Cluster: cluster, State: s.State, Message: s.Message}
 	np := peer.NodePlan
-	if np == nil || np.Status.Ring == nil || np.Status.Ring.Cluster != cluster { // a status of another cluster is not shown
+	if np == nil || np.Status.Ring == nil || np.Status.Ring.Cluster != cluster { // it is about another cluster
 		return row
 	}
 	row.Applied = CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
