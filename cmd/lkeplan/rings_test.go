@@ -64,16 +64,27 @@ func TestRingsReadsEachCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit := strings.Repeat("1f2c3d4a", 5)
+	const group = `{"kind": "APIGroup", "apiVersion": "v1", "name": "lkeplan.dev",
+		"versions": [{"groupVersion": "lkeplan.dev/v1alpha1", "version": "v1alpha1"}]}`
+	answers := map[string]string{
+		"/api":              `{"kind": "APIVersions", "versions": ["v1"]}`,
+		"/apis":             `{"kind": "APIGroupList", "apiVersion": "v1", "groups": [` + group + `]}`,
+		"/apis/lkeplan.dev": group,
+		"/apis/lkeplan.dev/v1alpha1": `{"kind": "APIResourceList", "groupVersion": "lkeplan.dev/v1alpha1", "resources": [
+			{"name": "nodeplans", "kind": "NodePlan", "namespaced": true, "verbs": ["get", "list"]}]}`,
+		"/apis/lkeplan.dev/v1alpha1/namespaces/fleet/nodeplans/prod": fmt.Sprintf(`{"kind": "NodePlan",
+			"apiVersion": "lkeplan.dev/v1alpha1", "metadata": {"namespace": "fleet", "name": "prod"}, "status": {
+			"lastAppliedRevision": "main@sha1:%[1]s", "lastAttemptedRevision": "main@sha1:%[1]s", "ring": {"cluster": "dev"},
+			"conditions": [{"type": "Ready", "status": "True", "reason": "a"}]}}`, commit),
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		if r.URL.Path != "/apis/lkeplan.dev/v1alpha1/namespaces/fleet/nodeplans/prod" {
+		answer, found := answers[r.URL.Path]
+		if !found {
 			w.WriteHeader(http.StatusNotFound)
-			fmt.Fprint(w, `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`)
-			return
+			answer = `{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404}`
 		}
-		fmt.Fprintf(w, `{"kind": "NodePlan", "apiVersion": "lkeplan.dev/v1alpha1", "metadata": {"namespace": "fleet",
-			"name": "prod"}, "status": {"lastAppliedRevision": "main@sha1:%[1]s", "lastAttemptedRevision": "main@sha1:%[1]s",
-			"ring": {"cluster": "dev"}, "conditions": [{"type": "Ready", "status": "True", "reason": "a"}]}}`, commit)
+		fmt.Fprint(w, answer)
 	}))
 	defer server.Close()
 	contexts := filepath.Join(dir, "kubeconfig")

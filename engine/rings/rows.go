@@ -60,13 +60,13 @@ func rowOf(ring config.Ring, cluster string, rev Revision, peer Peer) Row {
 			row.Message += "; proven at " + clock(*row.SoaksUntil) + " at the earliest"
 		}
 	case s.State == Working && wait != nil && rev.is(wait.Revision):
-		row.State, row.Message = Waiting, waitText(wait)
+		row.State, row.Message = Waiting, WaitText(wait)
 	}
 	return row
 }
 
-// waitText says for what a cluster waits, and since when.
-func waitText(w *lkeplanv1alpha1.RingWait) string {
+// WaitText says for which ring a cluster waits, since when, and why. It starts with "waits for".
+func WaitText(w *lkeplanv1alpha1.RingWait) string {
 	parts := []string{}
 	for _, c := range w.Clusters {
 		parts = append(parts, c.Name+": "+cmp.Or(c.Message, c.State))
