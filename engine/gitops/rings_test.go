@@ -264,6 +264,9 @@ func TestApprovalSkipsARing(t *testing.T) {
 	if np.Status.Ring.Waiting == nil || np.Status.Ring.Name != "rest" || len(np.Status.Ring.Waiting.Clusters) != 2 {
 		t.Errorf("the status has %+v", np.Status.Ring)
 	}
+	if given, err := plan.ApprovalFor(np, nil); err == nil || !strings.Contains(err.Error(), "add --guard rings:early") {
+		t.Errorf("an approval that does not name the ring: %+v, %v", given, err)
+	}
 	approve := func(guards ...string) {
 		np.Status.Approval = &lkeplanv1alpha1.Approval{
 			PlanDigest: np.Status.Plan.Digest, Guards: guards, By: "jane", MaxNodes: 100,
