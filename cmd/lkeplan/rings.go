@@ -215,7 +215,7 @@ func (r ringProgress) text(p *diag.Page) {
 	}
 }
 
-// markdown is a table for a comment.
+// markdown is a comment for a pull request. The first line is a marker by which a bot finds its comment again.
 func (r ringProgress) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -224,7 +224,7 @@ func (r ringProgress) markdown() string {
 		}
 		b.WriteString("|\n")
 	}
-	fmt.Fprintf(&b, "### %s\n\n", report.HTMLEntities(r.title()))
+	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n\n", report.Marker("rings/"+r.NodePlan), report.HTMLEntities(r.title()))
 	line(append(slices.Clone(ringTitles), "MESSAGE"))
 	b.WriteString(strings.Repeat("|---", len(ringTitles)+1) + "|\n")
 	for _, row := range r.Clusters {

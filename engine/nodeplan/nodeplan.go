@@ -106,8 +106,8 @@ const (
 	Ready     = "ready"
 	Waiting   = "waits for approval"
 	InOrder   = "waits for ring" // for the clusters of the previous ring
-	Stalled   = "stalled" // until a user changes something
-	Failing   = "failing" // and retried
+	Stalled   = "stalled"        // until a user changes something
+	Failing   = "failing"        // and retried
 	Working   = "working"
 	Proving   = "first wave"  // before the rest of the revision is applied
 	Held      = "held"        // the first wave failed

@@ -60,7 +60,7 @@ type comment struct {
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
 func (c *comment) write(target string) string {
-	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.Report))
+	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", Marker(target), verdict(c.Report))
 	c.overview()
 	c.guards()
 	c.turns()

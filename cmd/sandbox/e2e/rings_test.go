@@ -218,10 +218,53 @@ func TestACommitReachesOneRingAfterTheOther(t *testing.T) {
 		t.Errorf("eu-1 has applied a commit of which dev's proof is %+v", proof)
 	}
 	mustContain(t, r.shown("--commit", commit, "-o", "json"), `"state": "Proven"`)
+	r.isCommentedOn(commit)
 
 	r.devIsDown()
 	r.devDoesNotCompile()
 	r.devRollsBack()
+}
+
+// isCommentedOn runs the workflow twice: the pull request of the commit has one comment with its progress.
+func (r *ringed) isCommentedOn(commit string) {
+	t := r.t
+	t.Helper()
+	here, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "forge")
+	if _, err := NewForge(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := changeForge(file, func(f *Forge) { f.Merged = map[string]int{commit: 7} }); err != nil {
+		t.Fatal(err)
+	}
+	runner := &Runner{
+		Dir: dir, Origin: r.repo.dir, Ref: "refs/heads/main", Here: here, Path: t.TempDir(),
+		GitHub:  map[string]any{"event_name": "schedule", "repository": "acme/fleet", "token": "t", "event": map[string]any{}},
+		Secrets: map[string]any{"KUBECONFIG_RINGS": readText(t, r.contexts)}, Vars: map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
+		Env: []string{"FORGE=" + file},
+	}
+	if _, err := installFakeGo(runner.Path, bin(t, "lkeplan")); err != nil {
+		t.Fatal(err)
+	}
+	w, err := ReadWorkflow(filepath.Join(here, "examples/github/workflows/rings.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if res, err := runner.Job(w, "rings"); err != nil || res.Failed != "" {
+			t.Fatalf("the workflow failed in %q: %v\n%s", res.Failed, err, res.Log)
+		}
+	}
+	forge, err := OpenForge(file)
+	if err != nil || len(forge.Comments) != 1 || forge.Comments[0].Issue != "7" {
+		t.Fatalf("%+v, %v", forge, err)
+	}
+	mustContain(t, forge.Comments[0].Body, "<!-- lkeplan:rings/fleet:v1 -->\n### lkeplan: NodePlan fleet, commit "+commit[:8],
+		"| rest | eu-1 | proven | "+commit[:8])
 }
 
 // devIsDown: the API server of dev does not answer. eu-1 waits, reports it, and continues later.
