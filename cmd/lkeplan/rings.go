@@ -224,7 +224,8 @@ func (r ringProgress) markdown() string {
 		}
 		b.WriteString("|\n")
 	}
-	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n\n", report.Marker("rings/"+r.NodePlan), report.HTMLEntities(r.title()))
+	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n\n", report.Marker("rings/"+r.NodePlan),
+		report.HTMLEntities(r.title()))
 	line(append(slices.Clone(ringTitles), "MESSAGE"))
 	b.WriteString(strings.Repeat("|---", len(ringTitles)+1) + "|\n")
 	for _, row := range r.Clusters {

@@ -26,13 +26,15 @@ func TestRingsOutput(t *testing.T) {
 		{Ring: "dev", Cluster: "dev", State: rings.Soaking, Applied: commit, ReadySince: &at,
 			Message: "ready for 10m of 30m; proven at 2026-11-27 08:30 UTC at the earliest"},
 		{Ring: "rest", Cluster: "eu-1", State: rings.Waiting, Applied: "0a1b2c3d4e5f6a7b8c9d0e1f2c3d4a5b6c7d8e9f",
-			Message: "waits for the ring dev since 2026-11-27 08:00 UTC: dev: ready for 10m of 30m; " + strings.Repeat("long ", 20)},
-		{Ring: "rest", Cluster: "us-1", State: rings.Unknown, Message: "the kubeconfig has no context \"us-1\"\n::error::x | <b>@all</b>"},
+			Message: "waits for the ring dev since 2026-11-27 08:00 UTC: dev: ready for 10m of 30m; " +
+				strings.Repeat("long ", 20)},
+		{Ring: "rest", Cluster: "us-1", State: rings.Unknown,
+			Message: "the kubeconfig has no context \"us-1\"\n::error::x | <b>@all</b>"},
 	}}
 	p := diag.Page{Width: 80}
 	shown.text(&p)
 	golden.File(t, "testdata/nodeplan/rings.txt", []byte(p.String()))
-	golden.File(t, "testdata/nodeplan/rings.md", []byte(shown.markdown()))
+	golden.File(t, "testdata/nodeplan/rings.markdown", []byte(shown.markdown()))
 	for line := range strings.Lines(p.String()) {
 		if len([]rune(line)) > 81 {
 			t.Errorf("more than 80 columns: %s", line)
@@ -88,8 +90,9 @@ func TestRingsReadsEachCluster(t *testing.T) {
 	}))
 	defer server.Close()
 	contexts := filepath.Join(dir, "kubeconfig")
-	if err := os.WriteFile(contexts, []byte(`{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "`+
-		server.URL+`"}}], "contexts": [{"name": "lke1", "context": {"cluster": "c"}}, {"name": "eu-1", "context": {"cluster": "c"}}]}`),
+	if err := os.WriteFile(contexts, []byte(`{"apiVersion": "v1", "kind": "Config",
+		"clusters": [{"name": "c", "cluster": {"server": "`+server.URL+`"}}],
+		"contexts": [{"name": "lke1", "context": {"cluster": "c"}}, {"name": "eu-1", "context": {"cluster": "c"}}]}`),
 		0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,8 @@ func TestRingsReadsEachCluster(t *testing.T) {
 		var out bytes.Buffer
 		env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" },
 			Environ: func() []string { return nil }}
-		code := run(t.Context(), append([]string{"rings", "prod", dir, "--kubeconfig", contexts, "-n", "fleet"}, args...), env)
+		args = append([]string{"rings", "prod", dir, "--kubeconfig", contexts, "-n", "fleet"}, args...)
+		code := run(t.Context(), args, env)
 		return out.String(), code
 	}
 	said, code := lkeplan("--contexts", "dev=lke1", "-o", "json")
@@ -111,7 +115,8 @@ func TestRingsReadsEachCluster(t *testing.T) {
 		`rest us-1 Unknown  the kubeconfig has no context "us-1"; it has: eu-1, lke1`,
 	}
 	for i, row := range got.Clusters {
-		if text := fmt.Sprintf("%s %s %s %s %s", row.Ring, row.Cluster, row.State, row.Applied, row.Message); text != want[i] {
+		text := fmt.Sprintf("%s %s %s %s %s", row.Ring, row.Cluster, row.State, row.Applied, row.Message)
+		if text != want[i] {
 			t.Errorf("got  %s\nwant %s", text, want[i])
 		}
 	}
@@ -124,7 +129,8 @@ func TestRingsReadsEachCluster(t *testing.T) {
 		want string
 	}{
 		{nil, 0, "NodePlan prod: no cluster reports a revision"},
-		{[]string{"--contexts", "dev=lke1", "--commit", strings.Repeat("0", 40)}, 0, "it has applied 1f2c3d4a, and not this revision"},
+		{[]string{"--contexts", "dev=lke1", "--commit", strings.Repeat("0", 40)}, 0,
+			"it has applied 1f2c3d4a, and not this revision"},
 		{[]string{"--contexts", "dev=lke1", "-n", "other"}, 0, "unknown"},
 		{[]string{"--commit", "1f2c3d4a"}, 1, "--commit 1f2c3d4a: write all digits of the commit"},
 		{[]string{"--contexts", "prod=lke1"}, 1, `--contexts prod=lke1: no ring has the cluster "prod"`},
@@ -133,10 +139,11 @@ func TestRingsReadsEachCluster(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", tt.args, code, said)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(ringsOfTwo[:strings.Index(ringsOfTwo, "rings")]), 0o600); err != nil {
+	without, _, _ := strings.Cut(ringsOfTwo, "rings")
+	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(without), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, code := lkeplan(); code != 1 || !strings.Contains(said, "declares no rings; name a directory with a rings block") {
+	if said, code := lkeplan(); code != 1 || !strings.Contains(said, "declares no rings; name a directory with ") {
 		t.Errorf("without rings: exit code %d: %s", code, said)
 	}
 }

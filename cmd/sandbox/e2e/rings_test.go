@@ -243,9 +243,12 @@ func (r *ringed) isCommentedOn(commit string) {
 	}
 	runner := &Runner{
 		Dir: dir, Origin: r.repo.dir, Ref: "refs/heads/main", Here: here, Path: t.TempDir(),
-		GitHub:  map[string]any{"event_name": "schedule", "repository": "acme/fleet", "token": "t", "event": map[string]any{}},
-		Secrets: map[string]any{"KUBECONFIG_RINGS": readText(t, r.contexts)}, Vars: map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
-		Env: []string{"FORGE=" + file},
+		GitHub: map[string]any{
+			"event_name": "schedule", "repository": "acme/fleet", "token": "t", "event": map[string]any{},
+		},
+		Secrets: map[string]any{"KUBECONFIG_RINGS": readText(t, r.contexts)},
+		Vars:    map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
+		Env:     []string{"FORGE=" + file},
 	}
 	if _, err := installFakeGo(runner.Path, bin(t, "lkeplan")); err != nil {
 		t.Fatal(err)
@@ -263,7 +266,8 @@ func (r *ringed) isCommentedOn(commit string) {
 	if err != nil || len(forge.Comments) != 1 || forge.Comments[0].Issue != "7" {
 		t.Fatalf("%+v, %v", forge, err)
 	}
-	mustContain(t, forge.Comments[0].Body, "<!-- lkeplan:rings/fleet:v1 -->\n### lkeplan: NodePlan fleet, commit "+commit[:8],
+	mustContain(t, forge.Comments[0].Body,
+		"<!-- lkeplan:rings/fleet:v1 -->\n### lkeplan: NodePlan fleet, commit "+commit[:8],
 		"| rest | eu-1 | proven | "+commit[:8])
 }
 
