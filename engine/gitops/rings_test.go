@@ -34,6 +34,7 @@ type member struct {
 	ill     bool          // its objects are not ready
 	applied []int         // the commits that it has applied, in order
 	good    map[string]time.Duration
+	again   time.Duration // when the NodePlan is checked again for the next ring; 0: as usual
 }
 
 const order = `rings {
@@ -113,7 +114,7 @@ func (f *fleet) reconcile(name string) outcome {
 	}
 	setConditions(m.np, o)
 	addHistory(m.np, o, m.worker.Now())
-	m.worker.recordProof(m.np, o)
+	m.again = m.worker.recordProof(m.np, o)
 	if m.np.Status.LastAppliedRevision != before {
 		m.applied = append(m.applied, len(m.commits)-1)
 	}
@@ -185,6 +186,24 @@ func TestRevisionReachesOneRingAfterTheOther(t *testing.T) {
 	f.until("eu-1", 1)
 	f.blocked("eu-2", 0, "us-1: it waits for the ring dev")
 	f.until("eu-2", 1)
+}
+
+// TestAClusterIsCheckedWhenItsSoakTimeEnds: the next ring waits no longer than necessary.
+func TestAClusterIsCheckedWhenItsSoakTimeEnds(t *testing.T) {
+	f := newFleet(t)
+	f.push("1", strings.Replace(order, "10m", "80s", 1))
+	for _, want := range []time.Duration{time.Minute, 20 * time.Second, 0} {
+		f.reconcile("dev")
+		if got := f.clusters["dev"].again; got != want {
+			t.Errorf("it is checked again after %s, want %s", got, want)
+		}
+		f.now = f.now.Add(want)
+	}
+	f.clusters["dev"].ill = true
+	f.reconcile("dev")
+	if got := f.clusters["dev"].again; got != retryInterval {
+		t.Errorf("while it is not ready, it is checked again after %s", got)
+	}
 }
 
 func TestRingsOfTheBaseApply(t *testing.T) {
