@@ -103,6 +103,9 @@ func (s *ringsSettings) run(ctx context.Context, env *flags.Env, args []string) 
 	}
 	found := ringProgress{NodePlan: args[0]}
 	peers := s.read(ctx, args[0], compiled.Rings)
+	if err := ctx.Err(); err != nil { // an interrupted read does not make a cluster unknown
+		return err
+	}
 	rev, known := rings.Newest(compiled.Rings, peers)
 	if s.commit != "" {
 		commit := rings.CommitOf(s.commit, "")
