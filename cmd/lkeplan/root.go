@@ -54,7 +54,7 @@ and cost, and applies the objects.`,
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		newSimulate(env))
-	flags.Group(root, "Apply from Git:", newNodePlan(env), newHistory(env))
+	flags.Group(root, "Apply from Git:", newNodePlan(env), newRings(env), newHistory(env))
 	flags.Group(root, "Adopt existing objects:",
 		newImport(env), newTakeover(env), newAdopt(env))
 	flags.Group(root, "In a cluster:",

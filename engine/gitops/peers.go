@@ -136,8 +136,8 @@ func (r peerReader) read(
 	case http.StatusNotFound:
 		return nil, fmt.Errorf("it has no NodePlan %s/%s", np.Namespace, np.Name)
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return nil, fmt.Errorf("the account in its kubeconfig may not get NodePlan %s/%s: HTTP status %d", np.Namespace, np.Name,
-			answer.StatusCode)
+		return nil, fmt.Errorf("the account in its kubeconfig may not get NodePlan %s/%s: HTTP status %d",
+			np.Namespace, np.Name, answer.StatusCode)
 	default:
 		return nil, fmt.Errorf("its API server answers with the HTTP status %d", answer.StatusCode)
 	}
@@ -195,10 +195,12 @@ func peerConfig(kubeconfig []byte) (*rest.Config, error) {
 	case user.TokenFile != "":
 		return nil, errors.New("tokenFile is a file; write token")
 	case user.ClientCertificate != "" || user.ClientKey != "":
-		return nil, errors.New("client-certificate and client-key are files; write client-certificate-data and client-key-data")
+		return nil, errors.New("client-certificate and client-key are files; write client-certificate-data and " +
+			"client-key-data")
 	case user.Username != "" || user.Password != "":
 		return nil, errors.New("username and password are not allowed; use a token")
-	case user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0:
+	case user.Impersonate != "" || user.ImpersonateUID != "" ||
+		len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0:
 		return nil, errors.New("impersonation is not allowed")
 	case user.Token == "" && len(user.ClientCertificateData) == 0:
 		return nil, errors.New("it has neither a token nor a client certificate")

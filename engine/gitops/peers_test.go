@@ -39,10 +39,13 @@ func TestKubeconfigsThatRunProgramsOrReadFilesAreRefused(t *testing.T) {
 		t.Fatalf("a kubeconfig with a token: %v, %v", cfg, err)
 	}
 	for name, tt := range map[string]struct{ old, new, want string }{
-		"exec":            {"token: secret-token", "exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}", "exec runs a program"},
-		"exec and token":  {"{token", "{exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}, token", "exec runs a program"},
-		"auth provider":   {"{token", "{auth-provider: {name: gcp}, token", "auth-provider is not allowed"},
-		"token file":      {"{token", "{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token, token", "tokenFile is a file"},
+		"exec": {"token: secret-token",
+			"exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}", "exec runs a program"},
+		"exec and token": {"{token",
+			"{exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}, token", "exec runs a program"},
+		"auth provider": {"{token", "{auth-provider: {name: gcp}, token", "auth-provider is not allowed"},
+		"token file": {"{token",
+			"{tokenFile: /var/run/secrets/kubernetes.io/serviceaccount/token, token", "tokenFile is a file"},
 		"password":        {"{token", "{username: a, password: b, token", "username and password"},
 		"client key file": {"{token", "{client-key: /etc/key, token", "client-certificate and client-key are files"},
 		"impersonation":   {"{token", "{as: admin, token", "impersonation"},
@@ -114,11 +117,16 @@ func TestPeersAreReadWithinLimits(t *testing.T) {
 	}
 	want := map[string]string{
 		"good": "", "silent": "it is not reachable", "endless": "read its NodePlan", "large": "more than 4 MiB",
-		"other": "another object", "text": "read its NodePlan", "null": "another object", "missing": "it has no NodePlan fleet/prod",
+		"other": "another object", "text": "read its NodePlan", "null": "another object",
+		"missing":   "it has no NodePlan fleet/prod",
 		"forbidden": "may not get NodePlan", "broken": "HTTP status 500", "redirects": "HTTP status 302",
-		"stranger": "it is not reachable", "none": "its kubeconfig is missing: add the key none to Secret fleet/clusters", "exec": "its kubeconfig is refused: exec",
+		"stranger": "it is not reachable",
+		"none":     "its kubeconfig is missing: add the key none to Secret fleet/clusters",
+		"exec":     "its kubeconfig is refused: exec",
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "clusters"}, Data: map[string][]byte{}}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "clusters"}, Data: map[string][]byte{},
+	}
 	var clusters []string
 	for name := range want {
 		clusters = append(clusters, name)
@@ -130,14 +138,16 @@ func TestPeersAreReadWithinLimits(t *testing.T) {
 	}
 	plain := httptest.NewTLSServer(servers["good"])
 	defer plain.Close()
-	secret.Data["stranger"] = []byte(strings.Replace(kubeconfigOf(plain), "{server", "{tls-server-name: elsewhere, server", 1))
+	secret.Data["stranger"] = []byte(strings.Replace(kubeconfigOf(plain),
+		"{server", "{tls-server-name: elsewhere, server", 1))
 	secret.Data["exec"] = []byte(strings.Replace(kubeconfigOf(plain), "{token",
 		"{exec: {apiVersion: client.authentication.k8s.io/v1, command: sh}, token", 1))
 	reader := peerReader{Reader: fake.NewClientBuilder().WithObjects(secret).Build(), Timeout: 2 * time.Second}
 	peers := reader.Read(t.Context(), np, clusters)
 	for name, text := range want {
 		got := peers[name]
-		if (got.NodePlan != nil) != (text == "") || !strings.Contains(got.Unknown, text) || strings.Contains(got.Unknown, "secret-token") {
+		if (got.NodePlan != nil) != (text == "") || !strings.Contains(got.Unknown, text) ||
+			strings.Contains(got.Unknown, "secret-token") {
 			t.Errorf("%s: got %v, %q, want %q", name, got.NodePlan != nil, got.Unknown, text)
 		}
 	}
@@ -145,11 +155,13 @@ func TestPeersAreReadWithinLimits(t *testing.T) {
 		t.Error("it follows a redirect")
 	}
 	np.Spec.Rings = nil
-	if got := reader.Read(t.Context(), np, []string{"good"})["good"]; !strings.Contains(got.Unknown, "set spec.rings.secretRef") {
+	got := reader.Read(t.Context(), np, []string{"good"})["good"]
+	if !strings.Contains(got.Unknown, "set spec.rings.secretRef") {
 		t.Errorf("without a Secret: %+v", got)
 	}
 	np.Spec.Rings = &lkeplanv1alpha1.RingsSpec{SecretRef: lkeplanv1alpha1.LocalReference{Name: "other"}}
-	if got := reader.Read(t.Context(), np, []string{"good"})["good"]; !strings.Contains(got.Unknown, "get Secret fleet/other") {
+	got = reader.Read(t.Context(), np, []string{"good"})["good"]
+	if !strings.Contains(got.Unknown, "get Secret fleet/other") {
 		t.Errorf("with a Secret that does not exist: %+v", got)
 	}
 }
@@ -162,7 +174,9 @@ func TestTwoHundredPeersAreRead(t *testing.T) {
 		fmt.Fprint(w, `{"kind": "NodePlan", "metadata": {"namespace": "fleet", "name": "prod"}}`)
 	}))
 	defer s.Close()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "clusters"}, Data: map[string][]byte{}}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "clusters"}, Data: map[string][]byte{},
+	}
 	var clusters []string
 	for i := range 200 {
 		clusters = append(clusters, fmt.Sprint("c", i))

@@ -70,7 +70,9 @@ func (w *Worker) judgeRings(ctx context.Context, rev *revision, p *judged) {
 }
 
 // ringWait is the part of the status about a revision that waits. waited is the previous one.
-func ringWait(revision string, d rings.Decision, waited *lkeplanv1alpha1.RingWait, now time.Time) *lkeplanv1alpha1.RingWait {
+func ringWait(
+	revision string, d rings.Decision, waited *lkeplanv1alpha1.RingWait, now time.Time,
+) *lkeplanv1alpha1.RingWait {
 	next := &lkeplanv1alpha1.RingWait{
 		Revision: revision, Ring: d.Ring, Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
@@ -180,7 +182,7 @@ func (w *Worker) recordProof(np *lkeplanv1alpha1.NodePlan, o outcome) time.Durat
 	case !seen.Ready: // nodes are being replaced
 		return retryInterval
 	case s.Proven[0].Ready.Duration < seen.soak:
-		return rings.LookAgain
+		return min(rings.LookAgain, seen.soak-s.Proven[0].Ready.Duration)
 	}
 	return 0
 }

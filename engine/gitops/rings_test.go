@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/rings"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -33,6 +34,7 @@ type member struct {
 	ill     bool          // its objects are not ready
 	applied []int         // the commits that it has applied, in order
 	good    map[string]time.Duration
+	again   time.Duration // when the NodePlan is checked again for the next ring; 0: as usual
 }
 
 const order = `rings {
@@ -112,7 +114,7 @@ func (f *fleet) reconcile(name string) outcome {
 	}
 	setConditions(m.np, o)
 	addHistory(m.np, o, m.worker.Now())
-	m.worker.recordProof(m.np, o)
+	m.again = m.worker.recordProof(m.np, o)
 	if m.np.Status.LastAppliedRevision != before {
 		m.applied = append(m.applied, len(m.commits)-1)
 	}
@@ -184,6 +186,24 @@ func TestRevisionReachesOneRingAfterTheOther(t *testing.T) {
 	f.until("eu-1", 1)
 	f.blocked("eu-2", 0, "us-1: it waits for the ring dev")
 	f.until("eu-2", 1)
+}
+
+// TestAClusterIsCheckedWhenItsSoakTimeEnds: the next ring waits no longer than necessary.
+func TestAClusterIsCheckedWhenItsSoakTimeEnds(t *testing.T) {
+	f := newFleet(t)
+	f.push("1", strings.Replace(order, "10m", "80s", 1))
+	for _, want := range []time.Duration{time.Minute, 20 * time.Second, 0} {
+		f.reconcile("dev")
+		if got := f.clusters["dev"].again; got != want {
+			t.Errorf("it is checked again after %s, want %s", got, want)
+		}
+		f.now = f.now.Add(want)
+	}
+	f.clusters["dev"].ill = true
+	f.reconcile("dev")
+	if got := f.clusters["dev"].again; got != retryInterval {
+		t.Errorf("while it is not ready, it is checked again after %s", got)
+	}
 }
 
 func TestRingsOfTheBaseApply(t *testing.T) {
@@ -263,9 +283,13 @@ func TestApprovalSkipsARing(t *testing.T) {
 	if np.Status.Ring.Waiting == nil || np.Status.Ring.Name != "rest" || len(np.Status.Ring.Waiting.Clusters) != 2 {
 		t.Errorf("the status has %+v", np.Status.Ring)
 	}
+	if given, err := plan.ApprovalFor(np, nil); err == nil || !strings.Contains(err.Error(), "add --guard rings:early") {
+		t.Errorf("an approval that does not name the ring: %+v, %v", given, err)
+	}
 	approve := func(guards ...string) {
 		np.Status.Approval = &lkeplanv1alpha1.Approval{
-			PlanDigest: np.Status.Plan.Digest, Guards: guards, By: "jane", MaxNodes: 100, Expires: metav1.NewTime(f.now.Add(time.Hour)),
+			PlanDigest: np.Status.Plan.Digest, Guards: guards, By: "jane", MaxNodes: 100,
+			Expires: metav1.NewTime(f.now.Add(time.Hour)),
 		}
 	}
 	approve("max_rolled_nodes:*")
@@ -280,6 +304,24 @@ func TestApprovalSkipsARing(t *testing.T) {
 	}
 	if f.at("eu-1") != 0 {
 		t.Error("the ring before gets the revision, too")
+	}
+}
+
+// TestARevisionThatChangesNothingCanBeApproved: as its message says.
+func TestARevisionThatChangesNothingCanBeApproved(t *testing.T) {
+	f := newFleet(t)
+	f.push("0", strings.Replace(order, "10m", "1m", 1))
+	f.blocked("eu-1", 0, "--guard rings:dev")
+	np := f.clusters["eu-1"].np
+	given, err := plan.ApprovalFor(np, []string{"rings:dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given.By, given.Expires = "jane", metav1.NewTime(f.now.Add(time.Hour))
+	np.Status.Approval = &given
+	f.reconcile("eu-1")
+	if f.at("eu-1") != 1 || np.Status.Approval != nil {
+		t.Errorf("at %d: %s", f.at("eu-1"), messageOf(np))
 	}
 }
 

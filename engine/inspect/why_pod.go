@@ -287,7 +287,7 @@ func (w *explainer) explainPool(a *Answer, pool *karpv1.NodePool) {
 				}
 			}
 		}
-		a.add(AboutState, lines...)
+		a.add(AboutState, append(lines, plainly(w.inOrder(pool)...)...)...)
 	}
 	a.add(AboutPlans, plainly(w.makes(pool)...)...)
 	if nodes, _ := w.counted(pool, nil); nodes > 0 { // otherwise no node stays

@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/cluster"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/rings"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/inplace"
@@ -144,6 +145,29 @@ func (w *explainer) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClas
 	return nil
 }
 
+// appliers are the NodePlans that have applied a pool.
+func (w *explainer) appliers(pool *karpv1.NodePool) (plans []*lkeplanv1alpha1.NodePlan) {
+	for _, np := range w.Plans {
+		if slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
+			return strings.HasSuffix(e.ID, "_"+pool.Name+"_karpenter.sh_NodePool")
+		}) {
+			plans = append(plans, np)
+		}
+	}
+	return plans
+}
+
+// inOrder reports a revision of the pool's NodePlan that waits for the clusters of another ring.
+func (w *explainer) inOrder(pool *karpv1.NodePool) (texts []string) {
+	for _, np := range w.appliers(pool) {
+		if r := np.Status.Ring; r != nil && r.Waiting != nil {
+			texts = append(texts, fmt.Sprintf("revision %s of NodePlan %s is not applied yet: it %s",
+				nodeplan.Short(r.Waiting.Revision), nodeplan.Key(np), rings.WaitText(r.Waiting)))
+		}
+	}
+	return texts
+}
+
 // commit reports which revisions have changed a node's pool since it was created, if
 // NodePlans have them, or who changed the pool last.
 func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
@@ -154,12 +178,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 	if texts := w.unknown("which NodePlan applies pool "+pool.Name, "NodePlans"); texts != nil {
 		return texts
 	}
-	for _, np := range w.Plans {
-		if !slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
-			return strings.HasSuffix(e.ID, "_"+pool.Name+"_karpenter.sh_NodePool")
-		}) {
-			continue
-		}
+	for _, np := range w.appliers(pool) {
 		var since []string
 		for _, h := range np.Status.History {
 			if h.Time.After(nc.CreationTimestamp.Time) && len(since) < mostRevisions {
@@ -173,6 +192,7 @@ func (w *explainer) commit(nc *karpv1.NodeClaim) (texts []string) {
 			texts = append(texts, "revisions of the NodePlan since the node was created: "+strings.Join(since, ", "))
 		}
 	}
+	texts = append(texts, w.inOrder(pool)...)
 	if len(texts) > 0 {
 		return texts
 	}

@@ -103,21 +103,22 @@ func Key(np *lkeplanv1alpha1.NodePlan) types.NamespacedName {
 
 // The states of a NodePlan, in words.
 const (
-	Ready     = "ready"
-	Waiting   = "waits for approval"
-	Stalled   = "stalled" // until a user changes something
-	Failing   = "failing" // and retried
-	Working   = "working"
-	Proving   = "first wave"  // before the rest of the revision is applied
-	Held      = "held"        // the first wave failed
-	Restored  = "rolled back" // the first wave failed, and the previous revision is applied again
-	Suspended = "suspended"
-	Deleted   = "deleted" // and not removed yet
+	Ready          = "ready"
+	Waiting        = "waits for approval"
+	WaitingForRing = "waits for ring" // for the clusters of the previous ring
+	Stalled        = "stalled"        // until a user changes something
+	Failing        = "failing"        // and retried
+	Working        = "working"
+	Proving        = "first wave"  // before the rest of the revision is applied
+	Held           = "held"        // the first wave failed
+	Restored       = "rolled back" // the first wave failed, and the previous revision is applied again
+	Suspended      = "suspended"
+	Deleted        = "deleted" // and not removed yet
 )
 
 // states are the states for reasons of the condition Ready.
 var states = map[string]string{
-	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonProving: Proving,
+	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonWaitingForRing: WaitingForRing, lkeplanv1alpha1.ReasonProving: Proving,
 	lkeplanv1alpha1.ReasonHeld: Held, lkeplanv1alpha1.ReasonRolledBack: Restored,
 }
 

@@ -79,11 +79,18 @@ type Document struct {
 	Catalog       string            `json:"catalog,omitempty" doc:"The price catalogue; absent for the built-in one."`
 	Prices        []repricing       `json:"price_changes,omitempty" doc:"How the change alters the prices of the catalogue. All other costs are at the new prices."`
 	Workloads     *workloads        `json:"workloads,omitempty" doc:"What happens to pods, if they are simulated."`
+	Rings         []ringTurn        `json:"rings,omitempty" doc:"The order in which clusters get the change, by the rings of the base."`
 	Guards        []guard           `json:"guards" doc:"The verdicts of guards and policies."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"The diagnostics of the configuration."`
 	Notes         []string          `json:"notes" doc:"What could not be checked."`
 	Cost          *cost             `json:"cost" doc:"Of all pools together."`
 	Summary       summary           `json:"summary"`
+}
+
+type ringTurn struct {
+	Ring     string   `json:"ring" doc:"The name of the ring."`
+	Clusters []string `json:"clusters"`
+	After    string   `json:"after" doc:"How long after the merge the ring gets the change at the earliest, such as 1h30m: the soak times of the previous rings."`
 }
 
 type revision struct {

@@ -13,8 +13,8 @@ var code escaper = MarkdownCode
 // inHTML is text within the HTML that Markdown can contain.
 var inHTML escaper = func(s string) string { return "<code>" + HTMLEntities(s) + "</code>" }
 
-// marker escapes the parts of a target that could end an HTML comment. Different targets stay different.
-func marker(target string) string {
+// Marker escapes the parts of a target that could end an HTML comment. Different targets stay different.
+func Marker(target string) string {
 	var b strings.Builder
 	for _, c := range []byte(target) {
 		switch letter := c | 0x20; {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -90,9 +91,21 @@ func (r *Report) add(part Report) {
 	if part.Workloads != nil {
 		r.addWorkloads(part, in)
 	}
+	r.addRings(part)
 	r.addDiagnostics(part)
 	r.Before, r.After = r.Before.Plus(part.Before), r.After.Plus(part.After)
 	r.Now, r.Incomplete = part.Now, r.Incomplete || part.Incomplete
+}
+
+// addRings adds the rings of a part: each directory that calls the same module repeats them.
+func (r *Report) addRings(part Report) {
+	switch {
+	case part.Rings == nil || r.OtherRings:
+	case r.Rings == nil:
+		r.Rings = part.Rings
+	case !reflect.DeepEqual(r.Rings, part.Rings):
+		r.Rings, r.OtherRings = nil, true
+	}
 }
 
 // addWorkloads adds the simulated pods of a part. In returns the names of its pools and workloads.

@@ -25,12 +25,13 @@ type line struct {
 }
 
 type begin struct {
-	FormatVersion string    `json:"format_version"`
-	Version       string    `json:"lkeplan_version,omitempty"`
-	Base          *revision `json:"base,omitempty"`
-	Head          *revision `json:"head,omitempty"`
-	Rules         *revision `json:"rules,omitempty"`
-	Failed        string    `json:"failed,omitempty" doc:"Why there is no plan of the directory."`
+	FormatVersion string     `json:"format_version"`
+	Version       string     `json:"lkeplan_version,omitempty"`
+	Base          *revision  `json:"base,omitempty"`
+	Head          *revision  `json:"head,omitempty"`
+	Rules         *revision  `json:"rules,omitempty"`
+	Rings         []ringTurn `json:"rings,omitempty"`
+	Failed        string     `json:"failed,omitempty" doc:"Why there is no plan of the directory."`
 }
 
 type changeSummary struct {
@@ -54,7 +55,7 @@ func (d Document) lines(directory, failed string, exitCode int, write func(line)
 			err = write(l)
 		}
 	}
-	put(line{Type: "begin", Begin: &begin{d.FormatVersion, d.Version, d.Base, d.Head, d.Rules, failed}})
+	put(line{Type: "begin", Begin: &begin{d.FormatVersion, d.Version, d.Base, d.Head, d.Rules, d.Rings, failed}})
 	for _, found := range d.Diagnostics {
 		put(line{Type: "diagnostic", Diagnostic: &found})
 	}

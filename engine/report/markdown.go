@@ -60,9 +60,10 @@ type comment struct {
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
 func (c *comment) write(target string) string {
-	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.Report))
+	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", Marker(target), verdict(c.Report))
 	c.overview()
 	c.guards()
+	c.turns()
 	c.workloads()
 	c.table()
 	c.conflicts()
@@ -139,6 +140,25 @@ func (c *comment) rolling() {
 		for _, text := range p.Obstacles {
 			items = append(items, "  - "+text)
 		}
+	}
+	c.list(items)
+}
+
+// turns lists the rings, in the order in which they get the change.
+func (c *comment) turns() {
+	if len(c.Turns) == 0 {
+		return
+	}
+	if c.detail <= disruptiveRows {
+		c.printf("\nClusters get the change one ring after the other.\n")
+		return
+	}
+	items := []string{}
+	for _, text := range c.Turns {
+		items = append(items, "- ring "+text)
+	}
+	if c.OtherRings {
+		items = []string{"- " + c.Turns[0]}
 	}
 	c.list(items)
 }

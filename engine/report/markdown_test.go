@@ -152,7 +152,7 @@ func TestMarkdownCannotBeInjected(t *testing.T) {
 func TestMarkersDiffer(t *testing.T) {
 	seen := map[string]string{}
 	for _, target := range []string{"a-b", "a_b", "a--b", "a b", "a%20b", "a-->b", "prod", "Prod", "prod/", "ü"} {
-		got := marker(target)
+		got := Marker(target)
 		if other, taken := seen[got]; taken {
 			t.Errorf("%q and %q have the marker %q", target, other, got)
 		}

@@ -18,6 +18,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/rings"
+	"github.com/lkeplan/lkeplan/engine/timing"
 )
 
 // Report is a plan with its context.
@@ -29,6 +31,10 @@ type Report struct {
 	// Picture shows the nodes of the simulated pods before and after the change, in elements that the style sheet of
 	// pages knows; "" if no pods are simulated.
 	Picture template.HTML
+	// Rings are the turns of the clusters, by the rings of the base; nil without rings. OtherRings is whether the parts
+	// have different ones.
+	Rings      []rings.Turn
+	OtherRings bool
 
 	// Directory is set if the report is a part of another one. Failed is why the directory has no plan.
 	Directory, Failed string
@@ -97,7 +103,11 @@ func Write(w io.Writer, format string, r Report, o Options) error {
 
 // document is the report as JSON.
 func (r Report) document(o Options) Document {
-	return newDocument(r.Plan, r.Diagnostics, r.Digest, o.Version)
+	doc := newDocument(r.Plan, r.Diagnostics, r.Digest, o.Version)
+	for _, t := range r.Rings {
+		doc.Rings = append(doc.Rings, ringTurn{t.Ring, t.Clusters, timing.WriteDuration(t.After)})
+	}
+	return doc
 }
 
 func writeJSON(w io.Writer, r Report, o Options) error {

@@ -21,6 +21,7 @@ type view struct {
 	Pools   []poolRow  // whose nodes are still draining, joining or being replaced
 	Prices  []priceView
 	Pods    *workloadView
+	Turns   []string // of the rings; nil if nothing changes
 	Missing []string // what could not be checked
 }
 
@@ -120,6 +121,9 @@ func (v escaper) view(r Report, all bool) view {
 	}
 	for _, repriced := range r.Repriced {
 		view.Prices = append(view.Prices, v.prices(repriced))
+	}
+	if !r.Empty() {
+		view.Turns = v.turns(r)
 	}
 	for _, text := range r.Notes {
 		view.Missing = append(view.Missing, v(text))

@@ -143,7 +143,8 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 	}
 	if r := np.Status.Rollout; r != nil && rev.is(r.Revision) &&
 		(r.Phase == lkeplanv1alpha1.PhaseHeld || r.Phase == lkeplanv1alpha1.PhaseRolledBack) {
-		return in(Failed, "its rollout of the revision is %s: %s", r.Phase, cmp.Or(firstLine(r.Message), "the first wave failed"))
+		return in(Failed, "its rollout of the revision is %s: %s", r.Phase,
+			cmp.Or(firstLine(r.Message), "the first wave failed"))
 	}
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	current := CommitOf(np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision)
@@ -158,7 +159,8 @@ func Stand(cluster string, soak time.Duration, rev Revision, peer Peer) Standing
 		return in(Working, "%s", working(np, ready, applied))
 	case proof == nil:
 		return in(Behind, "it has applied %s, and not this revision", Short(current))
-	case applied && ready.Status != metav1.ConditionTrue && np.Status.LastAttemptedRevision == np.Status.LastAppliedRevision:
+	case applied && ready.Status != metav1.ConditionTrue &&
+		np.Status.LastAttemptedRevision == np.Status.LastAppliedRevision:
 		return in(Working, "%s", working(np, ready, true))
 	case rev.Rings != "" && proof.Rings != rev.Rings:
 		return in(Mismatch, "it declares other rings in this revision; let each directory call the same module")
@@ -221,4 +223,21 @@ func Digest(rings []config.Ring) string {
 		fmt.Fprintf(sum, "%q %q %d\n", r.Name, r.Clusters, r.Soak)
 	}
 	return fmt.Sprintf("sha256:%x", sum.Sum(nil))
+}
+
+// Turn is when a ring gets a change at the earliest.
+type Turn struct {
+	Ring     string
+	Clusters []string
+	After    time.Duration // after the merge: the soak times of all previous rings
+}
+
+// Turns returns the turn of each ring.
+func Turns(order []config.Ring) (turns []Turn) {
+	var after time.Duration
+	for _, r := range order {
+		turns = append(turns, Turn{r.Name, r.Clusters, after})
+		after += r.Soak
+	}
+	return turns
 }

@@ -46,8 +46,9 @@ func TestOnlyAProvenClusterLetsTheNextRingContinue(t *testing.T) {
 		"long enough":    {soak: time.Hour, peer: proven(nil), state: rings.Proven},
 		"not long enough": {soak: 90 * time.Minute, peer: proven(nil), state: rings.Soaking,
 			message: "ready for 1h of 1h30m"},
-		"not read":    {peer: rings.Peer{}, state: rings.Unknown, message: "there is no kubeconfig for it"},
-		"unreachable": {peer: rings.Peer{Unknown: "it is not reachable: timeout"}, state: rings.Unknown, message: "it is not reachable: timeout"},
+		"not read": {peer: rings.Peer{}, state: rings.Unknown, message: "there is no kubeconfig for it"},
+		"unreachable": {peer: rings.Peer{Unknown: "it is not reachable: timeout"}, state: rings.Unknown,
+			message: "it is not reachable: timeout"},
 		"never applied": {commit: "c2", peer: proven(nil), state: rings.Behind,
 			message: "it has applied c1, and not this revision"},
 		"the empty commit": {commit: "-", peer: proven(func(np *lkeplanv1alpha1.NodePlan) {
@@ -88,7 +89,9 @@ func TestOnlyAProvenClusterLetsTheNextRingContinue(t *testing.T) {
 			np.Status.Conditions = ready("Unknown", "Proving", "")
 		}), state: rings.Proven},
 		"rolled back": {peer: proven(func(np *lkeplanv1alpha1.NodePlan) {
-			np.Status.Rollout = &lkeplanv1alpha1.RolloutStatus{Revision: "main@sha1:c1", Phase: "RolledBack", Message: "pool web: no node"}
+			np.Status.Rollout = &lkeplanv1alpha1.RolloutStatus{
+				Revision: "main@sha1:c1", Phase: "RolledBack", Message: "pool web: no node",
+			}
 		}), state: rings.Failed, message: "its rollout of the revision is RolledBack: pool web: no node"},
 		"rolled back, from an artifact": {peer: proven(func(np *lkeplanv1alpha1.NodePlan) {
 			np.Status.Rollout = &lkeplanv1alpha1.RolloutStatus{Revision: "latest@sha256:a1", Phase: "Held"}
@@ -134,22 +137,31 @@ func TestRecord(t *testing.T) {
 		"ready for ten minutes":         {[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 1, "", ""}}, "c1 2m0s"},
 		"no controller ran for an hour": {[]check{{0, 1, "", ""}, {60, 1, "", ""}}, "c1 2m0s"},
 		"the clock goes back":           {[]check{{10, 1, "", ""}, {0, 1, "", ""}, {1, 1, "", ""}}, "c1 1m0s"},
-		"nodes drift meanwhile":         {[]check{{0, 1, "", ""}, {1, 1, "", "busy"}, {2, 1, "", ""}, {3, 1, "", ""}}, "c1 1m0s"},
-		"unhealthy starts again":        {[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 1, "", "ill"}, {3, 1, "", ""}, {4, 1, "", ""}}, "c1 1m0s"},
-		"never ready":                   {[]check{{0, 1, "", "busy"}, {1, 1, "", "busy"}}, ""},
-		"two commits":                   {[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "b", ""}, {3, 2, "b", ""}}, "c2 1m0s, c1 1m0s"},
-		"a commit that changes nothing": {[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "", ""}, {3, 2, "", ""}}, "c2 3m0s, c1 1m0s"},
+		"nodes drift meanwhile": {
+			[]check{{0, 1, "", ""}, {1, 1, "", "busy"}, {2, 1, "", ""}, {3, 1, "", ""}}, "c1 1m0s"},
+		"unhealthy starts again": {
+			[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 1, "", "ill"}, {3, 1, "", ""}, {4, 1, "", ""}}, "c1 1m0s"},
+		"never ready": {[]check{{0, 1, "", "busy"}, {1, 1, "", "busy"}}, ""},
+		"two commits": {
+			[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "b", ""}, {3, 2, "b", ""}}, "c2 1m0s, c1 1m0s"},
+		"a commit that changes nothing": {
+			[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "", ""}, {3, 2, "", ""}}, "c2 3m0s, c1 1m0s"},
 		"a commit that changes nothing, and is ill": {
 			[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "", ""}, {3, 2, "", "ill"}, {4, 2, "", ""}}, "c2 0s"},
-		"back to an earlier commit":                {[]check{{0, 1, "", ""}, {1, 2, "b", ""}, {2, 3, "c", ""}, {3, 1, "", ""}, {4, 1, "", ""}}, "c1 1m0s"},
-		"back to an earlier commit, and not ready": {[]check{{0, 1, "", ""}, {1, 2, "b", ""}, {2, 1, "", "busy"}}, "c1 0s"},
-		"other variables":                          {[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 1, "b", ""}, {3, 1, "b", ""}}, "c1 1m0s"},
-		"other variables, and back":                {[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "b", ""}, {3, 2, "", ""}}, "c2 0s, c1 1m0s"},
+		"back to an earlier commit": {
+			[]check{{0, 1, "", ""}, {1, 2, "b", ""}, {2, 3, "c", ""}, {3, 1, "", ""}, {4, 1, "", ""}}, "c1 1m0s"},
+		"back to an earlier commit, and not ready": {
+			[]check{{0, 1, "", ""}, {1, 2, "b", ""}, {2, 1, "", "busy"}}, "c1 0s"},
+		"other variables": {
+			[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 1, "b", ""}, {3, 1, "b", ""}}, "c1 1m0s"},
+		"other variables, and back": {
+			[]check{{0, 1, "", ""}, {1, 1, "", ""}, {2, 2, "b", ""}, {3, 2, "", ""}}, "c2 0s, c1 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var all []lkeplanv1alpha1.ProvenRevision
 			for _, c := range tt.checks {
-				o := rings.Observed{Commit: fmt.Sprintf("c%d", c.commit), Objects: "a" + c.objects, Ready: c.then == "", Unhealthy: c.then == "ill"}
+				o := rings.Observed{Commit: fmt.Sprintf("c%d", c.commit), Objects: "a" + c.objects, Ready: c.then == "",
+					Unhealthy: c.then == "ill"}
 				all = rings.Record(all, o, time.Date(2026, 11, 27, 8, c.minute, 0, 0, time.UTC))
 			}
 			var got []string

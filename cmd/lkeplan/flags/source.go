@@ -55,9 +55,14 @@ func Release() string { return release.Of(release.Version()) }
 
 // ClusterFlags adds the flags that choose the cluster that a command connects to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
+	KubeconfigFlags(cmd, env, access)
+	cmd.Flags().StringVar(&access.Context, "context", "", "use `CONTEXT` of the kubeconfig (default: the current context)")
+}
+
+// KubeconfigFlags adds the flags for the kubeconfig, without the one that chooses its context.
+func KubeconfigFlags(cmd *cobra.Command, env *Env, access *kube.Access) {
 	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
 		"read the kubeconfig in `FILE` (default: $KUBECONFIG, else ~/.kube/config)")
-	cmd.Flags().StringVar(&access.Context, "context", "", "use `CONTEXT` of the kubeconfig (default: the current context)")
 	cmd.Flags().Var((*requestTimeout)(&access.Timeouts), "request-timeout", "wait at most `TIME` for each answer of the API server; 0 "+
 		"means no limit (default: 30s to read, 70s to write)")
 	access.Say = func(what string) {

@@ -34,7 +34,8 @@ func TestChartValues(t *testing.T) {
 			[]string{"resource-policy: keep\n    controller-gen", "--no-cross-namespace-refs", "kind: Secret\n"},
 		},
 		"together": {
-			[]string{"--default-service-account=lkeplan", "memory: 3Gi", "kind: CustomResourceDefinition"},
+			[]string{"--default-service-account=lkeplan", "memory: 3Gi", "kind: CustomResourceDefinition",
+				"name: lkeplan-rings\n  namespace: \"lkeplan-fleet\"", "kubernetes.io/service-account.name: lkeplan-rings"},
 			[]string{"--only", "lkeplan-gitops"},
 		},
 		"capacity": {

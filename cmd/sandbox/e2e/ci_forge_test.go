@@ -20,6 +20,7 @@ type Forge struct {
 	Pulls     map[string]Pull       `json:"pulls"`     // by number
 	Artifacts map[string][]Artifact `json:"artifacts"` // by run
 	Zips      map[string][]byte     `json:"zips"`      // by id of the artifact
+	Merged    map[string]int        `json:"merged"`    // the number of the pull request, by commit
 
 	file string
 }
@@ -95,6 +96,13 @@ var number = regexp.MustCompile(`\b[0-9]+\b`)
 // answer returns the pages of an answer: values for JSON, or bytes.
 func (f *Forge) answer(method, path string, query url.Values, fields map[string]any) ([]any, error) {
 	rest := strings.TrimPrefix(path, "repos/acme/fleet/")
+	if commit, of := strings.CutSuffix(strings.TrimPrefix(rest, "commits/"), "/pulls"); of && method == "GET" {
+		pulls := []map[string]any{}
+		if n, merged := f.Merged[commit]; merged {
+			pulls = append(pulls, map[string]any{"number": n})
+		}
+		return []any{pulls}, nil
+	}
 	id := number.FindString(rest)
 	switch method + " " + strings.Replace(rest, id, "N", 1) {
 	case "GET issues/N/comments":

@@ -194,6 +194,7 @@ var tests = map[string][]tiered{
 		{name: "TestABufferKeepsItsNodes", takes: 60 * time.Second},
 		{name: "TestABurstCreatesExactlyTheNeededNodes/enterprise", takes: 60 * time.Second},
 		{name: "TestACommitMovesAPoolThroughFlux", takes: 40 * time.Second},
+		{name: "TestACommitReachesOneRingAfterTheOther", takes: 210 * time.Second},
 		{name: "TestADirectoryOfAnotherClusterIsRefused", takes: 20 * time.Second},
 		{name: "TestForeignPoolBlocksNoDeletion", takes: 60 * time.Second},
 		{name: "TestALoopOfReplacementsIsStopped", takes: 200 * time.Second},

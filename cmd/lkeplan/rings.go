@@ -1,0 +1,238 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/rings"
+)
+
+const ringsHelp = `Show how far a commit is in the rings of a directory. For each cluster, the
+table shows the commit that is applied, since when its objects are ready, and
+what it is waiting for. NAME is the name of the NodePlan, which is the same in
+all clusters. Without DIR, rings reads the working directory.
+
+rings reads the NodePlan of each cluster with the context of your kubeconfig
+that has the name of the cluster. --contexts names other contexts. If a cluster
+cannot be read, its state is unknown.
+
+Without --commit, rings shows the revision that the first ring attempted last.
+
+A cluster has one of these states:
+
+  proven    the commit is applied, and was ready for the soak time
+  soaking   the commit is applied and ready, but not for long enough
+  working   the cluster applies the commit, or waits for an approval or a window
+  waiting   the cluster waits for the previous ring
+  behind    the cluster has not seen the commit
+  notready  the NodePlan has an error
+  failed    the rollout of the commit is held or was rolled back
+  stopped   the NodePlan is suspended, is being deleted, or only plans
+  mismatch  the context leads to another cluster, or the rings differ
+  unknown   the cluster cannot be read
+
+You need the right to get the NodePlan in each cluster.`
+
+// wholeCommit matches a commit, and a revision of Flux, such as main@sha1:1f2c...
+var wholeCommit = regexp.MustCompile(`^(?:.*:)?(?:[0-9a-f]{40}|[0-9a-f]{64})$`)
+
+// ringsSettings are the flags of the command.
+type ringsSettings struct {
+	from     nodePlanFlags // the context differs from cluster to cluster
+	src      source
+	contexts map[string]string
+	commit   string
+	output   flags.Choice
+}
+
+func newRings(env *flags.Env) *cobra.Command {
+	s := ringsSettings{output: flags.Choice{Value: "text", Of: []string{"text", "json", "markdown"}}}
+	cmd := &cobra.Command{
+		Use:   "rings NAME [DIR]",
+		Short: "Show which clusters have a commit",
+		Long:  ringsHelp,
+		Example: `  lkeplan rings prod clusters/eu-1
+  lkeplan rings prod clusters/eu-1 --contexts dev=lke1-ctx,eu-1=lke2-ctx
+  lkeplan rings prod clusters/eu-1 --commit "$GITHUB_SHA" -o markdown`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), env, args) },
+	}
+	s.src.Flags(cmd)
+	flags.KubeconfigFlags(cmd, env, &s.from.access)
+	cmd.Flags().StringVarP(&s.from.namespace, "namespace", "n", "",
+		"`NAMESPACE` of the NodePlan (default: that of each context)")
+	cmd.Flags().StringToStringVar(&s.contexts, "contexts", nil,
+		"read `CLUSTER=CONTEXT,...` instead of the contexts with the names of the clusters")
+	cmd.Flags().StringVar(&s.commit, "commit", "",
+		"show this `COMMIT`, with all of its digits (default: the last one of the first ring)")
+	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	return cmd
+}
+
+func (s *ringsSettings) run(ctx context.Context, env *flags.Env, args []string) error {
+	if s.commit != "" && !wholeCommit.MatchString(s.commit) {
+		return fmt.Errorf("--commit %s: write all digits of the commit, as git rev-parse HEAD prints them", s.commit)
+	}
+	fsys, opts, err := s.src.Directory(ctx, args[1:])
+	if err != nil {
+		return err
+	}
+	compiled, diags := compile.Dir(ctx, fsys, opts)
+	if err := flags.Report(env, compiled, diags); err != nil {
+		return err
+	}
+	if len(compiled.Rings) == 0 {
+		return fmt.Errorf("%s declares no rings; name a directory with a rings block", append(args[1:], ".")[0])
+	}
+	if err := s.checkContexts(compiled.Rings); err != nil {
+		return err
+	}
+	found := ringProgress{NodePlan: args[0]}
+	peers := s.read(ctx, args[0], compiled.Rings)
+	if err := ctx.Err(); err != nil { // an interrupted read does not make a cluster unknown
+		return err
+	}
+	rev, known := rings.Newest(compiled.Rings, peers)
+	if s.commit != "" {
+		commit := rings.CommitOf(s.commit, "")
+		rev = rings.Revision{Commit: commit, Artifact: commit, Rings: rings.Digest(compiled.Rings)}
+	} else if !known {
+		found.Note = "no cluster reports a revision"
+	}
+	found.Commit, found.Clusters = rev.Commit, rings.Rows(compiled.Rings, rev, peers)
+	return found.print(env, s.output.Value)
+}
+
+// checkContexts reports a cluster of --contexts that is in no ring.
+func (s *ringsSettings) checkContexts(order []config.Ring) error {
+	for _, cluster := range slices.Sorted(maps.Keys(s.contexts)) {
+		if _, found := rings.Of(order, cluster); !found {
+			return fmt.Errorf("--contexts %s=%s: no ring has the cluster %q", cluster, s.contexts[cluster], cluster)
+		}
+	}
+	return nil
+}
+
+// clustersAtOnce is how many clusters are read in parallel.
+const clustersAtOnce = 32
+
+// read reads the NodePlan of each cluster.
+func (s *ringsSettings) read(ctx context.Context, name string, order []config.Ring) map[string]rings.Peer {
+	peers := map[string]rings.Peer{}
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	slots := make(chan struct{}, clustersAtOnce)
+	for _, ring := range order {
+		for _, cluster := range ring.Clusters {
+			slots <- struct{}{}
+			all.Go(func() {
+				defer func() { <-slots }()
+				from := s.from
+				from.access.Context = cmp.Or(s.contexts[cluster], cluster)
+				var peer rings.Peer
+				_, np, err := from.get(ctx, name)
+				if peer.NodePlan = np; err != nil {
+					peer = rings.Peer{Unknown: err.Error()}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				peers[cluster] = peer
+			})
+		}
+	}
+	all.Wait()
+	return peers
+}
+
+// ringProgress is the result, and the JSON output.
+type ringProgress struct {
+	NodePlan string      `json:"nodeplan"`
+	Commit   string      `json:"commit,omitempty"` // that the states are about; absent if no cluster reports one
+	Note     string      `json:"note,omitempty"`
+	Clusters []rings.Row `json:"clusters"`
+}
+
+func (r ringProgress) print(env *flags.Env, format string) error {
+	switch format {
+	case "json":
+		return diag.JSON(env.Data(), r)
+	case "markdown":
+		_, err := io.WriteString(env.Data(), r.markdown())
+		return err
+	}
+	p := diag.Page{Width: columns(env)}
+	r.text(&p)
+	_, err := io.WriteString(env.Stdout, p.String())
+	return err
+}
+
+// title names the NodePlan and the commit.
+func (r ringProgress) title() string {
+	if r.Note != "" {
+		return fmt.Sprintf("NodePlan %s: %s", r.NodePlan, r.Note)
+	}
+	return fmt.Sprintf("NodePlan %s, commit %s", r.NodePlan, rings.Short(r.Commit))
+}
+
+// ringTitles are the columns.
+var ringTitles = []string{"RING", "CLUSTER", "STATE", "APPLIED", "READY SINCE"}
+
+// cells are the columns of a cluster.
+func cells(row rings.Row) []string {
+	applied, since := "-", "-"
+	if row.Applied != "" {
+		applied = rings.Short(row.Applied)
+	}
+	if row.ReadySince != nil {
+		since = momentText(*row.ReadySince)
+	}
+	return []string{row.Ring, row.Cluster, strings.ToLower(string(row.State)), applied, since}
+}
+
+// text writes a table with the message of each cluster below its line.
+func (r ringProgress) text(p *diag.Page) {
+	p.Line(0, "%s", r.title())
+	p.Break()
+	rows := [][]string{ringTitles}
+	for _, row := range r.Clusters {
+		rows = append(rows, cells(row))
+	}
+	for i, line := range diag.Columns(rows) {
+		if p.Line(0, "%s", line); i > 0 {
+			p.Words(2, r.Clusters[i-1].Message)
+		}
+	}
+}
+
+// markdown is a comment for a pull request. The first line is a marker by which a bot finds its comment again.
+func (r ringProgress) markdown() string {
+	var b strings.Builder
+	line := func(cells []string) {
+		for _, cell := range cells {
+			b.WriteString("| " + report.HTMLEntities(cell) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n\n", report.Marker("rings/"+r.NodePlan),
+		report.HTMLEntities(r.title()))
+	line(append(slices.Clone(ringTitles), "MESSAGE"))
+	b.WriteString(strings.Repeat("|---", len(ringTitles)+1) + "|\n")
+	for _, row := range r.Clusters {
+		line(append(cells(row), row.Message))
+	}
+	return b.String()
+}
