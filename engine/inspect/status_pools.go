@@ -290,6 +290,7 @@ func (w *statusReader) remarks(pool *karpv1.NodePool, r plan.Rolling, capacityLi
 func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
 	nodes, waiting := 0, 0
 	var first *maintenance.Window
+	var away []string
 	for _, nc := range w.Claims {
 		if nc.Labels[karpv1.NodePoolLabelKey] != pool.Name {
 			continue
@@ -299,6 +300,9 @@ func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
 			continue
 		}
 		nodes++
+		if awaited(nc, w.Nodes, w.Now) {
+			away = append(away, awaitedUntil(nc))
+		}
 		if nc.Annotations[maintenance.AnnotationReplace] != "" && nc.DeletionTimestamp.IsZero() {
 			waiting++
 		}
@@ -312,6 +316,13 @@ func (w *statusReader) hosts(pool *karpv1.NodePool) []Remark {
 	text := fmt.Sprintf("Linode maintains the hosts of %s; the first maintenance %s", diag.Counted(nodes, "node"), starts(first, w.Now))
 	if waiting > 0 {
 		text += fmt.Sprintf("; %s still to be replaced before the maintenance, within the disruption budgets", are(waiting, "node"))
+	}
+	if len(away) > 0 {
+		machines := "its machine"
+		if len(away) > 1 {
+			machines = "their machines"
+		}
+		text += fmt.Sprintf("; %s not ready, and lkeplan waits for %s until %s", are(len(away), "node"), machines, slices.Max(away))
 	}
 	return []Remark{{What: RemarkHosts, Text: text}}
 }

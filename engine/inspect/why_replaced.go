@@ -65,7 +65,7 @@ func (w *explainer) replaced(nc *karpv1.NodeClaim) (about About, lines []Line, e
 		if !known {
 			text = fmt.Sprintf("Karpenter reports that the node has drifted: %q", drifted.Reason)
 		}
-		texts = append(texts, text)
+		texts = append(append(texts, text), w.awaited(nc)...)
 	case outdated[nc.Name] && !draining:
 		texts = append(texts, "the node differs from its pool or its LinodeNodeClass; Karpenter has not marked it as drifted yet")
 	case marked || outdated[nc.Name]:

@@ -96,6 +96,7 @@ func (w *explainer) hosts(nc *karpv1.NodeClaim) (texts []string) {
 		}
 		texts = append(texts, text)
 	}
+	texts = append(texts, w.awaited(nc)...)
 	if class == nil {
 		return texts
 	}
@@ -125,6 +126,24 @@ func (w *explainer) work(window *maintenance.Window) string {
 		text += " (" + strings.Join(what, ", ") + ")"
 	}
 	return text + " " + starts(window, w.Now)
+}
+
+// awaited reports that the controller waits for the machine of a claim, because its host is maintained.
+func (w *explainer) awaited(nc *karpv1.NodeClaim) []string {
+	if !awaited(nc, w.Snapshot.Nodes, w.Now) {
+		return nil
+	}
+	return []string{"the node is not ready; because its host is maintained, lkeplan waits for its machine until " + awaitedUntil(nc)}
+}
+
+// awaited reports whether maintenance of its host explains that the Node of a claim is not ready, or has not joined.
+func awaited(nc *karpv1.NodeClaim, nodes []*corev1.Node, now time.Time) bool {
+	return maintenance.Of(nc).Explains(now) && (nc.Status.NodeName == "" || !ready(nodes, nc.Status.NodeName))
+}
+
+// awaitedUntil is until when maintenance explains that the machine of a claim is off.
+func awaitedUntil(nc *karpv1.NodeClaim) string {
+	return maintenance.Of(nc).Start.Add(maintenance.Lasts).UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // starts is when maintenance starts, or has started.
@@ -300,7 +319,7 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 		}
 		nodes++
 		_, marked := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
-		if nc != but && (marked || !nc.DeletionTimestamp.IsZero() || !w.ready(nc.Status.NodeName)) {
+		if nc != but && (marked || !nc.DeletionTimestamp.IsZero() || !ready(w.Snapshot.Nodes, nc.Status.NodeName)) {
 			going = append(going, nc.Status.NodeName)
 		}
 	}
@@ -308,8 +327,8 @@ func (w *explainer) counted(pool *karpv1.NodePool, but *karpv1.NodeClaim) (nodes
 }
 
 // ready reports whether a Node is ready; true if that is unknown.
-func (w *explainer) ready(name string) bool {
-	for _, n := range w.Snapshot.Nodes {
+func ready(nodes []*corev1.Node, name string) bool {
+	for _, n := range nodes {
 		if c := nodeutils.GetCondition(n, corev1.NodeReady); n.Name == name && c.Status != "" {
 			return c.Status == corev1.ConditionTrue
 		}

@@ -202,8 +202,8 @@ func (w *cluster) unready(ctx context.Context, pool *karpv1.NodePool) string {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
 	}
 	if class.Spec.ReplaceBeforeMaintenance != nil {
-		w.noteOnce("Maintenance of hosts is unknown here, and nodes of LinodeNodeClass %s are replaced before it. To see what "+
-			"Linode has announced, run lkeplan status.", ref.Name)
+		w.noteOnce("Nodes of LinodeNodeClass %s are replaced before maintenance of their hosts, which is not simulated. To see "+
+			"what Linode has announced, run lkeplan status.", ref.Name)
 	}
 	if err := pool.RuntimeValidate(ctx); err != nil {
 		return err.Error() + "."

@@ -54,7 +54,7 @@ func TestMaintenanceNeedsItsScope(t *testing.T) {
 	if ClassOf(err) != ClassAuth {
 		t.Errorf("without the scope the error is %v", err)
 	}
-	if simulator.Announce(1, "reboot", time.Now(), false) {
+	if simulator.Announce(sim.Work{Linode: 1, Type: "reboot", Start: time.Now()}) {
 		t.Error("the simulator announces maintenance of a Linode that the account lacks")
 	}
 }

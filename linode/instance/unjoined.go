@@ -14,6 +14,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -43,6 +44,7 @@ const (
 type unjoined struct {
 	report             string // the last that was said
 	reportAt, silentAt time.Time
+	silent             bool // it is counted as silent
 	ended              bool
 
 	heard   types.UID // the last report that was read
@@ -122,16 +124,23 @@ func (i *Machines) sayUnjoined(nc *karpv1.NodeClaim, since time.Time, report *to
 		i.cfg.Events.Eventf(nc, report.Request, corev1.EventTypeWarning, "MachineCannotJoin", "Launch", "%s", nodeclaim.Shorten(
 			fmt.Sprintf("Linode %d cannot join: %s", id, nodeclaim.Quoted(report.Text, token.LargestReport))))
 	case now.Sub(since) >= joinsWithin && now.Sub(said.silentAt) >= sameReport:
-		if said.silentAt.IsZero() && report == nil && said.heard == "" {
+		passed, node := now.Sub(since)/time.Minute, i.cfg.Identity.Node(uid)
+		each := &corev1.ObjectReference{Kind: "Linode", Name: node, FieldPath: fmt.Sprintf("%dm", passed)} // else the first is counted
+		if window := maintenance.Of(nc); window.Explains(now) {
+			said.silentAt = now
+			i.cfg.Events.Eventf(nc, each, corev1.EventTypeNormal, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
+				"Linode %d has not joined the cluster within %d minutes; Linode maintains its host (%s), and lkeplan waits "+
+					"for the machine until %s", id, passed, window, window.Start.Add(maintenance.Lasts).UTC().Format(time.RFC3339))))
+			return
+		}
+		if !said.silent && report == nil && said.heard == "" {
 			count(joinSilent)
 		}
-		said.silentAt = now
+		said.silent, said.silentAt = true, now
 		why := lastWords(report, age)
 		if report == nil && joinOf(nc) != linodev1alpha1.BootstrapCustom { // a template may have no reports
 			why += ": it may not boot, may not reach or trust the API server, or may have a wrong clock"
 		}
-		passed, node := now.Sub(since)/time.Minute, i.cfg.Identity.Node(uid)
-		each := &corev1.ObjectReference{Kind: "Linode", Name: node, FieldPath: fmt.Sprintf("%dm", passed)} // else the first is counted
 		i.cfg.Events.Eventf(nc, each, corev1.EventTypeWarning, "MachineNotJoined", "Launch", "%s", nodeclaim.Shorten(fmt.Sprintf(
 			"Linode %d has not joined the cluster within %d minutes and is deleted after %d; its console: "+
 				"ssh -t USER@lish-%s.linode.com %s; %s", id, passed, givenUpIn/time.Minute, i.cfg.Types.Region(), node, why)))

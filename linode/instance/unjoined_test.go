@@ -18,6 +18,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/instance/token"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -131,6 +132,19 @@ func TestEventsReportWhyAMachineHasNotJoined(t *testing.T) {
 		"it reports nothing": {
 			play:  func(w *unjoinedWorld) { w.until(9 * time.Minute) },
 			want:  []string{"3m0s " + late + "3" + silence + guess, "8m0s " + late + "8" + silence + guess},
+			count: "0 1 0",
+		},
+		"its host is maintained meanwhile": {
+			claim: func(nc *karpv1.NodeClaim) {
+				start := time.Now().Add(6*time.Minute - maintenance.Lasts).UTC().Format(time.RFC3339)
+				nc.Annotations = map[string]string{maintenance.Annotation: `{"start": "` + start + `", "type": "reboot"}`}
+			},
+			play: func(w *unjoinedWorld) { w.until(9 * time.Minute) },
+			want: []string{
+				"3m0s Normal MachineNotJoined Linode 7 has not joined the cluster within 3 minutes; Linode maintains its host " +
+					"(reboot from 1999-12-31T20:06:00Z), and lkeplan waits for the machine until 2000-01-01T00:06:00Z",
+				"8m0s " + late + "8" + silence + guess,
+			},
 			count: "0 1 0",
 		},
 		"a template may have no reports": {

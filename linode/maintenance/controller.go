@@ -151,10 +151,12 @@ func (c *Controller) list(ctx context.Context, classes map[string]*linodev1alpha
 		c.err = err
 		for _, class := range classes {
 			if class.Spec.ReplaceBeforeMaintenance != nil {
-				if reason, text := unknown(err); reason == ReasonForbidden {
-					c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonForbidden, "ListMaintenance", "%s", nodeclaim.Shorten(text))
+				reason, text := unknown(err)
+				text = nodeclaim.Shorten(text)
+				if reason == ReasonForbidden {
+					c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonForbidden, "ListMaintenance", "%s", text)
 				} else {
-					c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonUnknown, "ListMaintenance", "%s", nodeclaim.Shorten(text))
+					c.Events.Eventf(class, nil, corev1.EventTypeWarning, ReasonUnknown, "ListMaintenance", "%s", text)
 				}
 			}
 		}
@@ -234,16 +236,16 @@ func (c *Controller) write(ctx context.Context, d Decision) error {
 	return errors.Join(c.taint(ctx, d, &node), c.condition(ctx, d, &node))
 }
 
-// wait gives a machine that has not joined more time while maintenance explains it. Otherwise Karpenter deletes it after
-// 15 minutes.
+// wait gives a machine that has not joined more time while maintenance explains it. Otherwise Karpenter deletes it
+// after 15 minutes.
 func (c *Controller) wait(ctx context.Context, d Decision) error {
 	if !d.Claim.DeletionTimestamp.IsZero() || !d.Window.Explains(c.Now()) {
 		return nil
 	}
 	extended, err := nodeclaim.Extend(ctx, c.Client, d.Claim)
 	if extended {
-		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonWaits, "Launch", "the node has more time to join, because "+
-			"Linode maintains its host: %s", d.Window)
+		c.Events.Eventf(d.Claim, nil, corev1.EventTypeNormal, ReasonWaits, "Launch",
+			"the node has more time to join, because Linode maintains its host: %s", d.Window)
 	}
 	return client.IgnoreNotFound(err)
 }

@@ -50,15 +50,20 @@ func newCluster(t *testing.T, lead time.Duration, instances ...string) *cluster 
 			t.Fatal(err)
 		}
 	}
-	scheme.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"}, &karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
+	scheme.AddKnownTypes(schema.GroupVersion{Group: "karpenter.sh", Version: "v1"},
+		&karpv1.NodeClaim{}, &karpv1.NodeClaimList{})
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	if lead != 0 {
 		class.Spec.ReplaceBeforeMaintenance = &metav1.Duration{Duration: lead}
 	}
 	objects := []client.Object{class}
 	for _, id := range instances {
-		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "claim-" + id, Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}
-		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+			Name: "claim-" + id, Labels: map[string]string{karpv1.NodePoolLabelKey: "web"},
+		}}
+		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{
+			Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default",
+		}
 		nc.Status.ProviderID, nc.Status.NodeName = "linode://"+id, "node-"+id
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-" + id}}
 		node.Spec.ProviderID = "linode://" + id
@@ -110,7 +115,8 @@ func (c *cluster) state() map[string]string {
 			c.t.Errorf("node %s has the labels %v and the taints %v", id, node.Labels, node.Spec.Taints)
 		}
 		if node.Spec.Taints[0].Key != "team" || node.Status.Conditions[0].Type != corev1.NodeReady {
-			c.t.Errorf("node %s lost a taint or a condition of another owner: %v, %v", id, node.Spec.Taints, node.Status.Conditions)
+			c.t.Errorf("node %s lost a taint or a condition of another owner: %v, %v", id, node.Spec.Taints,
+				node.Status.Conditions)
 		}
 		if c.claim(id).Annotations[AnnotationReplace] != "" {
 			text += "R"
@@ -171,7 +177,9 @@ func (c *cluster) metric(name string, want float64) {
 // TestNodesAreReplacedInOrder: the second has its turn when Karpenter replaces the first.
 func TestNodesAreReplacedInOrder(t *testing.T) {
 	c := newCluster(t, 24*time.Hour, "1", "2", "3")
-	c.account.list = []api.Maintenance{{Linode: 1, Type: "power_off_on", Start: in(9 * time.Hour)}, {Linode: 2, Type: "reboot", Start: in(5 * time.Hour)}}
+	c.account.list = []api.Maintenance{
+		{Linode: 1, Type: "power_off_on", Start: in(9 * time.Hour)}, {Linode: 2, Type: "reboot", Start: in(5 * time.Hour)},
+	}
 	c.step()
 	c.want(map[string]string{"1": "=T", "2": "=TR"})
 	c.metric("lkeplan_nodes_upcoming_maintenance", 2)
@@ -257,7 +265,8 @@ func TestAnotherStartIsOnTheNode(t *testing.T) {
 // reason are merged.
 func TestARefusedTokenIsReportedAsSuch(t *testing.T) {
 	for err, want := range map[error]string{
-		&api.Error{Status: 401}: ReasonForbidden, &api.Error{Status: 403}: ReasonForbidden, errors.New("[500] internal error"): ReasonUnknown,
+		&api.Error{Status: 401}: ReasonForbidden, &api.Error{Status: 403}: ReasonForbidden,
+		errors.New("[500] internal error"): ReasonUnknown,
 	} {
 		c := newCluster(t, time.Hour, "1")
 		c.account.err = err
@@ -356,7 +365,8 @@ func TestAPIThatIsDownAtTheAnnouncement(t *testing.T) {
 	c.event(ReasonUnknown)
 	c.restart()
 	c.account = account{list: []api.Maintenance{
-		{Linode: 1, Type: "reboot", Start: c.now.Add(30 * time.Minute)}, {Linode: 2, Type: "reboot", Start: c.now.Add(30 * time.Hour)},
+		{Linode: 1, Type: "reboot", Start: c.now.Add(30 * time.Minute)},
+		{Linode: 2, Type: "reboot", Start: c.now.Add(30 * time.Hour)},
 	}}
 	c.step()
 	c.want(map[string]string{"1": "=TR", "2": "="})

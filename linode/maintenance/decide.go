@@ -1,6 +1,6 @@
 // Package maintenance prepares nodes for work on their hosts, which Linode announces hours or days before: each Node
-// gets a condition, and if its class sets replaceBeforeMaintenance, the node is replaced before the work starts, within the budgets of
-// its NodePool.
+// gets a condition, and if its class sets replaceBeforeMaintenance, the node is replaced before the work starts, within
+// the budgets of its NodePool.
 //
 // Karpenter replaces a node if its claim drifts. What is due is written on the NodeClaim, where it survives the
 // process; Provider.IsDrifted reads it. The package sends nothing to Linode.
@@ -27,7 +27,8 @@ type Window struct {
 	Started   bool      `json:"started,omitempty"` // Linode says that it has started
 }
 
-// String is the maintenance for people: "power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has started.
+// String is the maintenance for people: "power_off_on, starts at 2026-11-28T03:00:00Z (emergency)"; "started at" if it has
+// started.
 func (w Window) String() string {
 	when := "starts at an unknown time"
 	switch {
@@ -61,7 +62,8 @@ const (
 // shortly before its start, or once Linode says that it has started, until Lasts after the start. A maintenance whose
 // start Linode does not name explains nothing, because it could do so forever.
 func (w *Window) Explains(now time.Time) bool {
-	return w != nil && !w.Start.IsZero() && (w.Started || !now.Before(w.Start.Add(-early))) && now.Before(w.Start.Add(Lasts))
+	return w != nil && !w.Start.IsZero() && (w.Started || !now.Before(w.Start.Add(-early))) &&
+		now.Before(w.Start.Add(Lasts))
 }
 
 // Decision is the desired state of one claim.
@@ -92,8 +94,8 @@ func (w Window) order(o Window) int {
 // Decide decides for all claims. Lead returns how long before its maintenance a claim's node is to be replaced; false
 // if its class does not ask for it. Drifted reports whether Karpenter replaces a claim already, or it is being deleted.
 //
-// Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes in
-// the order in which they drifted.
+// Claims with the same start drift together, and those with a later start after them, because Karpenter replaces nodes
+// in the order in which they drifted.
 func Decide(now time.Time, claims []*karpv1.NodeClaim, windows map[int]Window,
 	lead func(*karpv1.NodeClaim) (time.Duration, bool), drifted func(*karpv1.NodeClaim) bool) []Decision {
 	decisions := make([]Decision, 0, len(claims))
@@ -146,8 +148,11 @@ func (d Decision) annotations() map[string]string {
 }
 
 // Of is the maintenance that a NodeClaim's annotation has; nil if it has none.
-func Of(nc *karpv1.NodeClaim) *Window {
-	text, ok := nc.Annotations[Annotation]
+func Of(nc *karpv1.NodeClaim) *Window { return In(nc.Annotations) }
+
+// In is Of for the annotations of a NodeClaim.
+func In(annotations map[string]string) *Window {
+	text, ok := annotations[Annotation]
 	if !ok {
 		return nil
 	}

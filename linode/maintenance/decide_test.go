@@ -33,8 +33,14 @@ func TestDecide(t *testing.T) {
 			announced: []api.Maintenance{{Linode: 1, Start: in(25 * time.Hour)}}, want: "1="},
 		{name: "one within the time is due", claims: "1 2", lead: day,
 			announced: []api.Maintenance{{Linode: 1, Start: in(day)}}, want: "1+"},
-		{name: "no class asks for it", claims: "1 2", announced: []api.Maintenance{{Linode: 1, Start: in(time.Hour)}}, want: "1="},
-		{name: "another account's Linode", claims: "1", lead: day, announced: []api.Maintenance{{Linode: 7, Start: in(0)}}, want: ""},
+		{
+			name: "no class asks for it", claims: "1 2",
+			announced: []api.Maintenance{{Linode: 1, Start: in(time.Hour)}}, want: "1=",
+		},
+		{
+			name: "another account's Linode", claims: "1", lead: day,
+			announced: []api.Maintenance{{Linode: 7, Start: in(0)}}, want: "",
+		},
 		{name: "the earliest first", claims: "1 2 3", lead: day, announced: []api.Maintenance{
 			{Linode: 1, Start: in(3 * time.Hour)}, {Linode: 2, Start: in(1 * time.Hour)}, {Linode: 3, Start: in(2 * time.Hour)},
 		}, want: "1~ 2+ 3~"},
@@ -49,7 +55,10 @@ func TestDecide(t *testing.T) {
 		}, want: "1+ 2+"},
 		{name: "a time that Linode does not name may be now", claims: "1 2", lead: day,
 			announced: []api.Maintenance{{Linode: 1}, {Linode: 2, Start: in(time.Hour)}}, want: "1+ 2~"},
-		{name: "one that has started", claims: "1", lead: day, announced: []api.Maintenance{{Linode: 1, Start: in(-time.Hour)}}, want: "1+"},
+		{
+			name: "one that has started", claims: "1", lead: day,
+			announced: []api.Maintenance{{Linode: 1, Start: in(-time.Hour)}}, want: "1+",
+		},
 		{name: "the earliest of two", claims: "1", lead: time.Hour,
 			announced: []api.Maintenance{{Linode: 1, Start: in(9 * time.Hour)}, {Linode: 1, Start: in(time.Hour)}}, want: "1+"},
 		{name: "the clock is set back", now: in(-48 * time.Hour), claims: "1!", lead: day,
@@ -122,7 +131,9 @@ func TestMaintenanceExplainsAMachineThatIsOff(t *testing.T) {
 }
 
 func TestWindowIsReadAsItWasWritten(t *testing.T) {
-	for _, w := range []Window{{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true, Started: true}} {
+	for _, w := range []Window{
+		{}, {Start: noon, Type: "power_off_on"}, {Start: noon, Type: "migrate", Emergency: true, Started: true},
+	} {
 		nc := &karpv1.NodeClaim{}
 		nc.Annotations = Decision{Claim: nc, Window: &w}.annotations()
 		if got := Of(nc); got == nil || *got != w {

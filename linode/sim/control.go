@@ -26,7 +26,8 @@ import (
 //	POST   /simulator/assets                     give the account images and the like: see [AssetSet]
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/stock                      sell out or restock a plan in a region: a row of regions/availability
-//	POST   /simulator/maintenance                announce maintenance of a host: linode, type, start, emergency
+//	POST   /simulator/maintenance                announce maintenance of a host: see [Work]
+//	DELETE /simulator/maintenance/{id}           cancel what is announced for a Linode
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -74,6 +75,10 @@ func (s *Simulator) controls() *http.ServeMux {
 		}
 	})
 	mux.HandleFunc("POST /simulator/maintenance", s.controlAnnounce)
+	mux.HandleFunc("DELETE /simulator/maintenance/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		done(w, r, s.Unannounce(id, "canceled"))
+	})
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
 		done(w, r, true)

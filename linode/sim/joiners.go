@@ -57,7 +57,8 @@ func (j *joiners) pass(ctx context.Context) (next time.Time) {
 	j.sim.update(func(st *state, now time.Time) {
 		version, next = kubeletVersion(st.cfg.KubernetesVersion), st.agenda.next()
 		for _, l := range st.own() {
-			if l.Boots(now) {
+			// A machine that has joined keeps its certificate while it is off; hosts stops its lease.
+			if l.Boots(now) && (!l.Down || l.Join.Step == Joined) {
 				run = append(run, l.Linode)
 			} else if l.Runs.After(now) {
 				next = earlier(next, l.Runs)

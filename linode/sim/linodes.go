@@ -42,6 +42,11 @@ type Linode struct {
 	Off   bool `json:"off,omitempty"`
 	Stuck bool `json:"stuck,omitempty"`
 	Idle  bool `json:"idle,omitempty"`
+	// Away is its status while its host is maintained, and Down says that it is off. Meanwhile its pool shows the slot
+	// Vacant: without an instance.
+	Away   string `json:"away,omitempty"`
+	Down   bool   `json:"down,omitempty"`
+	Vacant bool   `json:"vacant,omitempty"`
 
 	// Join is how far it has come on its way into a cluster, and Restarts how often its kubelet was started again.
 	Join     JoinStatus `json:"join"`
@@ -162,6 +167,8 @@ func (i *instance) status(now time.Time) string {
 	switch {
 	case !i.Gone.IsZero():
 		return "deleting"
+	case i.Away != "":
+		return i.Away
 	case i.Off && (i.slot != nil || !i.Runs.After(now)):
 		return "offline"
 	case i.Boots(now):

@@ -1,9 +1,19 @@
 package sim
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 )
 
 // Maintenance is work on the host of a Linode, as GET /account/maintenance lists it.
@@ -21,25 +31,91 @@ type Maintenance struct {
 	Complete    *string     `json:"complete_time"`
 }
 
+// Work is maintenance of the host of a Linode, and what it does to the Linode.
+type Work struct {
+	Linode    int       `json:"linode"`
+	Type      string    `json:"type"`
+	Start     time.Time `json:"start"`
+	Emergency bool      `json:"emergency"`
+
+	// Off is how long the work lasts, as text "3m" in JSON. The machine is off meanwhile, except in a live migration. If it
+	// is 0, the work does not start, and the machine stays as it is.
+	Off metav1.Duration `json:"off"`
+	// Vacant has an LKE pool show the slot of the machine without an instance meanwhile.
+	Vacant bool `json:"vacant"`
+	// Stays has the machine stay off after the work.
+	Stays bool `json:"stays"`
+}
+
 // Announce announces maintenance of the host of an instance, or of a Linode that is in no pool; false if the account
-// has none with that id. The machine itself stays as it is.
-func (s *Simulator) Announce(instance int, kind string, start time.Time, emergency bool) (known bool) {
-	s.update(func(st *state, _ time.Time) {
-		i := st.instances[instance]
+// has none with that id. Work whose start has passed starts at once.
+func (s *Simulator) Announce(w Work) (known bool) {
+	s.update(func(st *state, now time.Time) {
+		i := st.instances[w.Linode]
 		if known = i != nil; !known {
 			return
 		}
 		description := "scheduled"
-		if emergency {
+		if w.Emergency {
 			description = "emergency"
 		}
-		when := stamp(start)
+		when := stamp(w.Start)
 		st.maintenance = append(st.maintenance, Maintenance{
-			Entity: EventEntity{ID: instance, Label: i.Label, Type: "linode"}, Type: kind, Status: "scheduled",
+			Entity: EventEntity{ID: i.ID, Label: i.Label, Type: "linode"}, Type: w.Type, Status: "scheduled",
 			Description: description, Source: "platform", Policy: "linode/power_off_on", When: when, NotBefore: &when,
 		})
+		if n := len(st.maintenance) - 1; w.Off.Duration > 0 {
+			at := w.Start
+			if at.Before(now) {
+				at = now
+			}
+			st.agenda.plan(at, func(at time.Time) { st.startWork(n, w, at) })
+		}
 	})
+	s.changed()
 	return known
+}
+
+// startWork starts the nth maintenance, unless it was canceled.
+func (st *state) startWork(n int, w Work, at time.Time) {
+	m, i := &st.maintenance[n], st.instances[w.Linode]
+	if m.Status != "scheduled" || i == nil {
+		return
+	}
+	m.Status, m.Start = "started", new(stamp(at))
+	i.Away, i.Down, i.Vacant = statusDuring(w.Type), w.Type != "live_migration", w.Vacant
+	st.agenda.plan(at.Add(w.Off.Duration), func(at time.Time) { st.endWork(n, w, at) })
+}
+
+// endWork ends it. A kubelet that starts again registers its Node if that is gone.
+func (st *state) endWork(n int, w Work, at time.Time) {
+	m := &st.maintenance[n]
+	m.Status, m.Complete = "completed", new(stamp(at))
+	i := st.instances[w.Linode]
+	switch {
+	case i == nil:
+	case w.Stays:
+		i.Away = "offline"
+	default:
+		if i.Down {
+			i.Restarts++
+			i.registered = time.Time{}
+		}
+		i.Away, i.Down, i.Vacant = "", false, false
+	}
+}
+
+// statusDuring is the status of a Linode while its host is maintained.
+//
+// Unverified: the status during each type of maintenance, and that a pool shows a slot as not ready meanwhile.
+func statusDuring(work string) string {
+	switch work {
+	case "reboot":
+		return "rebooting"
+	case "power_off_on":
+		return "offline"
+	}
+	return "migrating"
 }
 
 // Unannounce sets what is announced for a Linode to a status that ends it: completed or canceled.
@@ -60,13 +136,89 @@ func (st *state) listMaintenance(q *request) (any, error) {
 
 // controlAnnounce announces maintenance of a host.
 func (s *Simulator) controlAnnounce(w http.ResponseWriter, r *http.Request) {
-	var m struct {
-		Linode    int       `json:"linode"`
-		Type      string    `json:"type"`
-		Start     time.Time `json:"start"`
-		Emergency bool      `json:"emergency"`
+	var work Work
+	if given(w, r, &work) {
+		done(w, r, s.Announce(work))
 	}
-	if given(w, r, &m) {
-		done(w, r, s.Announce(m.Linode, m.Type, m.Start, m.Emergency))
+}
+
+// hosts stops the kubelets of machines that are off because of maintenance: it takes the leases of their Nodes, and
+// does not renew them. KWOK plays a Node and its pods only while it holds the lease of the Node.
+type hosts struct {
+	sim     *Simulator
+	client  kubernetes.Interface
+	log     *slog.Logger
+	stopped map[string]bool // by Node
+	retry   time.Duration   // after errors; 0 after a good pass
+}
+
+// off holds the lease of a Node whose machine is off, for longer than any work lasts.
+const (
+	off     = "off"
+	offLong = 365 * 24 * 60 * 60 // seconds
+)
+
+func (h *hosts) run(ctx context.Context) {
+	changes, stop := h.sim.watch()
+	defer stop()
+	for ctx.Err() == nil {
+		sleepUntil(ctx, h.pass(ctx), changes)
 	}
+}
+
+// pass stops and starts kubelets, and returns when there is something to do again.
+func (h *hosts) pass(ctx context.Context) (next time.Time) {
+	down := map[string]bool{}
+	h.sim.update(func(st *state, _ time.Time) {
+		next = st.agenda.next()
+		for _, i := range st.instances {
+			if i.Down {
+				down[cmp.Or(i.Join.Node, i.Label)] = true
+			}
+		}
+	})
+	var errs []error
+	for node := range down {
+		if h.stopped[node] {
+			continue
+		}
+		err := h.hold(ctx, node, func(l *coordinationv1.LeaseSpec) {
+			l.HolderIdentity, l.LeaseDurationSeconds = new(off), new(int32(offLong))
+		})
+		if err == nil {
+			h.stopped[node] = true
+		}
+		errs = append(errs, err)
+	}
+	for node := range h.stopped {
+		if down[node] {
+			continue
+		}
+		err := h.hold(ctx, node, func(l *coordinationv1.LeaseSpec) { l.HolderIdentity = nil })
+		if err == nil {
+			delete(h.stopped, node)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
+		h.retry = min(max(2*h.retry, firstRetry), lastRetry)
+		h.log.Warn("playing maintenance of hosts", "error", err, "retry_in", h.retry)
+		return time.Now().Add(h.retry)
+	}
+	h.retry = 0
+	return next
+}
+
+// hold changes the lease of a Node, if it has one.
+func (h *hosts) hold(ctx context.Context, node string, change func(*coordinationv1.LeaseSpec)) error {
+	leases := h.client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+	lease, err := leases.Get(ctx, node, metav1.GetOptions{})
+	if err == nil {
+		change(&lease.Spec)
+		_, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }

@@ -50,6 +50,10 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, dial D
 		})
 	}
 	group.Go(func() error {
+		(&hosts{sim: s, client: c, log: log, stopped: map[string]bool{}}).run(ctx)
+		return nil
+	})
+	group.Go(func() error {
 		(&joiners{sim: s, dial: dial, log: log, alive: map[int]*joiner{}}).run(ctx)
 		return nil
 	})

@@ -34,7 +34,7 @@ func (m *machine) owns(node *corev1.Node) bool {
 func (t *task) due() (at time.Time, ever bool) {
 	switch {
 	case t.registered.IsZero():
-		return t.joins, t.Gone.IsZero()
+		return t.joins, t.Gone.IsZero() && !t.Down
 	case t.memory.edition != t.edition:
 		return t.registered, true
 	}
@@ -50,7 +50,7 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 		}
 	}()
 	if t.registered.IsZero() {
-		if !t.Gone.IsZero() {
+		if !t.Gone.IsZero() || t.Down {
 			return time.Time{}, nil
 		}
 		if t.joins.After(now) {

@@ -39,9 +39,9 @@ func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 
 func (sl *slot) view(now time.Time) Node {
 	n := Node{ID: sl.id, Status: "not_ready"}
-	if i := sl.instance; i != nil {
+	if i := sl.instance; i != nil && !i.Vacant {
 		n.InstanceID = new(i.ID)
-		if !i.joins.After(now) {
+		if !i.joins.After(now) && !i.Down {
 			n.Status = "ready"
 		}
 	}

@@ -5,6 +5,7 @@
 package podsource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,11 +26,13 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/manifests"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/revision"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workload"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/maintenance"
 )
 
 // Flags are the flags as they were given.
@@ -241,12 +244,18 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		if err != nil {
 			return err
 		}
-		set, err := compare.Shapes(ctx, compare.LiveView(cluster))
+		view := compare.LiveView(cluster)
+		set, err := compare.Shapes(ctx, view)
 		if err != nil {
 			return fmt.Errorf("--workloads live: %w", err)
 		}
 		p.live = &set
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
+		nodes, err := view.Nodes(ctx)
+		if err != nil {
+			p.Notes = append(p.Notes, fmt.Sprintf("Maintenance of hosts is unknown: %s.", err))
+		}
+		p.Notes = append(p.Notes, maintained(nodes)...)
 	case len(snapshots) > 0:
 		file := snapshots[0]
 		snapshot, err := revision.SavedSnapshot(file, time.Now())
@@ -263,8 +272,31 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 		}
 		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", file, of)),
 			snapshot.Shapes.Notes...)
+		p.Notes = append(p.Notes, maintained(snapshot.Nodes)...)
 	}
 	return nil
+}
+
+// maintained notes which nodes of a cluster have maintenance of their hosts, the first at most.
+func maintained(nodes []plan.Node) (notes []string) {
+	const most = 10
+	var texts []string
+	for _, n := range nodes {
+		if window := maintenance.In(n.Annotations); window != nil {
+			texts = append(texts, fmt.Sprintf("%s (%s)", cmp.Or(n.Node, n.Name), window))
+		}
+	}
+	if len(texts) == 0 {
+		return nil
+	}
+	slices.Sort(texts)
+	rest := ""
+	if more := len(texts) - most; more > 0 {
+		rest = fmt.Sprintf(" and %d more", more)
+	}
+	return []string{fmt.Sprintf("Linode has announced maintenance of the hosts of %s: %s%s. The simulation starts without the "+
+		"nodes of the cluster, so the maintenance changes nothing in it.", diag.Counted(len(texts), "node"),
+		strings.Join(texts[:min(len(texts), most)], ", "), rest)}
 }
 
 // NotesFor lists the pods that do not count, and warns if the pods are of another cluster than the configuration.

@@ -202,6 +202,8 @@ var tests = map[string][]tiered{
 		{name: "TestAMinuteWithoutTheAPIServer", takes: 150 * time.Second},
 		{name: "TestANewReleaseRollsNothing", takes: 150 * time.Second},
 		{name: "TestANodePlanFollowsARepository", takes: 30 * time.Second},
+		{name: "TestMachinesInMaintenanceAreKept/instance", takes: 330 * time.Second},
+		{name: "TestMachinesInMaintenanceAreKept/lke", takes: 360 * time.Second},
 		{name: "TestMaintenanceIsShownOnly", takes: 40 * time.Second},
 		{name: "TestNodePlanSurvivesFailures", takes: 40 * time.Second},
 		{name: "TestAPlanThatPrunesHasTheGuardsOfTheBase", takes: 20 * time.Second},

@@ -60,7 +60,8 @@ type subject struct {
 type linode struct {
 	Machine
 	ours bool
-	late *process // that has asked for it, where it was made later
+	late *process  // that has asked for it, where it was made later
+	away time.Time // until when its host is maintained, and no list shows it
 }
 
 // effect is a call that is done later.
@@ -124,6 +125,9 @@ func (w *world) step() {
 		}
 	}
 	if w.chance(2) {
+		w.maintain()
+	}
+	if w.chance(2) {
 		w.restart()
 	}
 	w.processes = slices.DeleteFunc(w.processes, func(p *process) bool {
@@ -131,6 +135,15 @@ func (w *world) step() {
 	})
 	for _, p := range slices.Clone(w.processes) {
 		w.decide(p)
+	}
+}
+
+// maintain starts maintenance of the hosts of some machines, which lasts up to an hour.
+func (w *world) maintain() {
+	for _, id := range slices.Sorted(maps.Keys(w.account)) {
+		if w.chance(25) {
+			w.account[id].away = w.now.Add(time.Duration(w.rng.IntN(3600)) * time.Second)
+		}
 	}
 }
 
@@ -204,7 +217,7 @@ func (w *world) remove(id int) {
 // list shows the machines with the cluster's tag; with faults an old state, or not all.
 func (w *world) list() (all []Machine) {
 	for _, id := range slices.Sorted(maps.Keys(w.account)) {
-		if l := w.account[id]; l.ours {
+		if l := w.account[id]; l.ours && !(w.faults && l.away.After(w.now)) {
 			all = append(all, l.Machine)
 		}
 	}
