@@ -2,7 +2,7 @@
 // windows in its spec, and all values in an annotation (manifest.During): then it is in its declared form, which commits are
 // compared in. At returns its form at a time, which is applied.
 //
-// It is pure: it reads no clock and no cluster, and knows no kind of object.
+// It is pure: it reads no clock and no cluster.
 package during
 
 import (
